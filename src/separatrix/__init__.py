@@ -1,0 +1,31 @@
+"""Supervised subspaces for labelled, high-dimensional data.
+
+The names below are the public ones, by stage: data → statistics → subspace → decision.
+"""
+
+from separatrix import datasets, linalg
+from separatrix.fisher import (
+    DirectDiscriminant,  # the span of the class means, Sw diagonal in it
+    FisherDiscriminant,  # Fisher, LDA, MDA: also shrunk, after PCA, batch by batch
+    GroupedDiscriminant,  # Fisher on groups of features: more than C - 1 directions
+    GSVDDiscriminant,  # Fisher by the generalized SVD of the scatter factors
+    LocalFisherDiscriminant,  # Fisher with neighbours: classes of several clusters
+    MaximumMarginCriterion,  # Sb - Sw, orthonormal, nothing inverted
+    NullSpaceDiscriminant,  # no scatter within classes, more features than samples
+)
+from separatrix.moments import ClassMoments  # counts, means, scatter: they add and subtract
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ClassMoments",
+    "DirectDiscriminant",
+    "FisherDiscriminant",
+    "GSVDDiscriminant",
+    "GroupedDiscriminant",
+    "LocalFisherDiscriminant",
+    "MaximumMarginCriterion",
+    "NullSpaceDiscriminant",
+    "datasets",
+    "linalg",
+]

@@ -1,0 +1,313 @@
+"""What all subspace estimators share: validate → moments → solve → components_, and transform."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from separatrix.linalg import Array, Lift, fix_signs
+from separatrix.moments import (
+    ClassMoments,
+    check_weights,
+    encode_labels,
+    refuse_nonfinite,
+    row_blocks,
+)
+
+# Parameters ----------------------------------------------------------------------------------
+
+
+class Allowed(NamedTuple):
+    """A test for a parameter value, and the words that say what passes it."""
+
+    test: Callable[[Any], bool]
+    words: str
+
+
+def one_of(*values: object) -> Allowed:
+    """One of the given values, such as None or "auto"."""
+    words = " or ".join(repr(value) for value in values)
+    return Allowed(lambda v: any(v is x or (isinstance(v, str) and v == x) for x in values), words)
+
+
+def whole_number(least: int) -> Allowed:
+    """An integer, True and False excepted."""
+    return Allowed(
+        lambda v: isinstance(v, Integral) and not isinstance(v, bool) and v >= least,
+        f"a whole number of at least {least}",
+    )
+
+
+def real_number(low: float, high: float = np.inf, *, open_low: bool = False) -> Allowed:
+    """A number in a range, its lower end included unless `open_low`."""
+    range_ = f"{'(' if open_low else '['}{low:g}, {'inf)' if high == np.inf else f'{high:g}]'}"
+    return Allowed(
+        lambda v: (
+            isinstance(v, Real)
+            and not isinstance(v, bool)
+            and (low < v if open_low else low <= v)
+            and v <= high
+        ),
+        f"a number in {range_}",
+    )
+
+
+def array_like() -> Allowed:
+    """Something with one value for each class or feature; its content is checked later."""
+    return Allowed(lambda v: isinstance(v, Sequence | np.ndarray), "an array")
+
+
+def check_parameters(estimator: BaseEstimator, constraints: Mapping[str, Sequence[Allowed]]) -> None:
+    """Raise for the first parameter that passes none of its tests."""
+    for name, allowed in constraints.items():
+        value = getattr(estimator, name)
+        if not any(option.test(value) for option in allowed):
+            words = ", or ".join(option.words for option in allowed)
+            raise ValueError(
+                f"{name}={value!r} is not valid for {type(estimator).__name__}: it must be {words}"
+            )
+
+
+# Rows and solutions --------------------------------------------------------------------------
+
+
+class LabelledData(NamedTuple):
+    """Validated rows: X is float and two-dimensional, `codes` point into `classes`."""
+
+    X: Any
+    codes: Array
+    classes: Array
+    weights: Array | None
+    feature_names: Array | None
+
+    def moments(self, *, per_class: bool = False) -> ClassMoments:
+        """Their class statistics; a NaN is found on the way and refused by name."""
+        return ClassMoments.from_codes(
+            self.X,
+            self.codes,
+            classes=self.classes,
+            weights=self.weights,
+            per_class=per_class,
+            feature_names=self.feature_names,
+        )
+
+    def columns(self, columns: Array) -> LabelledData:
+        """The same rows with some of their features."""
+        names = None if self.feature_names is None else self.feature_names[columns]
+        return self._replace(X=self.X[:, columns], feature_names=names)
+
+
+class Solution(NamedTuple):
+    """Directions found by a method.
+
+    Attributes
+    ----------
+    W : array (n_features, n_components)
+        Directions, best first.
+    criterion : array
+        The value that each direction maximises, for all directions there are.
+    rank : int
+        Rank of the matrix the method inverts or restricts itself to.
+    within : array (n_components,), optional
+        Within-class scatter along each direction, as the method sees it; between directions
+        it is zero. Only classifiers need it.
+    """
+
+    W: Array
+    criterion: Array
+    rank: int
+    within: Array | None = None
+
+
+def shares(criterion: Array) -> Array:
+    """Each value's share of the sum of the positive ones; infinite ones share alike."""
+    infinite = np.isinf(criterion)
+    positive = infinite.astype(float) if infinite.any() else np.clip(criterion, 0.0, None)
+    total = positive.sum()
+    return positive / total if total > 0 else positive
+
+
+# The estimator -------------------------------------------------------------------------------
+
+
+class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the linear subspace methods.
+
+    A subclass states its `_parameter_constraints` and solves its problem in `_solve`, from class
+    moments alone; `fit`, `transform` and names come from here.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+        "n_components": (one_of(None), whole_number(1)),
+    }
+    _accepts_sparse: ClassVar[bool] = True
+    n_components: int | None
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the subspace.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            Training rows.
+        y : array (n_samples,)
+            Their class labels.
+        sample_weight : array (n_samples,), optional
+            Non-negative weights; a weight of 2 is the same as the row twice.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        data = self._validated(X, y, sample_weight)
+        moments = data.moments()
+        self._set_solution(moments, self._solve(moments, data))
+        return self
+
+    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+        raise NotImplementedError  # pragma: no cover - every method has its own
+
+    def _validated(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> LabelledData:
+        """Checked parameters, rows, labels of at least two classes, and weights."""
+        check_parameters(self, self._parameter_constraints)
+        data = self._checked_rows(X, y, sample_weight)
+        if len(data.classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least two classes to separate, but y has only "
+                f"one class: {data.classes[0]!r}"
+            )
+        return data
+
+    def _checked_rows(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        classes: ArrayLike | None = None,
+        reset: bool = True,
+    ) -> LabelledData:
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr" if self._accepts_sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            reset=reset,
+        )
+        check_classification_targets(y)
+        labels, codes = encode_labels(y, X.shape[0], classes)
+        weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
+        return LabelledData(X, codes, labels, weights, getattr(self, "feature_names_in_", None))
+
+    def _n_wanted(self, available: int, why: str) -> int:
+        """How many directions to keep of those available, or an error that says why not so many."""
+        if self.n_components is None:
+            return available
+        if self.n_components > available:
+            raise ValueError(
+                f"n_components={self.n_components} is too large for {type(self).__name__}: these "
+                f"data allow at most {available} ({why})"
+            )
+        return self.n_components
+
+    def _lifted(
+        self, found: Solution, lift: Lift, moments: ClassMoments, *, more_to_come: bool = False
+    ) -> Solution:
+        """The wanted ones of at most ``n_classes - 1`` directions, in all features.
+
+        With more rows to come, directions that are missing so far are no error.
+        """
+        available = found.W.shape[1]
+        n_classes = len(moments.classes)
+        if more_to_come:
+            available = max(available, min(n_classes - 1, moments.n_features))
+        if available == n_classes - 1:
+            why = f"n_classes - 1, with {n_classes} classes"
+        else:
+            why = f"the means of {n_classes} classes span no more in {moments.n_features} features"
+        k = self._n_wanted(available, why)
+        within = None if found.within is None else found.within[:k]
+        return found._replace(W=lift(found.W[:, :k]), within=within)
+
+    def _set_solution(self, moments: ClassMoments, solution: Solution) -> None:
+        """Publish what was found."""
+        k = solution.W.shape[1]
+        if k == 0 and np.count_nonzero(moments.counts) > 1:
+            warnings.warn(
+                f"{type(self).__name__} found no direction that separates the classes: their "
+                "means coincide. transform returns no columns.",
+                stacklevel=3,
+            )
+        self.classes_ = moments.classes
+        self.mean_ = moments.mean
+        self.means_ = moments.means
+        self.components_ = fix_signs(solution.W).T
+        self.explained_ratio_ = shares(solution.criterion)[:k]
+        self.rank_ = solution.rank
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Project rows on the subspace: ``(X - mean_) @ components_.T``.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            Rows to project.
+
+        Returns
+        -------
+        array (n_samples, n_components)
+            Coordinates in the subspace, of the dtype of X.
+        """
+        return self._project(X)
+
+    def _project(self, X: ArrayLike) -> Array:
+        check_is_fitted(self)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr" if self._accepts_sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            reset=False,
+        )
+        Z = centred_product(X, self.mean_, self.components_.T)
+        if not np.isfinite(Z.sum()):
+            refuse_nonfinite(X, getattr(self, "feature_names_in_", None))
+        return Z
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = self._accepts_sparse
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def centred_product(X: Any, centre: Array, W: Array) -> Array:
+    """``(X - centre) @ W`` in the dtype of X, a block of rows at a time."""
+    if sp.issparse(X):
+        return (X @ W - centre @ W).astype(X.dtype, copy=False)
+    W = W.astype(X.dtype, copy=False)
+    result = np.empty((X.shape[0], W.shape[1]), X.dtype)
+    for block in row_blocks(*X.shape):
+        np.matmul((X[block] - centre).astype(X.dtype, copy=False), W, out=result[block])
+    return result

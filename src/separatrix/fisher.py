@@ -1,0 +1,928 @@
+"""Fisher's criterion and its relatives: large scatter between classes, small scatter within.
+
+Every class here maximises a ratio or difference of the scatter matrices Sb and Sw (or their
+local versions) that `ClassMoments` provides, and differs in how it treats a singular Sw.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from functools import partial
+from numbers import Integral
+from typing import ClassVar, NamedTuple, Self
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike
+from sklearn.utils import gen_batches
+
+from separatrix.base import (
+    Allowed,
+    LabelledData,
+    Solution,
+    SubspaceEstimator,
+    array_like,
+    centred_product,
+    check_parameters,
+    one_of,
+    real_number,
+    shares,
+    whole_number,
+)
+from separatrix.decision import GaussianClassifierMixin, check_priors
+from separatrix.linalg import (
+    EPS,
+    Array,
+    Lift,
+    SingularMatrixError,
+    cholesky_whitener,
+    fix_signs,
+    generalized_eigh,
+    gsvd,
+    numerical_rank,
+    range_and_null,
+    span,
+    top_eigh,
+    triangle,
+)
+from separatrix.moments import ClassMoments, row_blocks
+
+AFFINITY_ENTRIES = 1 << 24
+"""Entries of the affinity matrix of a class that are held at once (128 MB)."""
+
+# The mathematics -----------------------------------------------------------------------------
+
+
+def fisher_directions(Sw: Array, Hb: Array, *, eps: float = EPS) -> Solution:
+    """Maximise ``wᵀ Sb w / wᵀ Sw w`` with ``Sb = Hbᵀ Hb``, direction after direction.
+
+    When Sw has an inverse: a Cholesky factor of Sw and a thin SVD of the whitened class means,
+    which gives ``Wᵀ Sw W = I`` and the criterion as squared singular values. When it has not, the
+    answer is the limit of a vanishing ridge: first the directions without any scatter within
+    classes (an infinite criterion, ordered by the scatter between classes), then the others.
+
+    Parameters
+    ----------
+    Sw : array (d, d)
+    Hb : array (n_classes, d)
+        Rows ``√n_c (m_c - m)``.
+    eps : float
+        Relative precision of the data.
+    """
+    try:
+        factor = cholesky_whitener(Sw, eps=eps)
+    except SingularMatrixError:
+        return _singular_fisher_directions(Sw, Hb, eps)
+    U, s, _ = np.linalg.svd(factor.whiten(Hb.T), full_matrices=False)
+    k = numerical_rank(s, max(Hb.shape), eps=eps)
+    return Solution(factor.unwhiten(U[:, :k]), s[:k] ** 2, rank=len(Sw), within=np.ones(k))
+
+
+def _singular_fisher_directions(Sw: Array, Hb: Array, eps: float) -> Solution:
+    """`fisher_directions` as the ridge on a singular Sw goes to zero."""
+    parts = range_and_null(Sw, beside=_squared_norm(Hb), eps=eps)
+    perfect, between = null_directions(parts.null, Hb, eps)
+    to_white = parts.range / np.sqrt(parts.evals)
+    whitened = Hb @ to_white
+    # the other directions are Sb-orthogonal to the perfect ones: take those out of Hb,
+    Q = Hb @ perfect / np.sqrt(between)
+    _, s, Vt = np.linalg.svd(whitened - Q @ (Q.T @ whitened), full_matrices=False)
+    k = numerical_rank(s, max(Hb.shape), largest=_squared_norm(whitened) ** 0.5, eps=eps)
+    W = to_white @ Vt[:k].T
+    # and let each direction make up for its own part in them
+    W -= perfect @ (Q.T @ (Hb @ W) / np.sqrt(between)[:, None])
+    return Solution(
+        np.hstack([perfect, W]),
+        np.concatenate([between, np.zeros(k) if len(between) else s[:k] ** 2]),
+        rank=len(parts.evals),
+        within=np.repeat([0.0, 1.0], [len(between), k]),
+    )
+
+
+def null_directions(N: Array, Hb: Array, eps: float = EPS) -> tuple[Array, Array]:
+    """Orthonormal directions in the space of N, by descending scatter between classes.
+
+    Returns the directions in which that scatter is not zero, and the scatter.
+    """
+    _, s, Vt = np.linalg.svd(Hb @ N, full_matrices=False)
+    k = numerical_rank(s**2, max(Hb.shape), largest=_squared_norm(Hb), eps=eps)
+    return N @ Vt[:k].T, s[:k] ** 2
+
+
+def _squared_norm(H: Array) -> float:
+    """The largest eigenvalue of HᵀH."""
+    return float(np.linalg.norm(H, 2)) ** 2 if H.size else 0.0
+
+
+def within_factor(moments: ClassMoments, data: LabelledData) -> Array:
+    """A factor Hw of ``Sw = HwᵀHw`` made without forming Sw, of no more rows than features."""
+
+    def centred_rows() -> Iterator[Array]:
+        for block in row_blocks(*data.X.shape):
+            Z = moments.centred(data.X[block], data.codes[block])
+            yield Z if data.weights is None else np.sqrt(data.weights[block])[:, None] * Z
+
+    return triangle(centred_rows())
+
+
+def shrunk(Sw: Array, shrinkage: float, n_features: int) -> Array:
+    """``(1 - α) Sw + α tr(Sw)/d I``, also when Sw is given in a subspace of the d features."""
+    target = shrinkage * np.trace(Sw) / n_features
+    return (1 - shrinkage) * Sw + target * np.eye(len(Sw))
+
+
+def ledoit_wolf(Sw: Array, fourth_moment: float, n_samples: float, n_features: int) -> float:
+    """The shrinkage that minimises the expected squared error of the within-class covariance.
+
+    Parameters
+    ----------
+    Sw : array
+        Within-class scatter, in all features or in a subspace that holds all rows.
+    fourth_moment : float
+        ``Σ ‖x - m_c‖⁴`` over the rows.
+    n_samples, n_features : number
+        Size of the data.
+
+    References
+    ----------
+    Ledoit and Wolf, A well-conditioned estimator for large-dimensional covariance matrices,
+    Journal of Multivariate Analysis 88 (2004), Lemmas 3.2-3.4.
+    """
+    squared_norm = np.sum(Sw**2) / n_samples**2
+    distance = squared_norm - (np.trace(Sw) / n_samples) ** 2 / n_features
+    noise = fourth_moment / n_samples**2 - squared_norm / n_samples
+    return float(np.clip(noise / distance, 0.0, 1.0)) if distance > 0 else 0.0
+
+
+def principal_axes(moments: ClassMoments, pca: float) -> tuple[ClassMoments, Lift]:
+    """Moments in the leading principal axes: so many, or so great a share of the variance."""
+    if moments.is_thin and moments.holds_sparse_rows:
+        V = _sparse_principal_axes(moments, pca)
+        return moments.project(V), V.__matmul__
+    small, lift = moments.in_span()
+    evals, V = top_eigh(small.St, small.n_features)
+    rank = numerical_rank(evals, len(evals), eps=moments.eps)
+    V = V[:, : min(_axes_wanted(evals[:rank], evals[:rank].sum(), pca), rank)]
+    return small.project(V), lambda W: lift(V @ W)
+
+
+def _sparse_principal_axes(moments: ClassMoments, pca: float) -> Array:
+    """Lanczos on the total scatter as an operator, with more axes until the share is reached."""
+    operator = moments.total_operator()
+    most = int(min(moments.n_features, moments.n_samples)) - 1
+    total = moments.trace_within() + float(np.sum(moments.between_rows() ** 2))
+    k = min(int(pca) if isinstance(pca, Integral) else 32, most)
+    while True:
+        evals, V = top_eigh(operator, k)
+        rank = numerical_rank(evals, moments.n_features, eps=moments.eps)
+        wanted = _axes_wanted(evals[:rank], total, pca)
+        if wanted <= rank or rank < k or k == most:
+            return V[:, : min(wanted, rank)]
+        k = min(2 * k, most)
+
+
+def _axes_wanted(evals: Array, total: float, pca: float) -> int:
+    """How many axes are asked for: `pca` itself, or enough for that share of the total."""
+    if isinstance(pca, Integral):
+        return int(pca)
+    # a share of 1 must be reached in spite of rounding
+    return int(np.searchsorted(np.cumsum(evals), (pca - len(evals) * EPS) * total)) + 1
+
+
+def range_basis(S: Array, eps: float = EPS) -> Array:
+    """An orthonormal basis of the range of S: the identity when S has an inverse."""
+    try:
+        cholesky_whitener(S, eps=eps)
+    except SingularMatrixError:
+        return range_and_null(S, eps=eps).range
+    return np.eye(len(S))
+
+
+class LocalScatters(NamedTuple):
+    """Local scatter within classes, and local total scatter (within plus between)."""
+
+    within: Array
+    total: Array
+
+
+def local_scatters(X: Array, codes: Array, n_neighbors: int) -> LocalScatters:
+    """Sugiyama's S̃w and S̃w + S̃b of centred rows.
+
+    With ``P_c = X_cᵀ (diag(A 1) - A) X_c`` for the affinity A of class c, and S_c its scatter,
+    ``S̃w = Σ P_c / n_c`` and ``S̃w + S̃b = St + Σ (P_c - n_c S_c) / n``, so that pairs of different
+    classes, which all weigh the same, are never visited.
+    """
+    n_samples, n_features = X.shape
+    within = np.zeros((n_features, n_features))
+    total = X.T @ X
+    for c in range(codes.max() + 1):
+        Z = X[codes == c]
+        Z = Z - Z.mean(axis=0)
+        P = _affinity_scatter(Z, n_neighbors)
+        within += P / len(Z)
+        total += (P - len(Z) * (Z.T @ Z)) / n_samples
+    return LocalScatters(within, total)
+
+
+def _affinity_scatter(Z: Array, n_neighbors: int) -> Array:
+    """``Zᵀ (diag(A 1) - A) Z`` for the rows of one class, a block of rows of A at a time."""
+    k = min(n_neighbors, len(Z) - 1)
+    blocks = list(gen_batches(len(Z), max(1, AFFINITY_ENTRIES // len(Z))))
+    distances = partial(_squared_distances, Z)
+    if len(blocks) == 1:
+        whole = distances(blocks[0])
+        distances = lambda _: whole  # noqa: E731 - the one block serves both passes
+    sigma = np.concatenate([_kth_distance(distances(block), k) for block in blocks])
+    P = np.zeros((Z.shape[1], Z.shape[1]))
+    for block in blocks:
+        A = _affinity(distances(block), sigma[block], sigma)
+        P += Z[block].T @ (A.sum(axis=1)[:, None] * Z[block] - A @ Z)
+    return (P + P.T) / 2
+
+
+def _squared_distances(Z: Array, block: slice) -> Array:
+    """From the rows of a block to all rows; what is only rounding becomes zero."""
+    norms = np.einsum("ij,ij->i", Z, Z)
+    scale = norms[block, None] + norms
+    D = scale - 2 * (Z[block] @ Z.T)
+    D[4 * Z.shape[1] * EPS * scale >= D] = 0.0
+    return D
+
+
+def _kth_distance(D: Array, k: int) -> Array:
+    """Distance of each row to its k-th neighbour, itself not counted."""
+    return np.sqrt(np.partition(D, k, axis=1)[:, k])
+
+
+def _affinity(D: Array, sigma_rows: Array, sigma: Array) -> Array:
+    """``exp(-D / (σ_i σ_j))``; where σ is zero only coinciding rows are near each other."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        A = np.exp(-D / (sigma_rows[:, None] * sigma))
+    A[D == 0] = 1.0
+    return A
+
+
+def local_fisher_directions(Sw: Array, total: Array, *, eps: float = EPS) -> Solution:
+    """Maximise ``wᵀ (total - Sw) w / wᵀ Sw w`` in the range of `total`, with ``Wᵀ Sw W = I``.
+
+    Solved as ``Sw w = μ total w`` from the smallest μ up, which needs no inverse of Sw; the
+    criterion is ``1/μ - 1``, infinite for directions without scatter within classes.
+    """
+    solution = generalized_eigh(-Sw, total, eps=eps)
+    mu, W = -solution.evals, solution.V
+    n_perfect = len(mu) - numerical_rank(mu, len(Sw), largest=1.0, eps=eps)
+    mu = np.maximum(mu, np.finfo(float).tiny)
+    scale = np.where(np.arange(len(mu)) < n_perfect, 1.0, np.sqrt(mu))
+    Q = np.linalg.qr(W[:, :n_perfect])[0]
+    evals, V = np.linalg.eigh(Q.T @ total @ Q)
+    perfect = (Q @ V / np.sqrt(evals))[:, ::-1]
+    criterion = np.where(np.arange(len(mu)) < n_perfect, np.inf, 1 / mu - 1)
+    return Solution(np.hstack([perfect, (W / scale)[:, n_perfect:]]), criterion, solution.rank)
+
+
+# Estimators ----------------------------------------------------------------------------------
+
+
+class FisherDiscriminant(GaussianClassifierMixin):
+    """Directions that separate class means best, measured by the scatter within classes.
+
+    Finds the W that maximises, column after column, ``wᵀ Sb w / wᵀ Sw w`` (Fisher's linear
+    discriminant, LDA, MDA) and classifies in that subspace with the linear Gaussian rule.
+    Works on dense and sparse data, on more features than samples, and batch by batch.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of directions, at most ``n_classes - 1``; None keeps all of them. The decision
+        is made in the space of the directions kept.
+    shrinkage : None, "auto" or float in [0, 1]
+        Replace Sw by ``(1 - α) Sw + α tr(Sw)/d I``; "auto" takes Ledoit and Wolf's α for the
+        pooled within-class rows.
+    pca : None, int or float in (0, 1)
+        Project on principal axes first: so many, or enough for that share of the variance.
+    priors : array (n_classes,) or None
+        Class probabilities; None takes the proportions in the training data. They weigh the
+        classes in Sb and in the decision.
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features)
+        The directions, best first.
+    explained_ratio_ : array (n_components,)
+        Share of each in the sum of the criterion over all directions.
+    mean_ : array (n_features,)
+        Mean of the training rows, taken off by `transform`.
+    means_ : array (n_classes, n_features)
+        Class means.
+    priors_ : array (n_classes,)
+    coef_, intercept_ : array
+        The decision as a linear function of the features.
+    classes_ : array (n_classes,)
+    rank_ : int
+        Rank of Sw in the space where the problem was solved.
+    shrinkage_ : float
+        The α that was used.
+    moments_ : ClassMoments
+        Statistics of everything seen; `partial_fit` adds to them.
+
+    Notes
+    -----
+    ``components_ @ Sw @ components_.T`` is the identity (with Sw the scatter sum, after
+    shrinkage). Where Sw is singular, as it always is with more features than samples, the
+    answer is the limit of a vanishing ridge: directions along which the training classes have
+    no scatter at all come first, have unit length instead, and share `explained_ratio_` by
+    their scatter between classes. Such a fit separates the training rows perfectly, which says
+    little about new ones: prefer ``shrinkage="auto"`` there.
+
+    The covariance of the decision is the maximum-likelihood one, Sw/n, so that duplicating all
+    rows changes nothing. scikit-learn's `LinearDiscriminantAnalysis` divides by n in its
+    ``lsqr`` and ``eigen`` solvers and by n minus the number of classes in ``svd``.
+
+    References
+    ----------
+    Fisher, The use of multiple measurements in taxonomic problems, Annals of Eugenics 7 (1936).
+    Belhumeur, Hespanha and Kriegman, Eigenfaces vs. Fisherfaces, IEEE TPAMI 19 (1997), for
+    `pca`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from separatrix import FisherDiscriminant
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = FisherDiscriminant().fit(X, y)
+    >>> model.transform(X).shape
+    (178, 2)
+    >>> model.score(X, y)
+    1.0
+    >>> FisherDiscriminant(n_components=1).fit(X, y).score(X, y) < 1
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+        "n_components": (one_of(None), whole_number(1)),
+        "shrinkage": (one_of(None, "auto"), real_number(0, 1)),
+        "pca": (one_of(None), whole_number(1), real_number(0, 1, open_low=True)),
+        "priors": (one_of(None), array_like()),
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        shrinkage: float | str | None = None,
+        pca: float | None = None,
+        priors: ArrayLike | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.shrinkage = shrinkage
+        self.pca = pca
+        self.priors = priors
+
+    def _set_solution(self, moments: ClassMoments, solution: Solution) -> None:
+        super()._set_solution(moments, solution)
+        self.moments_ = moments
+
+    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+        small, lift, n_features = self._reduced(moments)
+        self.shrinkage_ = self._shrinkage(moments, small, lift, data)
+        Sw = shrunk(small.Sw, self.shrinkage_, n_features)
+        Hb = small.between_rows(check_priors(self.priors, moments.classes))
+        found = fisher_directions(Sw, Hb, eps=moments.eps)
+        return self._lifted(found, lift, moments, more_to_come=data is None)
+
+    def _reduced(self, moments: ClassMoments) -> tuple[ClassMoments, Lift, int]:
+        """The moments where the problem is solved, the way back, and the features there."""
+        if self.pca is None:
+            return *moments.in_span(), moments.n_features
+        small, lift = principal_axes(moments, self.pca)
+        return small, lift, small.n_features
+
+    def _shrinkage(
+        self, moments: ClassMoments, small: ClassMoments, lift: Lift, data: LabelledData | None
+    ) -> float:
+        if self.shrinkage != "auto":
+            return float(self.shrinkage or 0.0)
+        if data is None:
+            raise ValueError(
+                'shrinkage="auto" needs all rows at once: use fit, or give partial_fit a number'
+            )
+        if self.pca is None:
+            fourth = moments.fourth_moment(data.X, data.codes, data.weights)
+            return ledoit_wolf(small.Sw, fourth, moments.n_samples, moments.n_features)
+        rows = centred_product(data.X, moments.mean, lift(np.eye(small.n_features)))
+        fourth = small.fourth_moment(rows, data.codes, data.weights)
+        return ledoit_wolf(small.Sw, fourth, moments.n_samples, small.n_features)
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Add rows to what is known and solve again.
+
+        After any sequence of batches the model is the one that `fit` gives on all rows together.
+        While only one class has been seen, that class is predicted and `transform` returns no
+        columns.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            New rows, one or many.
+        y : array (n_samples,)
+            Their labels.
+        classes : array, optional
+            All labels that may come. The first call takes those of `y` when it is absent; later
+            calls may announce more, and labels never announced are refused.
+        sample_weight : array (n_samples,), optional
+            Non-negative weights.
+
+        Returns
+        -------
+        self
+            The updated estimator.
+        """
+        check_parameters(self, self._parameter_constraints)
+        first = not hasattr(self, "moments_")
+        known = None if first else self.classes_
+        if classes is not None:
+            known = np.unique(classes) if known is None else np.union1d(known, classes)
+        data = self._checked_rows(X, y, sample_weight, classes=known, reset=first)
+        batch = data.moments()
+        moments = batch if first else self.moments_ + batch
+        self._set_solution(moments, self._solve(moments, None))
+        return self
+
+
+class NullSpaceDiscriminant(GaussianClassifierMixin):
+    """Directions along which each training class shrinks to a point, and the points lie far apart.
+
+    Maximises ``tr Wᵀ Sb W`` subject to ``Sw W = 0`` and ``Wᵀ W = I`` (null-space LDA). It is made
+    for more features than samples; the decision is the nearest class mean.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of directions; None keeps all, usually ``n_classes - 1``.
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features)
+        Orthonormal directions, by descending scatter between classes.
+    explained_ratio_ : array (n_components,)
+        Share of each in the scatter between classes within the null space.
+    uses_null_space_ : bool
+        False when Sw has no null space in the span of the data: the directions are then Fisher's,
+        as in the published method, and a warning says so.
+    mean_, means_, priors_, coef_, intercept_, classes_, rank_
+        As in `FisherDiscriminant`.
+
+    Notes
+    -----
+    The projected training rows of a class coincide: ``components_ @ Sw @ components_.T = 0``.
+
+    References
+    ----------
+    Chen, Liao, Ko, Lin and Yu, A new LDA-based face recognition system which can solve the small
+    sample size problem, Pattern Recognition 33 (2000).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import NullSpaceDiscriminant
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(12, 100)), np.repeat(["a", "b", "c"], 4)
+    >>> Z = NullSpaceDiscriminant().fit_transform(X, y)
+    >>> Z.shape, bool(np.ptp(Z[:4], axis=0).max() < 1e-9)
+    ((12, 2), True)
+    """
+
+    def __init__(self, n_components: int | None = None) -> None:
+        self.n_components = n_components
+
+    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+        small, lift = moments.in_span()
+        Sw, Hb = small.Sw, small.between_rows()
+        parts = range_and_null(Sw, beside=_squared_norm(Hb), eps=moments.eps)
+        W, between = null_directions(parts.null, Hb, moments.eps)
+        self.uses_null_space_ = len(between) > 0
+        if self.uses_null_space_:
+            found = Solution(W, between, rank=len(parts.evals), within=np.zeros(len(between)))
+        else:
+            warnings.warn(
+                "the within-class scatter has no null space in these data (there are more samples "
+                "than features): NullSpaceDiscriminant uses Fisher's directions instead",
+                stacklevel=4,
+            )
+            found = fisher_directions(Sw, Hb, eps=moments.eps)
+        return self._lifted(found, lift, moments)
+
+
+class DirectDiscriminant(GaussianClassifierMixin):
+    """Directions in the span of the class means, with the least scatter within classes.
+
+    Direct LDA: whitens Sb in its range, then diagonalises Sw there, so that no matrix larger than
+    the number of classes is decomposed. With ``regularization`` ν > 0 the criterion is
+    ``wᵀ Sb w / wᵀ (ν Sb + Sw) w`` (regularised direct LDA).
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of directions; None keeps all, usually ``n_classes - 1``.
+    regularization : float
+        ν. It changes how directions are scaled against each other, not which space they span;
+        with two classes it changes nothing.
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features)
+        Directions by descending criterion.
+    explained_ratio_ : array (n_components,)
+        Share of each in the sum of the criterion.
+    mean_, means_, priors_, coef_, intercept_, classes_, rank_
+        As in `FisherDiscriminant`; `rank_` is that of Sb.
+
+    Notes
+    -----
+    ``components_ @ (ν Sb + Sw) @ components_.T`` is the identity, and the components span class
+    mean differences: they lie in the range of Sb. Directions without scatter within classes keep
+    ``wᵀ Sb w = 1``.
+
+    References
+    ----------
+    Yu and Yang, A direct LDA algorithm for high-dimensional data, Pattern Recognition 34 (2001).
+    Lu, Plataniotis and Venetsanopoulos, Regularization studies of linear discriminant analysis in
+    small sample size scenarios, Pattern Recognition Letters 26 (2005).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from separatrix import DirectDiscriminant
+    >>> X, y = load_digits(return_X_y=True)
+    >>> DirectDiscriminant().fit(X, y).components_.shape
+    (9, 64)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+        "n_components": (one_of(None), whole_number(1)),
+        "regularization": (real_number(0),),
+    }
+
+    def __init__(self, n_components: int | None = None, *, regularization: float = 0.0) -> None:
+        self.n_components = n_components
+        self.regularization = regularization
+
+    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+        _, s, Vt = np.linalg.svd(moments.between_rows(), full_matrices=False)
+        rank = numerical_rank(s, moments.n_features, eps=moments.eps)
+        Y = Vt[:rank].T / s[:rank]
+        within, U = scipy.linalg.eigh(moments.project(Y).Sw) if rank else (s[:0], Vt[:0, :0])
+        within = within.clip(0.0)
+        denominator = self.regularization + within
+        present = denominator > rank * moments.eps * max(1.0, denominator.max(initial=0.0))
+        with np.errstate(divide="ignore"):
+            criterion = np.where(present, 1 / denominator, np.inf)
+        W = Y @ U / np.sqrt(np.where(present, denominator, 1.0))
+        found = Solution(W, criterion, rank, within=present.astype(float))
+        return self._lifted(found, lambda W: W, moments)
+
+
+class GSVDDiscriminant(GaussianClassifierMixin):
+    """Fisher's directions by the generalized singular value decomposition of the scatter factors.
+
+    Diagonalises ``Sb = HbᵀHb`` and ``Sw = HwᵀHw`` together from the factors Hb and Hw, without
+    forming either product and whatever their ranks (LDA/GSVD). It finds the directions of
+    `FisherDiscriminant`, keeps the digits that squaring the data costs, and is slower.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of directions; None keeps all, usually ``n_classes - 1``.
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features)
+        Directions by descending ``alpha_ / beta_``.
+    alpha_, beta_ : array (n_components,)
+        ``wᵀ Sb w = alpha_²`` and ``wᵀ Sw w = beta_²``, with ``alpha_² + beta_² = 1``.
+    explained_ratio_ : array (n_components,)
+        As in `FisherDiscriminant`.
+    mean_, means_, priors_, coef_, intercept_, classes_, rank_
+        As in `FisherDiscriminant`; `rank_` is that of Sb seen from the joint range.
+
+    Notes
+    -----
+    ``components_ @ St @ components_.T`` is the identity, and the components diagonalise Sb and Sw.
+
+    References
+    ----------
+    Howland and Park, Generalizing discriminant analysis using the generalized singular value
+    decomposition, IEEE TPAMI 26 (2004).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import GSVDDiscriminant
+    >>> model = GSVDDiscriminant().fit(*load_iris(return_X_y=True))
+    >>> model.alpha_**2 + model.beta_**2
+    array([1., 1.])
+    """
+
+    _accepts_sparse = False
+
+    def __init__(self, n_components: int | None = None) -> None:
+        self.n_components = n_components
+
+    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+        assert data is not None, "the factors are made from rows"
+        Hb, Hw = moments.between_rows(), within_factor(moments, data)
+        alpha, beta, G = gsvd(Hb, Hw)
+        n_perfect = len(beta) - numerical_rank(beta, max(Hb.shape), largest=1.0, eps=moments.eps)
+        # along perfect directions alpha is 1 for all of them: order those as Fisher does
+        perfect, between = null_directions(np.linalg.qr(G[:, :n_perfect])[0], Hb, moments.eps)
+        G = np.hstack([perfect / np.sqrt(between), G[:, n_perfect:]])
+        beta[:n_perfect] = 0.0
+        rest = (alpha / np.where(beta > 0, beta, 1.0))[n_perfect:] ** 2
+        criterion = np.concatenate([between, np.zeros_like(rest) if n_perfect else rest])
+        found = Solution(G, criterion, len(alpha), within=beta**2)
+        found = self._lifted(found, lambda W: W, moments)
+        self.alpha_, self.beta_ = alpha[: found.W.shape[1]], beta[: found.W.shape[1]]
+        return found
+
+
+class MaximumMarginCriterion(SubspaceEstimator):
+    """Orthonormal directions with the largest difference of scatter between and within classes.
+
+    Maximises ``tr Wᵀ (Sb - Sw) W`` subject to ``Wᵀ W = I``. Nothing is inverted, so a singular Sw
+    does not matter; the scale of the features does.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of directions, up to the rank of the centred data; None takes the rank of Sb,
+        usually ``n_classes - 1``: beyond it no direction has a positive criterion.
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features)
+        Orthonormal directions by descending criterion.
+    criterion_ : array (n_components,)
+        ``wᵀ (Sb - Sw) w`` of each.
+    explained_ratio_ : array (n_components,)
+        Share of each in the sum of the positive ones.
+    mean_, means_, classes_, rank_
+        As in `FisherDiscriminant`; `rank_` is that of the centred data.
+
+    Notes
+    -----
+    ``components_ @ components_.T`` is the identity.
+
+    References
+    ----------
+    Li, Jiang and Zhang, Efficient and robust feature extraction by maximum margin criterion,
+    IEEE Transactions on Neural Networks 17 (2006).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import MaximumMarginCriterion
+    >>> X, y = load_iris(return_X_y=True)
+    >>> MaximumMarginCriterion(n_components=3).fit_transform(X, y).shape
+    (150, 3)
+    """
+
+    def __init__(self, n_components: int | None = None) -> None:
+        self.n_components = n_components
+
+    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+        small, lift = moments.in_span()
+        Sw, Hb = small.Sw, small.between_rows()
+        Sb = Hb.T @ Hb
+        V = range_basis(Sw + Sb, moments.eps)
+        rank = V.shape[1]
+        natural = min(numerical_rank(np.linalg.svd(Hb)[1], len(Sw), eps=moments.eps), rank)
+        wanted = self._n_wanted(rank, "the rank of the centred data")
+        k = natural if self.n_components is None else wanted
+        evals, U = top_eigh(V.T @ (Sb - Sw) @ V, max(k, natural, 1))
+        self.criterion_ = evals[:k]
+        return Solution(lift(V @ U[:, :k]), evals, rank)
+
+
+class LocalFisherDiscriminant(SubspaceEstimator):
+    """Directions that separate classes while keeping near neighbours of a class together.
+
+    Local Fisher discriminant analysis: maximises ``tr (Wᵀ S̃w W)⁻¹ Wᵀ S̃b W``, where pairs of rows
+    of a class count by their affinity ``A_ij = exp(-‖x_i - x_j‖² / (σ_i σ_j))`` and σ_i is the
+    distance of x_i to its k-th nearest neighbour in its class. Classes may have several clusters,
+    and there can be more directions than classes.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of directions, up to the rank of the centred data; None keeps all.
+    n_neighbors : int
+        k. A class with no more samples than k uses its farthest neighbour.
+    shrinkage : None or float in [0, 1]
+        Replace S̃w by ``(1 - α) S̃w + α tr(S̃w)/d I``.
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features)
+        Directions by descending criterion.
+    explained_ratio_ : array (n_components,)
+        Share of each in the sum of the positive criteria.
+    mean_, means_, classes_, rank_
+        As in `FisherDiscriminant`; `rank_` is that of the local total scatter.
+
+    Notes
+    -----
+    ``components_ @ S̃w @ components_.T`` is the identity (after shrinkage), except that directions
+    without local scatter within classes come first with ``wᵀ (S̃w + S̃b) w = 1``.
+
+    The definition is followed to the letter: neighbours are sought in the row's own class, so a
+    small class does not disturb the others, and renaming classes changes nothing.
+
+    References
+    ----------
+    Sugiyama, Dimensionality reduction of multimodal labeled data by local Fisher discriminant
+    analysis, Journal of Machine Learning Research 8 (2007), equations 11-14.
+    Zelnik-Manor and Perona, Self-tuning spectral clustering, NIPS 17 (2005), for σ.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import LocalFisherDiscriminant
+    >>> X, y = load_iris(return_X_y=True)
+    >>> LocalFisherDiscriminant(n_components=2).fit_transform(X, y).shape
+    (150, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+        "n_components": (one_of(None), whole_number(1)),
+        "n_neighbors": (whole_number(1),),
+        "shrinkage": (one_of(None), real_number(0, 1)),
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        n_neighbors: int = 7,
+        shrinkage: float | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.shrinkage = shrinkage
+
+    _accepts_sparse = False
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Find the subspace.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+            Training rows.
+        y : array (n_samples,)
+            Their class labels.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        data = self._validated(X, y)
+        moments = data.moments()
+        self._set_solution(moments, self._solve(moments, data))
+        return self
+
+    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+        assert data is not None, "neighbours are sought among rows"
+        rows = (data.X - moments.origin) - (moments.mean - moments.origin)
+        lift: Lift = lambda W: W  # noqa: E731
+        if moments.is_thin:
+            rows, lift = span(rows)
+        local = local_scatters(rows, data.codes, self.n_neighbors)
+        alpha = self.shrinkage or 0.0
+        Sw = shrunk(local.within, alpha, moments.n_features)
+        found = local_fisher_directions(Sw, local.total - local.within + Sw, eps=moments.eps)
+        k = self._n_wanted(found.W.shape[1], "the rank of the centred data")
+        return found._replace(W=lift(found.W[:, :k]))
+
+
+class GroupedDiscriminant(SubspaceEstimator):
+    """Fisher's directions of groups of features, side by side.
+
+    Each group of features gets its own Fisher discriminant of up to ``n_classes - 1`` directions,
+    so that the whole has more than ``n_classes - 1`` (MDA on groups of features). It suits ordered
+    features, such as bands of a spectrum.
+
+    Parameters
+    ----------
+    groups : int or list of index lists
+        A number of equal contiguous groups, or the columns of each group.
+    n_components : int or None
+        Directions per group; None keeps all.
+
+    Attributes
+    ----------
+    components_ : array (n_directions, n_features)
+        Directions of the first group, then of the second, and so on; each is zero outside its
+        group.
+    groups_ : list of arrays
+        Columns of each group.
+    group_of_component_ : array (n_directions,)
+        Which group each direction belongs to.
+    explained_ratio_ : array (n_directions,)
+        Share of each in the sum of the criterion over all groups.
+    mean_, means_, classes_
+        As in `FisherDiscriminant`; zero for features in no group.
+    rank_ : int
+        Sum of the ranks of the groups' within-class scatter.
+
+    Notes
+    -----
+    Within a group ``components_ @ Sw @ components_.T`` is the identity. Directions of different
+    groups are correlated in general.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import GroupedDiscriminant
+    >>> X, y = load_iris(return_X_y=True)
+    >>> GroupedDiscriminant(groups=2).fit_transform(X, y).shape
+    (150, 4)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+        "groups": (whole_number(1), array_like()),
+        "n_components": (one_of(None), whole_number(1)),
+    }
+
+    def __init__(
+        self, groups: int | Sequence[Sequence[int]] = 2, *, n_components: int | None = None
+    ) -> None:
+        self.groups = groups
+        self.n_components = n_components
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the directions of each group.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            Training rows.
+        y : array (n_samples,)
+            Their class labels.
+        sample_weight : array (n_samples,), optional
+            Non-negative weights; a weight of 2 is the same as the row twice.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        data = self._validated(X, y, sample_weight)
+        self.groups_ = feature_groups(self.groups, data.X.shape[1])
+        n_features, n_classes = data.X.shape[1], len(data.classes)
+        self.mean_, self.means_ = np.zeros(n_features), np.zeros((n_classes, n_features))
+        components, criteria, kept, self.rank_ = [], [], [], 0
+        for columns in self.groups_:
+            moments = data.columns(columns).moments()
+            small, lift = moments.in_span()
+            found = fisher_directions(small.Sw, small.between_rows(), eps=moments.eps)
+            W = fix_signs(self._lifted(found, lift, moments).W)
+            rows = np.zeros((W.shape[1], n_features))
+            rows[:, columns] = W.T
+            components.append(rows)
+            criteria.append(found.criterion)
+            kept.append(np.arange(len(found.criterion)) < len(rows))
+            self.mean_[columns], self.means_[:, columns] = moments.mean, moments.means
+            self.rank_ += found.rank
+        self.classes_ = data.classes
+        self.components_ = np.vstack(components)
+        self.group_of_component_ = np.repeat(np.arange(len(components)), [len(c) for c in components])
+        self.explained_ratio_ = shares(np.concatenate(criteria))[np.concatenate(kept)]
+        return self
+
+
+def feature_groups(groups: int | Sequence[Sequence[int]], n_features: int) -> list[Array]:
+    """Columns of each group, from a number of groups or from lists of columns."""
+    if isinstance(groups, Integral):
+        if groups > n_features:
+            raise ValueError(f"groups={groups} is more than there are features: n_features={n_features}")
+        return np.array_split(np.arange(n_features), int(groups))
+    columns = [np.asarray(group) for group in groups]
+    for i, group in enumerate(columns):
+        if group.ndim != 1 or group.size == 0 or group.dtype.kind not in "iu":
+            raise ValueError(f"groups[{i}]={groups[i]!r} must be a list of column numbers")
+        if group.min() < 0 or group.max() >= n_features or len(np.unique(group)) < len(group):
+            raise ValueError(
+                f"groups[{i}]={groups[i]!r} must hold different column numbers from 0 to "
+                f"{n_features - 1}"
+            )
+    if not columns:
+        raise ValueError("groups=[] must hold at least one group")
+    return columns

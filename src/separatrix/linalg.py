@@ -1,0 +1,423 @@
+"""Numerics without labels or estimators: ranks, signs, spans, whitening, eigenproblems.
+
+Every subspace method of the package ends in one of the functions below. Matrices are dense
+float64 arrays unless a docstring says otherwise; vectors that span something are columns,
+and eigenvalues come in descending order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import lapack
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+Array = NDArray[np.floating]
+Lift = Callable[[Array], Array]
+
+EPS = float(np.finfo(np.float64).eps)
+LANCZOS_FROM = 2000
+"""Matrices up to this order are decomposed densely even when few eigenpairs are wanted."""
+
+
+class SingularMatrixError(np.linalg.LinAlgError):
+    """The right-hand matrix of a symmetric-definite problem has no inverse."""
+
+
+# Ranks and signs ---------------------------------------------------------------------------
+
+
+def numerical_rank(
+    values: Array, order: int, *, largest: float | None = None, eps: float = EPS
+) -> int:
+    """Count the singular values, or eigenvalues of a scatter, that are more than rounding.
+
+    A value counts when it exceeds ``order * eps * largest``; this is the only rank rule of the
+    package.
+
+    Parameters
+    ----------
+    values : array
+        Singular values or eigenvalues, in any order.
+    order : int
+        The larger side of the matrix they belong to.
+    largest : float, optional
+        What "large" means; the largest of `values` by default.
+    eps : float
+        Relative precision of the data the matrix was computed from.
+
+    Examples
+    --------
+    >>> numerical_rank(np.array([3.0, 1.0, 1e-17]), 3)
+    2
+    """
+    if largest is None:
+        largest = float(np.max(values, initial=0.0))
+    return int(np.count_nonzero(values > order * eps * largest))
+
+
+def fix_signs(W: Array) -> Array:
+    """Turn each column so that its entry of largest magnitude is positive.
+
+    Of entries that tie up to rounding the first decides, so that equal problems get equal signs.
+
+    Examples
+    --------
+    >>> fix_signs(np.array([[1.0, 0.0], [-2.0, 3.0]]))
+    array([[-1.,  0.],
+           [ 2.,  3.]])
+    """
+    if W.size == 0:
+        return W
+    magnitude = np.abs(W)
+    leader = np.argmax(magnitude >= (1 - 1e-8) * magnitude.max(axis=0), axis=0)
+    signs = np.sign(W[leader, np.arange(W.shape[1])])
+    return W * np.where(signs == 0, 1.0, signs)
+
+
+def principal_angles(A: ArrayLike, B: ArrayLike) -> Array:
+    """Angles in radians, largest first, between the row spaces of two sets of components.
+
+    Examples
+    --------
+    >>> principal_angles([[1.0, 0.0, 0.0]], [[1.0, 1.0, 0.0]]).round(3)
+    array([0.785])
+    """
+    return scipy.linalg.subspace_angles(
+        np.asarray(A, dtype=float).T, np.asarray(B, dtype=float).T
+    )
+
+
+# The span of a few rows in many dimensions ---------------------------------------------------
+
+
+class Span(NamedTuple):
+    """Rows in an orthonormal basis of their own row space.
+
+    Attributes
+    ----------
+    coordinates : array (n_rows, rank)
+        The rows in that basis.
+    lift : callable
+        Takes columns of coordinates (rank, k) to columns in the full space (n_features, k).
+    """
+
+    coordinates: Array
+    lift: Lift
+
+
+def span(rows: Array) -> Span:
+    """Express `rows` in an orthonormal basis of the space they span.
+
+    One Householder QR of the transposed rows, ``2 n² d`` flops, and an SVD of its n×n triangle.
+    The basis itself is never formed: `lift` applies the reflectors.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, 0, 0, 1], [2.0, 0, 0, 2]])
+    >>> s = span(rows)
+    >>> s.coordinates.shape
+    (2, 1)
+    >>> np.allclose(s.lift(s.coordinates.T), rows.T)
+    True
+    """
+    n_rows, n_features = rows.shape
+    (qr, tau), R = scipy.linalg.qr(
+        np.array(rows, dtype=float, order="C").T,
+        mode="raw",
+        overwrite_a=True,
+        check_finite=False,
+    )
+    U, s, Vt = scipy.linalg.svd(R[: min(n_rows, n_features)], full_matrices=False)
+    rank = numerical_rank(s, max(rows.shape))
+    U = U[:, :rank]
+
+    def lift(W: Array) -> Array:
+        padded = np.zeros((n_features, W.shape[1]), order="F")
+        padded[: len(U)] = U @ W
+        return _apply_reflectors(qr, tau, padded)
+
+    return Span(Vt[:rank].T * s[:rank], lift)
+
+
+def _apply_reflectors(qr: Array, tau: Array, C: Array) -> Array:
+    """Q @ C for the Q of a raw Householder QR."""
+    qr = qr[:, : len(tau)]
+    _, work, _ = lapack.dormqr("L", "N", qr, tau, C, -1)
+    QC, _, info = lapack.dormqr("L", "N", qr, tau, C, int(work[0]), overwrite_c=True)
+    assert info == 0, f"dormqr rejected argument {-info}"
+    return QC
+
+
+def triangle(blocks: Iterable[Array]) -> Array:
+    """The R with ``RᵀR = Σ ZᵀZ`` over blocks of rows Z, of no more rows than columns.
+
+    A QR of each block under the R so far; no product is formed, so no digits are lost.
+
+    Examples
+    --------
+    >>> Z = np.arange(12.0).reshape(6, 2)
+    >>> R = triangle([Z[:4], Z[4:]])
+    >>> R.shape, bool(np.allclose(R.T @ R, Z.T @ Z))
+    ((2, 2), True)
+    """
+    R: Array | None = None
+    for Z in blocks:
+        R = np.linalg.qr(Z if R is None else np.vstack([R, Z]), mode="r")
+    assert R is not None, "there is at least one block"
+    return R
+
+
+def gram_span(gram: Array, transposed: Lift, *, order: int) -> Span:
+    """The same as `span` for rows known only by their inner products.
+
+    Parameters
+    ----------
+    gram : array (n_rows, n_rows)
+        Inner products of the rows.
+    transposed : callable
+        ``transposed(A) = rows.T @ A``.
+    order : int
+        The larger side of the matrix of rows.
+
+    Notes
+    -----
+    Working with squares costs half the digits: directions whose singular value is below about
+    1e-7 of the largest are lost. It is meant for sparse rows, which a QR would fill.
+    """
+    evals, U = _descending(*scipy.linalg.eigh(gram, check_finite=False))
+    rank = numerical_rank(evals, order)
+    s, U = np.sqrt(evals[:rank]), U[:, :rank]
+    return Span(U * s, lambda W: transposed(U @ (W / s[:, None])))
+
+
+# Symmetric matrices --------------------------------------------------------------------------
+
+
+def _descending(evals: Array, V: Array) -> tuple[Array, Array]:
+    return evals[::-1], V[:, ::-1]
+
+
+def top_eigh(
+    S: Array | LinearOperator, k: int, *, lanczos_from: int = LANCZOS_FROM
+) -> tuple[Array, Array]:
+    """The k largest eigenvalues of a symmetric matrix or operator, and their eigenvectors.
+
+    Dense up to order `lanczos_from`, or when more than a tenth of the spectrum is wanted;
+    Lanczos to working precision otherwise, always for an operator.
+
+    Examples
+    --------
+    >>> evals, V = top_eigh(np.diag([1.0, 5.0, 3.0]), 2)
+    >>> evals
+    array([5., 3.])
+    """
+    order = S.shape[0]
+    dense = isinstance(S, np.ndarray)
+    if dense and (order <= lanczos_from or 10 * k > order):
+        top = (order - k, order - 1)
+        return _descending(*scipy.linalg.eigh(S, subset_by_index=top, check_finite=False))
+    start = np.random.default_rng(0).standard_normal(order)
+    evals, V = eigsh(S, k=k, which="LA", v0=start)
+    best_first = np.argsort(-evals)
+    return evals[best_first], V[:, best_first]
+
+
+class RangeAndNull(NamedTuple):
+    """Orthonormal bases of the range and the null space of a symmetric matrix."""
+
+    evals: Array
+    range: Array
+    null: Array
+
+
+def range_and_null(S: Array, *, beside: float = 0.0, eps: float = EPS) -> RangeAndNull:
+    """Split the space by the rank rule; `evals` are the eigenvalues that belong to the range.
+
+    A matrix may be small `beside` another that matters as much: rounding is then judged by the
+    larger of the two.
+
+    Examples
+    --------
+    >>> parts = range_and_null(np.diag([2.0, 0.0, 1.0]))
+    >>> parts.range.shape, parts.null.shape
+    ((3, 2), (3, 1))
+    """
+    evals, V = _descending(*scipy.linalg.eigh(S, check_finite=False))
+    largest = max(beside, float(np.max(evals, initial=0.0)))
+    rank = numerical_rank(evals, len(S), largest=largest, eps=eps)
+    return RangeAndNull(evals[:rank], V[:, :rank], V[:, rank:])
+
+
+def null_space(S: Array, *, beside: float = 0.0, eps: float = EPS) -> Array:
+    """An orthonormal basis of the directions that a symmetric matrix sends to zero.
+
+    Examples
+    --------
+    >>> null_space(np.diag([1.0, 0.0])).shape
+    (2, 1)
+    """
+    return range_and_null(S, beside=beside, eps=eps).null
+
+
+def whiten(S: Array, *, eps: float = EPS) -> Array:
+    """A matrix A with ``A.T @ S @ A = I``, of as many columns as S has rank.
+
+    Examples
+    --------
+    >>> S = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> A = whiten(S)
+    >>> np.allclose(A.T @ S @ A, np.eye(2))
+    True
+    """
+    parts = range_and_null(S, eps=eps)
+    return parts.range / np.sqrt(parts.evals)
+
+
+def partial_whiten(V: Array, U: Array, s: Array) -> Array:
+    """Shrink the columns of V along the leading directions U to the spread of the last of them.
+
+    The map is ``I + U (s[-1] / s - 1) U.T``: afterwards the data whose leading singular pairs
+    are (s, U) spread equally along all of U, and every other direction is left as it was.
+
+    Parameters
+    ----------
+    V : array (n_features, k)
+        What is mapped.
+    U : array (n_features, d)
+        Orthonormal leading directions of the data.
+    s : array (d,)
+        Their singular values, descending, all positive.
+
+    Examples
+    --------
+    >>> partial_whiten(np.eye(3), np.eye(3)[:, :2], np.array([4.0, 2.0])).diagonal()
+    array([0.5, 1. , 1. ])
+    """
+    return V + U @ ((s[-1] / s - 1)[:, None] * (U.T @ V))
+
+
+# Generalized eigenproblems -------------------------------------------------------------------
+
+
+class CholeskyWhitener(NamedTuple):
+    """``B = D L L.T D`` with D the square roots of the diagonal, so that units do not matter."""
+
+    scale: Array
+    L: Array
+
+    def whiten(self, V: Array) -> Array:
+        """Columns of V, as seen where B is the identity: ``L⁻¹ D⁻¹ V``."""
+        return scipy.linalg.solve_triangular(
+            self.L, V / self.scale[:, None], lower=True, check_finite=False
+        )
+
+    def unwhiten(self, V: Array) -> Array:
+        """Directions found there, as directions here: ``D⁻¹ L⁻ᵀ V``, orthonormal in B."""
+        W = scipy.linalg.solve_triangular(self.L, V, lower=True, trans="T", check_finite=False)
+        return W / self.scale[:, None]
+
+
+def cholesky_whitener(B: Array, *, eps: float = EPS) -> CholeskyWhitener:
+    """Factor a positive definite matrix, or say that it is singular.
+
+    Raises
+    ------
+    SingularMatrixError
+        When B, scaled to unit diagonal, has a reciprocal condition number of rounding size.
+
+    Examples
+    --------
+    >>> B = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> W = cholesky_whitener(B).unwhiten(np.eye(2))
+    >>> np.allclose(W.T @ B @ W, np.eye(2))
+    True
+    >>> cholesky_whitener(np.ones((2, 2)))
+    Traceback (most recent call last):
+    separatrix.linalg.SingularMatrixError: matrix of order 2 is singular
+    """
+    order = len(B)
+    diagonal = np.diagonal(B)
+    if order and np.all(diagonal > 0):
+        scale = np.sqrt(diagonal)
+        scaled = B / scale / scale[:, None]
+        L, info = lapack.dpotrf(scaled.T, lower=1)
+        if info == 0:
+            norm = float(np.abs(scaled).sum(axis=0).max())
+            rcond, _ = lapack.dpocon(L, norm, uplo="L")
+            if rcond > order * eps:
+                return CholeskyWhitener(scale, L)
+    raise SingularMatrixError(f"matrix of order {order} is singular")
+
+
+class GeneralizedEigen(NamedTuple):
+    """Solution of ``A v = λ B v``: descending λ, VᵀBV = I, and the rank of B."""
+
+    evals: Array
+    V: Array
+    rank: int
+
+
+def generalized_eigh(A: Array, B: Array, *, eps: float = EPS) -> GeneralizedEigen:
+    """Solve ``A v = λ B v`` for symmetric A and positive semidefinite B, in the range of B.
+
+    `rank` says whether B was singular (``rank < len(B)``); vectors then have no part in the
+    null space of B.
+
+    Examples
+    --------
+    >>> A, B = np.diag([6.0, 2.0, 1.0]), np.diag([2.0, 1.0, 0.0])
+    >>> solution = generalized_eigh(A, B)
+    >>> solution.evals, solution.rank
+    (array([3., 2.]), 2)
+    """
+    try:
+        factor = cholesky_whitener(B, eps=eps)
+    except SingularMatrixError:
+        to_white = whiten(B, eps=eps)
+        M = to_white.T @ A @ to_white
+        back: Lift = to_white.__matmul__
+    else:
+        M = factor.whiten(factor.whiten(A).T)
+        back = factor.unwhiten
+    evals, V = _descending(*scipy.linalg.eigh((M + M.T) / 2, check_finite=False))
+    return GeneralizedEigen(evals, back(V), len(evals))
+
+
+class GeneralizedSVD(NamedTuple):
+    """``‖A g_i‖ = alpha_i`` and ``‖B g_i‖ = beta_i`` with ``alpha² + beta² = 1``."""
+
+    alpha: Array
+    beta: Array
+    G: Array
+
+
+def gsvd(A: Array, B: Array) -> GeneralizedSVD:
+    """Diagonalise AᵀA and BᵀB together without forming either product.
+
+    The columns of G satisfy ``Gᵀ(AᵀA + BᵀB)G = I``, lie in the joint row space of A and B and
+    are sorted by descending alpha; those with alpha = 0 are left out. Working on the factors
+    keeps the digits that their squares would lose.
+
+    Parameters
+    ----------
+    A : array (p, n_features)
+    B : array (q, n_features)
+
+    Examples
+    --------
+    >>> pair = gsvd(np.array([[3.0, 0.0]]), np.array([[4.0, 0.0], [0.0, 1.0]]))
+    >>> pair.alpha, pair.beta
+    (array([0.6]), array([0.8]))
+    """
+    joint = span(np.vstack([A, B]))
+    P, s, Vt = scipy.linalg.svd(joint.coordinates, full_matrices=False, check_finite=False)
+    _, alpha, Wt = scipy.linalg.svd(P[: len(A)], full_matrices=False, check_finite=False)
+    rank = numerical_rank(alpha, max(P.shape), largest=1.0)
+    W = Wt[:rank].T
+    beta = np.linalg.norm(P[len(A) :] @ W, axis=0)
+    return GeneralizedSVD(alpha[:rank], beta, joint.lift(Vt.T @ (W / s[:, None])))

@@ -1,0 +1,776 @@
+"""Class statistics that add, subtract and decay: counts, class means, centred scatter.
+
+This is the only place that turns rows into statistics. Online learning, sliding windows,
+merging models trained apart and distributed sums are all the algebra of `ClassMoments`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.sparse.linalg import LinearOperator
+from sklearn.utils import check_array, gen_batches
+from threadpoolctl import ThreadpoolController
+
+from separatrix.linalg import EPS, Array, Lift, Span, gram_span, span
+
+BLOCK_ENTRIES = 1 << 20
+"""Entries of a block of rows that is centred and multiplied at once (8 MB of float64)."""
+
+THREADED_FROM = 1 << 30
+"""Multiplications (samples × features²) from which the rows are shared among threads."""
+
+
+def row_blocks(n_rows: int, n_features: int) -> Iterator[slice]:
+    """Slices over rows such that a dense block is small beside the data but feeds BLAS well."""
+    yield from gen_batches(n_rows, _block_rows(n_features))
+
+
+def _block_rows(n_features: int) -> int:
+    return int(np.clip(BLOCK_ENTRIES // n_features, 1024, 65536))
+
+
+class Scatter:
+    """A sum of outer products ``Σ z zᵀ``, as a matrix or as the rows it came from.
+
+    While the rows are smaller than the d×d matrix they are kept, with a sign, and the scatter is
+    ``Σ ± RᵀR``; beyond that they are multiplied out. Both forms answer alike. Objects are never
+    changed once made.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        matrix: Array | None = None,
+        rows: Sequence[tuple[float, Any]] = (),
+    ) -> None:
+        self.n_features = n_features
+        size = sum(R.nnz * 2 if sp.issparse(R) else R.size for _, R in rows)
+        if rows and (matrix is not None or size >= n_features**2):
+            matrix = _multiplied_out(n_features, rows) + (0 if matrix is None else matrix)
+            rows = ()
+        self._matrix, self.rows = matrix, tuple(rows)
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether rows are held rather than the matrix."""
+        return self._matrix is None
+
+    def matrix(self) -> Array:
+        """The d×d matrix (a new array)."""
+        if self._matrix is None:
+            return _multiplied_out(self.n_features, self.rows)
+        return self._matrix.copy()
+
+    def diagonal(self) -> Array:
+        """The diagonal alone, without the matrix."""
+        if self._matrix is not None:
+            return self._matrix.diagonal().copy()
+        squares = np.zeros(self.n_features)
+        for weight, R in self.rows:
+            squares += weight * np.asarray((R.multiply(R) if sp.issparse(R) else R * R).sum(0))
+        return squares
+
+    def plus(self, other: Scatter, factor: float = 1.0) -> Scatter:
+        """``self + factor * other``; a factor of -1 subtracts."""
+        rows = self.rows + tuple((factor * weight, R) for weight, R in other.rows)
+        if self._matrix is None and other._matrix is None:
+            return Scatter(self.n_features, None, rows)
+        own = 0.0 if self._matrix is None else self._matrix
+        others = 0.0 if other._matrix is None else factor * other._matrix
+        return Scatter(self.n_features, own + others, rows)
+
+    def times(self, factor: float) -> Scatter:
+        """The scatter of rows whose weights are multiplied by `factor`."""
+        return Scatter(self.n_features).plus(self, factor)
+
+    def apply(self, V: Array) -> Array:
+        """``matrix @ V`` without the matrix."""
+        if self._matrix is not None:
+            return self._matrix @ V
+        result = np.zeros(V.shape)
+        for weight, R in self.rows:
+            result += weight * (R.T @ (R @ V))
+        return result
+
+    def refactored(self) -> Scatter:
+        """The same scatter from rows that all add, no more of them than its rank."""
+        if not self.rows or any(sp.issparse(R) for _, R in self.rows):
+            return self
+        spanned, parts = _joint_span([R for _, R in self.rows])
+        rank = spanned.coordinates.shape[1]
+        inner = _multiplied_out(rank, [(w, Y) for (w, _), Y in zip(self.rows, parts, strict=True)])
+        evals, V = np.linalg.eigh(inner)
+        kept = evals > rank * EPS * evals.max(initial=0.0)
+        rows = spanned.lift(V[:, kept] * np.sqrt(evals[kept])).T
+        return Scatter(self.n_features, None, [(1.0, rows)])
+
+    def projected(self, basis: Array) -> Scatter:
+        """The scatter of the same rows multiplied by `basis`."""
+        return Scatter(basis.shape[1], basis.T @ self.apply(basis))
+
+
+def _multiplied_out(n_features: int, rows: Sequence[tuple[float, Any]]) -> Array:
+    matrix = np.zeros((n_features, n_features))
+    for weight, R in rows:
+        product = R.T @ R
+        matrix += weight * (product.toarray() if sp.issparse(product) else product)
+    return matrix
+
+
+class ClassMoments:
+    """Counts, means and centred scatter of labelled rows.
+
+    The sufficient statistics of every discriminant method here. Adding the moments of shards, in
+    any order or grouping, gives the moments of their union; subtracting what was added gives back
+    the rest; decaying multiplies the weight of everything seen so far. Means are held as
+    differences from a row of the data, so that an offset common to all rows costs no digits.
+
+    Build one with `from_data`; the constructor takes the parts.
+
+    Attributes
+    ----------
+    classes : array (n_classes,)
+        Sorted labels.
+    counts : array (n_classes,)
+        Samples per class (sums of weights).
+    means : array (n_classes, n_features)
+        Class means; zero for a class without samples.
+    mean : array (n_features,)
+        Mean of all rows.
+    n_samples : float
+        Sum of the counts.
+    n_features : int
+    Sw, Sb, St : array (n_features, n_features)
+        Scatter sums within classes, between classes, and in total; ``Sw + Sb = St``.
+    per_class : bool
+        Whether the scatter of each class is kept apart.
+    class_scatters : array (n_classes, n_features, n_features)
+        Scatter of each class, when asked for with ``per_class=True``.
+    eps : float
+        Relative precision of the data: that of float32 once float32 rows were added.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import ClassMoments
+    >>> X, y = np.array([[0.0, 1], [2, 1], [5, 5], [7, 9]]), ["a", "a", "b", "b"]
+    >>> left = ClassMoments.from_data(X[:1], y[:1])
+    >>> whole = left + ClassMoments.from_data(X[1:], y[1:])
+    >>> whole.counts
+    array([2., 2.])
+    >>> whole.Sw
+    array([[ 4.,  4.],
+           [ 4.,  8.]])
+    >>> bool(np.allclose(whole.Sw + whole.Sb, whole.St))
+    True
+    """
+
+    def __init__(
+        self,
+        classes: Array,
+        counts: Array,
+        offsets: Array,
+        origin: Array,
+        scatters: Sequence[Scatter],
+        *,
+        per_class: bool,
+        eps: float,
+    ) -> None:
+        self.classes = classes
+        self.counts = counts
+        self.origin = origin
+        self._offsets = offsets
+        self._scatters = tuple(scatters)
+        self.per_class = per_class
+        self.eps = eps
+
+    @classmethod
+    def from_data(
+        cls,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        per_class: bool = False,
+    ) -> ClassMoments:
+        """Summarise rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            Sparse rows are centred implicitly and never made dense as a whole.
+        y : array (n_samples,)
+            Labels of any sortable type.
+        sample_weight : array (n_samples,), optional
+            Non-negative weights; a weight of 2 is the row twice.
+        classes : array, optional
+            All labels there are, when some may be absent from `y`.
+        per_class : bool
+            Keep the scatter of each class apart, for rules that need it.
+        """
+        X = check_array(
+            X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
+        )
+        labels, codes = encode_labels(y, X.shape[0], classes)
+        weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
+        return cls.from_codes(X, codes, classes=labels, weights=weights, per_class=per_class)
+
+    @classmethod
+    def from_codes(
+        cls,
+        X: Any,
+        codes: Array,
+        *,
+        classes: Array,
+        weights: Array | None = None,
+        per_class: bool = False,
+        feature_names: ArrayLike | None = None,
+    ) -> ClassMoments:
+        """`from_data` for float rows, labelled by position in `classes`."""
+        summarise = _summarise_wide if X.shape[0] < X.shape[1] else _summarise_tall
+        if sp.issparse(X):
+            summarise = _summarise_sparse
+        with np.errstate(invalid="ignore", over="ignore"):
+            moments = summarise(X, codes, weights, classes, per_class)
+        # a class mean is finite unless one of its entries is not: the check costs nothing
+        if not np.isfinite(moments._offsets).all():
+            refuse_nonfinite(X, feature_names)
+        return moments
+
+    @classmethod
+    def empty(
+        cls, classes: ArrayLike, n_features: int, *, per_class: bool = False
+    ) -> ClassMoments:
+        """The zero of the algebra: no samples of the given classes."""
+        labels = np.unique(np.asarray(classes))
+        scatters = [Scatter(n_features)] * (len(labels) if per_class else 1)
+        zeros = np.zeros((len(labels), n_features))
+        return cls(
+            labels,
+            np.zeros(len(labels)),
+            zeros,
+            np.zeros(n_features),
+            scatters,
+            per_class=per_class,
+            eps=EPS,
+        )
+
+    # What is known --------------------------------------------------------------------------
+
+    @property
+    def n_features(self) -> int:
+        return self.origin.shape[0]
+
+    @property
+    def n_samples(self) -> float:
+        return float(self.counts.sum())
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether rows are held instead of a d×d matrix."""
+        return all(scatter.is_thin for scatter in self._scatters)
+
+    @property
+    def holds_sparse_rows(self) -> bool:
+        """Whether some of the rows held are sparse."""
+        return any(sp.issparse(R) for scatter in self._scatters for _, R in scatter.rows)
+
+    @property
+    def means(self) -> Array:
+        return np.where(self.counts[:, None] > 0, self.origin + self._offsets, 0.0)
+
+    @property
+    def mean(self) -> Array:
+        return self.origin + self._centre(self.counts)
+
+    @property
+    def Sw(self) -> Array:
+        return self._within.matrix()
+
+    @property
+    def Sb(self) -> Array:
+        Hb = self.between_rows()
+        return Hb.T @ Hb
+
+    @property
+    def St(self) -> Array:
+        return self.Sw + self.Sb
+
+    @property
+    def class_scatters(self) -> Array:
+        if not self.per_class:
+            raise ValueError("class scatters were not kept: use from_data(..., per_class=True)")
+        return np.stack([scatter.matrix() for scatter in self._scatters])
+
+    @property
+    def _within(self) -> Scatter:
+        total = self._scatters[0]
+        for scatter in self._scatters[1:]:
+            total = total.plus(scatter)
+        return total
+
+    def _centre(self, weights: Array) -> Array:
+        total = weights.sum()
+        return weights @ self._offsets / (total if total > 0 else 1.0)
+
+    def between_rows(self, priors: Array | None = None) -> Array:
+        """Rows ``√n_c (m_c - m)``, whose product with themselves is Sb.
+
+        With `priors` the classes weigh ``n_samples * priors`` and m is the mean under them.
+        """
+        weights = self.counts if priors is None else self.n_samples * priors
+        weights = np.where(self.counts > 0, weights, 0.0)
+        return np.sqrt(weights)[:, None] * (self._offsets - self._centre(weights))
+
+    def trace_within(self) -> float:
+        """Trace of Sw, without the matrix."""
+        return float(self._within.diagonal().sum())
+
+    def total_operator(self) -> LinearOperator:
+        """St as something that multiplies vectors; no d×d matrix is made."""
+        within, Hb = self._within, self.between_rows()
+
+        def multiply(V: Array) -> Array:
+            return within.apply(V) + Hb.T @ (Hb @ V)
+
+        shape = (self.n_features, self.n_features)
+        return LinearOperator(shape, matvec=multiply, matmat=multiply, dtype=np.float64)
+
+    def centred(self, X: Any, codes: Array) -> Array:
+        """A block of rows less the means of their classes, dense."""
+        rows = X.toarray() if sp.issparse(X) else X
+        return (rows - self.origin) - self._offsets[codes]
+
+    def fourth_moment(self, X: Any, codes: Array, weights: Array | None = None) -> float:
+        """``Σ ‖x - m_c‖⁴`` over the rows, given as to `from_codes`, of these moments."""
+        total = 0.0
+        for block in row_blocks(*X.shape):
+            Z = self.centred(X[block], codes[block])
+            squares = np.einsum("ij,ij->i", Z, Z)
+            total += float(squares**2 @ (np.ones(len(Z)) if weights is None else weights[block]))
+        return total
+
+    # The algebra ----------------------------------------------------------------------------
+
+    def update(
+        self, X: ArrayLike, y: ArrayLike, *, sample_weight: ArrayLike | None = None
+    ) -> ClassMoments:
+        """Add rows in place, and return self; labels not seen before become new classes."""
+        batch = ClassMoments.from_data(
+            X, y, sample_weight=sample_weight, per_class=self.per_class
+        )
+        self.__dict__.update((self + batch).__dict__)
+        return self
+
+    def __add__(self, other: ClassMoments) -> ClassMoments:
+        a, b = _aligned(self, other, "add")
+        counts = a.counts + b.counts
+        share = b.counts / np.where(counts > 0, counts, 1.0)
+        shift = b._offsets - a._offsets
+        between = np.sqrt(a.counts * share)[:, None] * shift
+        offsets = a._offsets + share[:, None] * shift
+        return a._with(counts, offsets, a._combined(b, 1.0, between), max(a.eps, b.eps))
+
+    def __sub__(self, other: ClassMoments) -> ClassMoments:
+        a, b = _aligned(self, other, "subtract")
+        counts = _remaining_counts(a, b)
+        rest = np.where(counts > 0, counts, 1.0)
+        offsets = a._offsets + (b.counts / rest)[:, None] * (a._offsets - b._offsets)
+        offsets[counts == 0] = 0.0
+        # what adding would have put between the two parts has to go as well
+        ratio = np.where(counts > 0, b.counts * counts / np.where(a.counts > 0, a.counts, 1.0), 0)
+        between = np.sqrt(ratio)[:, None] * (b._offsets - offsets)
+        scatters = [scatter.refactored() for scatter in a._combined(b, -1.0, between)]
+        result = a._with(counts, offsets, scatters, max(a.eps, b.eps))
+        _refuse_negative(result, a, b)
+        return result
+
+    def decay(self, factor: float) -> ClassMoments:
+        """The same means with every weight multiplied by `factor`, between 0 and 1."""
+        if not 0 < factor <= 1:
+            raise ValueError(f"decay factor must be in (0, 1], got {factor!r}")
+        scatters = [scatter.times(factor) for scatter in self._scatters]
+        return self._with(factor * self.counts, self._offsets, scatters, self.eps)
+
+    def _combined(self, other: ClassMoments, sign: float, between: Array) -> list[Scatter]:
+        """Own scatters plus or minus those of `other` and of the rows between the means."""
+        scatters = []
+        for i, (own, others) in enumerate(zip(self._scatters, other._scatters, strict=True)):
+            rows = between[i : i + 1] if self.per_class else between
+            rows = rows[np.any(rows != 0, axis=1)]
+            bridge = Scatter(self.n_features, None, [(1.0, rows)] if len(rows) else [])
+            scatters.append(own.plus(others, sign).plus(bridge, sign))
+        return scatters
+
+    def _with(
+        self, counts: Array, offsets: Array, scatters: Sequence[Scatter], eps: float
+    ) -> ClassMoments:
+        return ClassMoments(
+            self.classes,
+            counts,
+            offsets,
+            self.origin,
+            scatters,
+            per_class=self.per_class,
+            eps=eps,
+        )
+
+    def _spread(self, labels: Array, origin: Array) -> ClassMoments:
+        """The same moments over more classes, seen from another origin."""
+        at = np.searchsorted(labels, self.classes)
+        counts = np.zeros(len(labels))
+        counts[at] = self.counts
+        offsets = np.zeros((len(labels), self.n_features))
+        offsets[at] = self._offsets + (self.origin - origin)
+        offsets[counts == 0] = 0.0
+        scatters = list(self._scatters)
+        if self.per_class:
+            scatters = [Scatter(self.n_features)] * len(labels)
+            for i, scatter in zip(at, self._scatters, strict=True):
+                scatters[i] = scatter
+        return ClassMoments(
+            labels, counts, offsets, origin, scatters, per_class=self.per_class, eps=self.eps
+        )
+
+    # In fewer coordinates -------------------------------------------------------------------
+
+    def project(self, basis: Array) -> ClassMoments:
+        """Moments of ``(X - mean) @ basis``."""
+        offsets = (self._offsets - self._centre(self.counts)) @ basis
+        scatters = [scatter.projected(basis) for scatter in self._scatters]
+        return self._in_coordinates(offsets, scatters)
+
+    def in_span(self) -> tuple[ClassMoments, Lift]:
+        """These moments in coordinates of the span of the centred rows, and the way back.
+
+        Samples fewer than features span fewer dimensions than there are features: every
+        rotation-equivariant method is exact there, and no d×d matrix is made. Moments that
+        hold a d×d matrix already are returned as they are.
+        """
+        rows = [(weight, R) for scatter in self._scatters for weight, R in scatter.rows]
+        if not self.is_thin or sum(R.shape[0] for _, R in rows) >= self.n_features:
+            return self, lambda W: W
+        Hb = self.between_rows()
+        spanned, parts = _joint_span([R for _, R in rows] + [Hb])
+        rank = spanned.coordinates.shape[1]
+        pieces = iter([(weight, Y) for (weight, _), Y in zip(rows, parts, strict=False)])
+        scatters = [
+            Scatter(rank, _multiplied_out(rank, list(islice(pieces, len(scatter.rows)))))
+            for scatter in self._scatters
+        ]
+        root = np.sqrt(self.counts)[:, None]
+        offsets = np.divide(parts[-1], root, out=np.zeros_like(parts[-1]), where=root > 0)
+        return self._in_coordinates(offsets, scatters), spanned.lift
+
+    def _in_coordinates(self, offsets: Array, scatters: Sequence[Scatter]) -> ClassMoments:
+        """The same samples seen from their mean in other coordinates."""
+        origin = np.zeros(offsets.shape[1])
+        return ClassMoments(
+            self.classes,
+            self.counts,
+            offsets,
+            origin,
+            scatters,
+            per_class=self.per_class,
+            eps=self.eps,
+        )
+
+
+def _joint_span(blocks: Sequence[Any]) -> tuple[Span, list[Array]]:
+    """The span of several blocks of rows, and each block's coordinates in it."""
+    if any(sp.issparse(R) for R in blocks):
+        spanned = _sparse_span(blocks)
+    else:
+        spanned = span(np.vstack(blocks))
+    ends = np.cumsum([R.shape[0] for R in blocks])[:-1]
+    return spanned, np.split(spanned.coordinates, ends)
+
+
+def _sparse_span(blocks: Sequence[Any]) -> Span:
+    """The span by inner products, for rows of which some are sparse."""
+    gram = np.block([[_dense(A @ B.T) for B in blocks] for A in blocks])
+    sizes = [R.shape[0] for R in blocks]
+    ends = np.cumsum(sizes)[:-1]
+
+    def transposed(A: Array) -> Array:
+        pieces = np.split(A, ends)
+        return sum(R.T @ piece for R, piece in zip(blocks, pieces, strict=True))
+
+    return gram_span(gram, transposed, order=max(sum(sizes), blocks[0].shape[1]))
+
+
+def _dense(A: Any) -> Array:
+    return A.toarray() if sp.issparse(A) else np.asarray(A)
+
+
+# From rows to statistics ---------------------------------------------------------------------
+
+
+def _summarise_tall(
+    X: Array, codes: Array, weights: Array | None, classes: Array, per_class: bool
+) -> ClassMoments:
+    """More rows than features: shares of the rows summarised in parallel, then added."""
+    n_samples, n_features = X.shape
+
+    def summarise(part: slice) -> ClassMoments:
+        w = None if weights is None else weights[part]
+        return _summarise_share(X[part], codes[part], w, classes, per_class)
+
+    if n_samples * n_features**2 < THREADED_FROM:
+        return summarise(slice(0, n_samples))
+    # one thread a share, each with a BLAS of one thread: the centring runs in parallel too
+    blas = ThreadpoolController().select(user_api="blas")
+    n_threads = max((library["num_threads"] for library in blas.info()), default=1)
+    shares = gen_batches(n_samples, -(-n_samples // n_threads))
+    with blas.limit(limits=1), ThreadPoolExecutor(n_threads) as pool:
+        first, *rest = pool.map(summarise, shares)
+    return sum(rest, start=first)
+
+
+def _summarise_share(
+    X: Array, codes: Array, weights: Array | None, classes: Array, per_class: bool
+) -> ClassMoments:
+    """Blocks of rows, each centred on the class means so far and multiplied with itself.
+
+    With Z the rows less the means m so far, of counts n, and δ the mean of Z in a class of b new
+    rows, the scatter grows by ``ZᵀZ - b²/(n + b) δδᵀ`` and the mean by ``b/(n + b) δ``.
+    """
+    n_features, n_classes = X.shape[1], len(classes)
+    origin = X[0].astype(np.float64)
+    counts = np.zeros(n_classes)
+    offsets = np.zeros((n_classes, n_features))
+    matrices = np.zeros((n_classes if per_class else 1, n_features, n_features))
+    # memory for every block, so that none is spent on asking for more
+    centred = np.empty((_block_rows(n_features), n_features), X.dtype)
+    product = np.empty((n_features, n_features), X.dtype)
+    for block in row_blocks(*X.shape):
+        rows = _LabelledRows(
+            X[block], codes[block], None if weights is None else weights[block], n_classes
+        )
+        fresh = (counts == 0) & (rows.counts > 0)
+        if fresh.any():
+            offsets[fresh] = rows.sums(rows.X - origin)[fresh] / rows.counts[fresh, None]
+        centres = (origin + offsets).astype(X.dtype)
+        offsets = centres - origin  # exactly what is subtracted from the rows
+        Z = np.take(centres, rows.codes, axis=0, out=centred[: len(rows.X)], mode="clip")
+        np.subtract(rows.X, Z, out=Z)
+        total = counts + rows.counts
+        shift = rows.sums(Z) / np.where(rows.counts > 0, rows.counts, 1.0)[:, None]
+        share = rows.counts / np.where(total > 0, total, 1.0)
+        excess = np.sqrt(rows.counts * share)[:, None] * shift
+        rows.add_products(matrices, Z, excess, product)
+        offsets += share[:, None] * shift
+        counts = total
+    scatters = [Scatter(n_features, matrix) for matrix in matrices]
+    return ClassMoments(
+        classes, counts, offsets, origin, scatters, per_class=per_class, eps=_precision(X)
+    )
+
+
+class _LabelledRows(NamedTuple):
+    """A block of rows with their class codes and weights."""
+
+    X: Array
+    codes: Array
+    weights: Array | None
+    n_classes: int
+
+    @property
+    def counts(self) -> Array:
+        return np.bincount(self.codes, self.weights, self.n_classes).astype(np.float64)
+
+    def sums(self, Z: Any) -> Array:
+        """Weighted class sums of the rows of Z."""
+        return _indicator(self.codes, self.weights, self.n_classes, Z.dtype) @ Z
+
+    def add_products(self, matrices: Array, Z: Array, excess: Array, product: Array) -> None:
+        """Add ``ZᵀZ - excessᵀexcess``, of all rows together or class by class; Z is spent."""
+        if self.weights is not None:
+            Z *= np.sqrt(self.weights).astype(Z.dtype)[:, None]
+        if len(matrices) == 1:
+            matrices[0] += np.matmul(Z.T, Z, out=product)
+            matrices[0] -= excess.T @ excess
+            return
+        order = np.argsort(self.codes, kind="stable")
+        ends = np.cumsum(np.bincount(self.codes, minlength=self.n_classes))[:-1]
+        for matrix, Zc, e in zip(matrices, np.split(Z[order], ends), excess, strict=True):
+            matrix += np.matmul(Zc.T, Zc, out=product)
+            matrix -= np.outer(e, e)
+
+
+def _indicator(codes: Array, weights: Array | None, n_classes: int, dtype: Any) -> Any:
+    """Matrix (n_classes, n_rows) that sums rows by class."""
+    data = np.ones(len(codes), dtype) if weights is None else weights.astype(dtype)
+    by_row = sp.csr_array((data, codes, np.arange(len(codes) + 1)), (len(codes), n_classes))
+    return by_row.T
+
+
+def _summarise_wide(
+    X: Array, codes: Array, weights: Array | None, classes: Array, per_class: bool
+) -> ClassMoments:
+    """Fewer rows than features: the centred rows themselves are the factor of the scatter."""
+    origin = X[0].astype(np.float64)
+    Z = X - origin
+    rows = _LabelledRows(Z, codes, weights, len(classes))
+    counts = rows.counts
+    offsets = rows.sums(Z) / np.where(counts > 0, counts, 1.0)[:, None]
+    Z -= offsets[codes]
+    if weights is not None:
+        Z *= np.sqrt(weights)[:, None]
+    blocks = [Z[codes == c] for c in range(len(classes))] if per_class else [Z]
+    scatters = [Scatter(X.shape[1], None, [(1.0, block)]) for block in blocks]
+    return ClassMoments(
+        classes, counts, offsets, origin, scatters, per_class=per_class, eps=_precision(X)
+    )
+
+
+def _summarise_sparse(
+    X: Any, codes: Array, weights: Array | None, classes: Array, per_class: bool
+) -> ClassMoments:
+    """The sparse rows as they are, less ``√n_c m_c``: centred without being filled."""
+    eps, n_features = _precision(X), X.shape[1]
+    X, origin = _full_columns_shifted(X.astype(np.float64))
+    rows = _LabelledRows(X, codes, weights, len(classes))
+    counts = rows.counts
+    means = rows.sums(X).toarray() / np.where(counts > 0, counts, 1.0)[:, None]
+    if weights is not None:
+        X = sp.csr_array(X.multiply(np.sqrt(weights)[:, None]))
+    centre = np.sqrt(counts)[:, None] * means
+    scatters = [
+        Scatter(n_features, None, [(1.0, X[members]), (-1.0, centre[kept])])
+        for members, kept in _groups(codes, len(classes), per_class)
+    ]
+    return ClassMoments(
+        classes, counts, means, origin, scatters, per_class=per_class, eps=eps
+    )
+
+
+def _full_columns_shifted(X: Any) -> tuple[Any, Array]:
+    """Columns without a zero start at their first entry; that is free, and keeps their digits."""
+    X.sum_duplicates()
+    full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+    origin = np.zeros(X.shape[1])
+    if full.any():
+        first = X[[0]].toarray().ravel()
+        origin[full] = first[full]
+        X.data -= origin[X.indices]
+    return X, origin
+
+
+def _groups(codes: Array, n_classes: int, per_class: bool) -> list[tuple[Any, slice]]:
+    if not per_class:
+        return [(slice(None), slice(None))]
+    return [(np.flatnonzero(codes == c), slice(c, c + 1)) for c in range(n_classes)]
+
+
+def _precision(X: Any) -> float:
+    return float(np.finfo(X.dtype).eps)
+
+
+# Checks --------------------------------------------------------------------------------------
+
+
+def refuse_nonfinite(X: Any, names: ArrayLike | None = None) -> None:
+    """Raise for NaN or infinity, naming the first column that has one."""
+    entries = X.tocsc() if sp.issparse(X) else X
+    for column in range(X.shape[1]):
+        values = entries[:, [column]].data if sp.issparse(X) else entries[:, column]
+        if np.isfinite(values).all():
+            continue
+        kind = "NaN" if np.isnan(values).any() else "infinity"
+        name = f"column {column}" if names is None else f"column {np.asarray(names)[column]!r}"
+        raise ValueError(
+            f"Input X contains {kind} in {name}. Remove or impute such rows first, for example "
+            "with sklearn.impute.SimpleImputer."
+        )
+
+
+def check_weights(sample_weight: ArrayLike, n_samples: int) -> Array:
+    """Weights as a float64 vector, or an error that says what is wrong with them."""
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_samples, float(weights))
+    if weights.shape != (n_samples,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n_samples},)")
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError("sample_weight must be finite and non-negative, and not all zero")
+    return weights
+
+
+def encode_labels(
+    y: ArrayLike, n_samples: int, classes: ArrayLike | None = None
+) -> tuple[Array, Array]:
+    """Sorted labels, and the position of each sample's label among them."""
+    y = np.asarray(y)
+    if y.shape != (n_samples,):
+        raise ValueError(f"y has shape {y.shape}, expected ({n_samples},)")
+    seen, codes = np.unique(y, return_inverse=True)
+    if classes is None:
+        return seen, codes
+    labels = np.unique(np.asarray(classes))
+    unknown = np.setdiff1d(seen, labels)
+    if len(unknown):
+        raise ValueError(
+            f"y contains labels that are not among classes: {unknown.tolist()[:5]}; announce "
+            f"every label in classes (given: {labels.tolist()[:10]})"
+        )
+    return labels, np.searchsorted(labels, seen)[codes]
+
+
+def _aligned(a: ClassMoments, b: ClassMoments, verb: str) -> tuple[ClassMoments, ClassMoments]:
+    """Both with the same classes and the same origin."""
+    if not isinstance(b, ClassMoments):
+        raise TypeError(f"cannot {verb} {type(b).__name__} and ClassMoments")
+    if a.n_features != b.n_features:
+        raise ValueError(
+            f"cannot {verb} moments of {b.n_features} features and of {a.n_features} features"
+        )
+    if a.per_class != b.per_class:
+        raise ValueError(f"cannot {verb} moments with and without per-class scatter")
+    if _is_text(a.classes) != _is_text(b.classes):
+        raise ValueError(
+            f"cannot {verb} moments whose labels differ in type: {a.classes.tolist()[:3]} and "
+            f"{b.classes.tolist()[:3]}"
+        )
+    labels = np.union1d(a.classes, b.classes)
+    origin = a.origin if a.n_samples > 0 else b.origin
+    return a._spread(labels, origin), b._spread(labels, origin)
+
+
+def _is_text(labels: Array) -> bool:
+    return labels.dtype.kind in "US" or any(isinstance(label, str) for label in labels)
+
+
+def _remaining_counts(a: ClassMoments, b: ClassMoments) -> Array:
+    """Counts of a less those of b, or an error when b has more."""
+    counts = a.counts - b.counts
+    slack = 1e-9 * a.counts
+    short = counts < -slack
+    if short.any():
+        label = a.classes[short][0]
+        raise ValueError(
+            f"cannot subtract {b.counts[short][0]:g} samples of class {label!r} from "
+            f"{a.counts[short][0]:g}: only what was added can be subtracted"
+        )
+    return np.where(counts <= slack, 0.0, counts)
+
+
+def _refuse_negative(rest: ClassMoments, a: ClassMoments, b: ClassMoments) -> None:
+    """Raise when the rest of a subtraction cannot be the moments of anything."""
+    spread = np.sqrt(a._within.diagonal().clip(0) / max(a.n_samples, 1.0))
+    gone = (rest.counts == 0) & (b.counts > 0)
+    moved = np.abs(a._offsets - b._offsets)[gone] > 1e-6 * (spread + np.abs(a._offsets[gone]))
+    slack = 1e-8 * a._within.diagonal() + (1e3 * EPS * a.origin) ** 2
+    if moved.any() or (rest._within.diagonal() < -slack).any():
+        raise ValueError(
+            "cannot subtract these moments: the rest would have a negative scatter, so they are "
+            "not part of what was added"
+        )
