@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import ArrayLike
 from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
@@ -51,7 +50,7 @@ def linear_gaussian_rule(means: Array, covariance: Array, priors: Array) -> Line
     k = len(covariance)
     if k == 0:
         return LinearRule(np.zeros((len(means), 0)), log_priors)
-    evals, V = scipy.linalg.eigh(covariance)
+    evals, V = np.linalg.eigh(covariance)
     spread = max(evals[-1], float(np.max(priors @ means**2)))
     floor = max(1e-12 * spread, np.finfo(float).tiny)
     whitened = means @ V / np.maximum(evals, floor)

@@ -13,7 +13,6 @@ from numbers import Integral
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import ArrayLike
 from sklearn.utils import gen_batches
 
@@ -206,27 +205,26 @@ class LocalScatters(NamedTuple):
     total: Array
 
 
-def local_scatters(X: Array, codes: Array, n_neighbors: int) -> LocalScatters:
-    """Sugiyama's S̃w and S̃w + S̃b of centred rows.
+def local_scatters(data: LabelledData, moments: ClassMoments, n_neighbors: int) -> LocalScatters:
+    """Sugiyama's S̃w and S̃w + S̃b, of rows and their moments.
 
     With ``P_c = X_cᵀ (diag(A 1) - A) X_c`` for the affinity A of class c, and S_c its scatter,
-    ``S̃w = Σ P_c / n_c`` and ``S̃w + S̃b = St + Σ (P_c - n_c S_c) / n``, so that pairs of different
+    ``S̃w = Σ P_c / n_c`` and ``S̃w + S̃b = Sb + Σ (1 - n_c/n) S_c + Σ P_c / n``: pairs of different
     classes, which all weigh the same, are never visited.
     """
-    n_samples, n_features = X.shape
-    within = np.zeros((n_features, n_features))
-    total = X.T @ X
-    for c in range(codes.max() + 1):
-        Z = X[codes == c]
-        Z = Z - Z.mean(axis=0)
-        P = _affinity_scatter(Z, n_neighbors)
-        within += P / len(Z)
-        total += (P - len(Z) * (Z.T @ Z)) / n_samples
-    return LocalScatters(within, total)
+    order = np.argsort(data.codes, kind="stable")
+    codes = data.codes[order]
+    Z = moments.centred(data.X[order], codes)
+    members = np.split(Z, np.cumsum(moments.counts[:-1]).astype(int))
+    laplacian = np.vstack([_affinity_laplacian(Zc, n_neighbors) for Zc in members])
+    within = Z.T @ (laplacian / moments.counts[codes, None])
+    others = np.sqrt(1 - moments.counts / moments.n_samples)[codes, None] * Z
+    total = moments.Sb + others.T @ others + Z.T @ laplacian / moments.n_samples
+    return LocalScatters((within + within.T) / 2, (total + total.T) / 2)
 
 
-def _affinity_scatter(Z: Array, n_neighbors: int) -> Array:
-    """``Zᵀ (diag(A 1) - A) Z`` for the rows of one class, a block of rows of A at a time."""
+def _affinity_laplacian(Z: Array, n_neighbors: int) -> Array:
+    """``(diag(A 1) - A) Z`` for the rows of one class, a block of rows of A at a time."""
     k = min(n_neighbors, len(Z) - 1)
     blocks = list(gen_batches(len(Z), max(1, AFFINITY_ENTRIES // len(Z))))
     distances = partial(_squared_distances, Z)
@@ -234,19 +232,20 @@ def _affinity_scatter(Z: Array, n_neighbors: int) -> Array:
         whole = distances(blocks[0])
         distances = lambda _: whole  # noqa: E731 - the one block serves both passes
     sigma = np.concatenate([_kth_distance(distances(block), k) for block in blocks])
-    P = np.zeros((Z.shape[1], Z.shape[1]))
+    result = np.empty_like(Z)
     for block in blocks:
         A = _affinity(distances(block), sigma[block], sigma)
-        P += Z[block].T @ (A.sum(axis=1)[:, None] * Z[block] - A @ Z)
-    return (P + P.T) / 2
+        result[block] = A.sum(axis=1)[:, None] * Z[block] - A @ Z
+    return result
 
 
 def _squared_distances(Z: Array, block: slice) -> Array:
     """From the rows of a block to all rows; what is only rounding becomes zero."""
     norms = np.einsum("ij,ij->i", Z, Z)
-    scale = norms[block, None] + norms
-    D = scale - 2 * (Z[block] @ Z.T)
-    D[4 * Z.shape[1] * EPS * scale >= D] = 0.0
+    D = (-2 * Z[block]) @ Z.T
+    D += norms[block, None]
+    D += norms
+    D[4 * Z.shape[1] * EPS * (norms[block, None] + norms) >= D] = 0.0
     return D
 
 
@@ -258,7 +257,9 @@ def _kth_distance(D: Array, k: int) -> Array:
 def _affinity(D: Array, sigma_rows: Array, sigma: Array) -> Array:
     """``exp(-D / (σ_i σ_j))``; where σ is zero only coinciding rows are near each other."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        A = np.exp(-D / (sigma_rows[:, None] * sigma))
+        A = D / -sigma_rows[:, None]
+        A /= sigma
+    np.exp(A, out=A)
     A[D == 0] = 1.0
     return A
 
@@ -578,7 +579,7 @@ class DirectDiscriminant(GaussianClassifierMixin):
         _, s, Vt = np.linalg.svd(moments.between_rows(), full_matrices=False)
         rank = numerical_rank(s, moments.n_features, eps=moments.eps)
         Y = Vt[:rank].T / s[:rank]
-        within, U = scipy.linalg.eigh(moments.project(Y).Sw) if rank else (s[:0], Vt[:0, :0])
+        within, U = np.linalg.eigh(moments.project(Y).Sw) if rank else (s[:0], Vt[:0, :0])
         within = within.clip(0.0)
         denominator = self.regularization + within
         present = denominator > rank * moments.eps * max(1.0, denominator.max(initial=0.0))
@@ -800,11 +801,13 @@ class LocalFisherDiscriminant(SubspaceEstimator):
 
     def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
         assert data is not None, "neighbours are sought among rows"
-        rows = (data.X - moments.origin) - (moments.mean - moments.origin)
         lift: Lift = lambda W: W  # noqa: E731
         if moments.is_thin:
-            rows, lift = span(rows)
-        local = local_scatters(rows, data.codes, self.n_neighbors)
+            rows, lift = span((data.X - moments.origin) - (moments.mean - moments.origin))
+            data = data._replace(X=rows)
+            local = local_scatters(data, data.moments(), self.n_neighbors)
+        else:
+            local = local_scatters(data, moments, self.n_neighbors)
         alpha = self.shrinkage or 0.0
         Sw = shrunk(local.within, alpha, moments.n_features)
         found = local_fisher_directions(Sw, local.total - local.within + Sw, eps=moments.eps)

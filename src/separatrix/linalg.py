@@ -8,6 +8,7 @@ and eigenvalues come in descending order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -126,13 +127,10 @@ def span(rows: Array) -> Span:
     True
     """
     n_rows, n_features = rows.shape
-    (qr, tau), R = scipy.linalg.qr(
-        np.array(rows, dtype=float, order="C").T,
-        mode="raw",
-        overwrite_a=True,
-        check_finite=False,
-    )
-    U, s, Vt = scipy.linalg.svd(R[: min(n_rows, n_features)], full_matrices=False)
+    reflectors, tau = np.linalg.qr(np.asarray(rows, dtype=float).T, mode="raw")
+    qr = reflectors.T
+    R = np.triu(qr[: min(n_rows, n_features)])
+    U, s, Vt = np.linalg.svd(R, full_matrices=False)
     rank = numerical_rank(s, max(rows.shape))
     U = U[:, :rank]
 
@@ -189,7 +187,7 @@ def gram_span(gram: Array, transposed: Lift, *, order: int) -> Span:
     Working with squares costs half the digits: directions whose singular value is below about
     1e-7 of the largest are lost. It is meant for sparse rows, which a QR would fill.
     """
-    evals, U = _descending(*scipy.linalg.eigh(gram, check_finite=False))
+    evals, U = _descending(*np.linalg.eigh(gram))
     rank = numerical_rank(evals, order)
     s, U = np.sqrt(evals[:rank]), U[:, :rank]
     return Span(U * s, lambda W: transposed(U @ (W / s[:, None])))
@@ -247,7 +245,7 @@ def range_and_null(S: Array, *, beside: float = 0.0, eps: float = EPS) -> RangeA
     >>> parts.range.shape, parts.null.shape
     ((3, 2), (3, 1))
     """
-    evals, V = _descending(*scipy.linalg.eigh(S, check_finite=False))
+    evals, V = _descending(*np.linalg.eigh(S))
     largest = max(beside, float(np.max(evals, initial=0.0)))
     rank = numerical_rank(evals, len(S), largest=largest, eps=eps)
     return RangeAndNull(evals[:rank], V[:, :rank], V[:, rank:])
@@ -345,8 +343,8 @@ def cholesky_whitener(B: Array, *, eps: float = EPS) -> CholeskyWhitener:
     if order and np.all(diagonal > 0):
         scale = np.sqrt(diagonal)
         scaled = B / scale / scale[:, None]
-        L, info = lapack.dpotrf(scaled.T, lower=1)
-        if info == 0:
+        with suppress(np.linalg.LinAlgError):
+            L = np.linalg.cholesky(scaled)
             norm = float(np.abs(scaled).sum(axis=0).max())
             rcond, _ = lapack.dpocon(L, norm, uplo="L")
             if rcond > order * eps:
@@ -384,7 +382,7 @@ def generalized_eigh(A: Array, B: Array, *, eps: float = EPS) -> GeneralizedEige
     else:
         M = factor.whiten(factor.whiten(A).T)
         back = factor.unwhiten
-    evals, V = _descending(*scipy.linalg.eigh((M + M.T) / 2, check_finite=False))
+    evals, V = _descending(*np.linalg.eigh((M + M.T) / 2))
     return GeneralizedEigen(evals, back(V), len(evals))
 
 
@@ -415,8 +413,8 @@ def gsvd(A: Array, B: Array) -> GeneralizedSVD:
     (array([0.6]), array([0.8]))
     """
     joint = span(np.vstack([A, B]))
-    P, s, Vt = scipy.linalg.svd(joint.coordinates, full_matrices=False, check_finite=False)
-    _, alpha, Wt = scipy.linalg.svd(P[: len(A)], full_matrices=False, check_finite=False)
+    P, s, Vt = np.linalg.svd(joint.coordinates, full_matrices=False)
+    _, alpha, Wt = np.linalg.svd(P[: len(A)], full_matrices=False)
     rank = numerical_rank(alpha, max(P.shape), largest=1.0)
     W = Wt[:rank].T
     beta = np.linalg.norm(P[len(A) :] @ W, axis=0)
