@@ -43,7 +43,7 @@ def one_of(*values: object) -> Allowed:
 def whole_number(least: int) -> Allowed:
     """An integer, True and False excepted."""
     return Allowed(
-        lambda v: isinstance(v, Integral) and not isinstance(v, bool) and v >= least,
+        lambda v: isinstance(v, Integral) and not isinstance(v, bool) and int(v) >= least,
         f"a whole number of at least {least}",
     )
 
@@ -55,8 +55,8 @@ def real_number(low: float, high: float = np.inf, *, open_low: bool = False) -> 
         lambda v: (
             isinstance(v, Real)
             and not isinstance(v, bool)
-            and (low < v if open_low else low <= v)
-            and v <= high
+            and (low < float(v) if open_low else low <= float(v))
+            and float(v) <= high
         ),
         f"a number in {range_}",
     )
@@ -67,7 +67,9 @@ def array_like() -> Allowed:
     return Allowed(lambda v: isinstance(v, Sequence | np.ndarray), "an array")
 
 
-def check_parameters(estimator: BaseEstimator, constraints: Mapping[str, Sequence[Allowed]]) -> None:
+def check_parameters(
+    estimator: BaseEstimator, constraints: Mapping[str, Sequence[Allowed]]
+) -> None:
     """Raise for the first parameter that passes none of its tests."""
     for name, allowed in constraints.items():
         value = getattr(estimator, name)
@@ -103,7 +105,7 @@ class LabelledData(NamedTuple):
 
     def columns(self, columns: Array) -> LabelledData:
         """The same rows with some of their features."""
-        names = None if self.feature_names is None else self.feature_names[columns]
+        names = columns if self.feature_names is None else self.feature_names[columns]
         return self._replace(X=self.X[:, columns], feature_names=names)
 
 
@@ -187,7 +189,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if len(data.classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs at least two classes to separate, but y has only "
-                f"one class: {data.classes[0]!r}"
+                f"one class: {data.classes.tolist()[0]!r}"
             )
         return data
 
@@ -200,7 +202,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         classes: ArrayLike | None = None,
         reset: bool = True,
     ) -> LabelledData:
-        X, y = validate_data(
+        rows, labels = validate_data(
             self,
             X,
             y,
@@ -209,13 +211,13 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             ensure_all_finite=False,
             reset=reset,
         )
-        check_classification_targets(y)
-        labels, codes = encode_labels(y, X.shape[0], classes)
-        weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
-        return LabelledData(X, codes, labels, weights, getattr(self, "feature_names_in_", None))
+        check_classification_targets(labels)
+        known, codes = encode_labels(labels, rows.shape[0], classes)
+        weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
+        return LabelledData(rows, codes, known, weights, getattr(self, "feature_names_in_", None))
 
     def _n_wanted(self, available: int, why: str) -> int:
-        """How many directions to keep of those available, or an error that says why not so many."""
+        """How many of the available directions to keep, or an error that says why not so many."""
         if self.n_components is None:
             return available
         if self.n_components > available:
@@ -247,18 +249,22 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _set_solution(self, moments: ClassMoments, solution: Solution) -> None:
         """Publish what was found."""
         k = solution.W.shape[1]
-        if k == 0 and np.count_nonzero(moments.counts) > 1:
-            warnings.warn(
-                f"{type(self).__name__} found no direction that separates the classes: their "
-                "means coincide. transform returns no columns.",
-                stacklevel=3,
-            )
+        if np.count_nonzero(moments.counts) > 1:
+            self._warn_without_directions(k)
         self.classes_ = moments.classes
         self.mean_ = moments.mean
         self.means_ = moments.means
         self.components_ = fix_signs(solution.W).T
         self.explained_ratio_ = shares(solution.criterion)[:k]
         self.rank_ = solution.rank
+
+    def _warn_without_directions(self, n_components: int) -> None:
+        if n_components == 0:
+            warnings.warn(
+                f"{type(self).__name__} found no direction that separates the classes: their "
+                "means coincide. transform returns no columns.",
+                stacklevel=4,
+            )
 
     def transform(self, X: ArrayLike) -> Array:
         """Project rows on the subspace: ``(X - mean_) @ components_.T``.
@@ -285,8 +291,10 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             ensure_all_finite=False,
             reset=False,
         )
-        Z = centred_product(X, self.mean_, self.components_.T)
-        if not np.isfinite(Z.sum()):
+        with np.errstate(invalid="ignore", over="ignore"):
+            Z = centred_product(X, self.mean_, self.components_.T)
+            suspicious = not np.isfinite(Z.sum())
+        if suspicious:
             refuse_nonfinite(X, getattr(self, "feature_names_in_", None))
         return Z
 

@@ -103,7 +103,7 @@ class GaussianClassifierMixin(ClassifierMixin, SubspaceEstimator):
 
     @property
     def intercept_(self) -> Array:
-        """Constant of the decision, so that ``decision_function(X) = X @ coef_.T + intercept_``."""
+        """Constant of the decision: ``decision_function(X) = X @ coef_.T + intercept_``."""
         intercept = self._rule.intercept
         if len(self.classes_) == 2:
             intercept = intercept[1:] - intercept[:1]

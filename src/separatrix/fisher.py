@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from functools import partial
 from numbers import Integral
 from typing import ClassVar, NamedTuple, Self
 
@@ -70,7 +69,7 @@ def fisher_directions(Sw: Array, Hb: Array, *, eps: float = EPS) -> Solution:
         Relative precision of the data.
     """
     try:
-        factor = cholesky_whitener(Sw, eps=eps)
+        factor = cholesky_whitener(Sw, beside=np.sum(Hb**2, axis=0), eps=eps)
     except SingularMatrixError:
         return _singular_fisher_directions(Sw, Hb, eps)
     U, s, _ = np.linalg.svd(factor.whiten(Hb.T), full_matrices=False)
@@ -167,13 +166,12 @@ def principal_axes(moments: ClassMoments, pca: float) -> tuple[ClassMoments, Lif
 
 
 def _sparse_principal_axes(moments: ClassMoments, pca: float) -> Array:
-    """Lanczos on the total scatter as an operator, with more axes until the share is reached."""
-    operator = moments.total_operator()
+    """Lanczos on the total scatter, with more axes until the share is reached."""
     most = int(min(moments.n_features, moments.n_samples)) - 1
     total = moments.trace_within() + float(np.sum(moments.between_rows() ** 2))
     k = min(int(pca) if isinstance(pca, Integral) else 32, most)
     while True:
-        evals, V = top_eigh(operator, k)
+        evals, V = moments.principal_axes(k)
         rank = numerical_rank(evals, moments.n_features, eps=moments.eps)
         wanted = _axes_wanted(evals[:rank], total, pca)
         if wanted <= rank or rank < k or k == most:
@@ -227,10 +225,11 @@ def _affinity_laplacian(Z: Array, n_neighbors: int) -> Array:
     """``(diag(A 1) - A) Z`` for the rows of one class, a block of rows of A at a time."""
     k = min(n_neighbors, len(Z) - 1)
     blocks = list(gen_batches(len(Z), max(1, AFFINITY_ENTRIES // len(Z))))
-    distances = partial(_squared_distances, Z)
-    if len(blocks) == 1:
-        whole = distances(blocks[0])
-        distances = lambda _: whole  # noqa: E731 - the one block serves both passes
+    whole = _squared_distances(Z, blocks[0]) if len(blocks) == 1 else None
+
+    def distances(block: slice) -> Array:
+        return _squared_distances(Z, block) if whole is None else whole
+
     sigma = np.concatenate([_kth_distance(distances(block), k) for block in blocks])
     result = np.empty_like(Z)
     for block in blocks:
@@ -265,21 +264,26 @@ def _affinity(D: Array, sigma_rows: Array, sigma: Array) -> Array:
 
 
 def local_fisher_directions(Sw: Array, total: Array, *, eps: float = EPS) -> Solution:
-    """Maximise ``wᵀ (total - Sw) w / wᵀ Sw w`` in the range of `total`, with ``Wᵀ Sw W = I``.
+    """Maximise ``wᵀ (total - Sw) w / wᵀ Sw w``, direction after direction, with ``Wᵀ Sw W = I``.
 
-    Solved as ``Sw w = μ total w`` from the smallest μ up, which needs no inverse of Sw; the
-    criterion is ``1/μ - 1``, infinite for directions without scatter within classes.
+    `fisher_directions` for a scatter of any rank: as many directions as `total` has dimensions.
+    A singular Sw is treated alike, by the limit of a vanishing ridge.
     """
-    solution = generalized_eigh(-Sw, total, eps=eps)
-    mu, W = -solution.evals, solution.V
-    n_perfect = len(mu) - numerical_rank(mu, len(Sw), largest=1.0, eps=eps)
-    mu = np.maximum(mu, np.finfo(float).tiny)
-    scale = np.where(np.arange(len(mu)) < n_perfect, 1.0, np.sqrt(mu))
-    Q = np.linalg.qr(W[:, :n_perfect])[0]
-    evals, V = np.linalg.eigh(Q.T @ total @ Q)
-    perfect = (Q @ V / np.sqrt(evals))[:, ::-1]
-    criterion = np.where(np.arange(len(mu)) < n_perfect, np.inf, 1 / mu - 1)
-    return Solution(np.hstack([perfect, (W / scale)[:, n_perfect:]]), criterion, solution.rank)
+    _, total_range, _ = range_and_null(total, eps=eps)
+    Sw, total = (total_range.T @ S @ total_range for S in (Sw, total))
+    parts = range_and_null(Sw, beside=float(np.linalg.norm(total, 2)), eps=eps)
+    evals, V = np.linalg.eigh(parts.null.T @ total @ parts.null)
+    perfect, between = (parts.null @ V)[:, ::-1], evals[::-1]
+    # the others are orthogonal to the perfect ones in the total scatter
+    correction = (perfect / between) @ (perfect.T @ total)
+    rest = total - total @ correction
+    solution = generalized_eigh(parts.range.T @ rest @ parts.range, np.diag(parts.evals), eps=eps)
+    W = parts.range @ solution.V
+    return Solution(
+        total_range @ np.hstack([perfect, W - correction @ W]),
+        np.concatenate([between, (0 if len(between) else 1) * (solution.evals - 1)]),
+        rank=len(Sw),
+    )
 
 
 # Estimators ----------------------------------------------------------------------------------
@@ -740,7 +744,7 @@ class LocalFisherDiscriminant(SubspaceEstimator):
     Notes
     -----
     ``components_ @ S̃w @ components_.T`` is the identity (after shrinkage), except that directions
-    without local scatter within classes come first with ``wᵀ (S̃w + S̃b) w = 1``.
+    without local scatter within classes come first and have unit length.
 
     The definition is followed to the letter: neighbours are sought in the row's own class, so a
     small class does not disturb the others, and renaming classes changes nothing.
@@ -779,7 +783,7 @@ class LocalFisherDiscriminant(SubspaceEstimator):
 
     _accepts_sparse = False
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
         """Find the subspace.
 
         Parameters
@@ -906,16 +910,21 @@ class GroupedDiscriminant(SubspaceEstimator):
             self.rank_ += found.rank
         self.classes_ = data.classes
         self.components_ = np.vstack(components)
-        self.group_of_component_ = np.repeat(np.arange(len(components)), [len(c) for c in components])
+        self._warn_without_directions(len(self.components_))
+        self.group_of_component_ = np.repeat(
+            np.arange(len(components)), [len(c) for c in components]
+        )
         self.explained_ratio_ = shares(np.concatenate(criteria))[np.concatenate(kept)]
         return self
 
 
 def feature_groups(groups: int | Sequence[Sequence[int]], n_features: int) -> list[Array]:
     """Columns of each group, from a number of groups or from lists of columns."""
-    if isinstance(groups, Integral):
+    if isinstance(groups, int | np.integer):
         if groups > n_features:
-            raise ValueError(f"groups={groups} is more than there are features: n_features={n_features}")
+            raise ValueError(
+                f"groups={groups} is more than there are features: n_features={n_features}"
+            )
         return np.array_split(np.arange(n_features), int(groups))
     columns = [np.asarray(group) for group in groups]
     for i, group in enumerate(columns):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-Array = NDArray[np.floating]
+Array = NDArray[Any]
 Lift = Callable[[Array], Array]
 
 EPS = float(np.finfo(np.float64).eps)
@@ -88,9 +88,7 @@ def principal_angles(A: ArrayLike, B: ArrayLike) -> Array:
     >>> principal_angles([[1.0, 0.0, 0.0]], [[1.0, 1.0, 0.0]]).round(3)
     array([0.785])
     """
-    return scipy.linalg.subspace_angles(
-        np.asarray(A, dtype=float).T, np.asarray(B, dtype=float).T
-    )
+    return scipy.linalg.subspace_angles(np.asarray(A, dtype=float).T, np.asarray(B, dtype=float).T)
 
 
 # The span of a few rows in many dimensions ---------------------------------------------------
@@ -165,7 +163,7 @@ def triangle(blocks: Iterable[Array]) -> Array:
     """
     R: Array | None = None
     for Z in blocks:
-        R = np.linalg.qr(Z if R is None else np.vstack([R, Z]), mode="r")
+        R = np.asarray(np.linalg.qr(Z if R is None else np.vstack([R, Z]), mode="r"))
     assert R is not None, "there is at least one block"
     return R
 
@@ -320,8 +318,19 @@ class CholeskyWhitener(NamedTuple):
         return W / self.scale[:, None]
 
 
-def cholesky_whitener(B: Array, *, eps: float = EPS) -> CholeskyWhitener:
+def cholesky_whitener(
+    B: Array, *, beside: Array | float = 0.0, eps: float = EPS
+) -> CholeskyWhitener:
     """Factor a positive definite matrix, or say that it is singular.
+
+    Parameters
+    ----------
+    B : array (d, d)
+    beside : array (d,) or float
+        Diagonal of another matrix in the same units: entries of B that are only rounding beside
+        it count as zero.
+    eps : float
+        Relative precision of the data B was computed from.
 
     Raises
     ------
@@ -340,7 +349,7 @@ def cholesky_whitener(B: Array, *, eps: float = EPS) -> CholeskyWhitener:
     """
     order = len(B)
     diagonal = np.diagonal(B)
-    if order and np.all(diagonal > 0):
+    if order and np.all(diagonal > order * eps * np.asarray(beside)):
         scale = np.sqrt(diagonal)
         scaled = B / scale / scale[:, None]
         with suppress(np.linalg.LinAlgError):

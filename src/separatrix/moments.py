@@ -18,7 +18,7 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_array, gen_batches
 from threadpoolctl import ThreadpoolController
 
-from separatrix.linalg import EPS, Array, Lift, Span, gram_span, span
+from separatrix.linalg import EPS, Array, Lift, Span, gram_span, span, top_eigh
 
 BLOCK_ENTRIES = 1 << 20
 """Entries of a block of rows that is centred and multiplied at once (8 MB of float64)."""
@@ -36,6 +36,62 @@ def _block_rows(n_features: int) -> int:
     return int(np.clip(BLOCK_ENTRIES // n_features, 1024, 65536))
 
 
+class SparseRows(NamedTuple):
+    """Sparse rows less the averages of their groups, centred without being filled.
+
+    The rows meant are ``R = S - Eᵀ E S``, where the rows of E are orthonormal: each has
+    ``√(w_i / Σ w)`` at the members of one group, and S holds rows times ``√w_i``.
+    """
+
+    S: Any
+    E: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+        return self.S.shape
+
+    @property
+    def size(self) -> int:
+        """Memory taken, in floats: a value and an index each."""
+        return 2 * self.S.nnz
+
+    def centre(self, Y: Array) -> Array:
+        """``(I - EᵀE) Y``."""
+        return Y - self.E.T @ (self.E @ Y)
+
+    def __matmul__(self, V: Array) -> Array:
+        return self.centre(self.S @ V)
+
+    def transposed_matmul(self, A: Array) -> Array:
+        """``Rᵀ A``."""
+        return self.S.T @ self.centre(A)
+
+    def squares(self) -> Array:
+        """Column sums of the squared entries."""
+        return np.asarray(
+            self.S.multiply(self.S).sum(0) - (self.E @ self.S).power(2).sum(0)
+        ).ravel()
+
+    def gram(self) -> Array:
+        """``RᵀR``, dense."""
+        averages = self.E @ self.S
+        return (self.S.T @ self.S - averages.T @ averages).toarray()
+
+
+def _transposed_matmul(R: Any, A: Array) -> Array:
+    return R.transposed_matmul(A) if isinstance(R, SparseRows) else R.T @ A
+
+
+def _inner_products(A: Any, B: Any) -> Array:
+    """``A Bᵀ`` of two blocks of rows, dense."""
+    if not isinstance(B, SparseRows):
+        return A @ B.T
+    if not isinstance(A, SparseRows):
+        return (B @ A.T).T
+    return A.centre(B.centre((B.S @ A.S.T).toarray()).T)
+
+
 class Scatter:
     """A sum of outer products ``Σ z zᵀ``, as a matrix or as the rows it came from.
 
@@ -51,7 +107,7 @@ class Scatter:
         rows: Sequence[tuple[float, Any]] = (),
     ) -> None:
         self.n_features = n_features
-        size = sum(R.nnz * 2 if sp.issparse(R) else R.size for _, R in rows)
+        size = sum(R.size for _, R in rows)
         if rows and (matrix is not None or size >= n_features**2):
             matrix = _multiplied_out(n_features, rows) + (0 if matrix is None else matrix)
             rows = ()
@@ -74,7 +130,8 @@ class Scatter:
             return self._matrix.diagonal().copy()
         squares = np.zeros(self.n_features)
         for weight, R in self.rows:
-            squares += weight * np.asarray((R.multiply(R) if sp.issparse(R) else R * R).sum(0))
+            entries = R.squares() if isinstance(R, SparseRows) else np.einsum("ij,ij->j", R, R)
+            squares += weight * entries
         return squares
 
     def plus(self, other: Scatter, factor: float = 1.0) -> Scatter:
@@ -82,9 +139,11 @@ class Scatter:
         rows = self.rows + tuple((factor * weight, R) for weight, R in other.rows)
         if self._matrix is None and other._matrix is None:
             return Scatter(self.n_features, None, rows)
-        own = 0.0 if self._matrix is None else self._matrix
-        others = 0.0 if other._matrix is None else factor * other._matrix
-        return Scatter(self.n_features, own + others, rows)
+        matrix = np.zeros((self.n_features, self.n_features))
+        for term, scatter in ((1.0, self), (factor, other)):
+            if scatter._matrix is not None:
+                matrix += term * scatter._matrix
+        return Scatter(self.n_features, matrix, rows)
 
     def times(self, factor: float) -> Scatter:
         """The scatter of rows whose weights are multiplied by `factor`."""
@@ -96,12 +155,12 @@ class Scatter:
             return self._matrix @ V
         result = np.zeros(V.shape)
         for weight, R in self.rows:
-            result += weight * (R.T @ (R @ V))
+            result += weight * _transposed_matmul(R, R @ V)
         return result
 
     def refactored(self) -> Scatter:
         """The same scatter from rows that all add, no more of them than its rank."""
-        if not self.rows or any(sp.issparse(R) for _, R in self.rows):
+        if not self.rows or any(isinstance(R, SparseRows) for _, R in self.rows):
             return self
         spanned, parts = _joint_span([R for _, R in self.rows])
         rank = spanned.coordinates.shape[1]
@@ -113,14 +172,16 @@ class Scatter:
 
     def projected(self, basis: Array) -> Scatter:
         """The scatter of the same rows multiplied by `basis`."""
-        return Scatter(basis.shape[1], basis.T @ self.apply(basis))
+        if self._matrix is not None:
+            return Scatter(basis.shape[1], basis.T @ self._matrix @ basis)
+        rows = [(weight, R @ basis) for weight, R in self.rows]
+        return Scatter(basis.shape[1], _multiplied_out(basis.shape[1], rows))
 
 
 def _multiplied_out(n_features: int, rows: Sequence[tuple[float, Any]]) -> Array:
     matrix = np.zeros((n_features, n_features))
     for weight, R in rows:
-        product = R.T @ R
-        matrix += weight * (product.toarray() if sp.issparse(product) else product)
+        matrix += weight * (R.gram() if isinstance(R, SparseRows) else R.T @ R)
     return matrix
 
 
@@ -216,12 +277,12 @@ class ClassMoments:
         per_class : bool
             Keep the scatter of each class apart, for rules that need it.
         """
-        X = check_array(
+        rows: Any = check_array(
             X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
         )
-        labels, codes = encode_labels(y, X.shape[0], classes)
-        weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
-        return cls.from_codes(X, codes, classes=labels, weights=weights, per_class=per_class)
+        labels, codes = encode_labels(y, rows.shape[0], classes)
+        weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
+        return cls.from_codes(rows, codes, classes=labels, weights=weights, per_class=per_class)
 
     @classmethod
     def from_codes(
@@ -267,10 +328,12 @@ class ClassMoments:
 
     @property
     def n_features(self) -> int:
+        """Number of features."""
         return self.origin.shape[0]
 
     @property
     def n_samples(self) -> float:
+        """Number of samples, or sum of their weights."""
         return float(self.counts.sum())
 
     @property
@@ -281,31 +344,37 @@ class ClassMoments:
     @property
     def holds_sparse_rows(self) -> bool:
         """Whether some of the rows held are sparse."""
-        return any(sp.issparse(R) for scatter in self._scatters for _, R in scatter.rows)
+        return any(isinstance(R, SparseRows) for s in self._scatters for _, R in s.rows)
 
     @property
     def means(self) -> Array:
+        """Class means."""
         return np.where(self.counts[:, None] > 0, self.origin + self._offsets, 0.0)
 
     @property
     def mean(self) -> Array:
+        """Mean of all rows."""
         return self.origin + self._centre(self.counts)
 
     @property
     def Sw(self) -> Array:
+        """Scatter within classes."""
         return self._within.matrix()
 
     @property
     def Sb(self) -> Array:
+        """Scatter between classes."""
         Hb = self.between_rows()
         return Hb.T @ Hb
 
     @property
     def St(self) -> Array:
+        """Total scatter."""
         return self.Sw + self.Sb
 
     @property
     def class_scatters(self) -> Array:
+        """Scatter of each class."""
         if not self.per_class:
             raise ValueError("class scatters were not kept: use from_data(..., per_class=True)")
         return np.stack([scatter.matrix() for scatter in self._scatters])
@@ -334,15 +403,35 @@ class ClassMoments:
         """Trace of Sw, without the matrix."""
         return float(self._within.diagonal().sum())
 
-    def total_operator(self) -> LinearOperator:
-        """St as something that multiplies vectors; no d×d matrix is made."""
-        within, Hb = self._within, self.between_rows()
+    def principal_axes(self, k: int) -> tuple[Array, Array]:
+        """The k largest eigenvalues of St, and their eigenvectors as columns, by Lanczos.
 
-        def multiply(V: Array) -> Array:
+        No d×d matrix is made: rows that are held and only add are multiplied one by one, on the
+        smaller side.
+        """
+        within, Hb = self._within, self.between_rows()
+        blocks = [*within.rows, (1.0, Hb)]
+        n_rows = sum(R.shape[0] for _, R in blocks)
+        if within.is_thin and n_rows < self.n_features and all(w > 0 for w, _ in blocks):
+            ends = np.cumsum([R.shape[0] for _, R in blocks])[:-1]
+
+            def transposed(A: Array) -> Array:
+                parts = zip(blocks, np.split(A, ends), strict=True)
+                terms = [np.sqrt(w) * _transposed_matmul(R, part) for (w, R), part in parts]
+                return np.sum(terms, axis=0)
+
+            def among_rows(A: Array) -> Array:
+                V = transposed(A)
+                return np.concatenate([np.sqrt(w) * (R @ V) for w, R in blocks])
+
+            evals, U = top_eigh(_operator(n_rows, among_rows), k)
+            # orthonormal once more: small eigenvalues have magnified the rounding of U
+            return evals, np.linalg.qr(transposed(U))[0]
+
+        def among_features(V: Array) -> Array:
             return within.apply(V) + Hb.T @ (Hb @ V)
 
-        shape = (self.n_features, self.n_features)
-        return LinearOperator(shape, matvec=multiply, matmat=multiply, dtype=np.float64)
+        return top_eigh(_operator(self.n_features, among_features), k)
 
     def centred(self, X: Any, codes: Array) -> Array:
         """A block of rows less the means of their classes, dense."""
@@ -364,9 +453,7 @@ class ClassMoments:
         self, X: ArrayLike, y: ArrayLike, *, sample_weight: ArrayLike | None = None
     ) -> ClassMoments:
         """Add rows in place, and return self; labels not seen before become new classes."""
-        batch = ClassMoments.from_data(
-            X, y, sample_weight=sample_weight, per_class=self.per_class
-        )
+        batch = ClassMoments.from_data(X, y, sample_weight=sample_weight, per_class=self.per_class)
         self.__dict__.update((self + batch).__dict__)
         return self
 
@@ -486,7 +573,7 @@ class ClassMoments:
 
 def _joint_span(blocks: Sequence[Any]) -> tuple[Span, list[Array]]:
     """The span of several blocks of rows, and each block's coordinates in it."""
-    if any(sp.issparse(R) for R in blocks):
+    if any(isinstance(R, SparseRows) for R in blocks):
         spanned = _sparse_span(blocks)
     else:
         spanned = span(np.vstack(blocks))
@@ -496,19 +583,19 @@ def _joint_span(blocks: Sequence[Any]) -> tuple[Span, list[Array]]:
 
 def _sparse_span(blocks: Sequence[Any]) -> Span:
     """The span by inner products, for rows of which some are sparse."""
-    gram = np.block([[_dense(A @ B.T) for B in blocks] for A in blocks])
+    gram = np.block([[_inner_products(A, B) for B in blocks] for A in blocks])
     sizes = [R.shape[0] for R in blocks]
     ends = np.cumsum(sizes)[:-1]
 
     def transposed(A: Array) -> Array:
-        pieces = np.split(A, ends)
-        return sum(R.T @ piece for R, piece in zip(blocks, pieces, strict=True))
+        parts = zip(blocks, np.split(A, ends), strict=True)
+        return np.sum([_transposed_matmul(R, part) for R, part in parts], axis=0)
 
-    return gram_span(gram, transposed, order=max(sum(sizes), blocks[0].shape[1]))
+    return gram_span((gram + gram.T) / 2, transposed, order=max(sum(sizes), blocks[0].shape[1]))
 
 
-def _dense(A: Any) -> Array:
-    return A.toarray() if sp.issparse(A) else np.asarray(A)
+def _operator(order: int, multiply: Lift) -> LinearOperator:
+    return LinearOperator((order, order), matvec=multiply, matmat=multiply, dtype=np.float64)
 
 
 # From rows to statistics ---------------------------------------------------------------------
@@ -587,7 +674,7 @@ class _LabelledRows(NamedTuple):
     def counts(self) -> Array:
         return np.bincount(self.codes, self.weights, self.n_classes).astype(np.float64)
 
-    def sums(self, Z: Any) -> Array:
+    def sums(self, Z: Any) -> Any:
         """Weighted class sums of the rows of Z."""
         return _indicator(self.codes, self.weights, self.n_classes, Z.dtype) @ Z
 
@@ -635,22 +722,22 @@ def _summarise_wide(
 def _summarise_sparse(
     X: Any, codes: Array, weights: Array | None, classes: Array, per_class: bool
 ) -> ClassMoments:
-    """The sparse rows as they are, less ``√n_c m_c``: centred without being filled."""
+    """The sparse rows as they are, with the averages to be taken off."""
     eps, n_features = _precision(X), X.shape[1]
-    X, origin = _full_columns_shifted(X.astype(np.float64))
+    X, origin = _full_columns_shifted(sp.csr_array(X, dtype=np.float64, copy=True))
     rows = _LabelledRows(X, codes, weights, len(classes))
     counts = rows.counts
     means = rows.sums(X).toarray() / np.where(counts > 0, counts, 1.0)[:, None]
-    if weights is not None:
-        X = sp.csr_array(X.multiply(np.sqrt(weights)[:, None]))
-    centre = np.sqrt(counts)[:, None] * means
-    scatters = [
-        Scatter(n_features, None, [(1.0, X[members]), (-1.0, centre[kept])])
-        for members, kept in _groups(codes, len(classes), per_class)
-    ]
-    return ClassMoments(
-        classes, counts, means, origin, scatters, per_class=per_class, eps=eps
-    )
+    root = np.ones(len(codes)) if weights is None else np.sqrt(weights)
+    S = sp.csr_array(sp.diags_array(root) @ X)
+    share = root / np.sqrt(np.where(counts > 0, counts, 1.0))[codes]
+    E = sp.csr_array(_indicator(codes, share, len(classes), np.float64))
+    blocks = [SparseRows(S, E)]
+    if per_class:
+        members = [np.flatnonzero(codes == c) for c in range(len(classes))]
+        blocks = [SparseRows(S[m], E[[c]][:, m]) for c, m in enumerate(members)]
+    scatters = [Scatter(n_features, None, [(1.0, block)]) for block in blocks]
+    return ClassMoments(classes, counts, means, origin, scatters, per_class=per_class, eps=eps)
 
 
 def _full_columns_shifted(X: Any) -> tuple[Any, Array]:
@@ -663,12 +750,6 @@ def _full_columns_shifted(X: Any) -> tuple[Any, Array]:
         origin[full] = first[full]
         X.data -= origin[X.indices]
     return X, origin
-
-
-def _groups(codes: Array, n_classes: int, per_class: bool) -> list[tuple[Any, slice]]:
-    if not per_class:
-        return [(slice(None), slice(None))]
-    return [(np.flatnonzero(codes == c), slice(c, c + 1)) for c in range(n_classes)]
 
 
 def _precision(X: Any) -> float:
@@ -686,10 +767,10 @@ def refuse_nonfinite(X: Any, names: ArrayLike | None = None) -> None:
         if np.isfinite(values).all():
             continue
         kind = "NaN" if np.isnan(values).any() else "infinity"
-        name = f"column {column}" if names is None else f"column {np.asarray(names)[column]!r}"
+        name = column if names is None else np.asarray(names).tolist()[column]
         raise ValueError(
-            f"Input X contains {kind} in {name}. Remove or impute such rows first, for example "
-            "with sklearn.impute.SimpleImputer."
+            f"Input X contains {kind} in column {name!r}. Remove or impute such rows first, for "
+            "example with sklearn.impute.SimpleImputer."
         )
 
 

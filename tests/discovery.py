@@ -1,0 +1,49 @@
+"""Every estimator of the package, found in its public names, and data to try them on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import get_tags
+
+import separatrix
+
+
+def all_estimators() -> list[Any]:
+    """An instance of each public estimator with default parameters."""
+    found = [getattr(separatrix, name) for name in separatrix.__all__]
+    classes = [c for c in found if isinstance(c, type) and issubclass(c, BaseEstimator)]
+    assert len(classes) >= 7, "discovery must find the estimators"
+    return [cls() for cls in classes]
+
+
+def all_classifiers() -> list[Any]:
+    return [estimator for estimator in all_estimators() if is_classifier(estimator)]
+
+
+def sparse_estimators() -> list[Any]:
+    return [estimator for estimator in all_estimators() if get_tags(estimator).input_tags.sparse]
+
+
+def name_of(estimator: Any) -> str:
+    return type(estimator).__name__
+
+
+def labelled(n: int, d: int, n_classes: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Gaussian classes of unequal sizes that are apart but not separated in each feature."""
+    rng = np.random.default_rng(seed)
+    y = np.minimum(np.arange(n) % (n_classes + 1), n_classes - 1)
+    means = 2 * rng.standard_normal((n_classes, d))
+    return rng.standard_normal((n, d)) @ np.diag(np.linspace(0.5, 2, d)) + means[y], y
+
+
+TALL = labelled(90, 6)
+WIDE = labelled(24, 60)
+SHAPES = {"tall": TALL, "wide": WIDE}
+
+
+def same_up_to_sign(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """B with each column turned to agree with A."""
+    return B * np.where(np.sum(A * B, axis=0) < 0, -1.0, 1.0)

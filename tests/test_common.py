@@ -1,0 +1,311 @@
+"""The contract of every estimator: scikit-learn's checks, and ours."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tests.discovery import (
+    SHAPES,
+    TALL,
+    WIDE,
+    all_classifiers,
+    all_estimators,
+    name_of,
+    sparse_estimators,
+)
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:the within-class scatter has no null space",
+    "ignore:.*found no direction that separates",
+)
+every = pytest.mark.parametrize("estimator", all_estimators(), ids=name_of)
+every_classifier = pytest.mark.parametrize("estimator", all_classifiers(), ids=name_of)
+every_shape = pytest.mark.parametrize("X, y", SHAPES.values(), ids=SHAPES)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::FutureWarning")
+@parametrize_with_checks(all_estimators())
+def test_scikit_learn_agrees(estimator, check):
+    check(estimator)
+
+
+@every
+def test_only_the_first_parameter_is_positional(estimator):
+    parameters = list(inspect.signature(type(estimator)).parameters.values())
+    assert all(p.kind is p.KEYWORD_ONLY for p in parameters[1:])
+
+
+@every
+@every_shape
+def test_transform_is_the_centred_product(estimator, X, y):
+    Z = clone(estimator).fit(X, y)
+    assert_allclose(Z.transform(X), (X - Z.mean_) @ Z.components_.T, atol=1e-10)
+    assert_allclose(Z.transform(X.mean(axis=0, keepdims=True)), 0, atol=1e-10)
+
+
+@every
+@every_shape
+def test_attributes_have_the_stated_shapes(estimator, X, y):
+    fitted = clone(estimator).fit(X, y)
+    k, d = fitted.components_.shape
+    assert d == X.shape[1]
+    assert k >= 1
+    assert fitted.mean_.shape == (d,)
+    assert fitted.means_.shape == (3, d)
+    assert fitted.explained_ratio_.shape == (k,)
+    assert fitted.rank_ >= 1
+    assert_array_equal(fitted.classes_, np.unique(y))
+    assert len(fitted.get_feature_names_out()) == k
+
+
+@every
+@every_shape
+def test_the_largest_entry_of_a_component_is_positive(estimator, X, y):
+    W = clone(estimator).fit(X, y).components_
+    assert (W[np.arange(len(W)), np.abs(W).argmax(axis=1)] > 0).all()
+
+
+@every
+@every_shape
+def test_explained_ratios_are_shares(estimator, X, y):
+    ratio = clone(estimator).fit(X, y).explained_ratio_
+    assert (ratio >= 0).all()
+    assert ratio.sum() <= 1 + 1e-12
+
+
+@every
+@every_shape
+def test_fewer_components_are_the_first_ones(estimator, X, y):
+    every_direction = clone(estimator).fit(X, y)
+    one = clone(estimator).set_params(n_components=1).fit(X, y)
+    groups = getattr(every_direction, "group_of_component_", np.zeros(1, dtype=int))
+    firsts = np.unique(groups, return_index=True)[1]
+    assert_allclose(one.components_, every_direction.components_[firsts], atol=1e-9)
+    assert_allclose(one.explained_ratio_, every_direction.explained_ratio_[firsts], atol=1e-9)
+
+
+@every
+@every_shape
+def test_too_many_components_are_refused_with_the_most_possible(estimator, X, y):
+    with pytest.raises(ValueError, match=r"n_components=1000 is too large.*at most \d+ \("):
+        clone(estimator).set_params(n_components=1000).fit(X, y)
+
+
+@every
+@pytest.mark.parametrize("value", [0, -1, 1.5, "many", True])
+def test_a_senseless_n_components_is_refused(estimator, value):
+    with pytest.raises(ValueError, match="n_components=.* is not valid"):
+        clone(estimator).set_params(n_components=value).fit(*TALL)
+
+
+@every
+def test_one_class_is_refused(estimator):
+    with pytest.raises(ValueError, match="only one class: 'a'"):
+        clone(estimator).fit(TALL[0], np.full(len(TALL[0]), "a"))
+
+
+@every
+@pytest.mark.parametrize("value, word", [(np.nan, "NaN"), (np.inf, "infinity")])
+def test_missing_values_are_refused_by_the_name_of_the_column(estimator, value, word):
+    X, y = TALL
+    X = X.copy()
+    X[3, 4] = value
+    with pytest.raises(ValueError, match=f"{word} in column 4"):
+        clone(estimator).fit(X, y)
+    named = pd.DataFrame(X, columns=list("abcdef"))
+    with pytest.raises(ValueError, match=f"{word} in column 'e'"):
+        clone(estimator).fit(named, y)
+    fitted = clone(estimator).fit(named.fillna(0).replace(np.inf, 0), y)
+    with pytest.raises(ValueError, match=f"{word} in column 'e'"):
+        fitted.transform(named)
+
+
+@every
+@every_shape
+def test_float32_in_gives_float32_out_and_the_same_directions(estimator, X, y):
+    single = clone(estimator).fit(X.astype(np.float32), y)
+    double = clone(estimator).fit(X.astype(np.float32).astype(np.float64), y)
+    Z = single.transform(X.astype(np.float32))
+    assert Z.dtype == np.float32
+    assert single.transform(X).dtype == np.float64
+    # single precision, amplified by the inverse of Sw
+    k = min(2, Z.shape[1])
+    scale = np.abs(double.transform(X)[:, :k]).max()
+    assert_allclose(Z[:, :k], double.transform(X)[:, :k], atol=2e-3 * scale)
+
+
+@every
+def test_frames_in_and_out(estimator):
+    X, y = TALL
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    fitted = clone(estimator).set_output(transform="pandas").fit(frame, pd.Series(y))
+    Z = fitted.transform(frame)
+    assert_array_equal(fitted.feature_names_in_, list("abcdef"))
+    assert_array_equal(Z.columns, fitted.get_feature_names_out())
+    assert_allclose(Z.to_numpy(), clone(estimator).fit_transform(X, y))
+
+
+@every
+@every_shape
+def test_labels_of_any_type_give_the_same_subspace(estimator, X, y):
+    expected = clone(estimator).fit(X, y)
+    for labels in (
+        np.array(["ash", "beech", "cedar"])[y],
+        y * 1000 - 7,
+        np.array(list("abc"), object)[y],
+    ):
+        fitted = clone(estimator).fit(X, labels)
+        assert_array_equal(fitted.components_, expected.components_)
+        assert_array_equal(fitted.classes_, np.unique(labels))
+
+
+@pytest.mark.parametrize("estimator", sparse_estimators(), ids=name_of)
+@every_shape
+def test_sparse_rows_give_what_dense_rows_give(estimator, X, y):
+    X = np.where(np.abs(X) > 1.5, X, 0.0)
+    dense = clone(estimator).fit(X, y)
+    sparse = clone(estimator).fit(sp.csr_matrix(X), y)
+    # products of sparse rows are squared: half the digits where Sw is singular
+    assert_allclose(sparse.components_, dense.components_, atol=1e-6)
+    assert_allclose(sparse.transform(sp.csr_array(X)), dense.transform(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", sparse_estimators(), ids=name_of)
+@every_shape
+def test_a_weight_of_two_is_the_row_twice(estimator, X, y):
+    weights = np.arange(len(X)) % 3
+    repeated = clone(estimator).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    weighted = clone(estimator).fit(X, y, sample_weight=weights)
+    assert_allclose(weighted.components_, repeated.components_, atol=1e-9)
+
+
+@every
+def test_a_constant_feature_gets_no_weight(estimator):
+    X, y = TALL
+    X = np.column_stack([X, np.full(len(X), 1e6)])
+    fitted = clone(estimator).fit(X, y)
+    assert_allclose(fitted.components_[:, -1], 0, atol=1e-12)
+
+
+@every
+def test_a_feature_given_twice_shares_its_weight(estimator):
+    X, y = TALL
+    fitted = clone(estimator).fit(np.column_stack([X, X[:, -1]]), y)
+    if name_of(estimator) != "GroupedDiscriminant" or len(fitted.groups_) == 1:
+        assert_allclose(fitted.components_[:, -1], fitted.components_[:, -2], atol=1e-9)
+    assert np.isfinite(fitted.transform(np.column_stack([X, X[:, -1]]))).all()
+
+
+@every
+@every_shape
+def test_a_class_of_one_sample_is_a_class(estimator, X, y):
+    y = np.where(np.arange(len(y)) == 5, 7, y)
+    fitted = clone(estimator).fit(X, y)
+    assert_array_equal(fitted.classes_, [0, 1, 2, 7])
+    assert np.isfinite(fitted.transform(X)).all()
+
+
+@every
+def test_coinciding_means_are_said_and_leave_the_majority(estimator):
+    X = np.tile([[1.0, 2], [-1, 2], [1, -2], [-1, -2]], (5, 1))
+    y = np.r_[np.zeros(12, int), np.ones(8, int)]
+    if name_of(estimator) in (
+        "LocalFisherDiscriminant",
+    ):  # has directions without mean differences
+        assert clone(estimator).fit(X, y).components_.shape[1] == 2
+        return
+    with pytest.warns(UserWarning, match="means coincide"):
+        fitted = clone(estimator).fit(X, y)
+    assert fitted.transform(X).shape == (20, 0)
+    if hasattr(fitted, "predict"):
+        assert set(fitted.predict(X)) == {0}
+
+
+@every
+def test_the_callers_arrays_are_left_alone(estimator):
+    for X, y in SHAPES.values():
+        before = X.copy(), y.copy()
+        clone(estimator).fit(X, y).transform(X)
+        assert_array_equal(X, before[0])
+        assert_array_equal(y, before[1])
+
+
+@every_classifier
+@every_shape
+def test_probabilities_and_decisions_agree(estimator, X, y):
+    names = np.array(["ash", "beech", "cedar"])[y]
+    model = clone(estimator).fit(X, names)
+    proba = model.predict_proba(X)
+    assert proba.shape == (len(X), 3)
+    assert_allclose(proba.sum(axis=1), 1)
+    assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(X))
+    assert_array_equal(model.classes_[model.decision_function(X).argmax(axis=1)], model.predict(X))
+    assert model.score(X, names) > 0.8
+
+
+@every_classifier
+def test_two_classes_have_one_score_and_one_weight_vector(estimator):
+    X, y = TALL
+    X, y = X[y < 2], y[y < 2]
+    model = clone(estimator).fit(X, y)
+    score = model.decision_function(X)
+    assert score.shape == (len(X),)
+    assert model.coef_.shape == (1, 6)
+    assert_array_equal(model.predict(X), (score > 0).astype(int))
+    assert_allclose(X @ model.coef_[0] + model.intercept_[0], score, rtol=1e-8, atol=1e-8)
+
+
+@every_classifier
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_works_in_pipelines_and_grid_search(estimator):
+    X, y = TALL
+    pipeline = make_pipeline(StandardScaler(), clone(estimator))
+    grid = {f"{name_of(estimator).lower()}__n_components": [1, 2]}
+    search = GridSearchCV(pipeline, grid, cv=StratifiedKFold(3)).fit(X, y)
+    assert search.best_score_ > 0.7
+
+
+@st.composite
+def small_integer_data(draw):
+    """Few rows of few small integers: ties, duplicates, constant columns, singletons, n < d."""
+    n, d = draw(st.integers(2, 9)), draw(st.integers(1, 7))
+    entry = st.integers(-2, 2)
+    X = draw(st.lists(st.lists(entry, min_size=d, max_size=d), min_size=n, max_size=n))
+    y = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n).filter(lambda y: len(set(y)) > 1))
+    offset = draw(st.sampled_from([0.0, 1e6]))
+    return np.array(X, dtype=float) + offset, np.array(y)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("estimator", all_estimators(), ids=name_of)
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(data=small_integer_data())
+def test_degenerate_data_have_an_answer(estimator, data):
+    X, y = data
+    if name_of(estimator) == "GroupedDiscriminant" and X.shape[1] == 1:
+        estimator = clone(estimator).set_params(groups=1)
+    fitted = clone(estimator).fit(X, y)
+    Z = fitted.transform(X)
+    assert np.isfinite(Z).all()
+    # nothing finer than the data is amplified: integers of size 2 project to moderate numbers
+    assert np.abs(Z).max(initial=0) < 1e4
+    if hasattr(fitted, "predict"):
+        assert np.isfinite(fitted.predict_proba(X)).all()
+        assert set(fitted.predict(X)) <= set(y)
+
+
+def test_wide_data_exist_for_the_tests():
+    assert WIDE[0].shape[0] < WIDE[0].shape[1]
