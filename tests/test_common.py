@@ -33,7 +33,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 every = pytest.mark.parametrize("estimator", all_estimators(), ids=name_of)
 every_classifier = pytest.mark.parametrize("estimator", all_classifiers(), ids=name_of)
-every_shape = pytest.mark.parametrize("X, y", SHAPES.values(), ids=SHAPES)
+every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::FutureWarning")
@@ -107,7 +107,7 @@ def test_too_many_components_are_refused_with_the_most_possible(estimator, X, y)
 @every
 @pytest.mark.parametrize("value", [0, -1, 1.5, "many", True])
 def test_a_senseless_n_components_is_refused(estimator, value):
-    with pytest.raises(ValueError, match="n_components=.* is not valid"):
+    with pytest.raises(ValueError, match=r"n_components=.* is not valid"):
         clone(estimator).set_params(n_components=value).fit(*TALL)
 
 
@@ -118,7 +118,7 @@ def test_one_class_is_refused(estimator):
 
 
 @every
-@pytest.mark.parametrize("value, word", [(np.nan, "NaN"), (np.inf, "infinity")])
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity")])
 def test_missing_values_are_refused_by_the_name_of_the_column(estimator, value, word):
     X, y = TALL
     X = X.copy()

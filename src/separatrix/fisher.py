@@ -643,7 +643,8 @@ class GSVDDiscriminant(GaussianClassifierMixin):
     def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
         assert data is not None, "the factors are made from rows"
         Hb, Hw = moments.between_rows(), within_factor(moments, data)
-        alpha, beta, G = gsvd(Hb, Hw)
+        most = np.count_nonzero(moments.counts) - 1
+        alpha, beta, G = (part[..., :most] for part in gsvd(Hb, Hw))
         n_perfect = len(beta) - numerical_rank(beta, max(Hb.shape), largest=1.0, eps=moments.eps)
         # along perfect directions alpha is 1 for all of them: order those as Fisher does
         perfect, between = null_directions(np.linalg.qr(G[:, :n_perfect])[0], Hb, moments.eps)

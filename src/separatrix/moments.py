@@ -18,7 +18,7 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_array, gen_batches
 from threadpoolctl import ThreadpoolController
 
-from separatrix.linalg import EPS, Array, Lift, Span, gram_span, span, top_eigh
+from separatrix.linalg import EPS, Array, Lift, Span, gram_span, numerical_rank, span, top_eigh
 
 BLOCK_ENTRIES = 1 << 20
 """Entries of a block of rows that is centred and multiplied at once (8 MB of float64)."""
@@ -166,8 +166,8 @@ class Scatter:
         rank = spanned.coordinates.shape[1]
         inner = _multiplied_out(rank, [(w, Y) for (w, _), Y in zip(self.rows, parts, strict=True)])
         evals, V = np.linalg.eigh(inner)
-        kept = evals > rank * EPS * evals.max(initial=0.0)
-        rows = spanned.lift(V[:, kept] * np.sqrt(evals[kept])).T
+        kept = len(evals) - numerical_rank(evals, self.n_features)
+        rows = spanned.lift(V[:, kept:] * np.sqrt(evals[kept:])).T
         return Scatter(self.n_features, None, [(1.0, rows)])
 
     def projected(self, basis: Array) -> Scatter:
@@ -475,10 +475,10 @@ class ClassMoments:
         # what adding would have put between the two parts has to go as well
         ratio = np.where(counts > 0, b.counts * counts / np.where(a.counts > 0, a.counts, 1.0), 0)
         between = np.sqrt(ratio)[:, None] * (b._offsets - offsets)
-        scatters = [scatter.refactored() for scatter in a._combined(b, -1.0, between)]
-        result = a._with(counts, offsets, scatters, max(a.eps, b.eps))
+        result = a._with(counts, offsets, a._combined(b, -1.0, between), max(a.eps, b.eps))
         _refuse_negative(result, a, b)
-        return result
+        scatters = [scatter.refactored() for scatter in result._scatters]
+        return result._with(counts, offsets, scatters, result.eps)
 
     def decay(self, factor: float) -> ClassMoments:
         """The same means with every weight multiplied by `factor`, between 0 and 1."""
@@ -836,7 +836,7 @@ def _remaining_counts(a: ClassMoments, b: ClassMoments) -> Array:
     slack = 1e-9 * a.counts
     short = counts < -slack
     if short.any():
-        label = a.classes[short][0]
+        label = a.classes[short].tolist()[0]
         raise ValueError(
             f"cannot subtract {b.counts[short][0]:g} samples of class {label!r} from "
             f"{a.counts[short][0]:g}: only what was added can be subtracted"

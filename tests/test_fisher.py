@@ -1,0 +1,351 @@
+"""Invariants of the Fisher family, and the answers it owes to awkward data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits, load_iris
+
+import separatrix.fisher
+from separatrix import (
+    ClassMoments,
+    DirectDiscriminant,
+    FisherDiscriminant,
+    GroupedDiscriminant,
+    GSVDDiscriminant,
+    LocalFisherDiscriminant,
+    MaximumMarginCriterion,
+    NullSpaceDiscriminant,
+    datasets,
+)
+from separatrix.linalg import principal_angles
+from tests.discovery import SHAPES, TALL, WIDE, labelled
+
+every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
+
+
+def scatters(X, y):
+    m = ClassMoments.from_data(X, y)
+    return m.Sw, m.Sb
+
+
+# FisherDiscriminant --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shrinkage", [None, 0.2])
+def test_fisher_whitens_sw_and_sorts_the_criterion(shrinkage):
+    X, y = TALL
+    Sw, Sb = scatters(X, y)
+    a = shrinkage or 0.0
+    Sw = (1 - a) * Sw + a * np.trace(Sw) / 6 * np.eye(6)
+    W = FisherDiscriminant(shrinkage=shrinkage).fit(X, y).components_.T
+    assert_allclose(W.T @ Sw @ W, np.eye(2), atol=1e-12)
+    criterion = W.T @ Sb @ W
+    assert_allclose(criterion, np.diag(scipy.linalg.eigh(Sb, Sw)[0][::-1][:2]), atol=1e-9)
+
+
+def test_fisher_finds_the_subspace_the_data_were_made_from():
+    bunch = datasets.make_gaussian_classes(20_000, 10, 4, random_state=0)
+    model = FisherDiscriminant().fit(bunch.data, bunch.target)
+    assert np.degrees(principal_angles(model.components_, bunch.components)).max() < 2
+
+
+def test_units_of_features_do_not_matter_to_fisher():
+    X, y = TALL
+    units = 10.0 ** np.array([-9, -6, -3, 0, 3, 9])
+    plain, scaled = FisherDiscriminant().fit(X, y), FisherDiscriminant().fit(X * units, y)
+    assert_allclose(np.abs(scaled.transform(X * units)), np.abs(plain.transform(X)), atol=1e-9)
+
+
+def test_the_number_of_components_changes_the_decision():
+    X, y = load_iris(return_X_y=True)
+    digits = load_digits(return_X_y=True)
+    assert (
+        FisherDiscriminant(n_components=2).fit(*digits).score(*digits)
+        < FisherDiscriminant().fit(*digits).score(*digits) - 0.2
+    )
+    one = FisherDiscriminant(n_components=1).fit(X, y)
+    assert one.coef_.shape == (3, 4)
+    assert np.linalg.matrix_rank(one.coef_) == 1
+
+
+def test_the_data_that_crash_scikit_learn_work_here():
+    X = [[0], [1], [1]]
+    for y in ([0, 1, 1], [0, 0, 1], [0, 1, 0]):
+        model = FisherDiscriminant().fit(X, y)
+        assert model.transform(X).shape[1] <= 1
+        assert np.isfinite(model.predict_proba(X)).all()
+    assert_array_equal(
+        FisherDiscriminant().fit(X, [0, 1, 1]).predict([[0], [0.4], [0.6]]), [0, 0, 1]
+    )
+
+
+def test_priors_move_the_decision_and_the_mean_of_sb():
+    X, y = labelled(200, 3, n_classes=2, seed=3)
+    X = X + np.random.default_rng(0).normal(scale=4, size=X.shape)
+    shares = [
+        (FisherDiscriminant(priors=[1 - p, p]).fit(X, y).predict(X) == 1).mean()
+        for p in (0.1, 0.5, 0.9)
+    ]
+    assert shares[0] < shares[1] < shares[2]
+    certain = FisherDiscriminant(priors=[1.0, 0.0]).fit(X, y)
+    assert_array_equal(certain.predict(X), 0)
+
+
+@pytest.mark.parametrize(
+    ("priors", "message"),
+    [
+        ([0.5, 0.5], "one value for each of the 3"),
+        ([0.5, 0.6, 0.2], "sum to 1"),
+        ([-1, 1, 1], "sum"),
+    ],
+)
+def test_bad_priors_are_refused(priors, message):
+    with pytest.raises(ValueError, match=message):
+        FisherDiscriminant(priors=priors).fit(*TALL)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"shrinkage": 1.5}, {"shrinkage": "much"}, {"pca": 0}, {"pca": -0.5}, {"pca": 1.5}],
+)
+def test_bad_parameters_are_refused_by_name(parameters):
+    name, value = next(iter(parameters.items()))
+    with pytest.raises(ValueError, match=f"{name}={value!r} is not valid for FisherDiscriminant"):
+        FisherDiscriminant(**parameters).fit(*TALL)
+
+
+def test_pca_keeps_the_share_of_variance_asked_for():
+    X, y = WIDE
+    evals = np.linalg.eigvalsh(np.cov(X.T))[::-1]
+    enough = np.searchsorted(np.cumsum(evals) / evals.sum(), 0.7) + 1
+    model = FisherDiscriminant(pca=0.7).fit(X, y)
+    assert model.rank_ == enough
+    with pytest.raises(ValueError, match="at most 1"):
+        FisherDiscriminant(pca=1, n_components=2).fit(X, y)
+
+
+def test_partial_fit_grows_class_by_class():
+    X, y = TALL
+    model = FisherDiscriminant(n_components=2)
+    model.partial_fit(X[:1], y[:1], classes=[0, 1, 2])
+    assert model.transform(X).shape == (90, 0)
+    assert set(model.predict(X)) == {0}
+    model.partial_fit(X[1:2], y[1:2])
+    assert model.transform(X).shape == (90, 1)
+    model.partial_fit(X[2:], y[2:])
+    assert_allclose(model.components_, FisherDiscriminant().fit(X, y).components_, atol=1e-10)
+
+
+def test_partial_fit_takes_new_classes_only_when_announced():
+    X, y = TALL
+    model = FisherDiscriminant().partial_fit(X[y < 2], y[y < 2])
+    with pytest.raises(ValueError, match=r"not among classes: \[2\]"):
+        model.partial_fit(X[y == 2], y[y == 2])
+    model.partial_fit(X[y == 2], y[y == 2], classes=[2])
+    assert_allclose(model.components_, FisherDiscriminant().fit(X, y).components_, atol=1e-10)
+
+
+def test_partial_fit_says_what_it_cannot_do():
+    X, y = TALL
+    with pytest.raises(ValueError, match="needs all rows at once"):
+        FisherDiscriminant(shrinkage="auto").partial_fit(X, y)
+    with pytest.raises(ValueError, match="n_components=3 is too large"):
+        FisherDiscriminant(n_components=3).partial_fit(X, y)
+
+
+def test_fit_forgets_what_partial_fit_learned():
+    X, y = TALL
+    model = FisherDiscriminant().partial_fit(X[:50], y[:50]).fit(X[50:], y[50:])
+    assert model.moments_.n_samples == 40
+
+
+def test_wide_sparse_pca_needs_little_memory():
+    import tracemalloc
+
+    rng = np.random.default_rng(0)
+    n, d, nnz = 600, 50_000, 30_000
+    X = sp.csr_array((rng.random(nnz), (rng.integers(0, n, nnz), rng.integers(0, d, nnz))), (n, d))
+    tracemalloc.start()
+    FisherDiscriminant(pca=5).fit(X, np.arange(n) % 3)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < n * d * 8 / 4
+
+
+# The others ----------------------------------------------------------------------------------
+
+
+def test_null_space_projections_have_no_training_scatter():
+    X, y = WIDE
+    model = NullSpaceDiscriminant().fit(X, y)
+    W = model.components_.T
+    Sw, Sb = scatters(X, y)
+    assert model.uses_null_space_
+    assert_allclose(W.T @ W, np.eye(2), atol=1e-12)
+    assert np.abs(W.T @ Sw @ W).max() < 1e-12 * np.trace(Sw)
+    between = np.diag(W.T @ Sb @ W)
+    assert_allclose(W.T @ Sb @ W, np.diag(between), atol=1e-9 * between[0])
+    assert between[0] > between[1]
+    assert_allclose(model.explained_ratio_, between / between.sum())
+
+
+def test_without_a_null_space_fisher_stands_in_and_says_so():
+    with pytest.warns(UserWarning, match="no null space"):
+        model = NullSpaceDiscriminant().fit(*TALL)
+    assert not model.uses_null_space_
+    assert_array_equal(model.components_, FisherDiscriminant().fit(*TALL).components_)
+
+
+@every_shape
+@pytest.mark.parametrize("nu", [0.0, 0.3])
+def test_direct_discriminant_works_in_the_range_of_sb(X, y, nu):
+    model = DirectDiscriminant(regularization=nu).fit(X, y)
+    W = model.components_.T
+    Sw, Sb = scatters(X, y)
+    assert_allclose(W.T @ (nu * Sb + Sw) @ W, np.eye(2), atol=1e-10)
+    off_diagonal = W.T @ Sb @ W
+    assert_allclose(off_diagonal, np.diag(np.diag(off_diagonal)), atol=1e-9)
+    assert (np.diff(np.diag(off_diagonal)) < 0).all()
+    means = model.means_ - model.mean_
+    assert_allclose(W - np.linalg.pinv(means) @ means @ W, 0, atol=1e-10)
+
+
+@every_shape
+def test_gsvd_diagonalises_both_scatters(X, y):
+    model = GSVDDiscriminant().fit(X, y)
+    W = model.components_.T
+    Sw, Sb = scatters(X, y)
+    assert_allclose(W.T @ Sb @ W, np.diag(model.alpha_**2), atol=1e-10)
+    assert_allclose(W.T @ Sw @ W, np.diag(model.beta_**2), atol=1e-10)
+    assert_allclose(W.T @ (Sb + Sw) @ W, np.eye(2), atol=1e-10)
+
+
+@every_shape
+def test_maximum_margin_directions_are_orthonormal(X, y):
+    for k in (None, 1, 5):
+        model = MaximumMarginCriterion(n_components=k).fit(X, y)
+        W = model.components_
+        assert W.shape[0] == (k or 2)
+        assert_allclose(W @ W.T, np.eye(len(W)), atol=1e-12)
+        assert (np.diff(model.criterion_) <= 0).all()
+
+
+def test_maximum_margin_goes_on_to_the_rank_of_the_data():
+    X, y = WIDE
+    model = MaximumMarginCriterion(n_components=23).fit(X, y)
+    assert_allclose(model.components_ @ model.components_.T, np.eye(23), atol=1e-12)
+    constant = np.column_stack([TALL[0], np.ones(90)])
+    with pytest.raises(ValueError, match=r"at most 6 \(the rank"):
+        MaximumMarginCriterion(n_components=7).fit(constant, TALL[1])
+
+
+# Local Fisher, against its definition written out pair by pair -------------------------------
+
+
+def local_scatters_by_pairs(X, y, k=7):
+    n = len(X)
+    Ww, Wb = np.zeros((n, n)), np.full((n, n), 1 / n)
+    for c in np.unique(y):
+        rows = np.flatnonzero(y == c)
+        D = np.linalg.norm(X[rows][:, None] - X[rows], axis=2)
+        sigma = np.sort(D, axis=1)[:, min(k, len(rows) - 1)]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            A = np.where(D > 0, np.exp(-(D**2) / np.outer(sigma, sigma)), 1.0)
+        Ww[np.ix_(rows, rows)] = A / len(rows)
+        Wb[np.ix_(rows, rows)] = A * (1 / n - 1 / len(rows))
+    return [X.T @ (np.diag(W.sum(axis=1)) - W) @ X for W in (Ww, Wb)]
+
+
+@pytest.mark.parametrize("k", [1, 7, 100])
+def test_local_fisher_is_sugiyamas(k):
+    X, y = labelled(80, 5)
+    y = np.r_[y[:75], [3, 3, 3, 3, 4]]  # a class smaller than k, and one of a single sample
+    Sw, Sb = local_scatters_by_pairs(X, y, k)
+    W = LocalFisherDiscriminant(n_neighbors=k).fit(X, y).components_.T
+    assert_allclose(W.T @ Sw @ W, np.eye(5), atol=1e-11)
+    assert_allclose(np.diag(W.T @ Sb @ W), scipy.linalg.eigh(Sb, Sw)[0][::-1], rtol=1e-9)
+
+
+def test_local_fisher_in_blocks_is_local_fisher(monkeypatch):
+    X, y = TALL
+    whole = LocalFisherDiscriminant().fit(X, y).components_
+    monkeypatch.setattr(separatrix.fisher, "AFFINITY_ENTRIES", 100)
+    assert_allclose(LocalFisherDiscriminant().fit(X, y).components_, whole, atol=1e-12)
+
+
+def test_wide_local_fisher_is_exact_in_the_span():
+    X, y = WIDE
+    Sw, Sb = local_scatters_by_pairs(X, y)
+    Sw = 0.9 * Sw + 0.1 * np.trace(Sw) / 60 * np.eye(60)
+    W = LocalFisherDiscriminant(n_components=2, shrinkage=0.1).fit(X, y).components_
+    assert_allclose(W @ Sw @ W.T, np.eye(2), atol=1e-11)
+    assert principal_angles(W, scipy.linalg.eigh(Sb, Sw)[1][:, -2:].T).max() < 1e-9
+
+
+def test_duplicated_rows_do_not_break_local_scaling():
+    X, y = labelled(30, 4)
+    X, y = np.repeat(X, 10, axis=0), np.repeat(y, 10)  # every σ is zero
+    Sw, Sb = local_scatters_by_pairs(X, y)
+    W = LocalFisherDiscriminant().fit(X, y).components_
+    assert np.isfinite(W).all()
+    assert_allclose(Sw, 0, atol=1e-9)  # so every direction is perfect, and sorted by S̃b
+    assert (np.diff(np.diag(W @ Sb @ W.T)) < 0).all()
+
+
+def test_a_small_class_does_not_disturb_the_others():
+    X, y = TALL
+    Sw = separatrix.fisher.local_scatters
+    tiny = np.r_[y, [3, 3]]
+    far = np.vstack([X, X[:2] + 100])
+    for k in (1, 7):
+        by_pairs = local_scatters_by_pairs(far, tiny, k)[0]
+        alone = local_scatters_by_pairs(X, y, k)[0]
+        own = local_scatters_by_pairs(far[-2:], tiny[-2:], k)[0]
+        assert_allclose(by_pairs, alone + own, atol=1e-9)
+        data = LocalFisherDiscriminant()._validated(far, tiny)
+        assert_allclose(Sw(data, data.moments(), k).within, by_pairs, atol=1e-9)
+
+
+# Groups ----------------------------------------------------------------------------------------
+
+
+def test_groups_give_more_directions_than_classes_less_one():
+    X, y = load_digits(return_X_y=True)
+    model = GroupedDiscriminant(groups=4, n_components=3).fit(X, y)
+    assert model.components_.shape == (12, 64)
+    assert_array_equal(model.group_of_component_, np.repeat(range(4), 3))
+    for g, columns in enumerate(model.groups_):
+        own = model.components_[model.group_of_component_ == g]
+        outside = np.setdiff1d(np.arange(64), columns)
+        assert_array_equal(own[:, outside], 0)
+        expected = FisherDiscriminant(n_components=3).fit(X[:, columns], y)
+        assert_allclose(own[:, columns], expected.components_, atol=1e-12)
+    assert_allclose(model.mean_, X.mean(axis=0), atol=1e-10)
+
+
+def test_groups_may_be_lists_of_columns():
+    X, y = TALL
+    model = GroupedDiscriminant(groups=[[0, 3], [1, 2, 4]]).fit(X, y)
+    assert model.components_.shape == (4, 6)
+    assert_array_equal(model.components_[:, 5], 0)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (7, "groups=7 is more than there are features: n_features=6"),
+        ([[0, 6]], "from 0 to 5"),
+        ([[0, 0]], "different column numbers"),
+        ([[]], "list of column numbers"),
+        ([["a"]], "list of column numbers"),
+        ([], "at least one group"),
+        (0, "groups=0 is not valid"),
+    ],
+)
+def test_bad_groups_are_refused(groups, message):
+    with pytest.raises(ValueError, match=message):
+        GroupedDiscriminant(groups=groups).fit(*TALL)

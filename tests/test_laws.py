@@ -1,0 +1,96 @@
+"""Transformations of the data that must not change, or must carry through to, the subspace."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from tests.discovery import SHAPES, all_classifiers, all_estimators, name_of, same_up_to_sign
+
+pytestmark = pytest.mark.filterwarnings("ignore:the within-class scatter has no null space")
+every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
+
+# Methods for which a law is not one, and why.
+NOT_ROTATED = {"GroupedDiscriminant"}  # groups are made of features
+NOT_DUPLICATED = {"LocalFisherDiscriminant"}  # the k-th neighbour of a duplicated row is nearer
+
+
+def every_one_but(exceptions):
+    kept = [e for e in all_estimators() if name_of(e) not in exceptions]
+    return pytest.mark.parametrize("estimator", kept, ids=name_of)
+
+
+def projections(estimator, X, y):
+    return clone(estimator).fit(X, y).transform(X)
+
+
+def assert_same_projections(actual, expected, atol=1e-9):
+    scale = np.abs(expected).max()
+    assert_allclose(same_up_to_sign(expected, actual), expected, atol=atol * scale)
+
+
+@every_one_but(())
+@every_shape
+def test_the_order_of_rows_does_not_matter(estimator, X, y):
+    order = np.random.default_rng(0).permutation(len(X))
+    shuffled = clone(estimator).fit(X[order], y[order])
+    assert_same_projections(shuffled.transform(X), projections(estimator, X, y))
+
+
+@every_one_but(())
+@every_shape
+def test_renaming_classes_changes_nothing(estimator, X, y):
+    renamed = np.array([5, 9, 1])[y]
+    assert_same_projections(projections(estimator, X, renamed), projections(estimator, X, y))
+
+
+@every_one_but(NOT_ROTATED)
+@every_shape
+def test_rotating_the_data_rotates_the_subspace(estimator, X, y):
+    rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((X.shape[1],) * 2))[0]
+    assert_same_projections(projections(estimator, X @ rotation, y), projections(estimator, X, y))
+
+
+@every_one_but(())
+@every_shape
+def test_shifting_the_data_changes_nothing(estimator, X, y):
+    # shifted by 1e6 the data themselves are rounded to 1e-10
+    assert_same_projections(projections(estimator, X + 1e6, y), projections(estimator, X, y), 1e-7)
+
+
+@every_one_but(NOT_DUPLICATED)
+@every_shape
+def test_duplicating_every_row_keeps_the_directions(estimator, X, y):
+    once = clone(estimator).fit(X, y)
+    twice = clone(estimator).fit(np.tile(X, (2, 1)), np.tile(y, 2))
+    ratio = np.linalg.norm(once.components_, axis=1) / np.linalg.norm(twice.components_, axis=1)
+    assert_allclose(twice.components_ * ratio[:, None], once.components_, atol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", all_classifiers(), ids=name_of)
+@every_shape
+def test_duplicating_every_row_keeps_the_decisions(estimator, X, y):
+    once = clone(estimator).fit(X, y)
+    twice = clone(estimator).fit(np.tile(X, (2, 1)), np.tile(y, 2))
+    assert_array_equal(twice.predict(X), once.predict(X))
+    assert_allclose(twice.predict_proba(X), once.predict_proba(X), atol=1e-8)
+
+
+@every_one_but(())
+@every_shape
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_rescaling_the_data_keeps_the_directions(estimator, X, y, factor):
+    plain = clone(estimator).fit(X, y).components_
+    scaled = clone(estimator).fit(factor * X, y).components_
+    unit = [W / np.linalg.norm(W, axis=1, keepdims=True) for W in (plain, scaled)]
+    assert_allclose(unit[1], unit[0], atol=1e-9)
+
+
+@every_one_but(NOT_ROTATED)
+@every_shape
+def test_permuting_features_permutes_the_components(estimator, X, y):
+    order = np.random.default_rng(0).permutation(X.shape[1])
+    permuted = clone(estimator).fit(X[:, order], y).components_
+    assert_allclose(permuted, clone(estimator).fit(X, y).components_[:, order], atol=1e-9)

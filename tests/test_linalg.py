@@ -1,0 +1,156 @@
+"""Numerics against matrices built to have a known answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+from numpy.testing import assert_allclose
+from scipy.sparse.linalg import aslinearoperator
+
+from separatrix import linalg
+
+rng = np.random.default_rng(0)
+
+
+def orthonormal(n, k):
+    return np.linalg.qr(rng.standard_normal((n, k)))[0]
+
+
+def symmetric(evals, n=None):
+    V = orthonormal(n or len(evals), len(evals))
+    return (V * evals) @ V.T
+
+
+@pytest.mark.parametrize("shape", [(5, 40), (40, 5), (7, 7)])
+@pytest.mark.parametrize("rank", [1, 3])
+def test_span_is_an_isometry_of_the_row_space(shape, rank):
+    rows = rng.standard_normal((shape[0], rank)) @ rng.standard_normal((rank, shape[1]))
+    before = rows.copy()
+    s = linalg.span(rows)
+    basis = s.lift(np.eye(rank))
+    assert s.coordinates.shape == (shape[0], rank)
+    assert_allclose(basis.T @ basis, np.eye(rank), atol=1e-13)
+    assert_allclose(s.coordinates @ basis.T, rows, atol=1e-12)
+    assert_allclose(rows, before, atol=0)
+
+
+def test_span_keeps_directions_that_a_gram_matrix_loses():
+    rows = np.diag([1.0, 1e-10]) @ orthonormal(30, 2).T
+    assert linalg.span(rows).coordinates.shape == (2, 2)
+    assert linalg.gram_span(rows @ rows.T, rows.T.__matmul__, order=30).coordinates.shape == (2, 1)
+
+
+def test_gram_span_equals_span():
+    rows = rng.standard_normal((6, 50))
+    s = linalg.gram_span(rows @ rows.T, rows.T.__matmul__, order=50)
+    basis = s.lift(np.eye(6))
+    assert_allclose(basis.T @ basis, np.eye(6), atol=1e-12)
+    assert_allclose(s.coordinates @ basis.T, rows, atol=1e-12)
+
+
+def test_span_of_nothing_is_nothing():
+    s = linalg.span(np.zeros((3, 5)))
+    assert s.coordinates.shape == (3, 0)
+    assert s.lift(np.zeros((0, 2))).shape == (5, 2)
+
+
+def test_triangle_has_the_products_of_all_blocks():
+    Z = rng.standard_normal((50, 6))
+    R = linalg.triangle(np.split(Z, [3, 20]))
+    assert R.shape == (6, 6)
+    assert_allclose(R.T @ R, Z.T @ Z, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["dense", "lanczos", "operator"])
+def test_top_eigenpairs_do_not_depend_on_the_route(form):
+    evals = np.r_[10.0, 9.0, 5.0, np.linspace(1, -3, 57)]
+    S = symmetric(evals)
+    given = aslinearoperator(S) if form == "operator" else S
+    found, V = linalg.top_eigh(given, 3, lanczos_from=0 if form == "lanczos" else 2000)
+    assert_allclose(found, [10, 9, 5], rtol=1e-10)
+    assert_allclose(S @ V, V * found, atol=1e-8)
+
+
+def test_range_and_null_split_the_space():
+    S = symmetric(np.array([4.0, 2.0]), 5)
+    parts = linalg.range_and_null(S)
+    assert_allclose(parts.evals, [4, 2])
+    assert_allclose(S @ parts.null, 0, atol=1e-14)
+    both = np.hstack([parts.range, parts.null])
+    assert_allclose(both.T @ both, np.eye(5), atol=1e-13)
+    assert linalg.null_space(S).shape == (5, 3)
+    assert linalg.null_space(1e-30 * S, beside=1.0).shape == (5, 5)
+
+
+def test_whitening_makes_the_identity_of_the_rank():
+    S = symmetric(np.array([4.0, 2.0, 1.0]), 6)
+    A = linalg.whiten(S)
+    assert A.shape == (6, 3)
+    assert_allclose(A.T @ S @ A, np.eye(3), atol=1e-13)
+
+
+def test_partial_whitening_levels_the_leading_directions_only():
+    X = rng.standard_normal((40, 8)) * np.arange(8, 0, -1)
+    _, s, Vt = np.linalg.svd(X, full_matrices=False)
+    mapped = X @ linalg.partial_whiten(np.eye(8), Vt[:3].T, s[:3])
+    expected = np.r_[s[2], s[2], s[2], s[3:]]
+    assert_allclose(np.linalg.svd(mapped)[1], expected, rtol=1e-12)
+
+
+def test_cholesky_whitener_ignores_units_and_sees_singularity():
+    B = symmetric(np.array([3.0, 2.0, 1.0]))
+    units = np.array([1e-9, 1.0, 1e9])
+    W = linalg.cholesky_whitener(B * np.outer(units, units)).unwhiten(np.eye(3))
+    assert_allclose(W.T @ (B * np.outer(units, units)) @ W, np.eye(3), atol=1e-12)
+    for singular in (np.zeros((2, 2)), np.ones((3, 3)), symmetric(np.array([1.0, 1e-18, 1.0]))):
+        with pytest.raises(linalg.SingularMatrixError):
+            linalg.cholesky_whitener(singular)
+    with pytest.raises(linalg.SingularMatrixError):
+        linalg.cholesky_whitener(1e-20 * np.eye(2), beside=np.ones(2))
+
+
+@pytest.mark.parametrize("rank", [6, 4])
+def test_generalized_eigenpairs(rank):
+    A = symmetric(rng.standard_normal(6))
+    B = symmetric(np.linspace(1, 2, rank), 6)
+    solution = linalg.generalized_eigh(A, B)
+    assert solution.rank == rank
+    assert_allclose(solution.V.T @ B @ solution.V, np.eye(rank), atol=1e-12)
+    assert_allclose(solution.V.T @ A @ solution.V, np.diag(solution.evals), atol=1e-12)
+    assert (np.diff(solution.evals) <= 0).all()
+    if rank == 6:
+        assert_allclose(solution.evals, scipy.linalg.eigh(A, B, eigvals_only=True)[::-1])
+
+
+@pytest.mark.parametrize(("p", "q", "d"), [(3, 20, 6), (3, 4, 30), (4, 2, 5)])
+def test_gsvd_diagonalises_both_factors(p, q, d):
+    A, B = rng.standard_normal((p, d)), rng.standard_normal((q, d))
+    alpha, beta, G = linalg.gsvd(A, B)
+    assert_allclose(alpha**2 + beta**2, 1, atol=1e-12)
+    assert_allclose(G.T @ A.T @ A @ G, np.diag(alpha**2), atol=1e-11)
+    assert_allclose(G.T @ B.T @ B @ G, np.diag(beta**2), atol=1e-11)
+    assert (np.diff(alpha) <= 1e-12).all()
+
+
+def test_signs_do_not_depend_on_rounding_of_ties():
+    W = np.array([[1.0, -1.0], [-1.0 - 1e-12, 1.0 + 1e-12]])
+    fixed = linalg.fix_signs(W)
+    assert (fixed[0] > 0).all()
+    assert linalg.fix_signs(np.zeros((2, 1))).tolist() == [[0], [0]]
+    assert linalg.fix_signs(np.zeros((2, 0))).shape == (2, 0)
+
+
+def test_rank_rule():
+    eps = linalg.EPS
+    assert linalg.numerical_rank(np.array([1.0, 11 * eps, 9 * eps]), 10) == 2
+    assert linalg.numerical_rank(np.array([1.0, 1e-6]), 10, eps=np.finfo(np.float32).eps) == 1
+    assert linalg.numerical_rank(np.array([1e-20]), 10, largest=1.0) == 0
+    assert linalg.numerical_rank(np.zeros(3), 10) == 0
+
+
+def test_principal_angles_of_known_planes():
+    angle = 0.3
+    A = [[1.0, 0, 0, 0], [0, 1, 0, 0]]
+    B = [[1.0, 0, 0, 0], [0, np.cos(angle), np.sin(angle), 0]]
+    assert_allclose(linalg.principal_angles(A, B), [angle, 0], atol=1e-9)
