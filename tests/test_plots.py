@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import matplotlib as mpl
 import pytest
+from matplotlib.figure import Figure
 
 mpl.use("Agg")
 
@@ -23,7 +24,8 @@ def test_a_projection_shows_every_class_and_row():
 def test_one_direction_is_a_histogram_on_the_axes_given():
     cancer = datasets.load("breast_cancer")
     model = FisherDiscriminant().fit(cancer.data, cancer.target)
-    ax = mpl.figure.Figure().subplots()
+    figure = Figure()
+    ax = figure.subplots()
     assert plot_projection(model, cancer.data, cancer.target, ax=ax) is ax
     assert sum(bar.get_height() for bar in ax.patches) == len(cancer.data)
 
