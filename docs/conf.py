@@ -16,7 +16,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "gallery/README.rst"]
+exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 default_role = "py:obj"
 
@@ -31,6 +31,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": None,
+    "capture_repr": (),
     "remove_config_comments": True,
     "download_all_examples": False,
     "show_memory": False,

@@ -13,9 +13,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix import ClassMoments, FisherDiscriminant, datasets
-from separatrix.fisher import fisher_directions
-from separatrix.linalg import fix_signs, principal_angles
+from separatrix import ClassMoments, FisherDiscriminant, datasets, merge
+from separatrix.linalg import principal_angles
 
 
 def difference(A: NDArray[Any], B: NDArray[Any]) -> str:
@@ -75,19 +74,18 @@ for i in (0, 3, 19, 79):
 # -----------
 #
 # Three sites hold rows that must not be shared, in different numbers and of different classes.
-# Each sends its moments. Their sum has the scatter of all rows, and so the directions.
+# Each fits its own model, and sends it. A model holds moments, and moments add.
 
 here, there = y < 2, np.arange(len(y)) % 5 == 0
 sites = [here & ~there, ~here & ~there, there]
-moments = [ClassMoments.from_data(X[site], y[site]) for site in sites]
-for site in moments:
-    print(f"{site.n_samples:>6.0f} rows of classes {site.classes.tolist()}")
+models = [FisherDiscriminant().fit(X[site], y[site]) for site in sites]
+for model in models:
+    print(f"{model.moments_.n_samples:>6.0f} rows of classes {model.classes_.tolist()}")
 
-total = moments[0] + moments[1] + moments[2]
-W = fisher_directions(total.Sw, total.between_rows()).W
+merged = merge(models)
 whole = ClassMoments.from_data(X, y)
-print(f"Sw: largest relative difference {difference(total.Sw, whole.Sw)}")
-print(f"components: largest relative difference {difference(fix_signs(W).T, at_once.components_)}")
+print(f"Sw: largest relative difference {difference(merged.moments_.Sw, whole.Sw)}")
+print(f"components: {difference(merged.components_, at_once.components_)}")
 
 # %%
 # A site that leaves
@@ -95,7 +93,8 @@ print(f"components: largest relative difference {difference(fix_signs(W).T, at_o
 #
 # Moments also subtract: without the rows of the third site, what is left is the sum of the others.
 
-rest, others = total - moments[2], moments[0] + moments[1]
+rest = merged.moments_ - models[2].moments_
+others = models[0].moments_ + models[1].moments_
 print(f"Sw: largest relative difference {difference(rest.Sw, others.Sw)}")
 
 # sphinx_gallery_start_ignore

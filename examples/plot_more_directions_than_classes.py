@@ -50,8 +50,8 @@ def inside_and_outside(noise: float) -> list[Array]:
 
 
 # %%
-# Fisher has nothing to go by and does hardly better than a coin. Local Fisher finds the feature: it
-# keeps neighbours of a class together and lets its two clusters be far apart.
+# Fisher has nothing to go by and does hardly better than a coin. Local Fisher finds the feature:
+# it keeps neighbours of a class together and lets its two clusters be far apart.
 #
 # It has to find the right neighbours first, and it seeks them in all features. When the noise is
 # wider than the distance of the clusters it fails as well.

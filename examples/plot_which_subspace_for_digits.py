@@ -26,6 +26,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import FunctionTransformer
+from threadpoolctl import threadpool_limits
 
 from separatrix import (
     DirectDiscriminant,
@@ -38,6 +39,8 @@ from separatrix import (
     datasets,
 )
 from separatrix.plots import plot_projection
+
+threadpool_limits(1)  # the problems are small: more threads only wait for each other
 
 # %%
 # The methods
@@ -134,7 +137,8 @@ for name, method in METHODS.items():
 # - GSVD finds Fisher's directions and decides alike. It scales them to unit total scatter instead
 #   of unit scatter within classes, and neighbours notice that.
 # - The direct method keeps to the span of the class means. Its own rule is the worst of those
-#   that use all their directions, and the regularization makes it worse still.
+#   that use all their directions. The regularization changes the scale of the directions, which
+#   neighbours notice and the own rule does not.
 # - More directions than classes help the neighbours: local Fisher and groups of pixels come
 #   closest to the raw data.
 #

@@ -60,6 +60,31 @@ def test_units_of_features_do_not_matter_to_fisher():
     assert_allclose(np.abs(scaled.transform(X * units)), np.abs(plain.transform(X)), atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "method",
+    [FisherDiscriminant, DirectDiscriminant, GSVDDiscriminant, MaximumMarginCriterion],
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_that_hardly_differ_have_no_more_directions(method, n_classes):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        y = np.r_[np.arange(n_classes), rng.integers(0, n_classes, 150 - n_classes)]
+        model = method().fit(rng.normal(size=(150, 5)), y)
+        assert len(model.components_) == n_classes - 1
+
+
+@pytest.mark.parametrize(
+    "method",
+    [FisherDiscriminant, DirectDiscriminant, GSVDDiscriminant, MaximumMarginCriterion],
+)
+def test_means_that_differ_by_rounding_coincide(method):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4)) * [1e-9, 1, 1, 1e9]
+    X, y = np.vstack([X, X[::-1]]) + 5, np.repeat([0, 1], 60)
+    with pytest.warns(UserWarning, match="means coincide"):
+        assert len(method().fit(X, y).components_) == 0
+
+
 def test_the_number_of_components_changes_the_decision():
     X, y = load_iris(return_X_y=True)
     digits = load_digits(return_X_y=True)
@@ -83,6 +108,7 @@ def test_the_data_that_crash_scikit_learn_work_here():
     )
 
 
+@pytest.mark.filterwarnings("ignore:.*found no direction")  # one class alone has a prior
 def test_priors_move_the_decision_and_the_mean_of_sb():
     X, y = labelled(200, 3, n_classes=2, seed=3)
     X = X + np.random.default_rng(0).normal(scale=4, size=X.shape)

@@ -195,6 +195,22 @@ def test_single_precision_rows_are_summed_in_double(n):
     assert_allclose(single.means, double.means, atol=1e-7)
 
 
+def test_single_precision_rows_with_an_offset_are_centred_exactly():
+    X, y = labelled(5000, 5)
+    X = (X + 1e5).astype(np.float32)  # a step of float32 is 0.008 here
+    single, double = (ClassMoments.from_data(X.astype(t), y) for t in (np.float32, np.float64))
+    assert_allclose(single.means, double.means, rtol=1e-11)
+    # on so coarse a grid the rounding of products does not average out
+    assert_allclose(single.Sw, double.Sw, atol=5e-6 * np.abs(double.Sw).max())
+
+
+def test_precision_is_that_of_the_coarsest_rows():
+    X, y = labelled(50, 5)
+    single, double = (ClassMoments.from_data(X.astype(t), y) for t in (np.float32, np.float64))
+    assert double.eps < 1e-15
+    assert (double + single).eps == (single + double).eps == single.eps > 1e-8
+
+
 @pytest.mark.parametrize("per_class", [False, True])
 def test_threads_and_blocks_change_nothing(monkeypatch, per_class):
     X, y = labelled(3000, 8)

@@ -4,6 +4,7 @@ The names below are the public ones, by stage: data → statistics → subspace 
 """
 
 from separatrix import datasets, linalg
+from separatrix.base import merge  # one model from models trained apart
 from separatrix.fisher import (
     DirectDiscriminant,  # the span of the class means, Sw diagonal in it
     FisherDiscriminant,  # Fisher, LDA, MDA: also shrunk, after PCA, batch by batch
@@ -28,4 +29,5 @@ __all__ = [
     "NullSpaceDiscriminant",
     "datasets",
     "linalg",
+    "merge",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
@@ -10,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -20,6 +21,7 @@ from separatrix.moments import (
     ClassMoments,
     check_weights,
     encode_labels,
+    is_text,
     refuse_nonfinite,
     row_blocks,
 )
@@ -83,6 +85,9 @@ def check_parameters(
 # Rows and solutions --------------------------------------------------------------------------
 
 
+YES_OR_NO = Allowed(lambda v: isinstance(v, bool | np.bool_), "True or False")
+
+
 class LabelledData(NamedTuple):
     """Validated rows: X is float and two-dimensional, `codes` point into `classes`."""
 
@@ -142,7 +147,7 @@ def shares(criterion: Array) -> Array:
 # The estimator -------------------------------------------------------------------------------
 
 
-class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Base of the linear subspace methods.
 
     A subclass states its `_parameter_constraints` and solves its problem in `_solve`, from class
@@ -173,12 +178,20 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             The fitted estimator.
         """
         data = self._validated(X, y, sample_weight)
-        moments = data.moments()
-        self._set_solution(moments, self._solve(moments, data))
+        self._learn(data.moments(per_class=self._needs_class_scatters(data.classes)), data)
         return self
 
+    def _needs_class_scatters(self, classes: Array) -> bool:
+        """Whether the method looks at the scatter of each class, not only at their sum."""
+        return False
+
+    def _learn(self, moments: ClassMoments, data: LabelledData | None) -> None:
+        """Solve and publish; `data` is None when only moments are left."""
+        self._set_solution(moments, self._solve(moments, data))
+
+    @abstractmethod
     def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
-        raise NotImplementedError  # pragma: no cover - every method has its own
+        """Solve the method's own problem; `data` are the rows, where there are any."""
 
     def _validated(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -308,6 +321,139 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         tags.input_tags.sparse = self._accepts_sparse
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+class MomentEstimator(SubspaceEstimator):
+    """Base of the methods that need nothing but moments: they learn in batches and merge."""
+
+    keep_moments: bool
+    moments_: Any
+
+    def _learn(self, moments: ClassMoments, data: LabelledData | None) -> None:
+        super()._learn(moments, data)
+        self.moments_ = moments if self.keep_moments else None
+
+    def _refuse_moments_alone(self) -> None:
+        """Raise when a parameter asks for something that only rows can tell."""
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Add rows to what is known and solve again.
+
+        After any sequence of batches the model is the one that `fit` gives on all rows together.
+        While only one class has been seen, that class is predicted and `transform` returns no
+        columns.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            New rows, one or many.
+        y : array (n_samples,)
+            Their labels.
+        classes : array, optional
+            All labels that may come. The first call takes those of `y` when it is absent; later
+            calls may announce more, and labels never announced are refused.
+        sample_weight : array (n_samples,), optional
+            Non-negative weights.
+
+        Returns
+        -------
+        self
+            The updated estimator.
+        """
+        check_parameters(self, self._parameter_constraints)
+        self._refuse_moments_alone()
+        if not self.keep_moments:
+            raise ValueError("partial_fit adds to moments_: it needs keep_moments=True")
+        moments: Any = getattr(self, "moments_", None)
+        first = moments is None
+        known = None if first else self.classes_
+        if classes is not None:
+            known = np.unique(classes) if known is None else np.union1d(known, classes)
+        data = self._checked_rows(X, y, sample_weight, classes=known, reset=first)
+        per_class = self._needs_class_scatters(data.classes)
+        batch = data.moments(per_class=per_class)
+        self._learn(batch if first else moments.kept(per_class) + batch, None)
+        return self
+
+
+def merge(models: Sequence[MomentEstimator]) -> MomentEstimator:
+    """The model that training on all rows together would give, from models trained apart.
+
+    Each model keeps the moments of its rows; moments add. So merging is exact, in any order and
+    grouping, moves no rows, and its result can be merged or updated again. Models may know
+    different classes.
+
+    Parameters
+    ----------
+    models : sequence of fitted estimators
+        Of one class that keeps moments (`FisherDiscriminant`, `IPCAC`, `TruncatedIPCAC`), with
+        the same parameters and features.
+
+    Returns
+    -------
+    estimator
+        A new model; those given are left as they were.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import FisherDiscriminant, datasets, merge
+    >>> X, y = (datasets.load("wine")[part] for part in ("data", "target"))
+    >>> sites = [FisherDiscriminant().fit(X[i::3], y[i::3]) for i in range(3)]
+    >>> whole = FisherDiscriminant().fit(X, y)
+    >>> bool(np.allclose(merge(sites).components_, whole.components_))
+    True
+    """
+    given: list[Any] = list(models)
+    if not given:
+        raise ValueError("merge needs at least one model")
+    first = given[0]
+    for i, model in enumerate(given):
+        _refuse_unlike(first, model, i)
+    first._refuse_moments_alone()
+    labels = np.unique(np.concatenate([model.classes_ for model in given]))
+    per_class = first._needs_class_scatters(labels)
+    total, *rest = (model.moments_.kept(per_class) for model in given)
+    merged = clone(first)
+    for attribute in ("n_features_in_", "feature_names_in_"):
+        if hasattr(first, attribute):
+            setattr(merged, attribute, getattr(first, attribute))
+    merged._learn(sum(rest, start=total), None)
+    return merged
+
+
+def _refuse_unlike(first: Any, model: Any, i: int) -> None:
+    """Raise when a model cannot be merged with the first one, and say which and why."""
+    if not isinstance(model, MomentEstimator):
+        raise TypeError(f"model {i} is a {type(model).__name__}, which cannot be merged")
+    check_is_fitted(model)
+    if type(model) is not type(first):
+        kinds = f"{type(model).__name__}, model 0 a {type(first).__name__}"
+        raise ValueError(f"model {i} is a {kinds}: only models of one kind can be merged")
+    if model.moments_ is None:
+        raise ValueError(f"model {i} has no moments: fit it with keep_moments=True to merge it")
+    if model.n_features_in_ != first.n_features_in_:
+        raise ValueError(
+            f"model {i} has {model.n_features_in_} features, model 0 has {first.n_features_in_}"
+        )
+    names, own = (np.asarray(getattr(m, "feature_names_in_", None)) for m in (first, model))
+    if not np.array_equal(names, own):
+        raise ValueError(f"model {i} has other feature names than model 0, or another order")
+    for name, value in first.get_params().items():
+        given = model.get_params()[name]
+        if not np.array_equal(given, value):
+            raise ValueError(f"model {i} has {name}={given!r}, model 0 has {name}={value!r}")
+    if is_text(model.classes_) != is_text(first.classes_):
+        raise ValueError(
+            f"model {i} has labels {model.classes_.tolist()[:3]}, model 0 has "
+            f"{first.classes_.tolist()[:3]}: they differ in type"
+        )
 
 
 def centred_product(X: Any, centre: Array, W: Array) -> Array:

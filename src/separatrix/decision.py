@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.base import Solution, SubspaceEstimator
-from separatrix.linalg import Array
+from separatrix.linalg import EPS, Array
 from separatrix.moments import ClassMoments
 
 
@@ -27,7 +27,7 @@ def linear_gaussian_rule(means: Array, covariance: Array, priors: Array) -> Line
 
     The score of class c is its log-density plus log-prior, up to a term common to all classes:
     ``(Σ⁻¹ μ_c)·z - μ_c·Σ⁻¹ μ_c / 2 + log π_c``. Where the covariance is zero, because every
-    training class shrinks to a point, its eigenvalues are raised to 1e-12 of the spread of the
+    training class shrinks to a point, its eigenvalues are set to 1e-9 of the spread of the
     means: those directions decide by nearest mean before any other, and leave the others
     enough digits to decide what they cannot.
 
@@ -52,8 +52,9 @@ def linear_gaussian_rule(means: Array, covariance: Array, priors: Array) -> Line
         return LinearRule(np.zeros((len(means), 0)), log_priors)
     evals, V = np.linalg.eigh(covariance)
     spread = max(evals[-1], float(np.max(priors @ means**2)))
-    floor = max(1e-12 * spread, np.finfo(float).tiny)
-    whitened = means @ V / np.maximum(evals, floor)
+    tiny = np.finfo(float).tiny  # a spread of zero: all means are zero too
+    evals = np.where(evals > k * EPS * spread, evals, 1e-9 * spread + tiny)
+    whitened = means @ V / evals
     coef = whitened @ V.T
     return LinearRule(coef, log_priors - 0.5 * np.einsum("ij,ij->i", coef, means))
 

@@ -16,13 +16,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils import gen_batches
 
 from separatrix.base import (
+    YES_OR_NO,
     Allowed,
     LabelledData,
+    MomentEstimator,
     Solution,
     SubspaceEstimator,
     array_like,
     centred_product,
-    check_parameters,
     one_of,
     real_number,
     shares,
@@ -33,6 +34,7 @@ from separatrix.linalg import (
     EPS,
     Array,
     Lift,
+    RangeAndNull,
     SingularMatrixError,
     cholesky_whitener,
     fix_signs,
@@ -52,7 +54,7 @@ AFFINITY_ENTRIES = 1 << 24
 # The mathematics -----------------------------------------------------------------------------
 
 
-def fisher_directions(Sw: Array, Hb: Array, *, eps: float = EPS) -> Solution:
+def fisher_directions(Sw: Array, Hb: Array, *, n_samples: float = 0, eps: float = EPS) -> Solution:
     """Maximise ``wᵀ Sb w / wᵀ Sw w`` with ``Sb = Hbᵀ Hb``, direction after direction.
 
     When Sw has an inverse: a Cholesky factor of Sw and a thin SVD of the whitened class means,
@@ -63,30 +65,43 @@ def fisher_directions(Sw: Array, Hb: Array, *, eps: float = EPS) -> Solution:
     Parameters
     ----------
     Sw : array (d, d)
-    Hb : array (n_classes, d)
-        Rows ``√n_c (m_c - m)``.
+    Hb : array (k, d)
+        A factor of Sb, such as `ClassMoments.between_rows` gives.
+    n_samples : float
+        Number of rows behind the class means, which bounds their rounding.
     eps : float
         Relative precision of the data.
     """
+    order = int(max(n_samples, *Hb.shape))
     try:
         factor = cholesky_whitener(Sw, beside=np.sum(Hb**2, axis=0), eps=eps)
     except SingularMatrixError:
-        return _singular_fisher_directions(Sw, Hb, eps)
+        return _singular_fisher_directions(Sw, Hb, order, eps)
     U, s, _ = np.linalg.svd(factor.whiten(Hb.T), full_matrices=False)
-    k = numerical_rank(s, max(Hb.shape), eps=eps)
+    k = separating_rank(s, order)
     return Solution(factor.unwhiten(U[:, :k]), s[:k] ** 2, rank=len(Sw), within=np.ones(k))
 
 
-def _singular_fisher_directions(Sw: Array, Hb: Array, eps: float) -> Solution:
+def separating_rank(s: Array, order: int) -> int:
+    """How many singular values of the class means are more than their rounding.
+
+    The means are measured by the scatter within classes, so that a value of 1 is the spread of
+    the rows: that is what their rounding is relative to. Means are summed in float64.
+    """
+    return numerical_rank(s, order, largest=max(1.0, float(np.max(s, initial=0.0))))
+
+
+def _singular_fisher_directions(Sw: Array, Hb: Array, order: int, eps: float) -> Solution:
     """`fisher_directions` as the ridge on a singular Sw goes to zero."""
     parts = range_and_null(Sw, beside=_squared_norm(Hb), eps=eps)
-    perfect, between = null_directions(parts.null, Hb, eps)
+    perfect, between = null_directions(parts, Hb, eps)
     to_white = parts.range / np.sqrt(parts.evals)
     whitened = Hb @ to_white
     # the other directions are Sb-orthogonal to the perfect ones: take those out of Hb,
     Q = Hb @ perfect / np.sqrt(between)
     _, s, Vt = np.linalg.svd(whitened - Q @ (Q.T @ whitened), full_matrices=False)
-    k = numerical_rank(s, max(Hb.shape), largest=_squared_norm(whitened) ** 0.5, eps=eps)
+    largest = max(1.0, _squared_norm(whitened) ** 0.5)
+    k = numerical_rank(s, order, largest=largest, eps=eps)
     W = to_white @ Vt[:k].T
     # and let each direction make up for its own part in them
     W -= perfect @ (Q.T @ (Hb @ W) / np.sqrt(between)[:, None])
@@ -98,14 +113,22 @@ def _singular_fisher_directions(Sw: Array, Hb: Array, eps: float) -> Solution:
     )
 
 
-def null_directions(N: Array, Hb: Array, eps: float = EPS) -> tuple[Array, Array]:
-    """Orthonormal directions in the space of N, by descending scatter between classes.
+def null_directions(parts: RangeAndNull, Hb: Array, eps: float = EPS) -> tuple[Array, Array]:
+    """Orthonormal directions in the null space of Sw, by descending scatter between classes.
 
     Returns the directions in which that scatter is not zero, and the scatter.
     """
-    _, s, Vt = np.linalg.svd(Hb @ N, full_matrices=False)
-    k = numerical_rank(s**2, max(Hb.shape), largest=_squared_norm(Hb), eps=eps)
-    return N @ Vt[:k].T, s[:k] ** 2
+    _, s, Vt = np.linalg.svd(Hb @ parts.null, full_matrices=False)
+    largest = _squared_norm(Hb) + float(np.max(parts.evals, initial=0.0))
+    k = numerical_rank(s**2, len(parts.null), largest=largest, eps=eps)
+    return parts.null @ Vt[:k].T, s[:k] ** 2
+
+
+def rank_of_means(s: Array, moments: ClassMoments) -> int:
+    """How many singular values of Hb are more than the rounding of the class means."""
+    order = int(max(moments.n_samples, moments.n_features))
+    spread = max(moments.trace_within(), 0.0) ** 0.5
+    return numerical_rank(s, order, largest=max(spread, float(np.max(s, initial=0.0))))
 
 
 def _squared_norm(H: Array) -> float:
@@ -289,7 +312,7 @@ def local_fisher_directions(Sw: Array, total: Array, *, eps: float = EPS) -> Sol
 # Estimators ----------------------------------------------------------------------------------
 
 
-class FisherDiscriminant(GaussianClassifierMixin):
+class FisherDiscriminant(GaussianClassifierMixin, MomentEstimator):
     """Directions that separate class means best, measured by the scatter within classes.
 
     Finds the W that maximises, column after column, ``wᵀ Sb w / wᵀ Sw w`` (Fisher's linear
@@ -309,6 +332,9 @@ class FisherDiscriminant(GaussianClassifierMixin):
     priors : array (n_classes,) or None
         Class probabilities; None takes the proportions in the training data. They weigh the
         classes in Sb and in the decision.
+    keep_moments : bool
+        Keep the statistics of the training rows, which `partial_fit` and `merge` need. They take
+        the memory of a d×d matrix, or of the rows when those are fewer than features.
 
     Attributes
     ----------
@@ -328,7 +354,7 @@ class FisherDiscriminant(GaussianClassifierMixin):
         Rank of Sw in the space where the problem was solved.
     shrinkage_ : float
         The α that was used.
-    moments_ : ClassMoments
+    moments_ : ClassMoments or None
         Statistics of everything seen; `partial_fit` adds to them.
 
     Notes
@@ -369,6 +395,7 @@ class FisherDiscriminant(GaussianClassifierMixin):
         "shrinkage": (one_of(None, "auto"), real_number(0, 1)),
         "pca": (one_of(None), whole_number(1), real_number(0, 1, open_low=True)),
         "priors": (one_of(None), array_like()),
+        "keep_moments": (YES_OR_NO,),
     }
 
     def __init__(
@@ -378,22 +405,27 @@ class FisherDiscriminant(GaussianClassifierMixin):
         shrinkage: float | str | None = None,
         pca: float | None = None,
         priors: ArrayLike | None = None,
+        keep_moments: bool = True,
     ) -> None:
         self.n_components = n_components
         self.shrinkage = shrinkage
         self.pca = pca
         self.priors = priors
+        self.keep_moments = keep_moments
 
-    def _set_solution(self, moments: ClassMoments, solution: Solution) -> None:
-        super()._set_solution(moments, solution)
-        self.moments_ = moments
+    def _refuse_moments_alone(self) -> None:
+        if self.shrinkage == "auto":
+            raise ValueError(
+                'shrinkage="auto" needs all rows at once: use fit, or give a number to update or '
+                "merge models"
+            )
 
     def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
         small, lift, n_features = self._reduced(moments)
         self.shrinkage_ = self._shrinkage(moments, small, lift, data)
         Sw = shrunk(small.Sw, self.shrinkage_, n_features)
         Hb = small.between_rows(check_priors(self.priors, moments.classes))
-        found = fisher_directions(Sw, Hb, eps=moments.eps)
+        found = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
         return self._lifted(found, lift, moments, more_to_come=data is None)
 
     def _reduced(self, moments: ClassMoments) -> tuple[ClassMoments, Lift, int]:
@@ -408,57 +440,13 @@ class FisherDiscriminant(GaussianClassifierMixin):
     ) -> float:
         if self.shrinkage != "auto":
             return float(self.shrinkage or 0.0)
-        if data is None:
-            raise ValueError(
-                'shrinkage="auto" needs all rows at once: use fit, or give partial_fit a number'
-            )
+        assert data is not None, "moments alone are refused before"
         if self.pca is None:
             fourth = moments.fourth_moment(data.X, data.codes, data.weights)
             return ledoit_wolf(small.Sw, fourth, moments.n_samples, moments.n_features)
         rows = centred_product(data.X, moments.mean, lift(np.eye(small.n_features)))
         fourth = small.fourth_moment(rows, data.codes, data.weights)
         return ledoit_wolf(small.Sw, fourth, moments.n_samples, small.n_features)
-
-    def partial_fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Add rows to what is known and solve again.
-
-        After any sequence of batches the model is the one that `fit` gives on all rows together.
-        While only one class has been seen, that class is predicted and `transform` returns no
-        columns.
-
-        Parameters
-        ----------
-        X : array or sparse matrix (n_samples, n_features)
-            New rows, one or many.
-        y : array (n_samples,)
-            Their labels.
-        classes : array, optional
-            All labels that may come. The first call takes those of `y` when it is absent; later
-            calls may announce more, and labels never announced are refused.
-        sample_weight : array (n_samples,), optional
-            Non-negative weights.
-
-        Returns
-        -------
-        self
-            The updated estimator.
-        """
-        check_parameters(self, self._parameter_constraints)
-        first = not hasattr(self, "moments_")
-        known = None if first else self.classes_
-        if classes is not None:
-            known = np.unique(classes) if known is None else np.union1d(known, classes)
-        data = self._checked_rows(X, y, sample_weight, classes=known, reset=first)
-        batch = data.moments()
-        moments = batch if first else self.moments_ + batch
-        self._set_solution(moments, self._solve(moments, None))
-        return self
 
 
 class NullSpaceDiscriminant(GaussianClassifierMixin):
@@ -511,7 +499,7 @@ class NullSpaceDiscriminant(GaussianClassifierMixin):
         small, lift = moments.in_span()
         Sw, Hb = small.Sw, small.between_rows()
         parts = range_and_null(Sw, beside=_squared_norm(Hb), eps=moments.eps)
-        W, between = null_directions(parts.null, Hb, moments.eps)
+        W, between = null_directions(parts, Hb, moments.eps)
         self.uses_null_space_ = len(between) > 0
         if self.uses_null_space_:
             found = Solution(W, between, rank=len(parts.evals), within=np.zeros(len(between)))
@@ -521,7 +509,7 @@ class NullSpaceDiscriminant(GaussianClassifierMixin):
                 "than features): NullSpaceDiscriminant uses Fisher's directions instead",
                 stacklevel=4,
             )
-            found = fisher_directions(Sw, Hb, eps=moments.eps)
+            found = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
         return self._lifted(found, lift, moments)
 
 
@@ -537,8 +525,10 @@ class DirectDiscriminant(GaussianClassifierMixin):
     n_components : int or None
         Number of directions; None keeps all, usually ``n_classes - 1``.
     regularization : float
-        ν. It changes how directions are scaled against each other, not which space they span;
-        with two classes it changes nothing.
+        ν. It changes how directions are scaled against each other, which matters to what
+        follows `transform`. It changes neither the space they span nor the decision of
+        `predict`, which looks at the scatter of the projected rows; with two classes it only
+        changes the length of the one direction.
 
     Attributes
     ----------
@@ -581,7 +571,7 @@ class DirectDiscriminant(GaussianClassifierMixin):
 
     def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
         _, s, Vt = np.linalg.svd(moments.between_rows(), full_matrices=False)
-        rank = numerical_rank(s, moments.n_features, eps=moments.eps)
+        rank = rank_of_means(s, moments)
         Y = Vt[:rank].T / s[:rank]
         within, U = np.linalg.eigh(moments.project(Y).Sw) if rank else (s[:0], Vt[:0, :0])
         within = within.clip(0.0)
@@ -590,7 +580,8 @@ class DirectDiscriminant(GaussianClassifierMixin):
         with np.errstate(divide="ignore"):
             criterion = np.where(present, 1 / denominator, np.inf)
         W = Y @ U / np.sqrt(np.where(present, denominator, 1.0))
-        found = Solution(W, criterion, rank, within=present.astype(float))
+        within = np.where(present, within / np.where(present, denominator, 1.0), 0.0)
+        found = Solution(W, criterion, rank, within=within)
         return self._lifted(found, lambda W: W, moments)
 
 
@@ -643,11 +634,14 @@ class GSVDDiscriminant(GaussianClassifierMixin):
     def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
         assert data is not None, "the factors are made from rows"
         Hb, Hw = moments.between_rows(), within_factor(moments, data)
-        most = np.count_nonzero(moments.counts) - 1
-        alpha, beta, G = (part[..., :most] for part in gsvd(Hb, Hw))
+        alpha, beta, G = gsvd(Hb, Hw)
+        order = int(max(moments.n_samples, *Hb.shape))
+        most = numerical_rank(alpha, order, largest=1.0)
+        alpha, beta, G = alpha[:most], beta[:most], G[:, :most]
         n_perfect = len(beta) - numerical_rank(beta, max(Hb.shape), largest=1.0, eps=moments.eps)
         # along perfect directions alpha is 1 for all of them: order those as Fisher does
-        perfect, between = null_directions(np.linalg.qr(G[:, :n_perfect])[0], Hb, moments.eps)
+        Q = np.linalg.qr(G[:, :n_perfect])[0]
+        perfect, between = null_directions(RangeAndNull(np.zeros(0), Q[:, :0], Q), Hb, moments.eps)
         G = np.hstack([perfect / np.sqrt(between), G[:, n_perfect:]])
         beta[:n_perfect] = 0.0
         rest = (alpha / np.where(beta > 0, beta, 1.0))[n_perfect:] ** 2
@@ -708,7 +702,7 @@ class MaximumMarginCriterion(SubspaceEstimator):
         Sb = Hb.T @ Hb
         V = range_basis(Sw + Sb, moments.eps)
         rank = V.shape[1]
-        natural = min(numerical_rank(np.linalg.svd(Hb)[1], len(Sw), eps=moments.eps), rank)
+        natural = min(rank_of_means(np.linalg.svd(Hb, compute_uv=False), moments), rank)
         wanted = self._n_wanted(rank, "the rank of the centred data")
         k = natural if self.n_components is None else wanted
         evals, U = top_eigh(V.T @ (Sb - Sw) @ V, max(k, natural, 1))
@@ -799,10 +793,7 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         self
             The fitted estimator.
         """
-        data = self._validated(X, y)
-        moments = data.moments()
-        self._set_solution(moments, self._solve(moments, data))
-        return self
+        return super().fit(X, y)
 
     def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
         assert data is not None, "neighbours are sought among rows"
@@ -899,9 +890,8 @@ class GroupedDiscriminant(SubspaceEstimator):
         components, criteria, kept, self.rank_ = [], [], [], 0
         for columns in self.groups_:
             moments = data.columns(columns).moments()
-            small, lift = moments.in_span()
-            found = fisher_directions(small.Sw, small.between_rows(), eps=moments.eps)
-            W = fix_signs(self._lifted(found, lift, moments).W)
+            found = self._solve(moments, None)
+            W = fix_signs(found.W)
             rows = np.zeros((W.shape[1], n_features))
             rows[:, columns] = W.T
             components.append(rows)
@@ -917,6 +907,14 @@ class GroupedDiscriminant(SubspaceEstimator):
         )
         self.explained_ratio_ = shares(np.concatenate(criteria))[np.concatenate(kept)]
         return self
+
+    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+        """Fisher's directions of one group."""
+        small, lift = moments.in_span()
+        found = fisher_directions(
+            small.Sw, small.between_rows(), n_samples=moments.n_samples, eps=moments.eps
+        )
+        return self._lifted(found, lift, moments)
 
 
 def feature_groups(groups: int | Sequence[Sequence[int]], n_features: int) -> list[Array]:

@@ -27,6 +27,10 @@ THREADED_FROM = 1 << 30
 """Multiplications (samples × features²) from which the rows are shared among threads."""
 
 
+GRAM_UP_TO = 5000
+"""Rows whose inner products are held all at once (200 MB); beyond, they are applied one by one."""
+
+
 def row_blocks(n_rows: int, n_features: int) -> Iterator[slice]:
     """Slices over rows such that a dense block is small beside the data but feeds BLAS well."""
     yield from gen_batches(n_rows, _block_rows(n_features))
@@ -227,8 +231,8 @@ class ClassMoments:
     >>> whole.counts
     array([2., 2.])
     >>> whole.Sw
-    array([[ 4.,  4.],
-           [ 4.,  8.]])
+    array([[4., 4.],
+           [4., 8.]])
     >>> bool(np.allclose(whole.Sw + whole.Sb, whole.St))
     True
     """
@@ -391,47 +395,40 @@ class ClassMoments:
         return weights @ self._offsets / (total if total > 0 else 1.0)
 
     def between_rows(self, priors: Array | None = None) -> Array:
-        """Rows ``√n_c (m_c - m)``, whose product with themselves is Sb.
+        """A factor Hb of ``Sb = Hbᵀ Hb``, of one row fewer than there are classes with samples.
 
+        The rows are contrasts of ``√n_c (m_c - m)``, which sum to nothing when weighed by √n_c.
         With `priors` the classes weigh ``n_samples * priors`` and m is the mean under them.
         """
         weights = self.counts if priors is None else self.n_samples * priors
         weights = np.where(self.counts > 0, weights, 0.0)
-        return np.sqrt(weights)[:, None] * (self._offsets - self._centre(weights))
+        deviations = np.sqrt(weights)[:, None] * (self._offsets - self._centre(weights))
+        return _contrasts(weights).T @ deviations
 
     def trace_within(self) -> float:
         """Trace of Sw, without the matrix."""
         return float(self._within.diagonal().sum())
 
     def principal_axes(self, k: int) -> tuple[Array, Array]:
-        """The k largest eigenvalues of St, and their eigenvectors as columns, by Lanczos.
+        """The k largest eigenvalues of St, and their eigenvectors as columns.
 
-        No d×d matrix is made: rows that are held and only add are multiplied one by one, on the
-        smaller side.
+        Rows that are held are multiplied with each other on the smaller side, all at once when
+        they are few; no d×d matrix is made then.
         """
         within, Hb = self._within, self.between_rows()
-        blocks = [*within.rows, (1.0, Hb)]
-        n_rows = sum(R.shape[0] for _, R in blocks)
-        if within.is_thin and n_rows < self.n_features and all(w > 0 for w, _ in blocks):
-            ends = np.cumsum([R.shape[0] for _, R in blocks])[:-1]
-
-            def transposed(A: Array) -> Array:
-                parts = zip(blocks, np.split(A, ends), strict=True)
-                terms = [np.sqrt(w) * _transposed_matmul(R, part) for (w, R), part in parts]
-                return np.sum(terms, axis=0)
-
-            def among_rows(A: Array) -> Array:
-                V = transposed(A)
-                return np.concatenate([np.sqrt(w) * (R @ V) for w, R in blocks])
-
-            evals, U = top_eigh(_operator(n_rows, among_rows), k)
-            # orthonormal once more: small eigenvalues have magnified the rounding of U
-            return evals, np.linalg.qr(transposed(U))[0]
-
-        def among_features(V: Array) -> Array:
-            return within.apply(V) + Hb.T @ (Hb @ V)
-
-        return top_eigh(_operator(self.n_features, among_features), k)
+        if not within.is_thin:
+            return top_eigh(within.matrix() + Hb.T @ Hb, k)
+        weights, blocks = zip(*within.rows, (1.0, Hb), strict=True)
+        n_rows = sum(R.shape[0] for R in blocks)
+        if n_rows >= self.n_features or min(weights) < 0:
+            return top_eigh(
+                _operator(self.n_features, lambda V: within.apply(V) + Hb.T @ (Hb @ V)), k
+            )
+        stack = Stack(blocks, np.sqrt(weights))
+        few = n_rows <= GRAM_UP_TO
+        evals, U = top_eigh(stack.gram() if few else _operator(n_rows, stack.gram_apply), k)
+        # orthonormal once more: small eigenvalues have magnified the rounding of U
+        return evals, np.linalg.qr(stack.transposed_matmul(U))[0]
 
     def centred(self, X: Any, codes: Array) -> Array:
         """A block of rows less the means of their classes, dense."""
@@ -527,6 +524,22 @@ class ClassMoments:
             labels, counts, offsets, origin, scatters, per_class=self.per_class, eps=self.eps
         )
 
+    def kept(self, per_class: bool) -> ClassMoments:
+        """The same moments with the scatter of the classes apart or only their sum."""
+        if per_class == self.per_class:
+            return self
+        if per_class:
+            raise ValueError("class scatters were not kept and cannot be told apart afterwards")
+        return ClassMoments(
+            self.classes,
+            self.counts,
+            self._offsets,
+            self.origin,
+            [self._within],
+            per_class=False,
+            eps=self.eps,
+        )
+
     # In fewer coordinates -------------------------------------------------------------------
 
     def project(self, basis: Array) -> ClassMoments:
@@ -553,8 +566,8 @@ class ClassMoments:
             Scatter(rank, _multiplied_out(rank, list(islice(pieces, len(scatter.rows)))))
             for scatter in self._scatters
         ]
-        root = np.sqrt(self.counts)[:, None]
-        offsets = np.divide(parts[-1], root, out=np.zeros_like(parts[-1]), where=root > 0)
+        deviations = _contrasts(self.counts) @ parts[-1]
+        offsets = deviations / np.sqrt(np.where(self.counts > 0, self.counts, 1.0))[:, None]
         return self._in_coordinates(offsets, scatters), spanned.lift
 
     def _in_coordinates(self, offsets: Array, scatters: Sequence[Scatter]) -> ClassMoments:
@@ -571,27 +584,55 @@ class ClassMoments:
         )
 
 
+def _contrasts(weights: Array) -> Array:
+    """Orthonormal columns that sum to nothing when weighed by √weights, zero where those are."""
+    present = np.flatnonzero(weights)
+    columns = np.zeros((len(weights), max(len(present) - 1, 0)))
+    if len(present) > 1:
+        unit = np.sqrt(weights[present])[:, None]
+        columns[present] = np.linalg.qr(unit, mode="complete")[0][:, 1:]
+    return columns
+
+
 def _joint_span(blocks: Sequence[Any]) -> tuple[Span, list[Array]]:
     """The span of several blocks of rows, and each block's coordinates in it."""
     if any(isinstance(R, SparseRows) for R in blocks):
-        spanned = _sparse_span(blocks)
+        stack = Stack(blocks, np.ones(len(blocks)))
+        spanned = gram_span(stack.gram(), stack.transposed_matmul, order=max(stack.shape))
     else:
         spanned = span(np.vstack(blocks))
     ends = np.cumsum([R.shape[0] for R in blocks])[:-1]
     return spanned, np.split(spanned.coordinates, ends)
 
 
-def _sparse_span(blocks: Sequence[Any]) -> Span:
-    """The span by inner products, for rows of which some are sparse."""
-    gram = np.block([[_inner_products(A, B) for B in blocks] for A in blocks])
-    sizes = [R.shape[0] for R in blocks]
-    ends = np.cumsum(sizes)[:-1]
+class Stack(NamedTuple):
+    """Blocks of rows one below the other, each times its factor."""
 
-    def transposed(A: Array) -> Array:
-        parts = zip(blocks, np.split(A, ends), strict=True)
-        return np.sum([_transposed_matmul(R, part) for R, part in parts], axis=0)
+    blocks: Sequence[Any]
+    factors: Array
 
-    return gram_span((gram + gram.T) / 2, transposed, order=max(sum(sizes), blocks[0].shape[1]))
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+        return sum(R.shape[0] for R in self.blocks), self.blocks[0].shape[1]
+
+    def gram(self) -> Array:
+        """Inner products of all rows."""
+        pairs = list(zip(self.blocks, self.factors, strict=True))
+        gram = np.block([[f * g * _inner_products(A, B) for B, g in pairs] for A, f in pairs])
+        return (gram + gram.T) / 2
+
+    def transposed_matmul(self, A: Array) -> Array:
+        """The transposed stack times A."""
+        ends = np.cumsum([R.shape[0] for R in self.blocks])[:-1]
+        parts = zip(self.blocks, self.factors, np.split(A, ends), strict=True)
+        return np.sum([f * _transposed_matmul(R, part) for R, f, part in parts], axis=0)
+
+    def gram_apply(self, A: Array) -> Array:
+        """Inner products of all rows, times A."""
+        V = self.transposed_matmul(A)
+        parts = zip(self.blocks, self.factors, strict=True)
+        return np.concatenate([f * (R @ V) for R, f in parts])
 
 
 def _operator(order: int, multiply: Lift) -> LinearOperator:
@@ -816,7 +857,7 @@ def _aligned(a: ClassMoments, b: ClassMoments, verb: str) -> tuple[ClassMoments,
         )
     if a.per_class != b.per_class:
         raise ValueError(f"cannot {verb} moments with and without per-class scatter")
-    if _is_text(a.classes) != _is_text(b.classes):
+    if is_text(a.classes) != is_text(b.classes):
         raise ValueError(
             f"cannot {verb} moments whose labels differ in type: {a.classes.tolist()[:3]} and "
             f"{b.classes.tolist()[:3]}"
@@ -826,7 +867,8 @@ def _aligned(a: ClassMoments, b: ClassMoments, verb: str) -> tuple[ClassMoments,
     return a._spread(labels, origin), b._spread(labels, origin)
 
 
-def _is_text(labels: Array) -> bool:
+def is_text(labels: Array) -> bool:
+    """Whether labels are strings, which do not mix with numbers."""
     return labels.dtype.kind in "US" or any(isinstance(label, str) for label in labels)
 
 
