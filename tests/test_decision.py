@@ -6,6 +6,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
+from separatrix import FisherDiscriminant
 from separatrix.decision import linear_gaussian_rule
 
 rng = np.random.default_rng(0)
@@ -24,11 +25,14 @@ def test_scores_are_log_posteriors_up_to_a_common_term():
 
 
 def test_directions_without_scatter_decide_first_and_leave_digits_for_the_rest():
-    means = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.5]])
-    rule = linear_gaussian_rule(means, np.diag([0.0, 0.1]), np.full(3, 1 / 3))
-    Z = np.array([[0.0, 0.49], [0.0, 0.51], [0.51, 0.0], [0.49, 0.9]])
-    scores = Z @ rule.coef.T + rule.intercept
-    assert_array_equal(scores.argmax(axis=1), [0, 1, 2, 1])
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 50)
+    X = np.column_stack([y == 2, rng.normal(size=150) + 3 * (y == 1)])
+    X[:, 1] -= X[:, 1].mean()
+    model = FisherDiscriminant().fit(X, y)
+    middle = (X[y == 0, 1].mean() + X[y == 1, 1].mean()) / 2
+    new = [[0.0, middle - 0.01], [0.0, middle + 0.01], [0.51, middle - 5], [0.49, middle + 5]]
+    assert_array_equal(model.predict(new), [0, 1, 2, 1])
 
 
 def test_a_class_without_prior_is_never_chosen():

@@ -10,7 +10,15 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from benchmarks.speed import fisher
-from benchmarks.speed.runner import THREADS, Case, Row, Settings, machine_facts, table
+from benchmarks.speed.runner import (
+    THREADS,
+    Case,
+    OtherLoad,
+    Row,
+    Settings,
+    machine_facts,
+    table,
+)
 
 CASES: dict[str, Case] = {**fisher.CASES}  # one term a family
 RESULTS = Path(__file__).with_name("results.json")
@@ -55,7 +63,9 @@ def measured(cases: dict[str, Case], settings: Settings) -> list[tuple[str, Row]
     rows = []
     for name, case in cases.items():
         print(name, file=sys.stderr, flush=True)
-        rows += [(name, row) for row in case(settings)]
+        load = OtherLoad()
+        found = case(settings)
+        rows += [(name, row._replace(other_load=load.share())) for row in found]
     if settings.quick:  # the targets are for the full sizes
         rows = [(name, row._replace(must_reach="", reached=None)) for name, row in rows]
     return rows

@@ -46,7 +46,11 @@ class Settings(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One comparison; `theirs` and `ratio` are absent where nothing stands beside ours."""
+    """One comparison; `theirs` and `ratio` are absent where nothing stands beside ours.
+
+    `other_load` is the share of the processors that other processes had meanwhile: beyond a few
+    hundredths it disturbs the ratios too, since products by several threads suffer most.
+    """
 
     work: str
     ours: float | str
@@ -57,6 +61,7 @@ class Row(NamedTuple):
     ratio_is: str = ""
     must_reach: str = ""
     reached: bool | None = None
+    other_load: float | None = None
 
 
 Case = Callable[[Settings], list[Row]]
@@ -88,11 +93,11 @@ def share(
 
 def table(rows: Sequence[Row]) -> str:
     """Rows as aligned plain text."""
-    head = ("work", "ours", "peer", "peer's", "ratio", "must reach", "reached")
+    head = ("work", "ours", "peer", "peer's", "ratio", "must reach", "reached", "other load")
     lines = [head, *(_cells(row) for row in rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     lines.insert(1, tuple("-" * width for width in widths))
-    right = {1, 3, 4}
+    right = {1, 3, 4, 7}
     return "\n".join(
         "  ".join(
             cell.rjust(width) if i in right else cell.ljust(width)
@@ -106,7 +111,8 @@ def _cells(row: Row) -> tuple[str, ...]:
     ratio = "" if row.ratio is None else f"{row.ratio:.2f}× {row.ratio_is}"
     reached = {True: "yes", False: "no", None: ""}[row.reached]
     ours, theirs = _amount(row.ours, row.unit), _amount(row.theirs, row.unit)
-    return row.work, ours, row.peer, theirs, ratio, row.must_reach, reached
+    load = "" if row.other_load is None else f"{row.other_load:.0%}"
+    return row.work, ours, row.peer, theirs, ratio, row.must_reach, reached, load
 
 
 def _amount(value: float | str | None, unit: str) -> str:
@@ -177,6 +183,31 @@ def peak_resident() -> float:
                 return int(line.split()[1]) * 1024 / MB
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak * (1 if sys.platform == "darwin" else 1024) / MB
+
+
+class OtherLoad:
+    """The share of the processors that other processes have had since this was made."""
+
+    def __init__(self) -> None:
+        self.start, self.others = time.perf_counter(), self._seconds()
+
+    def share(self) -> float | None:
+        """Between 0 and 1; None where the system does not tell."""
+        now = self._seconds()
+        if self.others is None or now is None:
+            return None
+        available = (time.perf_counter() - self.start) * (os.cpu_count() or 1)
+        return max(0.0, (now - self.others) / available)
+
+    @staticmethod
+    def _seconds() -> float | None:
+        """Processor time of all processes but this one and the ones it has started and ended."""
+        stat = Path("/proc/stat")
+        if not stat.exists():
+            return None
+        ticks = [int(field) for field in stat.read_text().split("\n", 1)[0].split()[1:9]]
+        idle = ticks[3] + ticks[4]
+        return (sum(ticks) - idle) / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])
 
 
 # The machine ---------------------------------------------------------------------------------

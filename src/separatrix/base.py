@@ -16,7 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix.linalg import Array, Lift, fix_signs
+from separatrix.linalg import Array, Lift, column_signs
 from separatrix.moments import (
     ClassMoments,
     check_weights,
@@ -125,15 +125,21 @@ class Solution(NamedTuple):
         The value that each direction maximises, for all directions there are.
     rank : int
         Rank of the matrix the method inverts or restricts itself to.
-    within : array (n_components,), optional
-        Within-class scatter along each direction, as the method sees it; between directions
-        it is zero. Only classifiers need it.
+    within : array (n_components, n_components), optional
+        Scatter within classes in the subspace, as the decision sees it: never singular. Only
+        classifiers need it.
     """
 
     W: Array
     criterion: Array
     rank: int
     within: Array | None = None
+
+    def oriented(self) -> Solution:
+        """The same directions with the largest entry of each positive."""
+        signs = column_signs(self.W)
+        within = None if self.within is None else self.within * np.outer(signs, signs)
+        return self._replace(W=self.W * signs, within=within)
 
 
 def shares(criterion: Array) -> Array:
@@ -187,7 +193,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _learn(self, moments: ClassMoments, data: LabelledData | None) -> None:
         """Solve and publish; `data` is None when only moments are left."""
-        self._set_solution(moments, self._solve(moments, data))
+        self._set_solution(moments, self._solve(moments, data).oriented())
 
     @abstractmethod
     def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
@@ -256,7 +262,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         else:
             why = f"the means of {n_classes} classes span no more in {moments.n_features} features"
         k = self._n_wanted(available, why)
-        within = None if found.within is None else found.within[:k]
+        within = None if found.within is None else found.within[:k, :k]
         return found._replace(W=lift(found.W[:, :k]), within=within)
 
     def _set_solution(self, moments: ClassMoments, solution: Solution) -> None:
@@ -267,7 +273,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.classes_ = moments.classes
         self.mean_ = moments.mean
         self.means_ = moments.means
-        self.components_ = fix_signs(solution.W).T
+        self.components_ = solution.W.T
         self.explained_ratio_ = shares(solution.criterion)[:k]
         self.rank_ = solution.rank
 

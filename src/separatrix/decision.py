@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.base import Solution, SubspaceEstimator
-from separatrix.linalg import EPS, Array
+from separatrix.linalg import Array
 from separatrix.moments import ClassMoments
 
 
@@ -26,10 +26,7 @@ def linear_gaussian_rule(means: Array, covariance: Array, priors: Array) -> Line
     """Bayes' rule for Gaussian classes with a common covariance.
 
     The score of class c is its log-density plus log-prior, up to a term common to all classes:
-    ``(Σ⁻¹ μ_c)·z - μ_c·Σ⁻¹ μ_c / 2 + log π_c``. Where the covariance is zero, because every
-    training class shrinks to a point, its eigenvalues are set to 1e-9 of the spread of the
-    means: those directions decide by nearest mean before any other, and leave the others
-    enough digits to decide what they cannot.
+    ``(Σ⁻¹ μ_c)·z - μ_c·Σ⁻¹ μ_c / 2 + log π_c``.
 
     Parameters
     ----------
@@ -47,15 +44,7 @@ def linear_gaussian_rule(means: Array, covariance: Array, priors: Array) -> Line
     """
     with np.errstate(divide="ignore"):
         log_priors = np.log(priors)
-    k = len(covariance)
-    if k == 0:
-        return LinearRule(np.zeros((len(means), 0)), log_priors)
-    evals, V = np.linalg.eigh(covariance)
-    spread = max(evals[-1], float(np.max(priors @ means**2)))
-    tiny = np.finfo(float).tiny  # a spread of zero: all means are zero too
-    evals = np.where(evals > k * EPS * spread, evals, 1e-9 * spread + tiny)
-    whitened = means @ V / evals
-    coef = whitened @ V.T
+    coef = np.linalg.solve(covariance, means.T).T
     return LinearRule(coef, log_priors - 0.5 * np.einsum("ij,ij->i", coef, means))
 
 
@@ -90,7 +79,7 @@ class GaussianClassifierMixin(ClassifierMixin, SubspaceEstimator):
         super()._set_solution(moments, solution)
         self.priors_ = self._priors(moments)
         assert solution.within is not None, "classifiers state the scatter they decide by"
-        covariance = np.diag(solution.within) / moments.n_samples
+        covariance = solution.within / moments.n_samples
         seen = np.where(moments.counts > 0, self.priors_, 0.0)
         centred = np.where(seen[:, None] > 0, moments.means - moments.mean, 0.0)
         self._rule = linear_gaussian_rule(centred @ self.components_.T, covariance, seen)

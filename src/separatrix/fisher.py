@@ -37,7 +37,6 @@ from separatrix.linalg import (
     RangeAndNull,
     SingularMatrixError,
     cholesky_whitener,
-    fix_signs,
     generalized_eigh,
     gsvd,
     numerical_rank,
@@ -79,7 +78,7 @@ def fisher_directions(Sw: Array, Hb: Array, *, n_samples: float = 0, eps: float 
         return _singular_fisher_directions(Sw, Hb, order, eps)
     U, s, _ = np.linalg.svd(factor.whiten(Hb.T), full_matrices=False)
     k = separating_rank(s, order)
-    return Solution(factor.unwhiten(U[:, :k]), s[:k] ** 2, rank=len(Sw), within=np.ones(k))
+    return Solution(factor.unwhiten(U[:, :k]), s[:k] ** 2, rank=len(Sw), within=np.eye(k))
 
 
 def separating_rank(s: Array, order: int) -> int:
@@ -105,12 +104,20 @@ def _singular_fisher_directions(Sw: Array, Hb: Array, order: int, eps: float) ->
     W = to_white @ Vt[:k].T
     # and let each direction make up for its own part in them
     W -= perfect @ (Q.T @ (Hb @ W) / np.sqrt(between)[:, None])
-    return Solution(
-        np.hstack([perfect, W]),
-        np.concatenate([between, np.zeros(k) if len(between) else s[:k] ** 2]),
-        rank=len(parts.evals),
-        within=np.repeat([0.0, 1.0], [len(between), k]),
-    )
+    W = np.hstack([perfect, W])
+    within = np.diag(np.repeat([0.0, 1.0], [len(between), k])) + nominal(between, perfect, W)
+    criterion = np.concatenate([between, np.zeros(k) if len(between) else s[:k] ** 2])
+    return Solution(W, criterion, rank=len(parts.evals), within=within)
+
+
+def nominal(between: Array, perfect: Array, W: Array) -> Array:
+    """The scatter along W of what decisions assume in perfect directions, where there is none.
+
+    It is 1e-9 of the scatter between classes: enough for those directions to decide by nearest
+    mean before any other, and to leave the others the digits to decide what they cannot.
+    """
+    along = perfect.T @ W
+    return 1e-9 * float(np.max(between, initial=0.0)) * along.T @ along
 
 
 def null_directions(parts: RangeAndNull, Hb: Array, eps: float = EPS) -> tuple[Array, Array]:
@@ -502,7 +509,7 @@ class NullSpaceDiscriminant(GaussianClassifierMixin):
         W, between = null_directions(parts, Hb, moments.eps)
         self.uses_null_space_ = len(between) > 0
         if self.uses_null_space_:
-            found = Solution(W, between, rank=len(parts.evals), within=np.zeros(len(between)))
+            found = Solution(W, between, len(parts.evals), within=nominal(between, W, W))
         else:
             warnings.warn(
                 "the within-class scatter has no null space in these data (there are more samples "
@@ -580,8 +587,9 @@ class DirectDiscriminant(GaussianClassifierMixin):
         with np.errstate(divide="ignore"):
             criterion = np.where(present, 1 / denominator, np.inf)
         W = Y @ U / np.sqrt(np.where(present, denominator, 1.0))
-        within = np.where(present, within / np.where(present, denominator, 1.0), 0.0)
-        found = Solution(W, criterion, rank, within=within)
+        # a direction without scatter has wᵀ Sb w = 1, and decisions assume a trace of that
+        scatter = np.where(present, within / np.where(present, denominator, 1.0), 1e-9)
+        found = Solution(W, criterion, rank, within=np.diag(scatter))
         return self._lifted(found, lambda W: W, moments)
 
 
@@ -646,7 +654,8 @@ class GSVDDiscriminant(GaussianClassifierMixin):
         beta[:n_perfect] = 0.0
         rest = (alpha / np.where(beta > 0, beta, 1.0))[n_perfect:] ** 2
         criterion = np.concatenate([between, np.zeros_like(rest) if n_perfect else rest])
-        found = Solution(G, criterion, len(alpha), within=beta**2)
+        within = np.diag(beta**2) + nominal(between, perfect, G)
+        found = Solution(G, criterion, len(alpha), within=within)
         found = self._lifted(found, lambda W: W, moments)
         self.alpha_, self.beta_ = alpha[: found.W.shape[1]], beta[: found.W.shape[1]]
         return found
@@ -890,8 +899,8 @@ class GroupedDiscriminant(SubspaceEstimator):
         components, criteria, kept, self.rank_ = [], [], [], 0
         for columns in self.groups_:
             moments = data.columns(columns).moments()
-            found = self._solve(moments, None)
-            W = fix_signs(found.W)
+            found = self._solve(moments, None).oriented()
+            W = found.W
             rows = np.zeros((W.shape[1], n_features))
             rows[:, columns] = W.T
             components.append(rows)

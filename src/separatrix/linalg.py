@@ -61,23 +61,19 @@ def numerical_rank(
     return int(np.count_nonzero(values > order * eps * largest))
 
 
-def fix_signs(W: Array) -> Array:
-    """Turn each column so that its entry of largest magnitude is positive.
+def column_signs(W: Array) -> Array:
+    """Factors of ±1 that make the entry of largest magnitude of each column positive.
 
     Of entries that tie up to rounding the first decides, so that equal problems get equal signs.
 
     Examples
     --------
-    >>> fix_signs(np.array([[1.0, 0.0], [-2.0, 3.0]]))
-    array([[-1.,  0.],
-           [ 2.,  3.]])
+    >>> column_signs(np.array([[1.0, 0.0], [-2.0, 3.0]]))
+    array([-1.,  1.])
     """
-    if W.size == 0:
-        return W
     magnitude = np.abs(W)
-    leader = np.argmax(magnitude >= (1 - 1e-8) * magnitude.max(axis=0), axis=0)
-    signs = np.sign(W[leader, np.arange(W.shape[1])])
-    return W * np.where(signs == 0, 1.0, signs)
+    leader = np.argmax(magnitude >= (1 - 1e-8) * magnitude.max(axis=0, initial=0.0), axis=0)
+    return np.where(W[leader, np.arange(W.shape[1])] < 0, -1.0, 1.0)
 
 
 def principal_angles(A: ArrayLike, B: ArrayLike) -> Array:
