@@ -23,6 +23,11 @@ def all_classifiers() -> list[Any]:
     return [estimator for estimator in all_estimators() if is_classifier(estimator)]
 
 
+def reducible_estimators() -> list[Any]:
+    """Those whose number of directions can be chosen."""
+    return [e for e in all_estimators() if "n_components" in e.get_params()]
+
+
 def sparse_estimators() -> list[Any]:
     return [estimator for estimator in all_estimators() if get_tags(estimator).input_tags.sparse]
 

@@ -24,6 +24,7 @@ from tests.discovery import (
     all_classifiers,
     all_estimators,
     name_of,
+    reducible_estimators,
     sparse_estimators,
 )
 
@@ -33,6 +34,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 every = pytest.mark.parametrize("estimator", all_estimators(), ids=name_of)
 every_classifier = pytest.mark.parametrize("estimator", all_classifiers(), ids=name_of)
+every_reducible = pytest.mark.parametrize("estimator", reducible_estimators(), ids=name_of)
 every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
 
 
@@ -86,7 +88,7 @@ def test_explained_ratios_are_shares(estimator, X, y):
     assert ratio.sum() <= 1 + 1e-12
 
 
-@every
+@every_reducible
 @every_shape
 def test_fewer_components_are_the_first_ones(estimator, X, y):
     every_direction = clone(estimator).fit(X, y)
@@ -97,14 +99,14 @@ def test_fewer_components_are_the_first_ones(estimator, X, y):
     assert_allclose(one.explained_ratio_, every_direction.explained_ratio_[firsts], atol=1e-9)
 
 
-@every
+@every_reducible
 @every_shape
 def test_too_many_components_are_refused_with_the_most_possible(estimator, X, y):
     with pytest.raises(ValueError, match=r"n_components=1000 is too large.*at most \d+ \("):
         clone(estimator).set_params(n_components=1000).fit(X, y)
 
 
-@every
+@every_reducible
 @pytest.mark.parametrize("value", [0, -1, 1.5, "many", True])
 def test_a_senseless_n_components_is_refused(estimator, value):
     with pytest.raises(ValueError, match=r"n_components=.* is not valid"):
@@ -273,7 +275,9 @@ def test_two_classes_have_one_score_and_one_weight_vector(estimator):
 def test_works_in_pipelines_and_grid_search(estimator):
     X, y = TALL
     pipeline = make_pipeline(StandardScaler(), clone(estimator))
-    grid = {f"{name_of(estimator).lower()}__n_components": [1, 2]}
+    step = name_of(estimator).lower()
+    reducible = "n_components" in estimator.get_params()
+    grid = {f"{step}__n_components": [1, 2]} if reducible else {f"{step}__priors": [None]}
     search = GridSearchCV(pipeline, grid, cv=StratifiedKFold(3)).fit(X, y)
     assert search.best_score_ > 0.7
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
 
 from separatrix import datasets
 from separatrix.linalg import principal_angles
@@ -29,6 +33,43 @@ def test_gaussian_classes_repeat_with_the_same_seed():
     a, b = (datasets.make_gaussian_classes(random_state=3) for _ in range(2))
     assert_array_equal(a.data, b.data)
     assert set(a.target) == {0, 1, 2}
+
+
+def test_gaussian_pairs_have_the_stated_moments_and_the_best_rule():
+    pair = datasets.make_gaussian_pair(20_001, 4, mean_scale=2.0, random_state=0)
+    assert np.bincount(pair.target).tolist() == [10_001, 10_000]
+    assert pair.means.min() > 0
+    assert pair.means.max() < 2
+    for c in range(2):
+        rows = pair.data[pair.target == c]
+        assert_allclose(rows.mean(axis=0), pair.means[c], atol=0.05)
+        assert_allclose(np.cov(rows.T), pair.covariances[c], atol=0.05)
+        evals = np.linalg.eigvalsh(pair.covariances[c])
+        assert evals.min() > 0
+        assert evals.max() < 1
+    best = QuadraticDiscriminantAnalysis().fit(pair.data, pair.target)
+    agree = best.predict(pair.data) == pair.bayes_predict(pair.data)
+    assert agree.mean() > 0.99
+
+
+def test_published_mixtures_are_not_linearly_separable():
+    bunch = datasets.make_gaussian_mixtures(200, 100, e=1.0, random_state=0)
+    assert np.bincount(bunch.component).tolist() == [200] * 8
+    assert_array_equal(bunch.target, bunch.component // 4)
+    assert_allclose(bunch.means[2], np.repeat([0.5, -1], 50))
+    assert_allclose(bunch.covariances[3], np.eye(100))
+    assert (bunch.bayes_predict(bunch.data) == bunch.target).mean() > 0.9
+    linear = LinearDiscriminantAnalysis().fit(bunch.data, bunch.target)
+    assert linear.score(bunch.data, bunch.target) < 0.7
+    with pytest.raises(ValueError, match="n_features=7 must be even"):
+        datasets.make_gaussian_mixtures(10, 7)
+
+
+def test_random_mixtures_have_the_counts_asked_for():
+    bunch = datasets.make_random_mixtures([[30, 20, 10], [40]], 6, random_state=0)
+    assert np.bincount(bunch.component).tolist() == [30, 20, 10, 40]
+    assert np.bincount(bunch.target).tolist() == [60, 40]
+    assert (bunch.bayes_predict(bunch.data) == bunch.target).mean() > 0.7
 
 
 def test_bundled_sets_have_names_for_labels():

@@ -35,6 +35,18 @@ def test_span_is_an_isometry_of_the_row_space(shape, rank):
     assert_allclose(rows, before, atol=0)
 
 
+def test_span_does_not_depend_on_its_route(monkeypatch):
+    rows = rng.standard_normal((8, 60))
+    rows -= rows.mean(axis=0)
+    quick = linalg.span(rows, bound=7)
+    monkeypatch.setattr(linalg, "WELL_CONDITIONED", 2.0)
+    careful = linalg.span(rows, bound=7)
+    for s in (quick, careful):
+        basis = s.lift(np.eye(7))
+        assert_allclose(basis.T @ basis, np.eye(7), atol=1e-13)
+        assert_allclose(s.coordinates @ basis.T, rows, atol=1e-13)
+
+
 def test_span_keeps_directions_that_a_gram_matrix_loses():
     rows = np.diag([1.0, 1e-10]) @ orthonormal(30, 2).T
     assert linalg.span(rows).coordinates.shape == (2, 2)

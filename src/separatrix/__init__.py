@@ -14,11 +14,16 @@ from separatrix.fisher import (
     MaximumMarginCriterion,  # Sb - Sw, orthonormal, nothing inverted
     NullSpaceDiscriminant,  # no scatter within classes, more features than samples
 )
+from separatrix.ipcac import (
+    IPCAC,  # whitened class means and one threshold
+    TruncatedIPCAC,  # the same, whitening only what can be estimated
+)
 from separatrix.moments import ClassMoments  # counts, means, scatter: they add and subtract
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "IPCAC",
     "ClassMoments",
     "DirectDiscriminant",
     "FisherDiscriminant",
@@ -27,6 +32,7 @@ __all__ = [
     "LocalFisherDiscriminant",
     "MaximumMarginCriterion",
     "NullSpaceDiscriminant",
+    "TruncatedIPCAC",
     "datasets",
     "linalg",
     "merge",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import sklearn.datasets
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_random_state
 
 BUNDLED: dict[str, Callable[..., Any]] = {
@@ -108,4 +108,178 @@ def make_gaussian_classes(
         means=centres @ root.T,
         covariance=root @ root.T,
         components=best[: min(n_classes - 1, n_features)],
+    )
+
+
+def make_gaussian_pair(
+    n_samples: int = 2000,
+    n_features: int = 500,
+    *,
+    mean_scale: float = 1.0,
+    random_state: int | np.random.RandomState | None = None,
+) -> Bunch:
+    """Two Gaussian classes with random means and random, different covariances.
+
+    Each class has a mean with coordinates uniform in (0, 1), times `mean_scale`, and a covariance
+    with eigenvalues uniform in (0, 1) along random orthonormal axes.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Size of the data; the classes have the same number of samples, up to one.
+    mean_scale : float
+        Smaller values bring the classes closer.
+    random_state : int, RandomState or None
+        Source of randomness.
+
+    Returns
+    -------
+    Bunch
+        With ``data``, ``target`` (0 and 1), ``means``, ``covariances`` and ``bayes_predict``, the
+        best possible rule for these classes.
+
+    References
+    ----------
+    Rozza, doctoral thesis, Università degli Studi di Milano (2010), sections 3.5 and 4.3.2.
+
+    Examples
+    --------
+    >>> from separatrix import datasets
+    >>> pair = datasets.make_gaussian_pair(100, 20, random_state=0)
+    >>> float((pair.bayes_predict(pair.data) == pair.target).mean()) > 0.9
+    True
+    """
+    counts = [[n_samples - n_samples // 2], [n_samples // 2]]
+    return make_random_mixtures(
+        counts, n_features, mean_scale=mean_scale, random_state=random_state
+    )
+
+
+def make_random_mixtures(
+    counts: Sequence[Sequence[int]] = ((500, 500, 500, 500), (500, 500, 500, 500)),
+    n_features: int = 500,
+    *,
+    mean_scale: float = 1.0,
+    random_state: int | np.random.RandomState | None = None,
+) -> Bunch:
+    """Classes that are mixtures of Gaussians with random means and covariances.
+
+    Parameters
+    ----------
+    counts : sequence of sequences of int
+        For each class, how many samples each of its Gaussians has.
+    n_features : int
+    mean_scale : float
+        Factor of the means, whose coordinates are uniform in (0, 1).
+    random_state : int, RandomState or None
+        Source of randomness.
+
+    Returns
+    -------
+    Bunch
+        With ``data``, ``target`` (the number of the class), ``component`` (the number of the
+        Gaussian), ``means``, ``covariances`` and ``bayes_predict``.
+
+    References
+    ----------
+    Rozza, doctoral thesis, Università degli Studi di Milano (2010), section 5.5.1, second
+    generator.
+
+    Examples
+    --------
+    >>> from separatrix import datasets
+    >>> bunch = datasets.make_random_mixtures([[30, 20], [50]], 10, random_state=0)
+    >>> bunch.data.shape, int((bunch.target == 1).sum())
+    ((100, 10), 50)
+    """
+    rng = check_random_state(random_state)
+    n_gaussians = sum(len(of_class) for of_class in counts)
+    means = mean_scale * rng.uniform(size=(n_gaussians, n_features))
+    roots = np.empty((n_gaussians, n_features, n_features))
+    for root in roots:
+        axes = np.linalg.qr(rng.standard_normal((n_features, n_features)))[0]
+        root[:] = axes * np.sqrt(rng.uniform(size=n_features))
+    return _mixtures(counts, means, roots, rng)
+
+
+def make_gaussian_mixtures(
+    n_samples: int = 500,
+    n_features: int = 500,
+    *,
+    e: float = 1.0,
+    random_state: int | np.random.RandomState | None = None,
+) -> Bunch:
+    """Two classes of four round Gaussians each, arranged so that no hyperplane separates them.
+
+    Parameters
+    ----------
+    n_samples : int
+        Samples of each of the eight Gaussians.
+    n_features : int
+        Even; the means are constant on each half of the features.
+    e : float
+        Standard deviation of all Gaussians; 1, 2 and 3 in the source.
+    random_state : int, RandomState or None
+        Source of randomness.
+
+    Returns
+    -------
+    Bunch
+        With ``data``, ``target`` (0 and 1), ``component`` (0 to 7), ``means``, ``covariances``
+        and ``bayes_predict``.
+
+    References
+    ----------
+    Rozza, doctoral thesis, Università degli Studi di Milano (2010), section 5.5.1, first
+    generator.
+
+    Examples
+    --------
+    >>> from separatrix import datasets
+    >>> bunch = datasets.make_gaussian_mixtures(50, 100, e=2.0, random_state=0)
+    >>> bunch.data.shape
+    (400, 100)
+    """
+    if n_features % 2:
+        raise ValueError(f"n_features={n_features} must be even: the means have two halves")
+    halves = [(0, 0), (1, 0), (0.5, -1), (0.5, 1), (1, 1), (1, -1), (0, 1), (0, -1)]
+    means = np.repeat(np.array(halves, dtype=float), n_features // 2, axis=1)
+    roots = np.broadcast_to(e * np.eye(n_features), (8, n_features, n_features))
+    rng = check_random_state(random_state)
+    return _mixtures([[n_samples] * 4] * 2, means, roots, rng)
+
+
+def _mixtures(
+    counts: Sequence[Sequence[int]],
+    means: NDArray[Any],
+    roots: NDArray[Any],
+    rng: np.random.RandomState,
+) -> Bunch:
+    """Shuffled samples of Gaussians given by means and square roots of covariances."""
+    sizes = np.concatenate([np.asarray(of_class, dtype=int) for of_class in counts])
+    class_of = np.repeat(np.arange(len(counts)), [len(of_class) for of_class in counts])
+    component = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    data = means[component]
+    for i, root in enumerate(roots):
+        members = component == i
+        data[members] += rng.standard_normal((sizes[i], root.shape[1])) @ root.T
+
+    def bayes_predict(X: ArrayLike) -> NDArray[Any]:
+        """The class of largest probability under the Gaussians the data were drawn from."""
+        rows = np.asarray(X, dtype=float)
+        scores = np.full((len(rows), len(counts)), -np.inf)
+        for i, root in enumerate(roots):
+            white = np.linalg.solve(root, (rows - means[i]).T)
+            volume = np.linalg.slogdet(root)[1]
+            density = np.log(sizes[i]) - 0.5 * np.sum(white**2, axis=0) - volume
+            scores[:, class_of[i]] = np.logaddexp(scores[:, class_of[i]], density)
+        return scores.argmax(axis=1)
+
+    return Bunch(
+        data=data,
+        target=class_of[component],
+        component=component,
+        means=means,
+        covariances=np.stack([root @ root.T for root in roots]),
+        bayes_predict=bayes_predict,
     )

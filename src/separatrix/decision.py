@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import ArrayLike
 from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
@@ -46,6 +47,173 @@ def linear_gaussian_rule(means: Array, covariance: Array, priors: Array) -> Line
         log_priors = np.log(priors)
     coef = np.linalg.solve(covariance, means.T).T
     return LinearRule(coef, log_priors - 0.5 * np.einsum("ij,ij->i", coef, means))
+
+
+def nearest_mean_rule(means: Array) -> LinearRule:
+    """The class whose mean is nearest: the Gaussian rule for equal priors and spheres.
+
+    Examples
+    --------
+    >>> rule = nearest_mean_rule(np.array([[0.0, 0.0], [2.0, 0.0]]))
+    >>> (np.array([[0.9, 5.0]]) @ rule.coef.T + rule.intercept).argmax()
+    np.int64(0)
+    """
+    n_classes, k = means.shape
+    return linear_gaussian_rule(means, np.eye(k), np.full(n_classes, 1 / n_classes))
+
+
+def quadratic_gaussian_scores(Z: Array, means: Array, covariances: Array, priors: Array) -> Array:
+    """Log-density plus log-prior of each class, when each has its own covariance.
+
+    Parameters
+    ----------
+    Z : array (n_samples, k)
+    means : array (n_classes, k)
+    covariances : array (n_classes, k, k)
+        Maximum-likelihood covariances, each with an inverse.
+    priors : array (n_classes,)
+
+    Returns
+    -------
+    array (n_samples, n_classes)
+
+    Examples
+    --------
+    >>> wide_and_narrow = np.array([[[9.0]], [[1.0]]])
+    >>> Z = np.array([[0.0], [4.0]])
+    >>> quadratic_gaussian_scores(Z, np.zeros((2, 1)), wide_and_narrow, np.full(2, 0.5)).argmax(1)
+    array([1, 0])
+    """
+    with np.errstate(divide="ignore"):
+        log_priors = np.log(priors)
+    scores = np.empty((len(Z), len(means)))
+    for c, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
+        L = np.linalg.cholesky(covariance)
+        white = scipy.linalg.solve_triangular(L, (Z - mean).T, lower=True)
+        log_volume = np.log(np.diagonal(L)).sum() + 0.5 * len(mean) * np.log(2 * np.pi)
+        scores[:, c] = log_priors[c] - 0.5 * np.sum(white**2, axis=0) - log_volume
+    return scores
+
+
+# Thresholds on a line: class 1 lies above -----------------------------------------------------
+
+
+def pooled_variance(stds: Array, counts: Array) -> float:
+    """The variance of all rows about the mean of their own class."""
+    return float(counts @ stds**2 / counts.sum())
+
+
+def mahalanobis_threshold(
+    means: Array, stds: Array, counts: Array, *, priors: Array | None = None
+) -> float:
+    """The point between two means that is as many standard deviations from one as from the other.
+
+    A class without spread (one sample, or all alike) takes the spread of both together; when
+    neither has any, the point is the middle.
+
+    Parameters
+    ----------
+    means, stds, counts : array (2,)
+        Of the projected classes, the class above second.
+    priors : array (2,), optional
+        Move the point as they would for two Gaussians of the pooled variance.
+
+    Examples
+    --------
+    >>> mahalanobis_threshold(np.array([0.0, 3.0]), np.array([2.0, 1.0]), np.array([9.0, 9.0]))
+    2.0
+    """
+    gap = means[1] - means[0]
+    variance = pooled_variance(stds, counts)
+    spread = np.where(stds > 1e-9 * abs(gap), stds, np.sqrt(variance))
+    total = spread.sum()
+    share = spread[0] / total if total > 1e-9 * abs(gap) else 0.5
+    gamma = float(means[0] + share * gap)
+    if priors is None or gap == 0:
+        return gamma
+    with np.errstate(divide="ignore"):
+        odds = np.log(priors[0]) - np.log(priors[1])
+    return gamma + float(odds) * max(variance, 1e-9 * gap**2) / gap
+
+
+def accuracy_threshold(
+    scores: Array, positive: Array, *, weights: Array | None = None, near: float = 0.0
+) -> float:
+    """The middle of the widest gap that puts as many samples as possible on their side.
+
+    Candidates lie between neighbouring distinct scores and beyond both ends, so that no sample
+    lies on the threshold and swapping the classes mirrors the answer. Of several best runs of
+    candidates the widest wins, then the one whose middle is closest to `near`. One sort.
+
+    Parameters
+    ----------
+    scores : array (n_samples,)
+    positive : array of bool (n_samples,)
+        Which samples belong above the threshold.
+    weights : array (n_samples,), optional
+        What each sample counts.
+    near : float
+        Decides between gaps of one width.
+
+    Examples
+    --------
+    >>> accuracy_threshold(np.array([0.0, 1, 2, 6, 7]), np.array([False, False, True, True, True]))
+    1.5
+    """
+    values, right = _right_below_and_above(scores, positive, weights)
+    step = (values[-1] - values[0]) / max(len(values) - 1, 1)
+    edges = np.concatenate([[values[0] - step], values, [values[-1] + step]])
+    best = right >= right.max() - 1e-9 * max(right.max(), 1e-300)
+    starts = np.flatnonzero(best & ~np.r_[False, best[:-1]])
+    stops = np.flatnonzero(best & ~np.r_[best[1:], False])
+    low, high = edges[starts], edges[stops + 1]
+    width, middle = high - low, (low + high) / 2
+    widest = width >= width.max() * (1 - 1e-9)
+    return float(middle[widest][np.argmin(np.abs(middle[widest] - near))])
+
+
+def balanced_threshold(
+    scores: Array,
+    positive: Array,
+    *,
+    weights: Array | None = None,
+    near: float = 0.0,
+    share: float = 0.9,
+) -> float:
+    """The average of the good thresholds among the scores of each class, halfway between both.
+
+    Equation 3.22 of the source, for its reproduction: of the scores of a class, taken as
+    thresholds, average those that get more than `share` of the best of them right; then take
+    the middle of the two classes' averages. `near` is not used.
+
+    Examples
+    --------
+    >>> scores = np.array([0.0, 1, 2, 6, 7])
+    >>> balanced_threshold(scores, np.array([False, False, True, True, True]))
+    1.5
+    """
+    values, right = _right_below_and_above(scores, positive, weights)
+    at_score = right[1 + np.searchsorted(values, scores)]
+    averages = []
+    for members in (~positive, positive):
+        good = at_score[members] >= share * at_score[members].max()
+        averages.append(scores[members][good].mean())
+    return float(np.mean(averages))
+
+
+def _right_below_and_above(
+    scores: Array, positive: Array, weights: Array | None
+) -> tuple[Array, Array]:
+    """Distinct scores, and the weight of samples on their side for a cut after each of them.
+
+    Entry j counts a cut above the j lowest distinct scores, so there is one more than scores.
+    """
+    weights = np.ones(len(scores)) if weights is None else weights
+    values, codes = np.unique(scores, return_inverse=True)
+    above = np.bincount(codes, weights * positive, minlength=len(values))
+    below = np.bincount(codes, weights * ~positive, minlength=len(values))
+    right = np.concatenate([[0.0], np.cumsum(below - above)]) + above.sum()
+    return values, right
 
 
 def check_priors(priors: ArrayLike | None, classes: Array) -> Array | None:

@@ -299,9 +299,19 @@ def local_fisher_directions(Sw: Array, total: Array, *, eps: float = EPS) -> Sol
     `fisher_directions` for a scatter of any rank: as many directions as `total` has dimensions.
     A singular Sw is treated alike, by the limit of a vanishing ridge.
     """
-    _, total_range, _ = range_and_null(total, eps=eps)
+    try:
+        cholesky_whitener(Sw, beside=np.diagonal(total), eps=eps)
+    except SingularMatrixError:
+        return _singular_local_fisher_directions(Sw, total, eps)
+    solution = generalized_eigh(total, Sw, eps=eps)
+    return Solution(solution.V, solution.evals - 1, rank=len(Sw))
+
+
+def _singular_local_fisher_directions(Sw: Array, total: Array, eps: float) -> Solution:
+    """`local_fisher_directions` as the ridge on a singular Sw goes to zero."""
+    spread, total_range, _ = range_and_null(total, eps=eps)
     Sw, total = (total_range.T @ S @ total_range for S in (Sw, total))
-    parts = range_and_null(Sw, beside=float(np.linalg.norm(total, 2)), eps=eps)
+    parts = range_and_null(Sw, beside=float(np.max(spread, initial=0.0)), eps=eps)
     evals, V = np.linalg.eigh(parts.null.T @ total @ parts.null)
     perfect, between = (parts.null @ V)[:, ::-1], evals[::-1]
     # the others are orthogonal to the perfect ones in the total scatter
@@ -808,7 +818,8 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         assert data is not None, "neighbours are sought among rows"
         lift: Lift = lambda W: W  # noqa: E731
         if moments.is_thin:
-            rows, lift = span((data.X - moments.origin) - (moments.mean - moments.origin))
+            centred = (data.X - moments.origin) - (moments.mean - moments.origin)
+            rows, lift = span(centred, bound=len(centred) - 1)
             data = data._replace(X=rows)
             local = local_scatters(data, data.moments(), self.n_neighbors)
         else:

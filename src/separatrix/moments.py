@@ -405,9 +405,20 @@ class ClassMoments:
         deviations = np.sqrt(weights)[:, None] * (self._offsets - self._centre(weights))
         return _contrasts(weights).T @ deviations
 
+    def within_apply(self, V: Array) -> Array:
+        """``Sw @ V``, without the matrix where rows are held."""
+        return self._within.apply(V)
+
     def trace_within(self) -> float:
         """Trace of Sw, without the matrix."""
         return float(self._within.diagonal().sum())
+
+    def most_axes(self) -> int:
+        """A bound on the rank of St that needs no decomposition."""
+        if not self.is_thin:
+            return self.n_features
+        n_rows = sum(R.shape[0] for scatter in self._scatters for _, R in scatter.rows)
+        return max(1, min(self.n_features, n_rows + len(self.classes) - 1) - 1)
 
     def principal_axes(self, k: int) -> tuple[Array, Array]:
         """The k largest eigenvalues of St, and their eigenvectors as columns.
@@ -559,7 +570,9 @@ class ClassMoments:
         if not self.is_thin or sum(R.shape[0] for _, R in rows) >= self.n_features:
             return self, lambda W: W
         Hb = self.between_rows()
-        spanned, parts = _joint_span([R for _, R in rows] + [Hb])
+        # the rows of a class sum to nothing
+        bound = sum(R.shape[0] for _, R in rows) - 1
+        spanned, parts = _joint_span([R for _, R in rows] + [Hb], bound)
         rank = spanned.coordinates.shape[1]
         pieces = iter([(weight, Y) for (weight, _), Y in zip(rows, parts, strict=False)])
         scatters = [
@@ -594,13 +607,13 @@ def _contrasts(weights: Array) -> Array:
     return columns
 
 
-def _joint_span(blocks: Sequence[Any]) -> tuple[Span, list[Array]]:
+def _joint_span(blocks: Sequence[Any], bound: int | None = None) -> tuple[Span, list[Array]]:
     """The span of several blocks of rows, and each block's coordinates in it."""
     if any(isinstance(R, SparseRows) for R in blocks):
         stack = Stack(blocks, np.ones(len(blocks)))
         spanned = gram_span(stack.gram(), stack.transposed_matmul, order=max(stack.shape))
     else:
-        spanned = span(np.vstack(blocks))
+        spanned = span(np.vstack(blocks), bound=bound)
     ends = np.cumsum([R.shape[0] for R in blocks])[:-1]
     return spanned, np.split(spanned.coordinates, ends)
 
