@@ -34,7 +34,7 @@ from separatrix.decision import (
     pooled_variance,
 )
 from separatrix.fisher import fisher_directions, principal_axes
-from separatrix.linalg import Array, Lift, numerical_rank, partial_whiten, range_and_null
+from separatrix.linalg import Array, Lift, numerical_rank, range_and_null
 from separatrix.moments import ClassMoments
 
 # The mathematics -----------------------------------------------------------------------------
@@ -73,19 +73,6 @@ def leading_axes(
     evals, axes, _ = range_and_null(moments.St, eps=moments.eps)
     axes = axes[:, evals > tol * np.max(evals, initial=0.0)]
     return moments.project(axes), lambda W: lift(axes @ W)
-
-
-def partially_whitened_means(Hb: Array, U: Array, q: Array) -> Array:
-    """Directions spanned by the class means after whitening along U only.
-
-    With P the map that shrinks the spread q along U to its last value (4.6), the columns of
-    ``P f`` for an orthonormal basis f of the whitened means ``P m_c`` (4.7, 4.8 and section
-    6.2.2); for two classes ``w = P² δ``.
-    """
-    means = partial_whiten(Hb.T, U, q)
-    basis, s, _ = np.linalg.svd(means, full_matrices=False)
-    basis = basis[:, : numerical_rank(s, max(Hb.shape))]
-    return partial_whiten(basis, U, q)
 
 
 def log2_rule(n_samples: float) -> int:
@@ -360,13 +347,15 @@ class TruncatedIPCAC(_WhitenedMeansClassifier):
         most = moments.most_axes()
         by_rule = self.n_whitened == "log2"
         wanted = log2_rule(moments.n_samples) if by_rule else int(self.n_whitened)
-        evals, U = moments.principal_axes(min(wanted, most))
+        evals, between = moments.between_along_axes(min(wanted, most))
         self.n_whitened_ = max(1, numerical_rank(evals, moments.n_features, eps=moments.eps))
-        if wanted >= most or self.n_whitened_ < len(evals):  # every axis there is: nothing is left
+        if wanted >= most or self.n_whitened_ < wanted:  # every axis there is
             small, lift = moments.in_span()
             found = whitened_mean_directions(small)
             return found._replace(W=lift(found.W), rank=self.n_whitened_)
-        W = partially_whitened_means(moments.between_rows(), U, np.sqrt(evals))
+        # P² Hbᵀ, with P the map that shrinks the spread q along the axes to its last value (4.6):
+        # once for the whitened means (4.7), once for the directions in the original space (4.8)
+        W = moments.between_rows().T + between(evals[-1] / evals - 1)
         basis = np.linalg.qr(W)[0]
         found = whitened_mean_directions(moments.project(basis))
         return found._replace(W=basis @ found.W, rank=self.n_whitened_)

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator
@@ -426,20 +427,41 @@ class ClassMoments:
         Rows that are held are multiplied with each other on the smaller side, all at once when
         they are few; no d×d matrix is made then.
         """
+        stack = self._stack()
+        if stack is None:
+            within, Hb = self._within, self.between_rows()
+            if not within.is_thin:
+                return top_eigh(within.matrix() + Hb.T @ Hb, k)
+            apply = _operator(self.n_features, lambda V: within.apply(V) + Hb.T @ (Hb @ V))
+            return top_eigh(apply, k)
+        evals, U = stack.top_eigh(k)
+        V = stack.transposed_matmul(U / np.sqrt(evals))
+        # small eigenvalues have magnified the rounding of U: orthonormal once more
+        L = np.linalg.cholesky(V.T @ V)
+        return evals, scipy.linalg.solve_triangular(L, V.T, lower=True).T
+
+    def between_along_axes(self, k: int) -> tuple[Array, Lift]:
+        """The k largest eigenvalues of St, and what is left of Hb when each axis is weighed.
+
+        The function returned takes weights c, one for each of the axes U, to ``U c Uᵀ Hbᵀ``. Where
+        rows are held the axes themselves are not formed: Hb is among the rows.
+        """
+        stack, Hb = self._stack(), self.between_rows()
+        if stack is None:
+            evals, axes = self.principal_axes(k)
+            return evals, lambda c: axes @ (c[:, None] * (axes.T @ Hb.T))
+        evals, U = stack.top_eigh(k)
+        last = U[len(U) - len(Hb) :]
+        return evals, lambda c: stack.transposed_matmul(U @ (c[:, None] * last.T))
+
+    def _stack(self) -> Stack | None:
+        """A factor of St made of rows that are held, when they are fewer than features."""
         within, Hb = self._within, self.between_rows()
-        if not within.is_thin:
-            return top_eigh(within.matrix() + Hb.T @ Hb, k)
         weights, blocks = zip(*within.rows, (1.0, Hb), strict=True)
         n_rows = sum(R.shape[0] for R in blocks)
-        if n_rows >= self.n_features or min(weights) < 0:
-            return top_eigh(
-                _operator(self.n_features, lambda V: within.apply(V) + Hb.T @ (Hb @ V)), k
-            )
-        stack = Stack(blocks, np.sqrt(weights))
-        few = n_rows <= GRAM_UP_TO
-        evals, U = top_eigh(stack.gram() if few else _operator(n_rows, stack.gram_apply), k)
-        # orthonormal once more: small eigenvalues have magnified the rounding of U
-        return evals, np.linalg.qr(stack.transposed_matmul(U))[0]
+        if not within.is_thin or n_rows >= self.n_features or min(weights) < 0:
+            return None
+        return Stack(blocks, np.sqrt(weights))
 
     def centred(self, X: Any, codes: Array) -> Array:
         """A block of rows less the means of their classes, dense."""
@@ -631,9 +653,23 @@ class Stack(NamedTuple):
 
     def gram(self) -> Array:
         """Inner products of all rows."""
-        pairs = list(zip(self.blocks, self.factors, strict=True))
-        gram = np.block([[f * g * _inner_products(A, B) for B, g in pairs] for A, f in pairs])
-        return (gram + gram.T) / 2
+        gram = np.empty((self.shape[0],) * 2)
+        ends = np.cumsum([R.shape[0] for R in self.blocks])
+        places = [slice(end - R.shape[0], end) for R, end in zip(self.blocks, ends, strict=True)]
+        parts = list(zip(places, self.blocks, self.factors, strict=True))
+        for i, (p, A, f) in enumerate(parts):
+            for q, B, g in parts[: i + 1]:
+                gram[p, q] = f * g * _inner_products(A, B)
+                gram[q, p] = gram[p, q].T
+        return gram
+
+    def top_eigh(self, k: int) -> tuple[Array, Array]:
+        """Leading eigenpairs of the inner products, no more than their rank."""
+        n_rows, n_features = self.shape
+        held = n_rows <= GRAM_UP_TO
+        evals, U = top_eigh(self.gram() if held else _operator(n_rows, self.gram_apply), k)
+        rank = numerical_rank(evals, n_features)
+        return evals[:rank], U[:, :rank]
 
     def transposed_matmul(self, A: Array) -> Array:
         """The transposed stack times A."""
@@ -757,20 +793,43 @@ def _indicator(codes: Array, weights: Array | None, n_classes: int, dtype: Any) 
 def _summarise_wide(
     X: Array, codes: Array, weights: Array | None, classes: Array, per_class: bool
 ) -> ClassMoments:
-    """Fewer rows than features: the centred rows themselves are the factor of the scatter."""
+    """Fewer rows than features: the centred rows themselves are the factor of the scatter.
+
+    They are kept class by class. The means are found in two passes, the second of what the first
+    has left, so that an offset costs no digits.
+    """
     origin = X[0].astype(np.float64)
-    Z = X - origin
-    rows = _LabelledRows(Z, codes, weights, len(classes))
-    counts = rows.counts
-    offsets = rows.sums(Z) / np.where(counts > 0, counts, 1.0)[:, None]
-    Z -= offsets[codes]
+    counts = _LabelledRows(X, codes, weights, len(classes)).counts
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=len(classes)))
+    members = np.split(order, ends[:-1])
+    centre = np.zeros((len(classes), X.shape[1]))
+    Z = np.empty(X.shape)
+    for c, rows in enumerate(members):
+        if len(rows):
+            w = np.ones(len(rows)) if weights is None else weights[rows]
+            centre[c] = _mean_of_rows(X, rows, w, Z[ends[c] - len(rows) : ends[c]], origin)
     if weights is not None:
-        Z *= np.sqrt(weights)[:, None]
-    blocks = [Z[codes == c] for c in range(len(classes))] if per_class else [Z]
+        Z *= np.sqrt(weights[order])[:, None]
+    blocks = np.split(Z, ends[:-1]) if per_class else [Z]
     scatters = [Scatter(X.shape[1], None, [(1.0, block)]) for block in blocks]
     return ClassMoments(
-        classes, counts, offsets, origin, scatters, per_class=per_class, eps=_precision(X)
+        classes, counts, centre, origin, scatters, per_class=per_class, eps=_precision(X)
     )
+
+
+def _mean_of_rows(X: Array, rows: Array, weights: Array, Z: Array, origin: Array) -> Array:
+    """The mean of some rows as a difference from the origin; Z gets the rows less the mean."""
+    share = weights / weights.sum() if weights.any() else weights
+    some = max(1, BLOCK_ENTRIES // X.shape[1])
+    first = np.zeros(X.shape[1])
+    for part in gen_batches(len(rows), some):
+        first += share[part] @ X[rows[part]]
+    for part in gen_batches(len(rows), some):
+        np.subtract(X[rows[part]], first, out=Z[part])
+    left = share @ Z
+    Z -= left
+    return (first - origin) + left
 
 
 def _summarise_sparse(
