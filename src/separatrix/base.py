@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from separatrix.linalg import Array, Lift, column_signs
 from separatrix.moments import (
     ClassMoments,
+    block_rows,
     check_weights,
     encode_labels,
     is_text,
@@ -468,6 +469,9 @@ def centred_product(X: Any, centre: Array, W: Array) -> Array:
         return (X @ W - centre @ W).astype(X.dtype, copy=False)
     W = W.astype(X.dtype, copy=False)
     result = np.empty((X.shape[0], W.shape[1]), X.dtype)
+    centred = np.empty((min(X.shape[0], block_rows(X.shape[1])), X.shape[1]), X.dtype)
     for block in row_blocks(*X.shape):
-        np.matmul((X[block] - centre).astype(X.dtype, copy=False), W, out=result[block])
+        rows = centred[: len(X[block])]
+        np.subtract(X[block], centre, out=rows, casting="same_kind")
+        np.matmul(rows, W, out=result[block])
     return result

@@ -34,10 +34,11 @@ GRAM_UP_TO = 5000
 
 def row_blocks(n_rows: int, n_features: int) -> Iterator[slice]:
     """Slices over rows such that a dense block is small beside the data but feeds BLAS well."""
-    yield from gen_batches(n_rows, _block_rows(n_features))
+    yield from gen_batches(n_rows, block_rows(n_features))
 
 
-def _block_rows(n_features: int) -> int:
+def block_rows(n_features: int) -> int:
+    """How many rows such a block has."""
     return int(np.clip(BLOCK_ENTRIES // n_features, 1024, 65536))
 
 
@@ -726,7 +727,7 @@ def _summarise_share(
     offsets = np.zeros((n_classes, n_features))
     matrices = np.zeros((n_classes if per_class else 1, n_features, n_features))
     # memory for every block, so that none is spent on asking for more
-    centred = np.empty((_block_rows(n_features), n_features), X.dtype)
+    centred = np.empty((min(len(X), block_rows(n_features)), n_features), X.dtype)
     product = np.empty((n_features, n_features), X.dtype)
     for block in row_blocks(*X.shape):
         rows = _LabelledRows(
