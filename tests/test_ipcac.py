@@ -86,13 +86,14 @@ def test_the_threshold_has_the_same_mahalanobis_distance_from_both_means():
 
 
 @pytest.mark.parametrize("threshold", ["mahalanobis", "accuracy", "balanced"])
-def test_collapsed_projections_are_cut_in_the_middle(threshold):
-    X, y = WIDE_PAIR
+@pytest.mark.parametrize("n", [24, 60, 61])  # fewer rows than features, as many, and one more
+def test_collapsed_projections_are_cut_in_the_middle(threshold, n):
+    X, y = labelled(n, 60, n_classes=2, seed=2)
     model = IPCAC(threshold=threshold).fit(X, y)
     z = (X - model.mean_) @ model.coef_[0]
     middle = (z[y == 0].mean() + z[y == 1].mean()) / 2
-    assert np.ptp(z[y == 0]) < 1e-9
-    assert_allclose(model.threshold_, middle, atol=1e-6)
+    assert np.ptp(z[y == 0]) < 1e-6
+    assert_allclose(model.threshold_, middle, atol=1e-5)
 
 
 def test_accuracy_counts_more_training_rows_right_than_any_other_threshold():
@@ -271,6 +272,10 @@ def test_batches_are_the_whole(model):
 def test_rules_that_need_rows_say_so():
     with pytest.raises(ValueError, match='threshold="accuracy" needs all rows'):
         IPCAC(threshold="accuracy").partial_fit(*PAIR)
+    many = IPCAC(threshold="accuracy").partial_fit(
+        *TALL
+    )  # with three classes there is no threshold
+    assert many.threshold_ is None
     with pytest.raises(ValueError, match="needs keep_moments=True"):
         IPCAC(keep_moments=False).partial_fit(*PAIR)
     assert IPCAC(keep_moments=False).fit(*PAIR).moments_ is None

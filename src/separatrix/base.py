@@ -340,7 +340,7 @@ class MomentEstimator(SubspaceEstimator):
         super()._learn(moments, data)
         self.moments_ = moments if self.keep_moments else None
 
-    def _refuse_moments_alone(self) -> None:
+    def _refuse_moments_alone(self, classes: Array) -> None:
         """Raise when a parameter asks for something that only rows can tell."""
 
     def partial_fit(
@@ -374,7 +374,6 @@ class MomentEstimator(SubspaceEstimator):
             The updated estimator.
         """
         check_parameters(self, self._parameter_constraints)
-        self._refuse_moments_alone()
         if not self.keep_moments:
             raise ValueError("partial_fit adds to moments_: it needs keep_moments=True")
         moments: Any = getattr(self, "moments_", None)
@@ -383,6 +382,7 @@ class MomentEstimator(SubspaceEstimator):
         if classes is not None:
             known = np.unique(classes) if known is None else np.union1d(known, classes)
         data = self._checked_rows(X, y, sample_weight, classes=known, reset=first)
+        self._refuse_moments_alone(data.classes)
         per_class = self._needs_class_scatters(data.classes)
         batch = data.moments(per_class=per_class)
         self._learn(batch if first else moments.kept(per_class) + batch, None)
@@ -423,8 +423,8 @@ def merge(models: Sequence[MomentEstimator]) -> MomentEstimator:
     first = given[0]
     for i, model in enumerate(given):
         _refuse_unlike(first, model, i)
-    first._refuse_moments_alone()
     labels = np.unique(np.concatenate([model.classes_ for model in given]))
+    first._refuse_moments_alone(labels)
     per_class = first._needs_class_scatters(labels)
     total, *rest = (model.moments_.kept(per_class) for model in given)
     merged = clone(first)

@@ -109,7 +109,8 @@ def mahalanobis_threshold(
     """The point between two means that is as many standard deviations from one as from the other.
 
     A class without spread (one sample, or all alike) takes the spread of both together; when
-    neither has any, the point is the middle.
+    neither has any, the point is the middle. A spread below 1e-4 of the gap between the means
+    counts as none: its square may be rounding.
 
     Parameters
     ----------
@@ -125,9 +126,9 @@ def mahalanobis_threshold(
     """
     gap = means[1] - means[0]
     variance = pooled_variance(stds, counts)
-    spread = np.where(stds > 1e-9 * abs(gap), stds, np.sqrt(variance))
+    spread = np.where(stds > 1e-4 * abs(gap), stds, np.sqrt(variance))
     total = spread.sum()
-    share = spread[0] / total if total > 1e-9 * abs(gap) else 0.5
+    share = spread[0] / total if total > 1e-4 * abs(gap) else 0.5
     gamma = float(means[0] + share * gap)
     if priors is None or gap == 0:
         return gamma
@@ -183,7 +184,7 @@ def balanced_threshold(
     """The average of the good thresholds among the scores of each class, halfway between both.
 
     Equation 3.22 of the source, for its reproduction: of the scores of a class, taken as
-    thresholds, average those that get more than `share` of the best of them right; then take
+    thresholds, average those that get at least `share` of the best of them right; then take
     the middle of the two classes' averages. `near` is not used.
 
     Examples

@@ -430,7 +430,7 @@ class FisherDiscriminant(GaussianClassifierMixin, MomentEstimator):
         self.priors = priors
         self.keep_moments = keep_moments
 
-    def _refuse_moments_alone(self) -> None:
+    def _refuse_moments_alone(self, classes: Array) -> None:
         if self.shrinkage == "auto":
             raise ValueError(
                 'shrinkage="auto" needs all rows at once: use fit, or give a number to update or '

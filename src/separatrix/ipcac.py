@@ -92,8 +92,8 @@ class _WhitenedMeansClassifier(GaussianClassifierMixin, MomentEstimator):
     def _needs_class_scatters(self, classes: Array) -> bool:
         return len(classes) == 2  # the spread of each class sets the threshold
 
-    def _refuse_moments_alone(self) -> None:
-        if self.threshold != "mahalanobis":
+    def _refuse_moments_alone(self, classes: Array) -> None:
+        if len(classes) == 2 and self.threshold != "mahalanobis":
             raise ValueError(
                 f'threshold="{self.threshold}" needs all rows at once: use fit, or '
                 'threshold="mahalanobis" to update or merge models'
@@ -211,7 +211,7 @@ class IPCAC(_WhitenedMeansClassifier):
     mean_, means_, classes_, priors_
         As in `FisherDiscriminant`.
     rank_ : int
-        Number of principal axes that were whitened.
+        Rank of the within-class scatter among the axes that were whitened.
     moments_ : ClassMoments or None
         Statistics of everything seen.
 
@@ -219,8 +219,8 @@ class IPCAC(_WhitenedMeansClassifier):
     -----
     ``components_ @ Σ @ components_.T`` is the identity for the covariance Σ = St/n of all rows.
 
-    With no more rows than features the projections of the training rows collapse to one value a
-    class: every threshold rule gives the middle of the two.
+    With at most one row more than features the projections of the training rows collapse to one
+    value a class: every threshold rule gives the middle of the two.
 
     `predict_proba` is calibrated from the Gaussians of the projected classes: for two classes a
     logistic function of the distance to the threshold, with the slope of two Gaussians of the
