@@ -218,7 +218,8 @@ def top_eigh(
     """The k largest eigenvalues of a symmetric matrix or operator, and their eigenvectors.
 
     Dense up to order `lanczos_from`, or when more than a tenth of the spectrum is wanted;
-    Lanczos to working precision otherwise, always for an operator.
+    Lanczos to working precision otherwise, and for an operator unless it is small or more than
+    half of its spectrum is wanted.
 
     Examples
     --------
@@ -227,8 +228,10 @@ def top_eigh(
     array([5., 3.])
     """
     order = S.shape[0]
-    dense = isinstance(S, np.ndarray)
-    if dense and (order <= lanczos_from or 10 * k > order):
+    k = min(k, order)
+    if not isinstance(S, np.ndarray) and (order <= 200 or 2 * k > order):
+        S = S @ np.eye(order)  # Lanczos needs room for more vectors than are wanted
+    if isinstance(S, np.ndarray) and (order <= lanczos_from or 10 * k > order):
         top = (order - k, order - 1)
         return _descending(*scipy.linalg.eigh(S, subset_by_index=top, check_finite=False))
     start = np.random.default_rng(0).standard_normal(order)

@@ -9,186 +9,58 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
-from scipy.sparse.linalg import LinearOperator
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array, gen_batches
 from threadpoolctl import ThreadpoolController
 
-from separatrix.linalg import EPS, Array, Lift, Span, gram_span, numerical_rank, span, top_eigh
+from separatrix.linalg import (
+    EPS,
+    Array,
+    Lift,
+    SingularMatrixError,
+    cholesky_whitener,
+    top_eigh,
+)
+from separatrix.scatter import (
+    NegativeScatterError,
+    Scatter,
+    SparseRows,
+    Stack,
+    joint_span,
+    multiplied_out,
+    operator,
+)
 
 BLOCK_ENTRIES = 1 << 20
 """Entries of a block of rows that is centred and multiplied at once (8 MB of float64)."""
+
+ONE_AT_A_TIME = Lock()
+"""Held by the thread that has limited BLAS: the limit is the process's, and must be given back."""
 
 THREADED_FROM = 1 << 30
 """Multiplications (samples × features²) from which the rows are shared among threads."""
 
 
-GRAM_UP_TO = 5000
-"""Rows whose inner products are held all at once (200 MB); beyond, they are applied one by one."""
+NOT_A_PART = (
+    "cannot subtract these moments: the rest would have a negative scatter, so they are not part "
+    "of what was added"
+)
 
 
 def row_blocks(n_rows: int, n_features: int) -> Iterator[slice]:
-    """Slices over rows such that a dense block is small beside the data but feeds BLAS well."""
+    """Slices over rows such that a dense block of them is small."""
     yield from gen_batches(n_rows, block_rows(n_features))
 
 
 def block_rows(n_features: int) -> int:
     """How many rows such a block has."""
-    return int(np.clip(BLOCK_ENTRIES // n_features, 1024, 65536))
-
-
-class SparseRows(NamedTuple):
-    """Sparse rows less the averages of their groups, centred without being filled.
-
-    The rows meant are ``R = S - Eᵀ E S``, where the rows of E are orthonormal: each has
-    ``√(w_i / Σ w)`` at the members of one group, and S holds rows times ``√w_i``.
-    """
-
-    S: Any
-    E: Any
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and features."""
-        return self.S.shape
-
-    @property
-    def size(self) -> int:
-        """Memory taken, in floats: a value and an index each."""
-        return 2 * self.S.nnz
-
-    def centre(self, Y: Array) -> Array:
-        """``(I - EᵀE) Y``."""
-        return Y - self.E.T @ (self.E @ Y)
-
-    def __matmul__(self, V: Array) -> Array:
-        return self.centre(self.S @ V)
-
-    def transposed_matmul(self, A: Array) -> Array:
-        """``Rᵀ A``."""
-        return self.S.T @ self.centre(A)
-
-    def squares(self) -> Array:
-        """Column sums of the squared entries."""
-        return np.asarray(
-            self.S.multiply(self.S).sum(0) - (self.E @ self.S).power(2).sum(0)
-        ).ravel()
-
-    def gram(self) -> Array:
-        """``RᵀR``, dense."""
-        averages = self.E @ self.S
-        return (self.S.T @ self.S - averages.T @ averages).toarray()
-
-
-def _transposed_matmul(R: Any, A: Array) -> Array:
-    return R.transposed_matmul(A) if isinstance(R, SparseRows) else R.T @ A
-
-
-def _inner_products(A: Any, B: Any) -> Array:
-    """``A Bᵀ`` of two blocks of rows, dense."""
-    if not isinstance(B, SparseRows):
-        return A @ B.T
-    if not isinstance(A, SparseRows):
-        return (B @ A.T).T
-    return A.centre(B.centre((B.S @ A.S.T).toarray()).T)
-
-
-class Scatter:
-    """A sum of outer products ``Σ z zᵀ``, as a matrix or as the rows it came from.
-
-    While the rows are smaller than the d×d matrix they are kept, with a sign, and the scatter is
-    ``Σ ± RᵀR``; beyond that they are multiplied out. Both forms answer alike. Objects are never
-    changed once made.
-    """
-
-    def __init__(
-        self,
-        n_features: int,
-        matrix: Array | None = None,
-        rows: Sequence[tuple[float, Any]] = (),
-    ) -> None:
-        self.n_features = n_features
-        size = sum(R.size for _, R in rows)
-        if rows and (matrix is not None or size >= n_features**2):
-            matrix = _multiplied_out(n_features, rows) + (0 if matrix is None else matrix)
-            rows = ()
-        self._matrix, self.rows = matrix, tuple(rows)
-
-    @property
-    def is_thin(self) -> bool:
-        """Whether rows are held rather than the matrix."""
-        return self._matrix is None
-
-    def matrix(self) -> Array:
-        """The d×d matrix (a new array)."""
-        if self._matrix is None:
-            return _multiplied_out(self.n_features, self.rows)
-        return self._matrix.copy()
-
-    def diagonal(self) -> Array:
-        """The diagonal alone, without the matrix."""
-        if self._matrix is not None:
-            return self._matrix.diagonal().copy()
-        squares = np.zeros(self.n_features)
-        for weight, R in self.rows:
-            entries = R.squares() if isinstance(R, SparseRows) else np.einsum("ij,ij->j", R, R)
-            squares += weight * entries
-        return squares
-
-    def plus(self, other: Scatter, factor: float = 1.0) -> Scatter:
-        """``self + factor * other``; a factor of -1 subtracts."""
-        rows = self.rows + tuple((factor * weight, R) for weight, R in other.rows)
-        if self._matrix is None and other._matrix is None:
-            return Scatter(self.n_features, None, rows)
-        matrix = np.zeros((self.n_features, self.n_features))
-        for term, scatter in ((1.0, self), (factor, other)):
-            if scatter._matrix is not None:
-                matrix += term * scatter._matrix
-        return Scatter(self.n_features, matrix, rows)
-
-    def times(self, factor: float) -> Scatter:
-        """The scatter of rows whose weights are multiplied by `factor`."""
-        return Scatter(self.n_features).plus(self, factor)
-
-    def apply(self, V: Array) -> Array:
-        """``matrix @ V`` without the matrix."""
-        if self._matrix is not None:
-            return self._matrix @ V
-        result = np.zeros(V.shape)
-        for weight, R in self.rows:
-            result += weight * _transposed_matmul(R, R @ V)
-        return result
-
-    def refactored(self) -> Scatter:
-        """The same scatter from rows that all add, no more of them than its rank."""
-        if not self.rows or any(isinstance(R, SparseRows) for _, R in self.rows):
-            return self
-        spanned, parts = _joint_span([R for _, R in self.rows])
-        rank = spanned.coordinates.shape[1]
-        inner = _multiplied_out(rank, [(w, Y) for (w, _), Y in zip(self.rows, parts, strict=True)])
-        evals, V = np.linalg.eigh(inner)
-        kept = len(evals) - numerical_rank(evals, self.n_features)
-        rows = spanned.lift(V[:, kept:] * np.sqrt(evals[kept:])).T
-        return Scatter(self.n_features, None, [(1.0, rows)])
-
-    def projected(self, basis: Array) -> Scatter:
-        """The scatter of the same rows multiplied by `basis`."""
-        if self._matrix is not None:
-            return Scatter(basis.shape[1], basis.T @ self._matrix @ basis)
-        rows = [(weight, R @ basis) for weight, R in self.rows]
-        return Scatter(basis.shape[1], _multiplied_out(basis.shape[1], rows))
-
-
-def _multiplied_out(n_features: int, rows: Sequence[tuple[float, Any]]) -> Array:
-    matrix = np.zeros((n_features, n_features))
-    for weight, R in rows:
-        matrix += weight * (R.gram() if isinstance(R, SparseRows) else R.T @ R)
-    return matrix
+    return int(np.clip(BLOCK_ENTRIES // n_features, 1, 65536))
 
 
 class ClassMoments:
@@ -308,8 +180,10 @@ class ClassMoments:
         with np.errstate(invalid="ignore", over="ignore"):
             moments = summarise(X, codes, weights, classes, per_class)
         # a class mean is finite unless one of its entries is not: the check costs nothing
-        if not np.isfinite(moments._offsets).all():
+        spread = moments.trace_within()
+        if not (np.isfinite(moments._offsets).all() and np.isfinite(spread)):
             refuse_nonfinite(X, feature_names)
+            raise ValueError("Input X has values so large that their squares overflow: rescale it")
         return moments
 
     @classmethod
@@ -417,10 +291,9 @@ class ClassMoments:
 
     def most_axes(self) -> int:
         """A bound on the rank of St that needs no decomposition."""
-        if not self.is_thin:
-            return self.n_features
         n_rows = sum(R.shape[0] for scatter in self._scatters for _, R in scatter.rows)
-        return max(1, min(self.n_features, n_rows + len(self.classes) - 1) - 1)
+        n_rows += np.count_nonzero(self.counts) - 1
+        return min(self.n_features, n_rows) if self.is_thin else self.n_features
 
     def principal_axes(self, k: int) -> tuple[Array, Array]:
         """The k largest eigenvalues of St, and their eigenvectors as columns.
@@ -433,7 +306,7 @@ class ClassMoments:
             within, Hb = self._within, self.between_rows()
             if not within.is_thin:
                 return top_eigh(within.matrix() + Hb.T @ Hb, k)
-            apply = _operator(self.n_features, lambda V: within.apply(V) + Hb.T @ (Hb @ V))
+            apply = operator(self.n_features, lambda V: within.apply(V) + Hb.T @ (Hb @ V))
             return top_eigh(apply, k)
         evals, U = stack.top_eigh(k)
         V = stack.transposed_matmul(U / np.sqrt(evals))
@@ -497,6 +370,10 @@ class ClassMoments:
         offsets = a._offsets + share[:, None] * shift
         return a._with(counts, offsets, a._combined(b, 1.0, between), max(a.eps, b.eps))
 
+    def __radd__(self, other: int) -> ClassMoments:
+        """Let `sum` start from its zero."""
+        return self if other == 0 else NotImplemented
+
     def __sub__(self, other: ClassMoments) -> ClassMoments:
         a, b = _aligned(self, other, "subtract")
         counts = _remaining_counts(a, b)
@@ -508,7 +385,10 @@ class ClassMoments:
         between = np.sqrt(ratio)[:, None] * (b._offsets - offsets)
         result = a._with(counts, offsets, a._combined(b, -1.0, between), max(a.eps, b.eps))
         _refuse_negative(result, a, b)
-        scatters = [scatter.refactored() for scatter in result._scatters]
+        try:
+            scatters = [scatter.refactored() for scatter in result._scatters]
+        except NegativeScatterError:
+            raise ValueError(NOT_A_PART) from None
         return result._with(counts, offsets, scatters, result.eps)
 
     def decay(self, factor: float) -> ClassMoments:
@@ -595,11 +475,11 @@ class ClassMoments:
         Hb = self.between_rows()
         # the rows of a class sum to nothing
         bound = sum(R.shape[0] for _, R in rows) - 1
-        spanned, parts = _joint_span([R for _, R in rows] + [Hb], bound)
+        spanned, parts = joint_span([R for _, R in rows] + [Hb], bound)
         rank = spanned.coordinates.shape[1]
         pieces = iter([(weight, Y) for (weight, _), Y in zip(rows, parts, strict=False)])
         scatters = [
-            Scatter(rank, _multiplied_out(rank, list(islice(pieces, len(scatter.rows)))))
+            Scatter(rank, multiplied_out(rank, list(islice(pieces, len(scatter.rows)))))
             for scatter in self._scatters
         ]
         deviations = _contrasts(self.counts) @ parts[-1]
@@ -630,91 +510,65 @@ def _contrasts(weights: Array) -> Array:
     return columns
 
 
-def _joint_span(blocks: Sequence[Any], bound: int | None = None) -> tuple[Span, list[Array]]:
-    """The span of several blocks of rows, and each block's coordinates in it."""
-    if any(isinstance(R, SparseRows) for R in blocks):
-        stack = Stack(blocks, np.ones(len(blocks)))
-        spanned = gram_span(stack.gram(), stack.transposed_matmul, order=max(stack.shape))
-    else:
-        spanned = span(np.vstack(blocks), bound=bound)
-    ends = np.cumsum([R.shape[0] for R in blocks])[:-1]
-    return spanned, np.split(spanned.coordinates, ends)
-
-
-class Stack(NamedTuple):
-    """Blocks of rows one below the other, each times its factor."""
-
-    blocks: Sequence[Any]
-    factors: Array
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and features."""
-        return sum(R.shape[0] for R in self.blocks), self.blocks[0].shape[1]
-
-    def gram(self) -> Array:
-        """Inner products of all rows."""
-        gram = np.empty((self.shape[0],) * 2)
-        ends = np.cumsum([R.shape[0] for R in self.blocks])
-        places = [slice(end - R.shape[0], end) for R, end in zip(self.blocks, ends, strict=True)]
-        parts = list(zip(places, self.blocks, self.factors, strict=True))
-        for i, (p, A, f) in enumerate(parts):
-            for q, B, g in parts[: i + 1]:
-                gram[p, q] = f * g * _inner_products(A, B)
-                gram[q, p] = gram[p, q].T
-        return gram
-
-    def top_eigh(self, k: int) -> tuple[Array, Array]:
-        """Leading eigenpairs of the inner products, no more than their rank."""
-        n_rows, n_features = self.shape
-        held = n_rows <= GRAM_UP_TO
-        evals, U = top_eigh(self.gram() if held else _operator(n_rows, self.gram_apply), k)
-        rank = numerical_rank(evals, n_features)
-        return evals[:rank], U[:, :rank]
-
-    def transposed_matmul(self, A: Array) -> Array:
-        """The transposed stack times A."""
-        ends = np.cumsum([R.shape[0] for R in self.blocks])[:-1]
-        parts = zip(self.blocks, self.factors, np.split(A, ends), strict=True)
-        return np.sum([f * _transposed_matmul(R, part) for R, f, part in parts], axis=0)
-
-    def gram_apply(self, A: Array) -> Array:
-        """Inner products of all rows, times A."""
-        V = self.transposed_matmul(A)
-        parts = zip(self.blocks, self.factors, strict=True)
-        return np.concatenate([f * (R @ V) for R, f in parts])
-
-
-def _operator(order: int, multiply: Lift) -> LinearOperator:
-    return LinearOperator((order, order), matvec=multiply, matmat=multiply, dtype=np.float64)
-
-
 # From rows to statistics ---------------------------------------------------------------------
 
 
 def _summarise_tall(
     X: Array, codes: Array, weights: Array | None, classes: Array, per_class: bool
 ) -> ClassMoments:
-    """More rows than features: shares of the rows summarised in parallel, then added."""
+    """More rows than features: multiplied in their own precision where that is enough.
+
+    Products of float32 rows are twice as fast in float32. Where the scatter is then so badly
+    conditioned that rounding hides directions, the rows are multiplied again in float64.
+    """
+    moments = _summarise_in_shares(X, codes, weights, classes, per_class, X.dtype)
+    if X.dtype == np.float64:
+        return moments
+    Sw = moments.Sw
+    varies = np.diagonal(Sw) > 0
+    try:
+        cholesky_whitener(Sw[np.ix_(varies, varies)], eps=moments.eps)
+    except (SingularMatrixError, np.linalg.LinAlgError, ValueError):
+        return _summarise_in_shares(X, codes, weights, classes, per_class, np.float64)
+    return moments
+
+
+def _summarise_in_shares(
+    X: Array,
+    codes: Array,
+    weights: Array | None,
+    classes: Array,
+    per_class: bool,
+    dtype: DTypeLike,
+) -> ClassMoments:
+    """Shares of the rows summarised in parallel, then added."""
     n_samples, n_features = X.shape
 
     def summarise(part: slice) -> ClassMoments:
         w = None if weights is None else weights[part]
-        return _summarise_share(X[part], codes[part], w, classes, per_class)
+        return _summarise_share(X[part], codes[part], w, classes, per_class, dtype)
 
-    if n_samples * n_features**2 < THREADED_FROM:
+    if n_samples * n_features**2 < THREADED_FROM or not ONE_AT_A_TIME.acquire(blocking=False):
         return summarise(slice(0, n_samples))
     # one thread a share, each with a BLAS of one thread: the centring runs in parallel too
-    blas = ThreadpoolController().select(user_api="blas")
-    n_threads = max((library["num_threads"] for library in blas.info()), default=1)
-    shares = gen_batches(n_samples, -(-n_samples // n_threads))
-    with blas.limit(limits=1), ThreadPoolExecutor(n_threads) as pool:
-        first, *rest = pool.map(summarise, shares)
+    try:
+        blas = ThreadpoolController().select(user_api="blas")
+        n_threads = max((library["num_threads"] for library in blas.info()), default=1)
+        shares = gen_batches(n_samples, -(-n_samples // n_threads))
+        with blas.limit(limits=1), ThreadPoolExecutor(n_threads) as pool:
+            first, *rest = pool.map(summarise, shares)
+    finally:
+        ONE_AT_A_TIME.release()
     return sum(rest, start=first)
 
 
 def _summarise_share(
-    X: Array, codes: Array, weights: Array | None, classes: Array, per_class: bool
+    X: Array,
+    codes: Array,
+    weights: Array | None,
+    classes: Array,
+    per_class: bool,
+    dtype: DTypeLike,
 ) -> ClassMoments:
     """Blocks of rows, each centred on the class means so far and multiplied with itself.
 
@@ -727,16 +581,17 @@ def _summarise_share(
     offsets = np.zeros((n_classes, n_features))
     matrices = np.zeros((n_classes if per_class else 1, n_features, n_features))
     # memory for every block, so that none is spent on asking for more
-    centred = np.empty((min(len(X), block_rows(n_features)), n_features), X.dtype)
-    product = np.empty((n_features, n_features), X.dtype)
-    for block in row_blocks(*X.shape):
+    some = min(len(X), max(1024, block_rows(n_features)))
+    centred = np.empty((some, n_features), dtype)
+    product = np.empty((n_features, n_features), dtype)
+    for block in gen_batches(len(X), some):
         rows = _LabelledRows(
             X[block], codes[block], None if weights is None else weights[block], n_classes
         )
         fresh = (counts == 0) & (rows.counts > 0)
         if fresh.any():
             offsets[fresh] = rows.sums(rows.X - origin)[fresh] / rows.counts[fresh, None]
-        centres = (origin + offsets).astype(X.dtype)
+        centres = (origin + offsets).astype(dtype)
         offsets = centres - origin  # exactly what is subtracted from the rows
         Z = np.take(centres, rows.codes, axis=0, out=centred[: len(rows.X)], mode="clip")
         np.subtract(rows.X, Z, out=Z)
@@ -748,9 +603,8 @@ def _summarise_share(
         offsets += share[:, None] * shift
         counts = total
     scatters = [Scatter(n_features, matrix) for matrix in matrices]
-    return ClassMoments(
-        classes, counts, offsets, origin, scatters, per_class=per_class, eps=_precision(X)
-    )
+    eps = float(np.finfo(dtype).eps)
+    return ClassMoments(classes, counts, offsets, origin, scatters, per_class=per_class, eps=eps)
 
 
 class _LabelledRows(NamedTuple):
@@ -966,7 +820,4 @@ def _refuse_negative(rest: ClassMoments, a: ClassMoments, b: ClassMoments) -> No
     moved = np.abs(a._offsets - b._offsets)[gone] > 1e-6 * (spread + np.abs(a._offsets[gone]))
     slack = 1e-8 * a._within.diagonal() + (1e3 * EPS * a.origin) ** 2
     if moved.any() or (rest._within.diagonal() < -slack).any():
-        raise ValueError(
-            "cannot subtract these moments: the rest would have a negative scatter, so they are "
-            "not part of what was added"
-        )
+        raise ValueError(NOT_A_PART)
