@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -12,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -23,6 +25,7 @@ from separatrix.moments import (
     check_weights,
     encode_labels,
     is_text,
+    refuse_lazy_frame,
     refuse_nonfinite,
     row_blocks,
 )
@@ -67,7 +70,10 @@ def real_number(low: float, high: float = np.inf, *, open_low: bool = False) -> 
 
 def array_like() -> Allowed:
     """Something with one value for each class or feature; its content is checked later."""
-    return Allowed(lambda v: isinstance(v, Sequence | np.ndarray), "an array")
+    return Allowed(
+        lambda v: not isinstance(v, str) and (isinstance(v, Sequence) or hasattr(v, "__array__")),
+        "an array",
+    )
 
 
 def check_parameters(
@@ -222,6 +228,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         classes: ArrayLike | None = None,
         reset: bool = True,
     ) -> LabelledData:
+        refuse_lazy_frame(X)
         rows, labels = validate_data(
             self,
             X,
@@ -303,6 +310,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _project(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
+        refuse_lazy_frame(X)
         X = validate_data(
             self,
             X,
@@ -378,6 +386,8 @@ class MomentEstimator(SubspaceEstimator):
             raise ValueError("partial_fit adds to moments_: it needs keep_moments=True")
         moments: Any = getattr(self, "moments_", None)
         first = moments is None
+        if first and hasattr(self, "components_"):
+            raise ValueError("this model was fitted with keep_moments=False: nothing to add to")
         known = None if first else self.classes_
         if classes is not None:
             known = np.unique(classes) if known is None else np.union1d(known, classes)
@@ -431,7 +441,7 @@ def merge(models: Sequence[MomentEstimator]) -> MomentEstimator:
     for attribute in ("n_features_in_", "feature_names_in_"):
         if hasattr(first, attribute):
             setattr(merged, attribute, getattr(first, attribute))
-    merged._learn(sum(rest, start=total), None)
+    merged._learn(sum(rest, start=copy(total)), None)
     return merged
 
 
@@ -439,7 +449,8 @@ def _refuse_unlike(first: Any, model: Any, i: int) -> None:
     """Raise when a model cannot be merged with the first one, and say which and why."""
     if not isinstance(model, MomentEstimator):
         raise TypeError(f"model {i} is a {type(model).__name__}, which cannot be merged")
-    check_is_fitted(model)
+    if not hasattr(model, "components_"):
+        raise NotFittedError(f"model {i} is not fitted yet: call fit before merging it")
     if type(model) is not type(first):
         kinds = f"{type(model).__name__}, model 0 a {type(first).__name__}"
         raise ValueError(f"model {i} is a {kinds}: only models of one kind can be merged")

@@ -134,6 +134,8 @@ def mahalanobis_threshold(
         return gamma
     with np.errstate(divide="ignore"):
         odds = np.log(priors[0]) - np.log(priors[1])
+    if not np.isfinite(odds):
+        return float(np.sign(gap) * odds)
     return gamma + float(odds) * max(variance, 1e-9 * gap**2) / gap
 
 
@@ -193,12 +195,13 @@ def balanced_threshold(
     >>> balanced_threshold(scores, np.array([False, False, True, True, True]))
     1.5
     """
+    weights = np.ones(len(scores)) if weights is None else weights
     values, right = _right_below_and_above(scores, positive, weights)
     at_score = right[1 + np.searchsorted(values, scores)]
     averages = []
-    for members in (~positive, positive):
+    for members in (~positive & (weights > 0), positive & (weights > 0)):
         good = at_score[members] >= share * at_score[members].max()
-        averages.append(scores[members][good].mean())
+        averages.append(np.average(scores[members][good], weights=weights[members][good]))
     return float(np.mean(averages))
 
 
@@ -263,6 +266,7 @@ class GaussianClassifierMixin(ClassifierMixin, SubspaceEstimator):
     @property
     def intercept_(self) -> Array:
         """Constant of the decision: ``decision_function(X) = X @ coef_.T + intercept_``."""
+        check_is_fitted(self)
         intercept = self._rule.intercept
         if len(self.classes_) == 2:
             intercept = intercept[1:] - intercept[:1]

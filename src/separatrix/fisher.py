@@ -33,8 +33,8 @@ from separatrix.decision import GaussianClassifierMixin, check_priors
 from separatrix.linalg import (
     EPS,
     Array,
+    GeneralizedSVD,
     Lift,
-    RangeAndNull,
     SingularMatrixError,
     cholesky_whitener,
     generalized_eigh,
@@ -71,7 +71,7 @@ def fisher_directions(Sw: Array, Hb: Array, *, n_samples: float = 0, eps: float 
     eps : float
         Relative precision of the data.
     """
-    order = int(max(n_samples, *Hb.shape))
+    order = rounding_order(n_samples, *Hb.shape)
     try:
         factor = cholesky_whitener(Sw, beside=np.sum(Hb**2, axis=0), eps=eps)
     except SingularMatrixError:
@@ -79,6 +79,11 @@ def fisher_directions(Sw: Array, Hb: Array, *, n_samples: float = 0, eps: float 
     U, s, _ = np.linalg.svd(factor.whiten(Hb.T), full_matrices=False)
     k = separating_rank(s, order)
     return Solution(factor.unwhiten(U[:, :k]), s[:k] ** 2, rank=len(Sw), within=np.eye(k))
+
+
+def rounding_order(*sizes: float) -> int:
+    """The size that bounds the rounding of sums; weights may make it senselessly large."""
+    return int(min(max(sizes), 1e7))
 
 
 def separating_rank(s: Array, order: int) -> int:
@@ -92,9 +97,7 @@ def separating_rank(s: Array, order: int) -> int:
 
 def _singular_fisher_directions(Sw: Array, Hb: Array, order: int, eps: float) -> Solution:
     """`fisher_directions` as the ridge on a singular Sw goes to zero."""
-    parts = range_and_null(Sw, beside=_squared_norm(Hb), eps=eps)
-    perfect, between = null_directions(parts, Hb, eps)
-    to_white = parts.range / np.sqrt(parts.evals)
+    perfect, between, to_white = split_within(Sw, Hb, eps)
     whitened = Hb @ to_white
     # the other directions are Sb-orthogonal to the perfect ones: take those out of Hb,
     Q = Hb @ perfect / np.sqrt(between)
@@ -107,7 +110,55 @@ def _singular_fisher_directions(Sw: Array, Hb: Array, order: int, eps: float) ->
     W = np.hstack([perfect, W])
     within = np.diag(np.repeat([0.0, 1.0], [len(between), k])) + nominal(between, perfect, W)
     criterion = np.concatenate([between, np.zeros(k) if len(between) else s[:k] ** 2])
-    return Solution(W, criterion, rank=len(parts.evals), within=within)
+    return Solution(W, criterion, rank=to_white.shape[1], within=within)
+
+
+class WithinSplit(NamedTuple):
+    """The directions that Sw tells apart.
+
+    Attributes
+    ----------
+    perfect : array (d, p)
+        Orthonormal directions without scatter within classes but between them, by descending
+        scatter between.
+    between : array (p,)
+        That scatter.
+    to_white : array (d, r)
+        Directions orthogonal to all without scatter within, with unit scatter within; r is the
+        rank of Sw.
+    """
+
+    perfect: Array
+    between: Array
+    to_white: Array
+
+
+def split_within(Sw: Array, Hb: Array, eps: float = EPS) -> WithinSplit:
+    """Split the space by Sw, judging rounding by each feature's own units."""
+    scale = np.sqrt(np.diagonal(Sw).clip(0.0) + np.sum(Hb**2, axis=0))
+    scale[scale == 0] = 1.0
+    scaled = Hb / scale
+    parts = range_and_null(Sw / scale / scale[:, None], beside=_squared_norm(scaled), eps=eps)
+    _, s, Vt = np.linalg.svd(scaled @ parts.null)
+    largest = _squared_norm(scaled) + float(np.max(parts.evals, initial=0.0))
+    k = numerical_rank(s**2, len(Sw), largest=largest, eps=eps)
+    null = parts.null @ Vt.T / scale[:, None]
+    empty = np.linalg.qr(null[:, k:])[0]  # no scatter of any kind
+    perfect = np.linalg.qr(_less(null[:, :k], empty))[0]
+    to_white = parts.range / np.sqrt(parts.evals) / scale[:, None]
+    to_white = _less(to_white, np.hstack([perfect, empty]))
+    return WithinSplit(*ordered_by_scatter(perfect, Hb), to_white)
+
+
+def _less(V: Array, Q: Array) -> Array:
+    """Columns of V less their part in the span of the orthonormal columns of Q."""
+    return V - Q @ (Q.T @ V)
+
+
+def ordered_by_scatter(Q: Array, Hb: Array) -> tuple[Array, Array]:
+    """Orthonormal directions turned among themselves, by descending scatter between classes."""
+    _, s, Vt = np.linalg.svd(Hb @ Q, full_matrices=False)
+    return Q @ Vt.T, s**2
 
 
 def nominal(between: Array, perfect: Array, W: Array) -> Array:
@@ -120,20 +171,9 @@ def nominal(between: Array, perfect: Array, W: Array) -> Array:
     return 1e-9 * float(np.max(between, initial=0.0)) * along.T @ along
 
 
-def null_directions(parts: RangeAndNull, Hb: Array, eps: float = EPS) -> tuple[Array, Array]:
-    """Orthonormal directions in the null space of Sw, by descending scatter between classes.
-
-    Returns the directions in which that scatter is not zero, and the scatter.
-    """
-    _, s, Vt = np.linalg.svd(Hb @ parts.null, full_matrices=False)
-    largest = _squared_norm(Hb) + float(np.max(parts.evals, initial=0.0))
-    k = numerical_rank(s**2, len(parts.null), largest=largest, eps=eps)
-    return parts.null @ Vt[:k].T, s[:k] ** 2
-
-
 def rank_of_means(s: Array, moments: ClassMoments) -> int:
     """How many singular values of Hb are more than the rounding of the class means."""
-    order = int(max(moments.n_samples, moments.n_features))
+    order = rounding_order(moments.n_samples, moments.n_features)
     spread = max(moments.trace_within(), 0.0) ** 0.5
     return numerical_rank(s, order, largest=max(spread, float(np.max(s, initial=0.0))))
 
@@ -154,8 +194,20 @@ def within_factor(moments: ClassMoments, data: LabelledData) -> Array:
     return triangle(centred_rows())
 
 
+def _unit_free_gsvd(Hb: Array, Hw: Array) -> GeneralizedSVD:
+    """`gsvd` that does not see the units of features, when there are rows for all of them."""
+    if len(Hw) < Hw.shape[1]:
+        return gsvd(Hb, Hw)
+    scale = np.sqrt(np.sum(Hb**2, axis=0) + np.sum(Hw**2, axis=0))
+    scale[scale == 0] = 1.0
+    alpha, beta, G = gsvd(Hb / scale, Hw / scale)
+    return GeneralizedSVD(alpha, beta, G / scale[:, None])
+
+
 def shrunk(Sw: Array, shrinkage: float, n_features: int) -> Array:
     """``(1 - α) Sw + α tr(Sw)/d I``, also when Sw is given in a subspace of the d features."""
+    if shrinkage == 0:
+        return Sw
     target = shrinkage * np.trace(Sw) / n_features
     return (1 - shrinkage) * Sw + target * np.eye(len(Sw))
 
@@ -197,8 +249,10 @@ def principal_axes(moments: ClassMoments, pca: float) -> tuple[ClassMoments, Lif
 
 def _sparse_principal_axes(moments: ClassMoments, pca: float) -> Array:
     """Lanczos on the total scatter, with more axes until the share is reached."""
-    most = int(min(moments.n_features, moments.n_samples)) - 1
+    most = moments.most_axes()
     total = moments.trace_within() + float(np.sum(moments.between_rows() ** 2))
+    if total == 0:
+        return np.zeros((moments.n_features, 0))
     k = min(int(pca) if isinstance(pca, Integral) else 32, most)
     while True:
         evals, V = moments.principal_axes(k)
@@ -515,11 +569,10 @@ class NullSpaceDiscriminant(GaussianClassifierMixin):
     def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
         small, lift = moments.in_span()
         Sw, Hb = small.Sw, small.between_rows()
-        parts = range_and_null(Sw, beside=_squared_norm(Hb), eps=moments.eps)
-        W, between = null_directions(parts, Hb, moments.eps)
+        W, between, to_white = split_within(Sw, Hb, moments.eps)
         self.uses_null_space_ = len(between) > 0
         if self.uses_null_space_:
-            found = Solution(W, between, len(parts.evals), within=nominal(between, W, W))
+            found = Solution(W, between, to_white.shape[1], within=nominal(between, W, W))
         else:
             warnings.warn(
                 "the within-class scatter has no null space in these data (there are more samples "
@@ -652,14 +705,13 @@ class GSVDDiscriminant(GaussianClassifierMixin):
     def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
         assert data is not None, "the factors are made from rows"
         Hb, Hw = moments.between_rows(), within_factor(moments, data)
-        alpha, beta, G = gsvd(Hb, Hw)
-        order = int(max(moments.n_samples, *Hb.shape))
+        alpha, beta, G = _unit_free_gsvd(Hb, Hw)
+        order = rounding_order(moments.n_samples, *Hb.shape)
         most = numerical_rank(alpha, order, largest=1.0)
         alpha, beta, G = alpha[:most], beta[:most], G[:, :most]
         n_perfect = len(beta) - numerical_rank(beta, max(Hb.shape), largest=1.0, eps=moments.eps)
         # along perfect directions alpha is 1 for all of them: order those as Fisher does
-        Q = np.linalg.qr(G[:, :n_perfect])[0]
-        perfect, between = null_directions(RangeAndNull(np.zeros(0), Q[:, :0], Q), Hb, moments.eps)
+        perfect, between = ordered_by_scatter(np.linalg.qr(G[:, :n_perfect])[0], Hb)
         G = np.hstack([perfect / np.sqrt(between), G[:, n_perfect:]])
         beta[:n_perfect] = 0.0
         rest = (alpha / np.where(beta > 0, beta, 1.0))[n_perfect:] ** 2
@@ -865,6 +917,11 @@ class GroupedDiscriminant(SubspaceEstimator):
     -----
     Within a group ``components_ @ Sw @ components_.T`` is the identity. Directions of different
     groups are correlated in general.
+
+    References
+    ----------
+    Duda, Hart and Stork, Pattern Classification, second edition (2001), section 3.8.3, for
+    multiple discriminant analysis.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.base import (
     YES_OR_NO,
@@ -90,7 +91,7 @@ class _WhitenedMeansClassifier(GaussianClassifierMixin, MomentEstimator):
     priors: ArrayLike | None
 
     def _needs_class_scatters(self, classes: Array) -> bool:
-        return len(classes) == 2  # the spread of each class sets the threshold
+        return len(classes) <= 2  # the spread of each class sets the threshold
 
     def _refuse_moments_alone(self, classes: Array) -> None:
         if len(classes) == 2 and self.threshold != "mahalanobis":
@@ -127,18 +128,24 @@ class _WhitenedMeansClassifier(GaussianClassifierMixin, MomentEstimator):
             )
         gap = means[1] - means[0]
         slope = gap / max(pooled_variance(stds, moments.counts), 1e-9 * gap**2)
+        intercept = np.array([0.0, -slope * gamma])
+        if priors is not None and not priors.all():  # one class is excluded
+            gamma = np.inf if priors[0] else -np.inf
+            intercept = np.where(priors > 0, 0.0, -np.inf)
         self.threshold_ = float(gamma)
         self._weights = sign * self.components_
-        self._rule = LinearRule(np.array([[0.0], [sign * slope]]), np.array([0, -slope * gamma]))
+        self._rule = LinearRule(np.array([[0.0], [sign * slope]]), intercept)
 
     @property
     def coef_(self) -> Array:
         """Weights of the features; for two classes (1, n_features), towards the second."""
+        check_is_fitted(self)
         return super().coef_ if self._weights is None else self._weights
 
     @property
     def intercept_(self) -> Array:
         """Constant of the decision: ``decision_function(X) = X @ coef_.T + intercept_``."""
+        check_is_fitted(self)
         if self._weights is None or self.threshold_ is None:
             return super().intercept_
         return -self._weights @ self.mean_ - self.threshold_
@@ -282,8 +289,9 @@ class TruncatedIPCAC(_WhitenedMeansClassifier):
     Parameters
     ----------
     n_whitened : "log2" or int
-        Number of axes to whiten: ``log₂(n)²`` of the n rows, or a number; no more than the rank
-        of the data. 1 is the nearest-mean direction, the rank is `IPCAC`.
+        Number of axes to whiten: ``log₂(n)²`` of the n rows (or of the sum of their weights), or
+        a number; no more than the rank of the data. 1 is the nearest-mean direction, the rank is
+        `IPCAC`.
     threshold : "mahalanobis", "accuracy" or "balanced"
         As in `IPCAC`.
     priors : array (n_classes,) or None
@@ -344,18 +352,21 @@ class TruncatedIPCAC(_WhitenedMeansClassifier):
         self.keep_moments = keep_moments
 
     def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
-        most = moments.most_axes()
         by_rule = self.n_whitened == "log2"
         wanted = log2_rule(moments.n_samples) if by_rule else int(self.n_whitened)
-        evals, between = moments.between_along_axes(min(wanted, most))
-        self.n_whitened_ = max(1, numerical_rank(evals, moments.n_features, eps=moments.eps))
-        if wanted >= most or self.n_whitened_ < wanted:  # every axis there is
-            small, lift = moments.in_span()
-            found = whitened_mean_directions(small)
-            return found._replace(W=lift(found.W), rank=self.n_whitened_)
-        # P² Hbᵀ, with P the map that shrinks the spread q along the axes to its last value (4.6):
-        # once for the whitened means (4.7), once for the directions in the original space (4.8)
-        W = moments.between_rows().T + between(evals[-1] / evals - 1)
-        basis = np.linalg.qr(W)[0]
-        found = whitened_mean_directions(moments.project(basis))
-        return found._replace(W=basis @ found.W, rank=self.n_whitened_)
+        Hb = moments.between_rows()
+        if len(Hb) and wanted < moments.most_axes():
+            evals, between = moments.between_along_axes(wanted)
+            if numerical_rank(evals, moments.n_features, eps=moments.eps) == wanted:
+                self.n_whitened_ = wanted
+                # P² Hbᵀ, with P the map that shrinks the spread q along the axes to its last value
+                # (4.6): for the whitened means (4.7), and for directions in the original space
+                # (4.8)
+                basis = np.linalg.qr(Hb.T + between(evals[-1] / evals - 1))[0]
+                found = whitened_mean_directions(moments.project(basis))
+                return found._replace(W=basis @ found.W, rank=wanted)
+        # every axis there is
+        small, lift = moments.in_span()
+        self.n_whitened_ = len(range_and_null(small.St, eps=moments.eps).evals)
+        found = whitened_mean_directions(small)
+        return found._replace(W=lift(found.W), rank=self.n_whitened_)

@@ -155,6 +155,7 @@ class ClassMoments:
         per_class : bool
             Keep the scatter of each class apart, for rules that need it.
         """
+        refuse_lazy_frame(X)
         rows: Any = check_array(
             X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
         )
@@ -725,6 +726,14 @@ def _precision(X: Any) -> float:
 
 
 # Checks --------------------------------------------------------------------------------------
+
+
+def refuse_lazy_frame(X: Any) -> None:
+    """Raise for a frame that has not been computed yet, with the remedy."""
+    if hasattr(X, "collect") and not hasattr(X, "shape"):
+        raise TypeError(
+            f"X is a {type(X).__name__}, which holds no rows yet: call X.collect() first"
+        )
 
 
 def refuse_nonfinite(X: Any, names: ArrayLike | None = None) -> None:
