@@ -11,6 +11,7 @@ from sklearn.datasets import load_digits, load_iris
 
 import separatrix.fisher
 from separatrix import (
+    IPCAC,
     ClassMoments,
     DirectDiscriminant,
     FisherDiscriminant,
@@ -19,6 +20,7 @@ from separatrix import (
     LocalFisherDiscriminant,
     MaximumMarginCriterion,
     NullSpaceDiscriminant,
+    TruncatedIPCAC,
     datasets,
 )
 from separatrix.linalg import principal_angles
@@ -83,6 +85,90 @@ def test_means_that_differ_by_rounding_coincide(method):
     X, y = np.vstack([X, X[::-1]]) + 5, np.repeat([0, 1], 60)
     with pytest.warns(UserWarning, match="means coincide"):
         assert len(method().fit(X, y).components_) == 0
+
+
+def mixed_units(extra):
+    """A telling feature in small units, a large one that is noise, and columns to spoil Sw."""
+    rng = np.random.default_rng(0)
+    y = np.arange(2000) % 2
+    rate, income = (rng.normal(size=2000) + 2 * y) * 1e-3, rng.normal(size=2000) * 1e5
+    spoilers = {
+        "full rank": np.zeros((2000, 0)),
+        "one-hot": np.eye(3)[rng.integers(0, 3, 2000)],
+        "constant": np.ones((2000, 1)),
+        "duplicate": rate[:, None],
+    }
+    return np.column_stack([rate, income, spoilers[extra]]), y
+
+
+@pytest.mark.parametrize("extra", ["full rank", "one-hot", "constant", "duplicate"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("method", [FisherDiscriminant, GSVDDiscriminant, IPCAC, TruncatedIPCAC])
+def test_units_do_not_hide_a_feature_from_a_singular_scatter(method, extra, dtype):
+    X, y = mixed_units(extra)
+    assert method().fit(X.astype(dtype), y).score(X.astype(dtype), y) > 0.83
+
+
+def test_single_precision_finds_directions_of_small_variance():
+    rng = np.random.default_rng(0)
+    y = np.arange(2000) % 2
+    X = rng.normal(size=(2000, 100))
+    X[:, 0] = 1e-3 * (X[:, 0] + 3 * y)
+    X = X @ np.linalg.qr(rng.normal(size=(100, 100)))[0]
+    double, single = (FisherDiscriminant().fit(X.astype(t), y) for t in (np.float64, np.float32))
+    assert double.score(X, y) > 0.9
+    assert single.score(X, y) > 0.9
+    huge = (1e18 * TALL[0]).astype(np.float32)  # squares beyond float32
+    assert FisherDiscriminant().fit(huge, TALL[1]).score(huge, TALL[1]) > 0.9
+
+
+@pytest.mark.parametrize("factor", [1e14, 1e-3])
+def test_the_scale_of_weights_does_not_matter(factor):
+    X, y = TALL
+    plain, scaled = (
+        FisherDiscriminant().fit(X, y, sample_weight=np.full(len(X), w)) for w in (1.0, factor)
+    )
+    assert_allclose(scaled.predict_proba(X), plain.predict_proba(X), atol=1e-9)
+    sparse = sp.csr_array(np.where(np.abs(X) > 1, X, 0))
+    for model in (FisherDiscriminant(pca=3), IPCAC(0.9), TruncatedIPCAC(2)):
+        model.fit(sparse, y, sample_weight=np.full(len(X), factor))
+        assert len(model.components_) == 2
+
+
+@pytest.mark.filterwarnings("ignore:.*found no direction")
+@pytest.mark.parametrize("model", [FisherDiscriminant(pca=2), IPCAC(0.9), TruncatedIPCAC(2)])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_data_without_any_scatter_leave_the_majority(model, make):
+    for d in (1, 3, 50):
+        model.fit(make(np.zeros((6, d))), [0, 1, 1, 1, 0, 1])
+        assert set(model.predict(make(np.zeros((2, d))))) == {1}
+
+
+def test_values_whose_squares_overflow_are_refused():
+    X, y = TALL
+    with pytest.raises(ValueError, match="squares overflow"):
+        FisherDiscriminant().fit(X * 1e200, y)
+
+
+def test_lazy_frames_are_refused_with_the_remedy():
+    class LazyFrame:
+        def collect(self): ...
+
+    with pytest.raises(TypeError, match=r"LazyFrame, which holds no rows yet: call X\.collect"):
+        FisherDiscriminant().fit(LazyFrame(), [0, 1])
+
+
+def test_sparse_shrinkage_is_chosen_without_filling_the_rows():
+    import tracemalloc
+
+    rng = np.random.default_rng(0)
+    n, d, nnz = 600, 50_000, 30_000
+    X = sp.csr_array((rng.random(nnz), (rng.integers(0, n, nnz), rng.integers(0, d, nnz))), (n, d))
+    tracemalloc.start()
+    FisherDiscriminant(shrinkage="auto").fit(X, np.arange(n) % 3)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < n * d * 8 / 4
 
 
 def test_the_number_of_components_changes_the_decision():
@@ -187,6 +273,9 @@ def test_fit_forgets_what_partial_fit_learned():
     X, y = TALL
     model = FisherDiscriminant().partial_fit(X[:50], y[:50]).fit(X[50:], y[50:])
     assert model.moments_.n_samples == 40
+    forgetful = FisherDiscriminant(keep_moments=False).fit(X, y).set_params(keep_moments=True)
+    with pytest.raises(ValueError, match="nothing to add to"):
+        forgetful.partial_fit(X, y)
 
 
 def test_wide_sparse_pca_needs_little_memory():

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import NearestCentroid
 
 from separatrix import IPCAC, ClassMoments, FisherDiscriminant, TruncatedIPCAC, datasets
@@ -267,6 +268,63 @@ def test_batches_are_the_whole(model):
     assert not batches.moments_.per_class
     union = type(model)().fit(np.vstack([X, X[:30] + 5]), np.r_[y, np.full(30, 2)])
     assert_allclose(batches.components_, union.components_, atol=1e-9)
+
+
+@every_model
+@pytest.mark.parametrize("shape", [(60, 6), (30, 80)])
+def test_models_grow_from_the_first_row_of_the_first_class(model, shape):
+    X, y = labelled(*shape)
+    order = np.argsort(y, kind="stable")
+    grown = type(model)()
+    for part in np.array_split(order, 9):
+        grown.partial_fit(X[part], y[part], classes=[0, 1, 2])
+    assert_allclose(grown.components_, type(model)().fit(X, y).components_, atol=1e-9)
+    one = type(model)().partial_fit(X[:1], y[:1], classes=[0, 1, 2])
+    assert set(one.predict(X)) == {0}
+    pair = type(model)().partial_fit(X[y == 0], y[y == 0])
+    pair.partial_fit(X[y == 1], y[y == 1], classes=[0, 1])
+    whole = type(model)().fit(X[y < 2], y[y < 2])
+    assert_allclose(pair.threshold_, whole.threshold_, atol=1e-9)
+    weighted = type(model)().fit(X[:4], [0, 1, 2, 3], sample_weight=[1, 0, 0, 0])
+    assert set(weighted.predict(X)) == {0}
+
+
+@pytest.mark.parametrize("threshold", ["mahalanobis", "accuracy", "balanced"])
+def test_a_prior_of_zero_excludes_a_class(threshold):
+    X, y = PAIR
+    for priors, winner in (([0.0, 1.0], 1), ([1.0, 0.0], 0)):
+        model = IPCAC(threshold=threshold, priors=priors).fit(X, y)
+        assert set(model.predict(X)) == {winner}
+        assert_array_equal(model.predict_proba(X)[:, winner], 1)
+
+
+@pairs
+@pytest.mark.parametrize("threshold", ["mahalanobis", "accuracy", "balanced"])
+def test_weights_count_rows_several_times_in_every_threshold(X, y, threshold):
+    weights = np.arange(len(X)) // 2 % 3
+    weighted = IPCAC(threshold=threshold).fit(X, y, sample_weight=weights)
+    repeated = IPCAC(threshold=threshold).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert_allclose(weighted.coef_, repeated.coef_, atol=1e-9)
+    assert_allclose(weighted.threshold_, repeated.threshold_, atol=1e-8)
+
+
+@pytest.mark.parametrize("model", [IPCAC(1.0), TruncatedIPCAC(39), TruncatedIPCAC(40)], ids=str)
+def test_sparse_rows_that_outnumber_features_keep_every_axis(model):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((300, 40)) < 0.05, rng.normal(size=(300, 40)), 0.0)
+    y = rng.integers(0, 2, 300)
+    dense, sparse = (
+        type(model)(**model.get_params()).fit(f(X), y) for f in (np.asarray, sp.csr_array)
+    )
+    assert sparse.moments_.is_thin
+    assert_allclose(sparse.coef_, dense.coef_, atol=1e-8)
+
+
+def test_unfitted_models_say_so():
+    for model in (IPCAC(), FisherDiscriminant()):
+        for attribute in ("coef_", "intercept_"):
+            with pytest.raises(NotFittedError):
+                getattr(model, attribute)
 
 
 def test_rules_that_need_rows_say_so():

@@ -104,6 +104,19 @@ def test_a_merged_model_can_be_updated_and_merged_again(model):
     assert_array_equal(merged.components_, before)
 
 
+def test_a_merged_model_shares_nothing_with_its_parts():
+    X, y = DATA["two classes"]
+    one = IPCAC().fit(X, y)
+    merge([one]).moments_.update(X, y)
+    assert one.moments_.n_samples == len(X)
+
+
+def test_sites_that_know_one_class_merge():
+    X, y = DATA["two classes"]
+    parts = [IPCAC().partial_fit(X[y == c], y[y == c]) for c in (0, 1)]
+    assert_same_model(merge(parts), IPCAC().fit(X, y))
+
+
 def test_names_of_features_survive():
     X, y = DATA["two classes"]
     frame = pd.DataFrame(X, columns=list("abcdef"))
@@ -135,5 +148,5 @@ def test_what_cannot_be_merged_is_refused_with_the_reason():
             merge(models)
     with pytest.raises(TypeError, match="model 1 is a MaximumMarginCriterion"):
         merge([model, MaximumMarginCriterion().fit(X, y)])
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="model 1 is not fitted"):
         merge([model, IPCAC()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import separatrix.moments
 from separatrix import ClassMoments
@@ -112,6 +114,18 @@ def test_subtracting_more_than_is_there_is_an_error(shape):
         m - ClassMoments.from_data(100 * X[:10], y[:10])
     with pytest.raises(ValueError, match="negative scatter"):
         m - ClassMoments.from_data(X + 50, y)
+
+
+@every_shape
+def test_subtracting_foreign_rows_is_an_error_in_the_thin_form_too(shape):
+    X, y = labelled(*shape)
+    foreign = 0.9 * np.random.default_rng(5).normal(size=(9, shape[1]))
+    foreign -= foreign.mean(axis=0) - X[:9].mean(axis=0)
+    if shape[0] < shape[1]:
+        with pytest.raises(ValueError, match="negative scatter"):
+            ClassMoments.from_data(X, y) - ClassMoments.from_data(foreign, y[:9])
+    else:  # within what is there, nothing can be told
+        ClassMoments.from_data(X, y) - ClassMoments.from_data(foreign, y[:9])
 
 
 @every_shape
@@ -218,6 +232,29 @@ def test_threads_and_blocks_change_nothing(monkeypatch, per_class):
     monkeypatch.setattr(separatrix.moments, "THREADED_FROM", 0)
     monkeypatch.setattr(separatrix.moments, "BLOCK_ENTRIES", 1)
     assert_equal_moments(ClassMoments.from_data(X, y, per_class=per_class), whole, rtol=1e-13)
+
+
+def test_fitting_in_threads_gives_blas_back_its_threads(monkeypatch):
+    X, y = labelled(3000, 8)
+    whole = ClassMoments.from_data(X, y)
+    monkeypatch.setattr(separatrix.moments, "THREADED_FROM", 0)
+
+    def blas_threads():
+        return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda _: ClassMoments.from_data(X, y), range(20)))
+        assert blas_threads() == before
+    for moments in found:
+        assert_equal_moments(moments, whole, rtol=1e-12)
+
+
+def test_sum_adds_moments():
+    X, y = labelled(60, 4)
+    parts = [ClassMoments.from_data(X[i::3], y[i::3]) for i in range(3)]
+    assert_equal_moments(sum(parts), ClassMoments.from_data(X, y))
 
 
 def test_classes_that_come_late_in_sorted_data_are_centred_too():

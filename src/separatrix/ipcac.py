@@ -116,7 +116,7 @@ class _WhitenedMeansClassifier(GaussianClassifierMixin, MomentEstimator):
         priors = check_priors(self.priors, self.classes_)
         stds = np.sqrt(scatters / moments.counts)
         gamma = mahalanobis_threshold(means, stds, moments.counts, priors=priors)
-        if self.threshold != "mahalanobis":
+        if self.threshold != "mahalanobis" and np.isfinite(gamma):
             assert data is not None, "moments alone are refused before"
             scores = sign * centred_product(data.X, self.mean_, self.components_.T)[:, 0]
             rule = accuracy_threshold if self.threshold == "accuracy" else balanced_threshold
@@ -129,9 +129,8 @@ class _WhitenedMeansClassifier(GaussianClassifierMixin, MomentEstimator):
         gap = means[1] - means[0]
         slope = gap / max(pooled_variance(stds, moments.counts), 1e-9 * gap**2)
         intercept = np.array([0.0, -slope * gamma])
-        if priors is not None and not priors.all():  # one class is excluded
-            gamma = np.inf if priors[0] else -np.inf
-            intercept = np.where(priors > 0, 0.0, -np.inf)
+        if not np.isfinite(gamma):  # a prior of zero excludes a class
+            intercept = np.where([gamma < 0, gamma > 0], -np.inf, 0.0)
         self.threshold_ = float(gamma)
         self._weights = sign * self.components_
         self._rule = LinearRule(np.array([[0.0], [sign * slope]]), intercept)
