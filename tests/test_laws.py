@@ -63,6 +63,15 @@ def test_shifting_the_data_changes_nothing(estimator, X, y):
     assert_same_projections(projections(estimator, X + 1e6, y), projections(estimator, X, y), 1e-7)
 
 
+@every_one_but(())
+@every_shape
+def test_an_offset_costs_single_precision_no_more_than_it_costs_the_data(estimator, X, y):
+    single = (X + 1e4).astype(np.float32)
+    model = clone(estimator).fit(single.astype(np.float64), y)
+    double = model.transform(single.astype(np.float64))
+    assert_same_projections(model.transform(single), double, 1e-5)
+
+
 @every_one_but(NOT_DUPLICATED)
 @every_shape
 def test_duplicating_every_row_keeps_the_directions(estimator, X, y):

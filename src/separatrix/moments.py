@@ -71,6 +71,9 @@ class ClassMoments:
     the rest; decaying multiplies the weight of everything seen so far. Means are held as
     differences from a row of the data, so that an offset common to all rows costs no digits.
 
+    Rows of float32 are multiplied in float32, block by block, and added in float64; where that
+    would hide directions of small scatter behind rounding they are multiplied in float64.
+
     Build one with `from_data`; the constructor takes the parts.
 
     Attributes
