@@ -474,15 +474,11 @@ def _refuse_unlike(first: Any, model: Any, i: int) -> None:
         )
 
 
-DIGITS_TO_SPARE = 5e3
-"""Ratio of what cancels to what is left up to which a product may be centred afterwards."""
-
-
 def centred_product(X: Any, centre: Array, W: Array) -> Array:
     """``(X - centre) @ W`` in the dtype of X.
 
-    One product, centred afterwards, unless that would cancel more than three digits: then the
-    rows are centred first, a block at a time.
+    One product, centred afterwards, unless that would cancel more than a quarter of the digits:
+    then the rows are centred first, a block at a time.
     """
     W = W.astype(X.dtype, copy=False)
     shift = centre @ W
@@ -490,7 +486,7 @@ def centred_product(X: Any, centre: Array, W: Array) -> Array:
     result -= shift.astype(X.dtype, copy=False)
     cancelled = float(np.max(np.abs(centre) @ np.abs(W), initial=0.0))
     left = float(np.max(np.abs(result), initial=0.0))
-    if sp.issparse(X) or cancelled <= DIGITS_TO_SPARE * left:
+    if sp.issparse(X) or cancelled <= np.finfo(X.dtype).eps ** -0.25 * left:
         return result
     centred = np.empty((min(X.shape[0], block_rows(X.shape[1])), X.shape[1]), X.dtype)
     for block in row_blocks(*X.shape):
