@@ -106,8 +106,13 @@ def test_accuracy_counts_weights_and_ties():
 
 def test_accuracy_may_give_every_sample_to_one_class():
     scores, positive = np.array([0.0, 1, 2, 3]), np.array([True, False, False, False])
-    gamma = accuracy_threshold(scores, positive, weights=np.array([0.1, 1, 1, 1]))
+    weights = np.array([0.1, 1, 1, 1])
+    gamma = accuracy_threshold(scores, positive, weights=weights)
     assert gamma > 3
+    for scale in (1e-3, 1e3):
+        assert_allclose(
+            accuracy_threshold(scale * scores, positive, weights=weights), scale * gamma
+        )
 
 
 def test_mahalanobis_is_as_far_from_both_means():

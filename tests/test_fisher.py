@@ -55,10 +55,11 @@ def test_fisher_finds_the_subspace_the_data_were_made_from():
     assert np.degrees(principal_angles(model.components_, bunch.components)).max() < 2
 
 
-def test_units_of_features_do_not_matter_to_fisher():
+@pytest.mark.parametrize("method", [FisherDiscriminant, GSVDDiscriminant])
+def test_units_of_features_do_not_matter(method):
     X, y = TALL
     units = 10.0 ** np.array([-9, -6, -3, 0, 3, 9])
-    plain, scaled = FisherDiscriminant().fit(X, y), FisherDiscriminant().fit(X * units, y)
+    plain, scaled = method().fit(X, y), method().fit(X * units, y)
     assert_allclose(np.abs(scaled.transform(X * units)), np.abs(plain.transform(X)), atol=1e-9)
 
 

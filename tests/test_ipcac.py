@@ -97,6 +97,16 @@ def test_collapsed_projections_are_cut_in_the_middle(threshold, n):
     assert_allclose(model.threshold_, middle, atol=1e-5)
 
 
+@pytest.mark.parametrize("n", [200, 201])
+def test_rounding_of_collapsed_projections_sets_no_threshold(n):
+    for seed in range(3):
+        pair = datasets.make_gaussian_pair(n, 200, mean_scale=0.5, random_state=seed)
+        model = IPCAC().fit(pair.data, pair.target)
+        z = (pair.data - model.mean_) @ model.coef_[0]
+        low, high = z[pair.target == 0].mean(), z[pair.target == 1].mean()
+        assert_allclose(model.threshold_, (low + high) / 2, atol=1e-3 * (high - low))
+
+
 def test_accuracy_counts_more_training_rows_right_than_any_other_threshold():
     bunch = datasets.make_gaussian_pair(300, 4, mean_scale=0.5, random_state=1)
     X, y = bunch.data, bunch.target
