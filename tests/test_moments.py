@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import separatrix.moments
+import separatrix.rows
 from separatrix import ClassMoments
 from tests.discovery import labelled
 
@@ -228,7 +229,7 @@ def test_threads_and_blocks_change_nothing(monkeypatch, per_class):
     X, y = labelled(3000, 8)
     whole = ClassMoments.from_data(X, y, per_class=per_class)
     monkeypatch.setattr(separatrix.moments, "THREADED_FROM", 0)
-    monkeypatch.setattr(separatrix.moments, "BLOCK_ENTRIES", 1)
+    monkeypatch.setattr(separatrix.rows, "BLOCK_ENTRIES", 1)
     assert_equal_moments(ClassMoments.from_data(X, y, per_class=per_class), whole, rtol=1e-13)
 
 

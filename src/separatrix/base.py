@@ -19,8 +19,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.linalg import Array, Lift, column_signs
-from separatrix.moments import (
-    ClassMoments,
+from separatrix.moments import ClassMoments
+from separatrix.rows import (
     block_rows,
     check_weights,
     encode_labels,

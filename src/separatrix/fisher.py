@@ -45,7 +45,8 @@ from separatrix.linalg import (
     top_eigh,
     triangle,
 )
-from separatrix.moments import ClassMoments, row_blocks
+from separatrix.moments import ClassMoments
+from separatrix.rows import block_rows
 
 AFFINITY_ENTRIES = 1 << 24
 """Entries of the affinity matrix of a class that are held at once (128 MB)."""
@@ -185,13 +186,15 @@ def _squared_norm(H: Array) -> float:
 
 def within_factor(moments: ClassMoments, data: LabelledData) -> Array:
     """A factor Hw of ``Sw = HwᵀHw`` made without forming Sw, of no more rows than features."""
+    n_samples, n_features = data.X.shape
+    some = max(block_rows(n_features), 2 * n_features)  # enough for a QR to be worth its while
 
     def centred_rows() -> Iterator[Array]:
-        for block in row_blocks(*data.X.shape):
+        for block in gen_batches(n_samples, some):
             Z = moments.centred(data.X[block], data.codes[block])
             yield Z if data.weights is None else np.sqrt(data.weights[block])[:, None] * Z
 
-    return triangle(centred_rows())
+    return next(centred_rows()) if n_samples <= n_features else triangle(centred_rows())
 
 
 def _unit_free_gsvd(Hb: Array, Hw: Array) -> GeneralizedSVD:

@@ -6,11 +6,11 @@ merging models trained apart and distributed sums are all the algebra of `ClassM
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -27,6 +27,20 @@ from separatrix.linalg import (
     cholesky_whitener,
     top_eigh,
 )
+from separatrix.rows import (
+    LabelledRows,
+    block_rows,
+    check_weights,
+    encode_labels,
+    full_columns_shifted,
+    indicator,
+    is_text,
+    mean_of_rows,
+    precision,
+    refuse_lazy_frame,
+    refuse_nonfinite,
+    row_blocks,
+)
 from separatrix.scatter import (
     NegativeScatterError,
     Scatter,
@@ -36,9 +50,6 @@ from separatrix.scatter import (
     multiplied_out,
     operator,
 )
-
-BLOCK_ENTRIES = 1 << 20
-"""Entries of a block of rows that is centred and multiplied at once (8 MB of float64)."""
 
 ONE_AT_A_TIME = Lock()
 """Held by the thread that has limited BLAS: the limit is the process's, and must be given back."""
@@ -51,16 +62,6 @@ NOT_A_PART = (
     "cannot subtract these moments: the rest would have a negative scatter, so they are not part "
     "of what was added"
 )
-
-
-def row_blocks(n_rows: int, n_features: int) -> Iterator[slice]:
-    """Slices over rows such that a dense block of them is small."""
-    yield from gen_batches(n_rows, block_rows(n_features))
-
-
-def block_rows(n_features: int) -> int:
-    """How many rows such a block has."""
-    return int(np.clip(BLOCK_ENTRIES // n_features, 1, 65536))
 
 
 class ClassMoments:
@@ -589,7 +590,7 @@ def _summarise_share(
     centred = np.empty((some, n_features), dtype)
     product = np.empty((n_features, n_features), dtype)
     for block in gen_batches(len(X), some):
-        rows = _LabelledRows(
+        rows = LabelledRows(
             X[block], codes[block], None if weights is None else weights[block], n_classes
         )
         fresh = (counts == 0) & (rows.counts > 0)
@@ -611,44 +612,6 @@ def _summarise_share(
     return ClassMoments(classes, counts, offsets, origin, scatters, per_class=per_class, eps=eps)
 
 
-class _LabelledRows(NamedTuple):
-    """A block of rows with their class codes and weights."""
-
-    X: Array
-    codes: Array
-    weights: Array | None
-    n_classes: int
-
-    @property
-    def counts(self) -> Array:
-        return np.bincount(self.codes, self.weights, self.n_classes).astype(np.float64)
-
-    def sums(self, Z: Any) -> Any:
-        """Weighted class sums of the rows of Z."""
-        return _indicator(self.codes, self.weights, self.n_classes, Z.dtype) @ Z
-
-    def add_products(self, matrices: Array, Z: Array, excess: Array, product: Array) -> None:
-        """Add ``ZᵀZ - excessᵀexcess``, of all rows together or class by class; Z is spent."""
-        if self.weights is not None:
-            Z *= np.sqrt(self.weights).astype(Z.dtype)[:, None]
-        if len(matrices) == 1:
-            matrices[0] += np.matmul(Z.T, Z, out=product)
-            matrices[0] -= excess.T @ excess
-            return
-        order = np.argsort(self.codes, kind="stable")
-        ends = np.cumsum(np.bincount(self.codes, minlength=self.n_classes))[:-1]
-        for matrix, Zc, e in zip(matrices, np.split(Z[order], ends), excess, strict=True):
-            matrix += np.matmul(Zc.T, Zc, out=product)
-            matrix -= np.outer(e, e)
-
-
-def _indicator(codes: Array, weights: Array | None, n_classes: int, dtype: Any) -> Any:
-    """Matrix (n_classes, n_rows) that sums rows by class."""
-    data = np.ones(len(codes), dtype) if weights is None else weights.astype(dtype)
-    by_row = sp.csr_array((data, codes, np.arange(len(codes) + 1)), (len(codes), n_classes))
-    return by_row.T
-
-
 def _summarise_wide(
     X: Array, codes: Array, weights: Array | None, classes: Array, per_class: bool
 ) -> ClassMoments:
@@ -658,7 +621,7 @@ def _summarise_wide(
     has left, so that an offset costs no digits.
     """
     origin = X[0].astype(np.float64)
-    counts = _LabelledRows(X, codes, weights, len(classes)).counts
+    counts = LabelledRows(X, codes, weights, len(classes)).counts
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes, minlength=len(classes)))
     members = np.split(order, ends[:-1])
@@ -667,43 +630,29 @@ def _summarise_wide(
     for c, rows in enumerate(members):
         if len(rows):
             w = np.ones(len(rows)) if weights is None else weights[rows]
-            centre[c] = _mean_of_rows(X, rows, w, Z[ends[c] - len(rows) : ends[c]], origin)
+            centre[c] = mean_of_rows(X, rows, w, Z[ends[c] - len(rows) : ends[c]], origin)
     if weights is not None:
         Z *= np.sqrt(weights[order])[:, None]
     blocks = np.split(Z, ends[:-1]) if per_class else [Z]
     scatters = [Scatter(X.shape[1], None, [(1.0, block)]) for block in blocks]
     return ClassMoments(
-        classes, counts, centre, origin, scatters, per_class=per_class, eps=_precision(X)
+        classes, counts, centre, origin, scatters, per_class=per_class, eps=precision(X)
     )
-
-
-def _mean_of_rows(X: Array, rows: Array, weights: Array, Z: Array, origin: Array) -> Array:
-    """The mean of some rows as a difference from the origin; Z gets the rows less the mean."""
-    share = weights / weights.sum() if weights.any() else weights
-    some = max(1, BLOCK_ENTRIES // X.shape[1])
-    first = np.zeros(X.shape[1])
-    for part in gen_batches(len(rows), some):
-        first += share[part] @ X[rows[part]]
-    for part in gen_batches(len(rows), some):
-        np.subtract(X[rows[part]], first, out=Z[part])
-    left = share @ Z
-    Z -= left
-    return (first - origin) + left
 
 
 def _summarise_sparse(
     X: Any, codes: Array, weights: Array | None, classes: Array, per_class: bool
 ) -> ClassMoments:
     """The sparse rows as they are, with the averages to be taken off."""
-    eps, n_features = _precision(X), X.shape[1]
-    X, origin = _full_columns_shifted(sp.csr_array(X, dtype=np.float64, copy=True))
-    rows = _LabelledRows(X, codes, weights, len(classes))
+    eps, n_features = precision(X), X.shape[1]
+    X, origin = full_columns_shifted(sp.csr_array(X, dtype=np.float64, copy=True))
+    rows = LabelledRows(X, codes, weights, len(classes))
     counts = rows.counts
     means = rows.sums(X).toarray() / np.where(counts > 0, counts, 1.0)[:, None]
     root = np.ones(len(codes)) if weights is None else np.sqrt(weights)
     S = sp.csr_array(sp.diags_array(root) @ X)
     share = root / np.sqrt(np.where(counts > 0, counts, 1.0))[codes]
-    E = sp.csr_array(_indicator(codes, share, len(classes), np.float64))
+    E = sp.csr_array(indicator(codes, share, len(classes), np.float64))
     blocks = [SparseRows(S, E)]
     if per_class:
         members = [np.flatnonzero(codes == c) for c in range(len(classes))]
@@ -712,78 +661,7 @@ def _summarise_sparse(
     return ClassMoments(classes, counts, means, origin, scatters, per_class=per_class, eps=eps)
 
 
-def _full_columns_shifted(X: Any) -> tuple[Any, Array]:
-    """Columns without a zero start at their first entry; that is free, and keeps their digits."""
-    X.sum_duplicates()
-    full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
-    origin = np.zeros(X.shape[1])
-    if full.any():
-        first = X[[0]].toarray().ravel()
-        origin[full] = first[full]
-        X.data -= origin[X.indices]
-    return X, origin
-
-
-def _precision(X: Any) -> float:
-    return float(np.finfo(X.dtype).eps)
-
-
-# Checks --------------------------------------------------------------------------------------
-
-
-def refuse_lazy_frame(X: Any) -> None:
-    """Raise for a frame that has not been computed yet, with the remedy."""
-    if hasattr(X, "collect") and not hasattr(X, "shape"):
-        raise TypeError(
-            f"X is a {type(X).__name__}, which holds no rows yet: call X.collect() first"
-        )
-
-
-def refuse_nonfinite(X: Any, names: ArrayLike | None = None) -> None:
-    """Raise for NaN or infinity, naming the first column that has one."""
-    entries = X.tocsc() if sp.issparse(X) else X
-    for column in range(X.shape[1]):
-        values = entries[:, [column]].data if sp.issparse(X) else entries[:, column]
-        if np.isfinite(values).all():
-            continue
-        kind = "NaN" if np.isnan(values).any() else "infinity"
-        name = column if names is None else np.asarray(names).tolist()[column]
-        raise ValueError(
-            f"Input X contains {kind} in column {name!r}. Remove or impute such rows first, for "
-            "example with sklearn.impute.SimpleImputer."
-        )
-
-
-def check_weights(sample_weight: ArrayLike, n_samples: int) -> Array:
-    """Weights as a float64 vector, or an error that says what is wrong with them."""
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n_samples, float(weights))
-    if weights.shape != (n_samples,):
-        raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n_samples},)")
-    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-        raise ValueError("sample_weight must be finite and non-negative, and not all zero")
-    return weights
-
-
-def encode_labels(
-    y: ArrayLike, n_samples: int, classes: ArrayLike | None = None
-) -> tuple[Array, Array]:
-    """Sorted labels, and the position of each sample's label among them."""
-    y = np.asarray(y)
-    if y.shape != (n_samples,):
-        raise ValueError(f"y has shape {y.shape}, expected ({n_samples},)")
-    seen, codes = np.unique(y, return_inverse=True)
-    if classes is None:
-        return seen, codes
-    labels = np.unique(np.asarray(classes))
-    unknown = np.setdiff1d(seen, labels)
-    if len(unknown):
-        raise ValueError(
-            f"y contains labels that are not among classes: {unknown.tolist()[:5]}; announce "
-            f"every label in classes (given: {labels.tolist()[:10]})"
-        )
-    return labels, np.searchsorted(labels, seen)[codes]
+# What may be added and subtracted -------------------------------------------------------------
 
 
 def _aligned(a: ClassMoments, b: ClassMoments, verb: str) -> tuple[ClassMoments, ClassMoments]:
@@ -804,11 +682,6 @@ def _aligned(a: ClassMoments, b: ClassMoments, verb: str) -> tuple[ClassMoments,
     labels = np.union1d(a.classes, b.classes)
     origin = a.origin if a.n_samples > 0 else b.origin
     return a._spread(labels, origin), b._spread(labels, origin)
-
-
-def is_text(labels: Array) -> bool:
-    """Whether labels are strings, which do not mix with numbers."""
-    return labels.dtype.kind in "US" or any(isinstance(label, str) for label in labels)
 
 
 def _remaining_counts(a: ClassMoments, b: ClassMoments) -> Array:
