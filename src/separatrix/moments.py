@@ -589,6 +589,7 @@ def _summarise_share(
     some = min(len(X), max(1024, block_rows(n_features)))
     centred = np.empty((some, n_features), dtype)
     product = np.empty((n_features, n_features), dtype)
+    excess: list[Array] = []
     for block in gen_batches(len(X), some):
         rows = LabelledRows(
             X[block], codes[block], None if weights is None else weights[block], n_classes
@@ -603,13 +604,26 @@ def _summarise_share(
         total = counts + rows.counts
         shift = rows.sums(Z) / np.where(rows.counts > 0, rows.counts, 1.0)[:, None]
         share = rows.counts / np.where(total > 0, total, 1.0)
-        excess = np.sqrt(rows.counts * share)[:, None] * shift
-        rows.add_products(matrices, Z, excess, product)
+        excess.append(np.sqrt(rows.counts * share)[:, None] * shift)
+        rows.add_products(matrices, Z, product)
         offsets += share[:, None] * shift
         counts = total
+        if len(excess) * n_classes > some:
+            _subtract_products(matrices, excess)
+    _subtract_products(matrices, excess)
     scatters = [Scatter(n_features, matrix) for matrix in matrices]
     eps = float(np.finfo(dtype).eps)
     return ClassMoments(classes, counts, offsets, origin, scatters, per_class=per_class, eps=eps)
+
+
+def _subtract_products(matrices: Array, excess: list[Array]) -> None:
+    """Take ``eᵀe`` of all excess rows from one matrix, or class by class; the list is emptied."""
+    if excess:
+        by_class = np.stack(excess, axis=1)
+        for matrix, e in zip(matrices, by_class if len(matrices) > 1 else [by_class], strict=True):
+            rows = e.reshape(-1, matrix.shape[0])
+            matrix -= rows.T @ rows
+        excess.clear()
 
 
 def _summarise_wide(

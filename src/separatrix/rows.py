@@ -43,19 +43,17 @@ class LabelledRows(NamedTuple):
         """Weighted class sums of the rows of Z."""
         return indicator(self.codes, self.weights, self.n_classes, Z.dtype) @ Z
 
-    def add_products(self, matrices: Array, Z: Array, excess: Array, product: Array) -> None:
-        """Add ``ZᵀZ - excessᵀexcess``, of all rows together or class by class; Z is spent."""
+    def add_products(self, matrices: Array, Z: Array, product: Array) -> None:
+        """Add ``ZᵀZ``, of all rows together or class by class; Z is spent."""
         if self.weights is not None:
             Z *= np.sqrt(self.weights).astype(Z.dtype)[:, None]
         if len(matrices) == 1:
             matrices[0] += np.matmul(Z.T, Z, out=product)
-            matrices[0] -= excess.T @ excess
             return
         order = np.argsort(self.codes, kind="stable")
         ends = np.cumsum(np.bincount(self.codes, minlength=self.n_classes))[:-1]
-        for matrix, Zc, e in zip(matrices, np.split(Z[order], ends), excess, strict=True):
+        for matrix, Zc in zip(matrices, np.split(Z[order], ends), strict=True):
             matrix += np.matmul(Zc.T, Zc, out=product)
-            matrix -= np.outer(e, e)
 
 
 def indicator(codes: Array, weights: Array | None, n_classes: int, dtype: Any) -> Any:
