@@ -99,8 +99,7 @@ left.legend(frameon=False)
 # inverts nothing, is ahead at 240 samples. That is no law: it depends on the scale of the
 # features, as Fisher with enough samples does not.
 #
-# GSVD has the same subspace as Fisher, and yet other decisions: where classes shrink to points the
-# nearest mean decides, and that depends on the length given to each direction.
+# GSVD has the subspace of Fisher and decides alike; it only scales the directions otherwise.
 #
 # Perfect on the training rows, and no better for it
 # --------------------------------------------------
