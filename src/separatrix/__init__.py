@@ -18,6 +18,7 @@ from separatrix.ipcac import (
     IPCAC,  # whitened class means and one threshold
     TruncatedIPCAC,  # the same, whitening only what can be estimated
 )
+from separatrix.ipcac_online import OnlineIPCAC  # the same from a stream, in bounded memory
 from separatrix.moments import ClassMoments  # counts, means, scatter: they add and subtract
 
 __version__ = "0.1.0"
@@ -32,6 +33,7 @@ __all__ = [
     "LocalFisherDiscriminant",
     "MaximumMarginCriterion",
     "NullSpaceDiscriminant",
+    "OnlineIPCAC",
     "TruncatedIPCAC",
     "datasets",
     "linalg",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
@@ -29,6 +29,7 @@ from separatrix.rows import (
     refuse_nonfinite,
     row_blocks,
 )
+from separatrix.window import SlidingWindow
 
 # Parameters ----------------------------------------------------------------------------------
 
@@ -115,6 +116,11 @@ class LabelledData(NamedTuple):
             feature_names=self.feature_names,
         )
 
+    def rows(self, rows: slice) -> LabelledData:
+        """Some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return self._replace(X=self.X[rows], codes=self.codes[rows], weights=weights)
+
     def columns(self, columns: Array) -> LabelledData:
         """The same rows with some of their features."""
         names = columns if self.feature_names is None else self.feature_names[columns]
@@ -191,8 +197,16 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             The fitted estimator.
         """
         data = self._validated(X, y, sample_weight)
-        self._learn(data.moments(per_class=self._needs_class_scatters(data.classes)), data)
+        self._publish(self._summarised(data), data)
         return self
+
+    def _summarised(self, data: LabelledData) -> ClassMoments:
+        """The moments the method starts from."""
+        return data.moments(per_class=self._needs_class_scatters(data.classes))
+
+    def _publish(self, moments: ClassMoments, data: LabelledData | None) -> None:
+        """Learn, and let nothing of an earlier solution stay."""
+        self._learn(moments, data)
 
     def _needs_class_scatters(self, classes: Array) -> bool:
         """Whether the method looks at the scatter of each class, not only at their sum."""
@@ -339,14 +353,99 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
 
 class MomentEstimator(SubspaceEstimator):
-    """Base of the methods that need nothing but moments: they learn in batches and merge."""
+    """Base of the methods that need nothing but moments: they learn in batches and merge.
 
-    keep_moments: bool
+    `partial_fit` adds to the moments; what follows from them is solved for when it is asked for.
+    """
+
+    keep_moments: bool = True
+    window: int | None = None
+    decay: float | None = None
     moments_: Any
+
+    def _validated(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> LabelledData:
+        return self._recent(super()._validated(X, y, sample_weight))
+
+    def _recent(self, data: LabelledData) -> LabelledData:
+        """What is remembered of rows that come in the order of time."""
+        if self.window is not None and self.decay is not None:
+            raise ValueError(
+                f"window={self.window} and decay={self.decay} are two ways to forget: choose one "
+                "and leave the other None"
+            )
+        if self.window is not None:
+            return data.rows(slice(-self.window, None))
+        if self.decay is None:
+            return data
+        ages = np.arange(len(data.codes))[::-1]
+        fading = float(self.decay) ** ages
+        return data._replace(weights=fading if data.weights is None else data.weights * fading)
+
+    def _summarised(self, data: LabelledData) -> ClassMoments:
+        self._window = None if self.window is None else SlidingWindow(self.window)
+        return self._with_rows(None, data)
+
+    def _with_rows(self, moments: ClassMoments | None, data: LabelledData) -> ClassMoments:
+        """The moments of what is remembered after more rows."""
+        per_class = self._needs_class_scatters(data.classes)
+
+        def summarise(X: Any, y: Array, weights: Array | None) -> ClassMoments:
+            codes = np.searchsorted(data.classes, y)
+            return data._replace(X=X, codes=codes, weights=weights).moments(per_class=per_class)
+
+        def condense(moments: ClassMoments) -> ClassMoments:
+            return self._condensed(moments.kept(per_class))
+
+        if self._window is not None:
+            for part in self._in_blocks(data):
+                self._window.push(
+                    part.X,
+                    part.classes[part.codes],
+                    part.weights,
+                    summarise=summarise,
+                    condense=condense,
+                )
+            return self._window.total(summarise=summarise, condense=condense)
+        if moments is not None and self.decay is not None:
+            faded = float(self.decay) ** len(data.codes)
+            moments = moments.decay(max(faded, np.finfo(np.float64).tiny))
+        for part in self._in_blocks(data):
+            batch = part.moments(per_class=per_class)
+            moments = condense(batch if moments is None else moments.kept(per_class) + batch)
+        assert moments is not None, "there is at least one row"
+        return moments
+
+    def _in_blocks(self, data: LabelledData) -> Iterable[LabelledData]:
+        """Rows in the portions that are summarised at once."""
+        yield data
+
+    def _condensed(self, moments: ClassMoments) -> ClassMoments:
+        """Moments in the form in which they are kept."""
+        return moments
+
+    def _publish(self, moments: ClassMoments, data: LabelledData | None) -> None:
+        for name in (*vars(self).get("_results", ()), "_unsolved"):
+            self.__dict__.pop(name, None)
+        before = {*vars(self), "moments_", "classes_"}
+        self._learn(moments, data)
+        self._results = sorted(set(vars(self)) - before)
 
     def _learn(self, moments: ClassMoments, data: LabelledData | None) -> None:
         super()._learn(moments, data)
         self.moments_ = moments if self.keep_moments else None
+
+    def __getattr__(self, name: str) -> Any:
+        """Solve for rows added since the last solution, when a result is asked for."""
+        unsolved = vars(self).get("_unsolved", ())
+        if name in unsolved:
+            try:
+                self._publish(self.moments_, None)
+            except Exception:
+                self._unsolved = unsolved
+                raise
+        return object.__getattribute__(self, name)
 
     def _refuse_moments_alone(self, classes: Array) -> None:
         """Raise when a parameter asks for something that only rows can tell."""
@@ -358,11 +457,12 @@ class MomentEstimator(SubspaceEstimator):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Add rows to what is known and solve again.
+        """Add rows to what is known.
 
-        After any sequence of batches the model is the one that `fit` gives on all rows together.
-        While only one class has been seen, that class is predicted and `transform` returns no
-        columns.
+        After any sequence of batches the model is the one that `fit` gives on all rows together,
+        in their order. The subspace is computed when it is next asked for, so that batches cost
+        no more than their statistics. A batch that is refused leaves the model as it was. While
+        only one class has been seen, that class is predicted and `transform` returns no columns.
 
         Parameters
         ----------
@@ -384,19 +484,39 @@ class MomentEstimator(SubspaceEstimator):
         check_parameters(self, self._parameter_constraints)
         if not self.keep_moments:
             raise ValueError("partial_fit adds to moments_: it needs keep_moments=True")
-        moments: Any = getattr(self, "moments_", None)
+        before = dict(vars(self))
+        try:
+            self._take(X, y, classes, sample_weight)
+        except Exception:
+            self.__dict__ = before
+            raise
+        return self
+
+    def _take(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+    ) -> None:
+        moments: Any = vars(self).get("moments_")
         first = moments is None
-        if first and hasattr(self, "components_"):
+        if first and hasattr(self, "classes_"):
             raise ValueError("this model was fitted with keep_moments=False: nothing to add to")
         known = None if first else self.classes_
         if classes is not None:
             known = np.unique(classes) if known is None else np.union1d(known, classes)
         data = self._checked_rows(X, y, sample_weight, classes=known, reset=first)
         self._refuse_moments_alone(data.classes)
-        per_class = self._needs_class_scatters(data.classes)
-        batch = data.moments(per_class=per_class)
-        self._learn(batch if first else moments.kept(per_class) + batch, None)
-        return self
+        recent = self._recent(data)
+        if first:  # solved at once, so that parameters that do not fit are refused at once
+            self._publish(self._summarised(recent), None)
+            return
+        self.moments_ = self._with_rows(moments, recent)
+        self.classes_ = data.classes
+        for name in self._results:
+            self.__dict__.pop(name, None)
+        self._unsolved = self._results
 
 
 def merge(models: Sequence[MomentEstimator]) -> MomentEstimator:
@@ -409,8 +529,8 @@ def merge(models: Sequence[MomentEstimator]) -> MomentEstimator:
     Parameters
     ----------
     models : sequence of fitted estimators
-        Of one class that keeps moments (`FisherDiscriminant`, `IPCAC`, `TruncatedIPCAC`), with
-        the same parameters and features.
+        Of one class that keeps moments (`FisherDiscriminant`, `IPCAC`, `TruncatedIPCAC`,
+        `OnlineIPCAC`), with the same parameters and features.
 
     Returns
     -------
@@ -441,7 +561,8 @@ def merge(models: Sequence[MomentEstimator]) -> MomentEstimator:
     for attribute in ("n_features_in_", "feature_names_in_"):
         if hasattr(first, attribute):
             setattr(merged, attribute, getattr(first, attribute))
-    merged._learn(sum(rest, start=copy(total)), None)
+    merged._window = None
+    merged._publish(merged._condensed(sum(rest, start=copy(total))), None)
     return merged
 
 
@@ -449,7 +570,7 @@ def _refuse_unlike(first: Any, model: Any, i: int) -> None:
     """Raise when a model cannot be merged with the first one, and say which and why."""
     if not isinstance(model, MomentEstimator):
         raise TypeError(f"model {i} is a {type(model).__name__}, which cannot be merged")
-    if not hasattr(model, "components_"):
+    if not hasattr(model, "classes_"):
         raise NotFittedError(f"model {i} is not fitted yet: call fit before merging it")
     if type(model) is not type(first):
         kinds = f"{type(model).__name__}, model 0 a {type(first).__name__}"
@@ -459,6 +580,11 @@ def _refuse_unlike(first: Any, model: Any, i: int) -> None:
     if model.n_features_in_ != first.n_features_in_:
         raise ValueError(
             f"model {i} has {model.n_features_in_} features, model 0 has {first.n_features_in_}"
+        )
+    if model.window is not None:
+        raise ValueError(
+            f"model {i} forgets by window={model.window}: streams that are merged have no common "
+            "order of rows. Merge models without a window, or with decay"
         )
     names, own = (np.asarray(getattr(m, "feature_names_in_", None)) for m in (first, model))
     if not np.array_equal(names, own):

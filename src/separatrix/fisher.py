@@ -211,7 +211,7 @@ def shrunk(Sw: Array, shrinkage: float, n_features: int) -> Array:
     """``(1 - α) Sw + α tr(Sw)/d I``, also when Sw is given in a subspace of the d features."""
     if shrinkage == 0:
         return Sw
-    target = shrinkage * np.trace(Sw) / n_features
+    target = shrinkage * np.trace(Sw) / max(n_features, 1)
     return (1 - shrinkage) * Sw + target * np.eye(len(Sw))
 
 
@@ -409,6 +409,11 @@ class FisherDiscriminant(GaussianClassifierMixin, MomentEstimator):
     keep_moments : bool
         Keep the statistics of the training rows, which `partial_fit` and `merge` need. They take
         the memory of a d×d matrix, or of the rows when those are fewer than features.
+    window : int or None
+        Remember this many of the last rows, in the order they come, and forget the others: the
+        model is the one of these rows alone. The rows themselves are kept as well.
+    decay : float in (0, 1] or None
+        Multiply the weight of all earlier rows by this number with each row that comes.
 
     Attributes
     ----------
@@ -470,6 +475,8 @@ class FisherDiscriminant(GaussianClassifierMixin, MomentEstimator):
         "pca": (one_of(None), whole_number(1), real_number(0, 1, open_low=True)),
         "priors": (one_of(None), array_like()),
         "keep_moments": (YES_OR_NO,),
+        "window": (one_of(None), whole_number(2)),
+        "decay": (one_of(None), real_number(0, 1, open_low=True)),
     }
 
     def __init__(
@@ -480,12 +487,16 @@ class FisherDiscriminant(GaussianClassifierMixin, MomentEstimator):
         pca: float | None = None,
         priors: ArrayLike | None = None,
         keep_moments: bool = True,
+        window: int | None = None,
+        decay: float | None = None,
     ) -> None:
         self.n_components = n_components
         self.shrinkage = shrinkage
         self.pca = pca
         self.priors = priors
         self.keep_moments = keep_moments
+        self.window = window
+        self.decay = decay
 
     def _refuse_moments_alone(self, classes: Array) -> None:
         if self.shrinkage == "auto":

@@ -350,9 +350,12 @@ class TruncatedIPCAC(_WhitenedMeansClassifier):
         self.priors = priors
         self.keep_moments = keep_moments
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+    def _n_to_whiten(self, moments: ClassMoments) -> int:
         by_rule = self.n_whitened == "log2"
-        wanted = log2_rule(moments.n_samples) if by_rule else int(self.n_whitened)
+        return log2_rule(moments.n_samples) if by_rule else int(self.n_whitened)
+
+    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+        wanted = self._n_to_whiten(moments)
         Hb = moments.between_rows()
         if len(Hb) and wanted < moments.most_axes():
             evals, between = moments.between_along_axes(wanted)

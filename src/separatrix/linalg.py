@@ -445,3 +445,105 @@ def gsvd(A: Array, B: Array) -> GeneralizedSVD:
     W = Wt[:rank].T
     beta = np.linalg.norm(P[len(A) :] @ W, axis=0)
     return GeneralizedSVD(alpha[:rank], beta, joint.lift(Vt.T @ (W / s[:, None])))
+
+
+# A factorisation that grows ------------------------------------------------------------------
+
+
+class ThinSVD(NamedTuple):
+    """The left half of a thin SVD of columns that keep coming: ``S = U diag(s²) Uᵀ``.
+
+    The right singular vectors grow with the number of columns and are not kept. Everything is
+    immutable: `appended` and `merged` return the factorisation of more columns.
+
+    Attributes
+    ----------
+    U : array (n_features, rank)
+        Orthonormal left singular vectors.
+    s : array (rank,)
+        Singular values, descending.
+
+    Notes
+    -----
+    The columns of a batch are given as rows. To follow the scatter about a mean that moves, give
+    the rows less their own mean, and one row more: ``√(N n / (N + n)) (batch mean - mean)`` for n
+    new rows after N. That is Brand's update and recentring in one.
+
+    References
+    ----------
+    Brand, Fast low-rank modifications of the thin singular value decomposition, Linear Algebra
+    and its Applications 415 (2006).
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).standard_normal((6, 4))
+    >>> grown = ThinSVD.empty(4).appended(rows[:2]).appended(rows[2:])
+    >>> np.allclose(grown.s, np.linalg.svd(rows)[1])
+    True
+    """
+
+    U: Array
+    s: Array
+
+    @classmethod
+    def empty(cls, n_features: int) -> ThinSVD:
+        """The factorisation of no columns at all."""
+        return cls(np.zeros((n_features, 0)), np.zeros(0))
+
+    @property
+    def columns(self) -> Array:
+        """``U diag(s)``: as many columns as the rank, with the scatter of all that came."""
+        return self.U * self.s
+
+    def appended(self, rows: Array, *, rank: int | None = None) -> ThinSVD:
+        """The factorisation with more columns, given as rows (n, n_features).
+
+        The part of the rows outside U is made orthogonal to it once before and once after it is
+        made orthonormal, and directions in it that are only rounding are dropped: their part in
+        the rows is less than the error of the rows. One product ``rows @ U`` and back, a QR of
+        the rest and an SVD of order rank + n.
+
+        Parameters
+        ----------
+        rows : array (n, n_features)
+        rank : int, optional
+            Keep no more singular values than this.
+        """
+        U, s = self.U, self.s
+        along = rows @ U
+        outside = rows - along @ U.T
+        size = max(float(np.max(s, initial=0.0)), float(np.sqrt(np.sum(rows**2))))
+        fresh, left = _orthonormal_outside(U, outside, size)
+        core = np.zeros((len(s) + len(left), len(s) + len(rows)))
+        np.fill_diagonal(core[: len(s), : len(s)], s)
+        core[: len(s), len(s) :] = along.T
+        core[len(s) :, len(s) :] = left
+        turn, values, _ = np.linalg.svd(core, full_matrices=False)
+        kept = numerical_rank(values, max(U.shape[0], len(rows)))
+        kept = kept if rank is None else min(kept, rank)
+        basis = U @ turn[: len(s), :kept]
+        basis += fresh @ turn[len(s) :, :kept]
+        return ThinSVD(orthonormal_again(basis), values[:kept])
+
+    def merged(self, other: ThinSVD, *, rank: int | None = None) -> ThinSVD:
+        """The factorisation of the columns of both."""
+        return self.appended(other.columns.T, rank=rank)
+
+
+def _orthonormal_outside(U: Array, rows: Array, size: float) -> tuple[Array, Array]:
+    """Orthonormal Q, orthogonal to U, and C with ``rows.T = Q C`` to rounding of `size`."""
+    Q, R = np.linalg.qr(rows.T)
+    F, t, Gt = np.linalg.svd(R, full_matrices=False)
+    kept = numerical_rank(t, max(rows.shape), largest=size)
+    if kept < len(t):
+        Q, R = Q @ F[:, :kept], t[:kept, None] * Gt[:kept]
+    Q -= U @ (U.T @ Q)
+    return orthonormal_again(Q), R
+
+
+def orthonormal_again(Q: Array) -> Array:
+    """Almost orthonormal columns made orthonormal, without turning the sign of any.
+
+    Rounding would otherwise add up, by a unit in the last place for each update.
+    """
+    return Q @ np.linalg.inv(np.linalg.cholesky(Q.T @ Q)).T

@@ -13,7 +13,6 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_array, gen_batches
@@ -25,6 +24,7 @@ from separatrix.linalg import (
     Lift,
     SingularMatrixError,
     cholesky_whitener,
+    orthonormal_again,
     top_eigh,
 )
 from separatrix.rows import (
@@ -57,6 +57,8 @@ ONE_AT_A_TIME = Lock()
 THREADED_FROM = 1 << 30
 """Multiplications (samples × features²) from which the rows are shared among threads."""
 
+FORGOTTEN = 1e-200
+"""A class whose count has decayed below this counts as never seen."""
 
 NOT_A_PART = (
     "cannot subtract these moments: the rest would have a negative scatter, so they are not part "
@@ -227,6 +229,15 @@ class ClassMoments:
         return all(scatter.is_thin for scatter in self._scatters)
 
     @property
+    def is_truncated(self) -> bool:
+        """Whether some directions are known by their average scatter only."""
+        return self._floor > 0
+
+    def most_rows(self) -> int:
+        """How many rows are held for one scatter, at most."""
+        return max(scatter.n_rows for scatter in self._scatters)
+
+    @property
     def holds_sparse_rows(self) -> bool:
         """Whether some of the rows held are sparse."""
         return any(isinstance(R, SparseRows) for s in self._scatters for _, R in s.rows)
@@ -271,6 +282,10 @@ class ClassMoments:
             total = total.plus(scatter)
         return total
 
+    @property
+    def _floor(self) -> float:
+        return sum(scatter.floor for scatter in self._scatters)
+
     def _centre(self, weights: Array) -> Array:
         total = weights.sum()
         return weights @ self._offsets / (total if total > 0 else 1.0)
@@ -296,9 +311,10 @@ class ClassMoments:
 
     def most_axes(self) -> int:
         """A bound on the rank of St that needs no decomposition."""
-        n_rows = sum(R.shape[0] for scatter in self._scatters for _, R in scatter.rows)
-        n_rows += np.count_nonzero(self.counts) - 1
-        return min(self.n_features, n_rows) if self.is_thin else self.n_features
+        n_rows = sum(scatter.n_rows for scatter in self._scatters)
+        n_rows += int(np.count_nonzero(self.counts)) - 1
+        has_rank = self.is_thin and not self.is_truncated
+        return min(self.n_features, n_rows) if has_rank else self.n_features
 
     def principal_axes(self, k: int) -> tuple[Array, Array]:
         """The k largest eigenvalues of St, and their eigenvectors as columns.
@@ -314,10 +330,9 @@ class ClassMoments:
             apply = operator(self.n_features, lambda V: within.apply(V) + Hb.T @ (Hb @ V))
             return top_eigh(apply, k)
         evals, U = stack.top_eigh(k)
-        V = stack.transposed_matmul(U / np.sqrt(evals))
-        # small eigenvalues have magnified the rounding of U: orthonormal once more
-        L = np.linalg.cholesky(V.T @ V)
-        return evals, scipy.linalg.solve_triangular(L, V.T, lower=True).T
+        # small eigenvalues magnify the rounding of U
+        axes = orthonormal_again(stack.transposed_matmul(U / np.sqrt(evals)))
+        return evals + self._floor, axes
 
     def between_along_axes(self, k: int) -> tuple[Array, Lift]:
         """The k largest eigenvalues of St, and what is left of Hb when each axis is weighed.
@@ -331,7 +346,7 @@ class ClassMoments:
             return evals, lambda c: axes @ (c[:, None] * (axes.T @ Hb.T))
         evals, U = stack.top_eigh(k)
         last = U[len(U) - len(Hb) :]
-        return evals, lambda c: stack.transposed_matmul(U @ (c[:, None] * last.T))
+        return evals + self._floor, lambda c: stack.transposed_matmul(U @ (c[:, None] * last.T))
 
     def _stack(self) -> Stack | None:
         """A factor of St made of rows that are held, when they are fewer than features."""
@@ -401,7 +416,18 @@ class ClassMoments:
         if not 0 < factor <= 1:
             raise ValueError(f"decay factor must be in (0, 1], got {factor!r}")
         scatters = [scatter.times(factor) for scatter in self._scatters]
-        return self._with(factor * self.counts, self._offsets, scatters, self.eps)
+        counts = factor * self.counts
+        counts[counts < FORGOTTEN] = 0.0
+        return self._with(counts, self._offsets, scatters, self.eps)
+
+    def truncated(self, rank: int) -> ClassMoments:
+        """The same counts and means, with at most `rank` rows for each scatter.
+
+        Each scatter keeps its leading axes and its trace: what is left out is spread evenly over
+        all other directions. Matrices stay whole.
+        """
+        scatters = [scatter.truncated(rank) for scatter in self._scatters]
+        return self._with(self.counts, self._offsets, scatters, self.eps)
 
     def _combined(self, other: ClassMoments, sign: float, between: Array) -> list[Scatter]:
         """Own scatters plus or minus those of `other` and of the rows between the means."""
@@ -484,7 +510,11 @@ class ClassMoments:
         rank = spanned.coordinates.shape[1]
         pieces = iter([(weight, Y) for (weight, _), Y in zip(rows, parts, strict=False)])
         scatters = [
-            Scatter(rank, multiplied_out(rank, list(islice(pieces, len(scatter.rows)))))
+            Scatter(
+                rank,
+                multiplied_out(rank, list(islice(pieces, len(scatter.rows)))),
+                floor=scatter.floor,
+            )
             for scatter in self._scatters
         ]
         deviations = _contrasts(self.counts) @ parts[-1]

@@ -11,7 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from separatrix.linalg import Array, Lift, Span, gram_span, numerical_rank, span, top_eigh
+from separatrix.linalg import (
+    EPS,
+    Array,
+    Lift,
+    Span,
+    ThinSVD,
+    gram_span,
+    numerical_rank,
+    span,
+    top_eigh,
+)
 
 GRAM_UP_TO = 5000
 """Rows whose inner products are held all at once (200 MB); beyond, they are applied one by one."""
@@ -58,21 +68,67 @@ class SparseRows(NamedTuple):
             self.S.multiply(self.S).sum(0) - (self.E @ self.S).power(2).sum(0)
         ).ravel()
 
+    def toarray(self) -> Array:
+        """The rows themselves."""
+        return self.centre(self.S.toarray())
+
     def gram(self) -> Array:
         """``RᵀR``, dense."""
         averages = self.E @ self.S
         return (self.S.T @ self.S - averages.T @ averages).toarray()
 
 
+class AxisRows(NamedTuple):
+    """Rows along orthogonal axes, ``R = diag(s) Uᵀ``: what is left of many rows."""
+
+    svd: ThinSVD
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+        return self.svd.U.shape[1], self.svd.U.shape[0]
+
+    @property
+    def size(self) -> int:
+        """Memory taken, in floats."""
+        return self.svd.U.size
+
+    def __matmul__(self, V: Array) -> Array:
+        return self.svd.s[:, None] * (self.svd.U.T @ V)
+
+    def transposed_matmul(self, A: Array) -> Array:
+        """``Rᵀ A``."""
+        return self.svd.U @ (self.svd.s[:, None] * A)
+
+    def squares(self) -> Array:
+        """Column sums of the squared entries."""
+        return self.svd.U**2 @ self.svd.s**2
+
+    def toarray(self) -> Array:
+        """The rows themselves."""
+        return self.svd.columns.T
+
+    def gram(self) -> Array:
+        """``RᵀR``."""
+        return self.svd.columns @ self.svd.columns.T
+
+
 def transposed_matmul(R: Any, A: Array) -> Array:
-    """``Rᵀ A`` for dense or sparse rows."""
-    return R.transposed_matmul(A) if isinstance(R, SparseRows) else R.T @ A
+    """``Rᵀ A`` for rows of any kind."""
+    return R.T @ A if isinstance(R, np.ndarray) else R.transposed_matmul(A)
+
+
+def dense(R: Any) -> Array:
+    """Rows of any kind as an array."""
+    return R if isinstance(R, np.ndarray) else R.toarray()
 
 
 def _inner_products(A: Any, B: Any) -> Array:
     """``A Bᵀ`` of two blocks of rows, dense."""
     if not isinstance(B, SparseRows):
-        return A @ B.T
+        return A @ dense(B).T
+    if isinstance(A, AxisRows):
+        A = dense(A)
     if not isinstance(A, SparseRows):
         return (B @ A.T).T
     return A.centre(B.centre((B.S @ A.S.T).toarray()).T)
@@ -84,6 +140,8 @@ class Scatter:
     While the rows are smaller than the d×d matrix they are kept, with a sign, and the scatter is
     ``Σ ± RᵀR``; beyond that they are multiplied out. Both forms answer alike. Objects are never
     changed once made.
+
+    What `truncated` takes out of the rows is kept as a `floor`, a multiple of the identity.
     """
 
     def __init__(
@@ -91,45 +149,56 @@ class Scatter:
         n_features: int,
         matrix: Array | None = None,
         rows: Sequence[tuple[float, Any]] = (),
+        floor: float = 0.0,
     ) -> None:
         self.n_features = n_features
         size = sum(R.size for _, R in rows)
         if rows and (matrix is not None or size >= n_features**2):
             matrix = multiplied_out(n_features, rows) + (0 if matrix is None else matrix)
             rows = ()
-        self._matrix, self.rows = matrix, tuple(rows)
+        if matrix is not None and floor:
+            matrix, floor = matrix + floor * np.eye(n_features), 0.0
+        self._matrix, self.rows, self.floor = matrix, tuple(rows), floor
 
     @property
     def is_thin(self) -> bool:
         """Whether rows are held rather than the matrix."""
         return self._matrix is None
 
+    @property
+    def n_rows(self) -> int:
+        """How many rows are held."""
+        return sum(R.shape[0] for _, R in self.rows)
+
     def matrix(self) -> Array:
         """The d×d matrix (a new array)."""
-        if self._matrix is None:
-            return multiplied_out(self.n_features, self.rows)
-        return self._matrix.copy()
+        if self._matrix is not None:
+            return self._matrix.copy()
+        matrix = multiplied_out(self.n_features, self.rows)
+        matrix[np.diag_indices(self.n_features)] += self.floor
+        return matrix
 
     def diagonal(self) -> Array:
         """The diagonal alone, without the matrix."""
         if self._matrix is not None:
             return self._matrix.diagonal().copy()
-        squares = np.zeros(self.n_features)
+        squares = np.full(self.n_features, self.floor)
         for weight, R in self.rows:
-            entries = R.squares() if isinstance(R, SparseRows) else np.einsum("ij,ij->j", R, R)
-            squares += weight * entries
+            squares += weight * _squares(R)
         return squares
 
     def plus(self, other: Scatter, factor: float = 1.0) -> Scatter:
         """``self + factor * other``; a factor of -1 subtracts."""
-        rows = self.rows + tuple((factor * weight, R) for weight, R in other.rows)
+        rows = self.rows + tuple((factor * w, R) for w, R in other.rows if _adds(R))
+        floor = self.floor + factor * other.floor
         if self._matrix is None and other._matrix is None:
-            return Scatter(self.n_features, None, rows)
-        matrix = np.zeros((self.n_features, self.n_features))
-        for term, scatter in ((1.0, self), (factor, other)):
-            if scatter._matrix is not None:
-                matrix += term * scatter._matrix
-        return Scatter(self.n_features, matrix, rows)
+            return Scatter(self.n_features, None, rows, floor)
+        if other._matrix is None:
+            matrix = self._matrix
+        else:
+            matrix = other._matrix if factor == 1.0 else factor * other._matrix
+            matrix = matrix if self._matrix is None else self._matrix + matrix
+        return Scatter(self.n_features, matrix, rows, floor)
 
     def times(self, factor: float) -> Scatter:
         """The scatter of rows whose weights are multiplied by `factor`."""
@@ -139,10 +208,33 @@ class Scatter:
         """``matrix @ V`` without the matrix."""
         if self._matrix is not None:
             return self._matrix @ V
-        result = np.zeros(V.shape)
+        result = self.floor * V
         for weight, R in self.rows:
             result += weight * transposed_matmul(R, R @ V)
         return result
+
+    def truncated(self, rank: int) -> Scatter:
+        """At most `rank` rows along the leading axes, and the average of all else as a floor.
+
+        The trace stays as it is; so do the leading axes, and the values along them. A matrix is
+        returned as it is: nothing would be saved.
+        """
+        if not self.is_thin or self.n_rows <= rank:
+            return self
+        svd, rest = ThinSVD.empty(self.n_features), self.rows
+        weight, axes = rest[0]
+        if isinstance(axes, AxisRows):
+            svd, rest = axes.svd._replace(s=np.sqrt(weight) * axes.svd.s), rest[1:]
+        rows = np.vstack([np.sqrt(weight) * dense(R) for weight, R in rest])
+        total = float(np.sum(svd.s**2) + np.sum(rows**2))
+        svd = svd.appended(rows, rank=rank)
+        left = total - float(np.sum(svd.s**2))
+        if left <= self.n_features * EPS * total:
+            return Scatter(self.n_features, None, [(1.0, AxisRows(svd))], self.floor)
+        rise = left / (self.n_features - rank)
+        excess = np.sqrt((svd.s**2 - rise).clip(0.0))
+        rows_left = AxisRows(svd._replace(s=excess))
+        return Scatter(self.n_features, None, [(1.0, rows_left)], self.floor + rise)
 
     def refactored(self) -> Scatter:
         """The same scatter from rows that all add, no more of them than its rank."""
@@ -157,21 +249,34 @@ class Scatter:
             raise NegativeScatterError
         kept = len(evals) - numerical_rank(evals, self.n_features)
         rows = spanned.lift(V[:, kept:] * np.sqrt(evals[kept:])).T
-        return Scatter(self.n_features, None, [(1.0, rows)])
+        return Scatter(self.n_features, None, [(1.0, rows)], self.floor)
 
     def projected(self, basis: Array) -> Scatter:
         """The scatter of the same rows multiplied by `basis`."""
         if self._matrix is not None:
             return Scatter(basis.shape[1], basis.T @ self._matrix @ basis)
         rows = [(weight, R @ basis) for weight, R in self.rows]
-        return Scatter(basis.shape[1], multiplied_out(basis.shape[1], rows))
+        matrix = multiplied_out(basis.shape[1], rows)
+        return Scatter(
+            basis.shape[1], matrix + self.floor * (basis.T @ basis) if self.floor else matrix
+        )
+
+
+def _adds(R: Any) -> bool:
+    """Whether rows add anything: a class of one sample has a row of nothing."""
+    return R.shape[0] > 1 or not isinstance(R, np.ndarray) or bool(R.any())
+
+
+def _squares(R: Any) -> Array:
+    """Column sums of the squared entries of rows of any kind."""
+    return np.einsum("ij,ij->j", R, R) if isinstance(R, np.ndarray) else R.squares()
 
 
 def multiplied_out(n_features: int, rows: Sequence[tuple[float, Any]]) -> Array:
     """``Σ weight RᵀR`` as a matrix."""
     matrix = np.zeros((n_features, n_features))
     for weight, R in rows:
-        matrix += weight * (R.gram() if isinstance(R, SparseRows) else R.T @ R)
+        matrix += weight * (R.T @ R if isinstance(R, np.ndarray) else R.gram())
     return matrix
 
 
@@ -181,7 +286,7 @@ def joint_span(blocks: Sequence[Any], bound: int | None = None) -> tuple[Span, l
         stack = Stack(blocks, np.ones(len(blocks)))
         spanned = gram_span(stack.gram(), stack.transposed_matmul, order=max(stack.shape))
     else:
-        spanned = span(np.vstack(blocks), bound=bound)
+        spanned = span(np.vstack([dense(R) for R in blocks]), bound=bound)
     ends = np.cumsum([R.shape[0] for R in blocks])[:-1]
     return spanned, np.split(spanned.coordinates, ends)
 
