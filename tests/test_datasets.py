@@ -79,3 +79,29 @@ def test_bundled_sets_have_names_for_labels():
         assert set(bunch.target) <= set(np.asarray(bunch.target_names))
     with pytest.raises(ValueError, match="no bundled data set 'mnist': there are breast_cancer"):
         datasets.load("mnist")
+
+
+def test_drifting_pairs_turn_and_stay_as_hard():
+    stream = datasets.make_drifting_pair(40_000, 5, turns=0.5, separation=2.0, random_state=0)
+    X, y, directions = stream.data, stream.target, stream.directions
+    assert_allclose(np.linalg.norm(directions, axis=1), 1)
+    assert_allclose(directions[-1], -directions[0], atol=1e-12)
+    wrong = (np.sum(X * directions, axis=1) > 0) != y
+    assert_allclose([wrong[:20_000].mean(), wrong[20_000:].mean()], stream.bayes_error, atol=0.01)
+    for part in (slice(0, 2000), slice(-2000, None)):
+        fitted = LinearDiscriminantAnalysis().fit(X[part], y[part])
+        assert principal_angles(fitted.coef_, directions[part].mean(axis=0)[None])[0] < 0.2
+    with pytest.raises(ValueError, match="n_features=1 must be at least 2"):
+        datasets.make_drifting_pair(10, 1)
+
+
+def test_tables_are_read_in_batches(tmp_path):
+    path = tmp_path / "table.tsv"
+    path.write_text("kind\tx\ty\n" + "".join(f"{'ab'[i % 2]}\t{i}\t{2 * i}\n" for i in range(25)))
+    batches = list(datasets.iter_csv(path, target="kind", batch_size=10, sep="\t"))
+    assert [len(y) for _, y in batches] == [10, 10, 5]
+    assert batches[2][0].columns.tolist() == ["x", "y"]
+    assert batches[2][0]["y"].tolist() == [40, 42, 44, 46, 48]
+    assert batches[2][1].tolist() == ["a", "b", "a", "b", "a"]
+    with pytest.raises(ValueError, match="no column target='knd': the columns are kind, x, y"):
+        next(datasets.iter_csv(path, target="knd", sep="\t"))

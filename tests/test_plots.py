@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 mpl.use("Agg")
 
 from separatrix import FisherDiscriminant, datasets
-from separatrix.plots import plot_projection
+from separatrix.evaluate import prequential
+from separatrix.plots import plot_prequential, plot_projection
 
 
 def test_a_projection_shows_every_class_and_row():
@@ -35,3 +36,15 @@ def test_nothing_to_draw_is_said():
     X, y = [[0.0], [1.0], [0.0], [1.0]], [0, 0, 1, 1]
     with pytest.raises(ValueError, match="no direction to draw"):
         plot_projection(FisherDiscriminant().fit(X, y), X, y)
+
+
+def test_errors_on_a_stream_are_drawn_against_rows():
+    digits = datasets.load("digits")
+    records = prequential(FisherDiscriminant(shrinkage=0.1), digits.data, digits.target, 300)
+    (line,) = plot_prequential({"Fisher": records}).lines
+    assert line.get_label() == "Fisher"
+    assert line.get_xdata().tolist() == [600, 900, 1200, 1500, 1797]
+    assert line.get_ydata().tolist() == [record["error"] for record in records]
+    (line,) = plot_prequential({"Fisher": records}, last=1).lines
+    each = [record["wrong"] / record["rows"] for record in records]
+    assert line.get_ydata().tolist() == pytest.approx(each)

@@ -399,7 +399,7 @@ def test_the_window_keeps_few_sums_and_summarises_each_row_a_few_times():
 
     window = SlidingWindow(1024)
     for i in range(3000):
-        window.push(X[[i]], y[[i]], None, summarise=summarise, condense=lambda m: m)
+        window.push(X[[i]], y[[i]], None, summarise, lambda moments: moments)
         most = max(most, len(window._front))
     assert most <= 16  # two levels of cutting, eight parts each
     assert sum(summarised) / 3000 < 4

@@ -3,7 +3,7 @@
 The names below are the public ones, by stage: data → statistics → subspace → decision.
 """
 
-from separatrix import datasets, linalg
+from separatrix import datasets, evaluate, linalg
 from separatrix.base import merge  # one model from models trained apart
 from separatrix.fisher import (
     DirectDiscriminant,  # the span of the class means, Sw diagonal in it
@@ -36,6 +36,7 @@ __all__ = [
     "OnlineIPCAC",
     "TruncatedIPCAC",
     "datasets",
+    "evaluate",
     "linalg",
     "merge",
 ]

@@ -362,6 +362,7 @@ class MomentEstimator(SubspaceEstimator):
     window: int | None = None
     decay: float | None = None
     moments_: Any
+    _window: Any
 
     def _validated(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -384,46 +385,52 @@ class MomentEstimator(SubspaceEstimator):
         return data._replace(weights=fading if data.weights is None else data.weights * fading)
 
     def _summarised(self, data: LabelledData) -> ClassMoments:
-        self._window = None if self.window is None else SlidingWindow(self.window)
-        return self._with_rows(None, data)
+        self.classes_ = data.classes
+        if self.window is None:
+            self._window = None
+            return self._with_rows(None, data)
+        self._window = SlidingWindow(self.window)
+        self._slide(data)
+        return self._window.total(self._summary, self._kept)
+
+    def _slide(self, data: LabelledData) -> None:
+        """Move the window over more rows."""
+        for part in self._in_blocks(data):
+            labels = part.classes[part.codes]
+            self._window.push(part.X, labels, part.weights, self._summary, self._kept)
 
     def _with_rows(self, moments: ClassMoments | None, data: LabelledData) -> ClassMoments:
-        """The moments of what is remembered after more rows."""
-        per_class = self._needs_class_scatters(data.classes)
-
-        def summarise(X: Any, y: Array, weights: Array | None) -> ClassMoments:
-            codes = np.searchsorted(data.classes, y)
-            return data._replace(X=X, codes=codes, weights=weights).moments(per_class=per_class)
-
-        def condense(moments: ClassMoments) -> ClassMoments:
-            return self._condensed(moments.kept(per_class))
-
-        if self._window is not None:
-            for part in self._in_blocks(data):
-                self._window.push(
-                    part.X,
-                    part.classes[part.codes],
-                    part.weights,
-                    summarise=summarise,
-                    condense=condense,
-                )
-            return self._window.total(summarise=summarise, condense=condense)
+        """The moments of all that is remembered when more rows have come."""
         if moments is not None and self.decay is not None:
             faded = float(self.decay) ** len(data.codes)
             moments = moments.decay(max(faded, np.finfo(np.float64).tiny))
         for part in self._in_blocks(data):
-            batch = part.moments(per_class=per_class)
-            moments = condense(batch if moments is None else moments.kept(per_class) + batch)
+            batch = self._summary(part.X, part.classes[part.codes], part.weights)
+            moments = self._kept(batch if moments is None else self._kept(moments) + batch)
         assert moments is not None, "there is at least one row"
         return moments
+
+    def _summary(self, X: Any, y: Array, weights: Array | None) -> ClassMoments:
+        codes = np.searchsorted(self.classes_, y)
+        names = getattr(self, "feature_names_in_", None)
+        rows = LabelledData(X, codes, self.classes_, weights, names)
+        return rows.moments(per_class=self._needs_class_scatters(self.classes_))
+
+    def _kept(self, moments: ClassMoments) -> ClassMoments:
+        return self._condensed(moments.kept(self._needs_class_scatters(self.classes_)))
 
     def _in_blocks(self, data: LabelledData) -> Iterable[LabelledData]:
         """Rows in the portions that are summarised at once."""
         yield data
 
     def _condensed(self, moments: ClassMoments) -> ClassMoments:
-        """Moments in the form in which they are kept."""
-        return moments
+        """Moments in the form in which they are kept.
+
+        A window of many rows is a matrix from the first of them on: rows that are held would be
+        multiplied again with every step.
+        """
+        many = self.window is not None and self.window >= moments.n_features
+        return moments.with_matrices() if many else moments
 
     def _publish(self, moments: ClassMoments, data: LabelledData | None) -> None:
         for name in (*vars(self).get("_results", ()), "_unsolved"):
@@ -440,8 +447,11 @@ class MomentEstimator(SubspaceEstimator):
         """Solve for rows added since the last solution, when a result is asked for."""
         unsolved = vars(self).get("_unsolved", ())
         if name in unsolved:
+            moments = vars(self).get("moments_")
+            if moments is None:
+                moments = self._window.total(self._summary, self._kept)
             try:
-                self._publish(self.moments_, None)
+                self._publish(moments, None)
             except Exception:
                 self._unsolved = unsolved
                 raise
@@ -499,9 +509,8 @@ class MomentEstimator(SubspaceEstimator):
         classes: ArrayLike | None,
         sample_weight: ArrayLike | None,
     ) -> None:
-        moments: Any = vars(self).get("moments_")
-        first = moments is None
-        if first and hasattr(self, "classes_"):
+        first = "classes_" not in vars(self)
+        if not first and vars(self).get("moments_", self) is None:
             raise ValueError("this model was fitted with keep_moments=False: nothing to add to")
         known = None if first else self.classes_
         if classes is not None:
@@ -512,11 +521,16 @@ class MomentEstimator(SubspaceEstimator):
         if first:  # solved at once, so that parameters that do not fit are refused at once
             self._publish(self._summarised(recent), None)
             return
-        self.moments_ = self._with_rows(moments, recent)
         self.classes_ = data.classes
-        for name in self._results:
+        waiting = self._results
+        if self._window is None:
+            self.moments_ = self._with_rows(self.moments_, recent)
+        else:
+            self._slide(recent)
+            waiting = [*waiting, "moments_"]
+        for name in waiting:
             self.__dict__.pop(name, None)
-        self._unsolved = self._results
+        self._unsolved = waiting
 
 
 def merge(models: Sequence[MomentEstimator]) -> MomentEstimator:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import sklearn.datasets
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 from sklearn.utils import Bunch, check_random_state
 
 BUNDLED: dict[str, Callable[..., Any]] = {
@@ -45,6 +46,52 @@ def load(name: str) -> Bunch:
     bunch = BUNDLED[name]()
     bunch.target = np.asarray(bunch.target_names)[bunch.target]
     return bunch
+
+
+def iter_csv(
+    path: Any, *, target: str | None = None, batch_size: int = 1000, **options: Any
+) -> Iterator[tuple[Any, NDArray[Any]]]:
+    r"""Batches of rows and labels from a table too large to be read at once.
+
+    Parameters
+    ----------
+    path : str, path or open file
+        A file of comma-separated values with a line of names, as `pandas.read_csv` takes it.
+    target : str, optional
+        Name of the column of labels; the last column by default.
+    batch_size : int
+        Rows of a batch.
+    **options
+        Passed on to `pandas.read_csv`, such as ``sep="\t"`` or ``usecols``.
+
+    Yields
+    ------
+    tuple
+        A data frame of the features and an array of the labels.
+
+    Examples
+    --------
+    >>> from io import StringIO
+    >>> from separatrix import datasets
+    >>> table = StringIO("width,height,kind\n1,2,a\n3,4,b\n5,6,a\n")
+    >>> for X, y in datasets.iter_csv(table, batch_size=2):
+    ...     print(X.shape, y.tolist())
+    (2, 2) ['a', 'b']
+    (1, 2) ['a']
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError("tables are read with pandas: pip install 'separatrix[app]'") from None
+    with pd.read_csv(path, chunksize=batch_size, **options) as batches:
+        for batch in batches:
+            name = batch.columns[-1] if target is None else target
+            if name not in batch.columns:
+                raise ValueError(
+                    f"there is no column target={target!r}: the columns are "
+                    f"{', '.join(map(str, batch.columns[:20]))}"
+                )
+            yield batch.drop(columns=name), batch[name].to_numpy()
 
 
 def make_gaussian_classes(
@@ -152,6 +199,65 @@ def make_gaussian_pair(
     counts = [[n_samples - n_samples // 2], [n_samples // 2]]
     return make_random_mixtures(
         counts, n_features, mean_scale=mean_scale, random_state=random_state
+    )
+
+
+def make_drifting_pair(
+    n_samples: int = 4000,
+    n_features: int = 20,
+    *,
+    turns: float = 1.0,
+    separation: float = 3.0,
+    random_state: int | np.random.RandomState | None = None,
+) -> Bunch:
+    """A stream of two Gaussian classes whose means rotate about each other.
+
+    Row t has the mean ``± separation / 2`` along a direction that turns in a plane, evenly, by so
+    many full `turns` from the first row to the last. In that plane the classes have unit variance,
+    outside it the features vary by up to three standard deviations and tell nothing. After half a
+    turn the classes have changed places: what was learned at first is then worse than nothing,
+    while the best rule of the moment is as good as ever.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Size of the data; at least two features.
+    turns : float
+        Full turns over the whole stream; 0 does not drift.
+    separation : float
+        Distance of the class means in standard deviations.
+    random_state : int, RandomState or None
+        Source of randomness.
+
+    Returns
+    -------
+    Bunch
+        With ``data`` and ``target`` (0 and 1) in the order of time, ``directions`` (n_samples,
+        n_features) from the mean of class 0 to that of class 1 at each time, and ``bayes_error``,
+        the smallest error possible, the same at all times.
+
+    Examples
+    --------
+    >>> from separatrix import datasets
+    >>> stream = datasets.make_drifting_pair(100, 5, turns=0.5, random_state=0)
+    >>> stream.data.shape, round(stream.bayes_error, 3)
+    ((100, 5), 0.067)
+    """
+    if n_features < 2:
+        raise ValueError(f"n_features={n_features} must be at least 2: means turn in a plane")
+    rng = check_random_state(random_state)
+    axes = np.linalg.qr(rng.standard_normal((n_features, n_features)))[0]
+    angles = 2 * np.pi * turns * np.linspace(0, 1, n_samples)
+    directions = np.column_stack([np.cos(angles), np.sin(angles)]) @ axes[:2]
+    target = rng.randint(2, size=n_samples)
+    spread = np.concatenate([np.ones(2), np.linspace(1, 3, n_features)[2:]])
+    data = (rng.standard_normal((n_samples, n_features)) * spread) @ axes
+    data += separation * (target - 0.5)[:, None] * directions
+    return Bunch(
+        data=data,
+        target=target,
+        directions=directions,
+        bayes_error=float(ndtr(-separation / 2)),
     )
 
 

@@ -429,14 +429,18 @@ class ClassMoments:
         scatters = [scatter.truncated(rank) for scatter in self._scatters]
         return self._with(self.counts, self._offsets, scatters, self.eps)
 
+    def with_matrices(self) -> ClassMoments:
+        """The same moments, with d×d matrices whatever the number of rows."""
+        scatters = [scatter.with_matrix() for scatter in self._scatters]
+        return self._with(self.counts, self._offsets, scatters, self.eps)
+
     def _combined(self, other: ClassMoments, sign: float, between: Array) -> list[Scatter]:
         """Own scatters plus or minus those of `other` and of the rows between the means."""
         scatters = []
         for i, (own, others) in enumerate(zip(self._scatters, other._scatters, strict=True)):
             rows = between[i : i + 1] if self.per_class else between
             rows = rows[np.any(rows != 0, axis=1)]
-            bridge = Scatter(self.n_features, None, [(1.0, rows)] if len(rows) else [])
-            scatters.append(own.plus(others, sign).plus(bridge, sign))
+            scatters.append(own.plus(others, sign, rows))
         return scatters
 
     def _with(

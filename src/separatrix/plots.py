@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.base import SubspaceEstimator
+from separatrix.evaluate import PrequentialRecord
 
 
 def plot_projection(
@@ -61,3 +63,52 @@ def plot_projection(
 
 def _axis_title(estimator: SubspaceEstimator, i: int) -> str:
     return f"direction {i + 1} ({estimator.explained_ratio_[i]:.0%})".replace("%", " %")
+
+
+def plot_prequential(
+    runs: Mapping[str, Sequence[PrequentialRecord]], *, last: int | None = None, ax: Any = None
+) -> Any:
+    """Draw the error of models on a stream against the rows they have seen.
+
+    Parameters
+    ----------
+    runs : mapping from names to records
+        What `evaluate.prequential` returned, by the name of the model.
+    last : int, optional
+        Average over this many last batches; over everything so far by default, which is the
+        average online error. A model that fails to follow a drift shows it sooner with `last`.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from separatrix import FisherDiscriminant, datasets
+    >>> from separatrix.evaluate import prequential
+    >>> from separatrix.plots import plot_prequential
+    >>> wine = datasets.load("wine")
+    >>> order = np.random.default_rng(0).permutation(178)
+    >>> records = prequential(FisherDiscriminant(), wine.data[order], wine.target[order], 20)
+    >>> plot_prequential({"Fisher": records}).get_xlabel()
+    'rows seen'
+    """
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        ax = plt.figure().add_subplot()
+    for name, records in runs.items():
+        wrong = np.cumsum([0, *(record["wrong"] for record in records)])
+        tested = np.cumsum([0, *(record["rows"] for record in records)])
+        ends = np.arange(1, len(records) + 1)
+        starts = np.zeros_like(ends) if last is None else np.maximum(ends - last, 0)
+        error = (wrong[ends] - wrong[starts]) / (tested[ends] - tested[starts])
+        ax.plot([record["seen"] + record["rows"] for record in records], error, label=name)
+    ax.set_xlabel("rows seen")
+    over = "average online error" if last is None else f"error over the last {last} batches"
+    ax.set_ylabel(over)
+    ax.set_ylim(bottom=0)
+    ax.legend(frameon=False)
+    return ax

@@ -154,8 +154,8 @@ class Scatter:
         self.n_features = n_features
         size = sum(R.size for _, R in rows)
         if rows and (matrix is not None or size >= n_features**2):
-            matrix = multiplied_out(n_features, rows) + (0 if matrix is None else matrix)
-            rows = ()
+            product, rows = multiplied_out(n_features, rows), ()
+            matrix = product if matrix is None else np.add(product, matrix, out=product)
         if matrix is not None and floor:
             matrix, floor = matrix + floor * np.eye(n_features), 0.0
         self._matrix, self.rows, self.floor = matrix, tuple(rows), floor
@@ -187,18 +187,19 @@ class Scatter:
             squares += weight * _squares(R)
         return squares
 
-    def plus(self, other: Scatter, factor: float = 1.0) -> Scatter:
-        """``self + factor * other``; a factor of -1 subtracts."""
-        rows = self.rows + tuple((factor * w, R) for w, R in other.rows if _adds(R))
+    def plus(self, other: Scatter, factor: float = 1.0, rows: Array | None = None) -> Scatter:
+        """``self + factor * (other + rowsᵀ rows)``; a factor of -1 subtracts."""
+        more = other.rows if rows is None or not len(rows) else (*other.rows, (1.0, rows))
+        parts = self.rows + tuple((factor * w, R) for w, R in more if _adds(R))
         floor = self.floor + factor * other.floor
-        if self._matrix is None and other._matrix is None:
-            return Scatter(self.n_features, None, rows, floor)
-        if other._matrix is None:
-            matrix = self._matrix
-        else:
-            matrix = other._matrix if factor == 1.0 else factor * other._matrix
-            matrix = matrix if self._matrix is None else self._matrix + matrix
-        return Scatter(self.n_features, matrix, rows, floor)
+        matrix: Any = other._matrix if factor == 1.0 or other.is_thin else factor * other._matrix
+        if self._matrix is not None:
+            matrix = self._matrix if matrix is None else self._matrix + matrix
+        return Scatter(self.n_features, matrix, parts, floor)
+
+    def with_matrix(self) -> Scatter:
+        """The same scatter as a matrix."""
+        return Scatter(self.n_features, self.matrix()) if self.is_thin else self
 
     def times(self, factor: float) -> Scatter:
         """The scatter of rows whose weights are multiplied by `factor`."""
@@ -273,10 +274,16 @@ def _squares(R: Any) -> Array:
 
 
 def multiplied_out(n_features: int, rows: Sequence[tuple[float, Any]]) -> Array:
-    """``Σ weight RᵀR`` as a matrix."""
+    """``Σ weight RᵀR`` as a matrix; rows that are arrays in one product."""
+    arrays = [(weight, R) for weight, R in rows if isinstance(R, np.ndarray)]
     matrix = np.zeros((n_features, n_features))
+    if arrays:
+        weights = np.repeat([weight for weight, _ in arrays], [len(R) for _, R in arrays])
+        R = arrays[0][1] if len(arrays) == 1 else np.vstack([R for _, R in arrays])
+        matrix = R.T @ (R if (weights == 1.0).all() else weights[:, None] * R)
     for weight, R in rows:
-        matrix += weight * (R.T @ R if isinstance(R, np.ndarray) else R.gram())
+        if not isinstance(R, np.ndarray):
+            matrix += weight * R.gram()
     return matrix
 
 

@@ -92,7 +92,6 @@ class SlidingWindow:
         X: Any,
         y: Array,
         weights: Array | None,
-        *,
         summarise: Summarise,
         condense: Condense,
     ) -> None:
@@ -109,21 +108,21 @@ class SlidingWindow:
         """
         if len(y) > self.size:
             raise ValueError(f"{len(y)} rows do not fit into a window of {self.size}")
-        back = _sum(condense, summarise(X, y, weights), self._back)
+        back = _sum(condense, self._back, summarise(X, y, weights))
         self._rows.append(Rows(self._stop, X.copy(), y, weights))  # the caller may reuse X
         self._stop, self._back = self._stop + len(y), back
         while self._rows[0].stop <= self.start:
             self._rows.popleft()
         self._settle(summarise, condense)
 
-    def total(self, *, summarise: Summarise, condense: Condense) -> ClassMoments:
+    def total(self, summarise: Summarise, condense: Condense) -> ClassMoments:
         """The moments of all rows in the window."""
         covered = self._front[-1][0] if self._front else self._turn
         total = self._back
         if self._front:
-            total = _sum(condense, self._front[-1][1], total)
+            total = _sum(condense, total, condense(self._front[-1][1]))
         if self.start < covered:
-            total = _sum(condense, self._summary(self.start, covered, summarise), total)
+            total = _sum(condense, total, self._summary(self.start, covered, summarise))
         assert total is not None, "a window is asked for its sum after rows were pushed"
         return condense(total)
 
@@ -149,14 +148,14 @@ class SlidingWindow:
             step = max(FINEST, -(-(covered - self.start) // PARTS))
             while covered - self.start > step:
                 covered -= step
-                part = condense(self._summary(covered, covered + step, summarise))
+                part = self._summary(covered, covered + step, summarise)
                 above = self._front[-1][1] if self._front else None
-                self._front.append((covered, _sum(condense, part, above)))
+                self._front.append((covered, _sum(condense, above, part)))
 
 
-def _sum(condense: Condense, a: ClassMoments, b: ClassMoments | None) -> ClassMoments:
-    """The sum of both, or the first alone."""
-    return condense(a) if b is None else condense(condense(a) + condense(b))
+def _sum(condense: Condense, old: ClassMoments | None, new: ClassMoments) -> ClassMoments:
+    """The sum of both, condensed; `new` is in the form that is wanted now."""
+    return condense(new if old is None else condense(old) + new)
 
 
 def _stacked(parts: Sequence[Any]) -> Any:

@@ -1,0 +1,151 @@
+"""How well methods do, by protocols that return plain records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted
+
+
+class PrequentialRecord(TypedDict):
+    """One batch of a stream that was first predicted, then learned."""
+
+    seen: int
+    """Rows learned before the batch came."""
+    rows: int
+    """Rows of the batch."""
+    wrong: int
+    """How many of them were predicted wrongly."""
+    error: float
+    """Share of wrong predictions among all rows predicted so far: the average online error."""
+    predict_seconds: float
+    learn_seconds: float
+
+
+def prequential(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike | None = None,
+    batch_size: int = 100,
+    *,
+    classes: ArrayLike | None = None,
+    verbose: bool = False,
+) -> list[PrequentialRecord]:
+    """Predict each batch of a stream before learning from it.
+
+    Every row is tested once, by a model that has not seen it, and no row is held back. The
+    estimator is trained in place: afterwards it has learned the whole stream and can go on. An
+    estimator that is not fitted yet learns the first batch without being tested on it.
+
+    Parameters
+    ----------
+    estimator : classifier with partial_fit
+        Of this package, or any that follows scikit-learn's conventions.
+    X : array (n_samples, n_features), or an iterable of batches
+        The rows in the order of time. Without `y`, pairs of rows and labels that are batches
+        already, such as `datasets.iter_csv` yields.
+    y : array (n_samples,), optional
+        Labels.
+    batch_size : int
+        Rows that are predicted and then learned together.
+    classes : array, optional
+        All labels that may come; those of `y` by default. A stream of batches needs them unless
+        the first batch has every class.
+    verbose : bool
+        Show a progress bar (needs the package rich).
+
+    Returns
+    -------
+    list of dict
+        For each batch that was tested `seen`, `rows`, `wrong`, `error` (the average online error
+        up to this batch), `predict_seconds` and `learn_seconds`.
+
+    Examples
+    --------
+    >>> from separatrix import OnlineIPCAC, datasets
+    >>> from separatrix.evaluate import prequential
+    >>> digits = datasets.load("digits")
+    >>> records = prequential(OnlineIPCAC(), digits.data, digits.target, batch_size=100)
+    >>> len(records), records[-1]["seen"], round(records[-1]["error"], 2)
+    (17, 1700, 0.08)
+    """
+    if not hasattr(estimator, "partial_fit") or not hasattr(estimator, "predict"):
+        raise TypeError(
+            f"{type(estimator).__name__} cannot learn from a stream: prequential needs a "
+            "classifier with partial_fit and predict"
+        )
+    if batch_size < 1:
+        raise ValueError(f"batch_size={batch_size} must be at least 1")
+    batches, n_batches = X, None
+    if y is not None:
+        labels = np.asarray(y)
+        classes = np.unique(labels) if classes is None else classes
+        batches = _cut(X, labels, batch_size)
+        n_batches = -(-len(labels) // batch_size)
+    records: list[PrequentialRecord] = []
+    tested = wrong = seen = 0
+    fitted = _is_fitted(estimator)
+    for rows, labels in progress(batches, "stream", total=n_batches, shown=verbose):
+        start = time.perf_counter()
+        failures = int(np.count_nonzero(estimator.predict(rows) != labels)) if fitted else 0
+        middle = time.perf_counter()
+        announced = np.unique(labels) if classes is None else classes
+        estimator.partial_fit(rows, labels, **({} if fitted else {"classes": announced}))
+        end = time.perf_counter()
+        if fitted:
+            tested, wrong = tested + len(labels), wrong + failures
+            records.append(
+                PrequentialRecord(
+                    seen=seen,
+                    rows=len(labels),
+                    wrong=failures,
+                    error=wrong / tested,
+                    predict_seconds=middle - start,
+                    learn_seconds=end - middle,
+                )
+            )
+        fitted, seen = True, seen + len(labels)
+    if not records:
+        raise ValueError(
+            "nothing was tested: the stream has no more than one batch. Use a smaller batch_size"
+        )
+    return records
+
+
+def _is_fitted(estimator: Any) -> bool:
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
+
+
+def _cut(X: Any, y: np.ndarray, batch_size: int) -> Iterator[tuple[Any, np.ndarray]]:
+    """Batches of arrays, sparse matrices and data frames."""
+    rows = X.iloc if hasattr(X, "iloc") else X if hasattr(X, "shape") else np.asarray(X)
+    if (len(X) if hasattr(X, "iloc") else rows.shape[0]) != len(y):
+        raise ValueError(f"X and y differ in length: y has {len(y)} labels")
+    for part in gen_batches(len(y), batch_size):
+        yield rows[part], y[part]
+
+
+def progress(
+    items: Iterable[Any], what: str, *, total: int | None = None, shown: bool = True
+) -> Iterable[Any]:
+    """The items, with a bar that shows how many have passed and how long it will take."""
+    if not shown:
+        return items
+    try:
+        from rich.progress import track
+    except ImportError:
+        raise ImportError(
+            "the progress bar needs the package rich: pip install 'separatrix[app]', or "
+            "verbose=False"
+        ) from None
+    return track(items, description=what, total=total)
