@@ -30,8 +30,9 @@ at_once = FisherDiscriminant().fit(X, y)
 # Batch by batch
 # --------------
 #
-# Each call of ``partial_fit`` adds the moments of its rows and solves again. ``classes`` announces
-# the labels that may come, since a batch need not have all of them.
+# Each call of ``partial_fit`` adds the moments of its rows; the directions are solved for when they
+# are asked for. ``classes`` announces the labels that may come, since a batch need not have all of
+# them.
 
 stream = FisherDiscriminant()
 seen, subspaces = [], []

@@ -63,9 +63,9 @@ class OnlineIPCAC(TruncatedIPCAC):
 
     The number of whitened axes grows with the rows seen. The source keeps no more axes than it
     whitens; a newly admitted axis then has the spread of the last batch alone, and ``coef_`` turns
-    away from that of all rows, by 25 to 43 degrees in the measurements of the manual. Its running
-    statistics of the projections for the threshold mix directions of different times; here the
-    spread of each class is taken along the direction of now.
+    away from that of all rows: by 25 degrees where this model keeps within 7 (see the manual). Its
+    running statistics of the projections for the threshold mix directions of different times; here
+    the spread of each class is taken along the direction of now.
 
     References
     ----------

@@ -192,7 +192,9 @@ class Scatter:
         more = other.rows if rows is None or not len(rows) else (*other.rows, (1.0, rows))
         parts = self.rows + tuple((factor * w, R) for w, R in more if _adds(R))
         floor = self.floor + factor * other.floor
-        matrix: Any = other._matrix if factor == 1.0 or other.is_thin else factor * other._matrix
+        matrix = other._matrix
+        if matrix is not None and factor != 1.0:
+            matrix = factor * matrix
         if self._matrix is not None:
             matrix = self._matrix if matrix is None else self._matrix + matrix
         return Scatter(self.n_features, matrix, parts, floor)
