@@ -17,6 +17,7 @@ NOT_ROTATED = {"GroupedDiscriminant"}  # groups are made of features
 NOT_DUPLICATED = {
     "LocalFisherDiscriminant",  # the k-th neighbour of a duplicated row is nearer
     "TruncatedIPCAC",  # twice the rows whiten more axes
+    "OnlineIPCAC",
 }
 
 
