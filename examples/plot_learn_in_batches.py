@@ -30,9 +30,8 @@ at_once = FisherDiscriminant().fit(X, y)
 # Batch by batch
 # --------------
 #
-# Each call of ``partial_fit`` adds the moments of its rows; the directions are solved for when they
-# are asked for. ``classes`` announces the labels that may come, since a batch need not have all of
-# them.
+# Each call of ``partial_fit`` adds the moments of its rows; directions are solved for when asked
+# for. ``classes`` announces the labels that may come, since a batch need not have all of them.
 
 stream = FisherDiscriminant()
 seen, subspaces = [], []
