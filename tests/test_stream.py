@@ -144,6 +144,10 @@ def test_truncated_moments_add_decay_and_multiply_out():
     counts = small.counts * other.counts / (small.counts + other.counts)
     assert_allclose(both.Sw, small.Sw + other.Sw + (means.T * counts) @ means)
     assert_allclose(small.decay(0.25).Sw, 0.25 * small.Sw)
+    assert_array_equal(small.decay(1e-250).counts, 0)
+    again = (small.decay(0.25) + small).truncated(12)  # twice the same ten axes
+    assert again.most_rows() == 10
+    assert_allclose(again.Sw, 1.25 * small.Sw, atol=1e-9)
     many = sum([small] * 9)  # more rows than features: a matrix
     assert not many.is_thin
     assert_allclose(many.Sw, 9 * small.Sw)
@@ -239,6 +243,10 @@ def test_memory_is_bounded_by_the_rank():
         X = rng.standard_normal((25, 600))
         model.partial_fit(X, X[:, 0] > 0, classes=[False, True])
         assert model.moments_.most_rows() <= 20
+    one_by_one = OnlineIPCAC(5, rank=10)
+    for i, row in enumerate(rng.standard_normal((15, 1, 600))):
+        one_by_one.partial_fit(row, [i % 2], classes=[0, 1])
+    assert one_by_one.moments_.most_rows() <= 8  # a row that is its own mean adds none
 
 
 def test_classes_may_come_later():

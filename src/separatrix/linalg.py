@@ -498,10 +498,10 @@ class ThinSVD(NamedTuple):
     def appended(self, rows: Array, *, rank: int | None = None) -> ThinSVD:
         """The factorisation with more columns, given as rows (n, n_features).
 
-        The part of the rows outside U is made orthogonal to it once before and once after it is
-        made orthonormal, and directions in it that are only rounding are dropped: their part in
-        the rows is less than the error of the rows. One product ``rows @ U`` and back, a QR of
-        the rest and an SVD of order rank + n.
+        The rows are made orthogonal to U, directions in what is left that are only rounding beside
+        the rows are dropped, and the new axes are made orthonormal once more at the end: a small
+        rest has a part along U, and rounding would add up over many updates. One product
+        ``rows @ U`` and back, a QR of the rest and an SVD of order rank + n.
 
         Parameters
         ----------
@@ -513,14 +513,13 @@ class ThinSVD(NamedTuple):
         along = rows @ U
         outside = rows - along @ U.T
         size = max(float(np.max(s, initial=0.0)), float(np.sqrt(np.sum(rows**2))))
-        fresh, left = _orthonormal_outside(U, outside, size)
+        fresh, left = _orthonormal_rows(outside, size)
         core = np.zeros((len(s) + len(left), len(s) + len(rows)))
         np.fill_diagonal(core[: len(s), : len(s)], s)
         core[: len(s), len(s) :] = along.T
         core[len(s) :, len(s) :] = left
         turn, values, _ = np.linalg.svd(core, full_matrices=False)
-        kept = numerical_rank(values, max(U.shape[0], len(rows)))
-        kept = kept if rank is None else min(kept, rank)
+        kept = len(values) if rank is None else min(len(values), rank)
         basis = U @ turn[: len(s), :kept]
         basis += fresh @ turn[len(s) :, :kept]
         return ThinSVD(orthonormal_again(basis), values[:kept])
@@ -530,20 +529,21 @@ class ThinSVD(NamedTuple):
         return self.appended(other.columns.T, rank=rank)
 
 
-def _orthonormal_outside(U: Array, rows: Array, size: float) -> tuple[Array, Array]:
-    """Orthonormal Q, orthogonal to U, and C with ``rows.T = Q C`` to rounding of `size`."""
+def _orthonormal_rows(rows: Array, size: float) -> tuple[Array, Array]:
+    """Orthonormal columns Q and C with ``rows.T = Q C`` to rounding of `size`."""
     Q, R = np.linalg.qr(rows.T)
     F, t, Gt = np.linalg.svd(R, full_matrices=False)
     kept = numerical_rank(t, max(rows.shape), largest=size)
-    if kept < len(t):
-        Q, R = Q @ F[:, :kept], t[:kept, None] * Gt[:kept]
-    Q -= U @ (U.T @ Q)
-    return orthonormal_again(Q), R
+    return (Q, R) if kept == len(t) else (Q @ F[:, :kept], t[:kept, None] * Gt[:kept])
 
 
 def orthonormal_again(Q: Array) -> Array:
     """Almost orthonormal columns made orthonormal, without turning the sign of any.
 
-    Rounding would otherwise add up, by a unit in the last place for each update.
+    Examples
+    --------
+    >>> Q = orthonormal_again(np.eye(3)[:, :2] + 1e-9)
+    >>> bool(abs(Q.T @ Q - np.eye(2)).max() < 1e-15)
+    True
     """
     return Q @ np.linalg.inv(np.linalg.cholesky(Q.T @ Q)).T
