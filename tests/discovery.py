@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
 
 import separatrix
+from separatrix.base_kernel import KernelEstimator
 
 
 def all_estimators() -> list[Any]:
@@ -17,6 +18,20 @@ def all_estimators() -> list[Any]:
     classes = [c for c in found if isinstance(c, type) and issubclass(c, BaseEstimator)]
     assert len(classes) >= 7, "discovery must find the estimators"
     return [cls() for cls in classes]
+
+
+def linear_estimators() -> list[Any]:
+    """Those whose directions are weights of the features."""
+    return [e for e in all_estimators() if not isinstance(e, KernelEstimator)]
+
+
+def lawful_estimators() -> list[Any]:
+    """All, with the kernel width that sees distances only: "scale" is not free of rotations."""
+    found = all_estimators()
+    for estimator in found:
+        if isinstance(estimator, KernelEstimator):
+            estimator.set_params(kernel_gamma="median")
+    return found
 
 
 def all_classifiers() -> list[Any]:

@@ -14,10 +14,14 @@ from separatrix.fisher import (
     MaximumMarginCriterion,  # Sb - Sw, orthonormal, nothing inverted
     NullSpaceDiscriminant,  # no scatter within classes, more features than samples
 )
+from separatrix.fisher_kernel import (
+    KernelFisherDiscriminant,  # Fisher in the feature space of a kernel
+)
 from separatrix.ipcac import (
     IPCAC,  # whitened class means and one threshold
     TruncatedIPCAC,  # the same, whitening only what can be estimated
 )
+from separatrix.ipcac_kernel import KernelIPCAC  # IPCAC in the feature space of a kernel
 from separatrix.moments import ClassMoments  # counts, means, scatter: they add and subtract
 
 __version__ = "0.1.0"
@@ -29,6 +33,8 @@ __all__ = [
     "FisherDiscriminant",
     "GSVDDiscriminant",
     "GroupedDiscriminant",
+    "KernelFisherDiscriminant",
+    "KernelIPCAC",
     "LocalFisherDiscriminant",
     "MaximumMarginCriterion",
     "NullSpaceDiscriminant",

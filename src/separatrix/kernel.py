@@ -23,7 +23,7 @@ from sklearn.metrics.pairwise import (
 )
 from sklearn.utils import check_random_state, gen_batches
 
-from separatrix.linalg import Array, numerical_rank, top_eigh
+from separatrix.linalg import Array, numerical_rank, top_eigh, whiten
 from separatrix.rows import indicator
 
 KERNEL_ENTRIES = 1 << 22
@@ -267,6 +267,29 @@ class CentredGram(NamedTuple):
         most = min(k, max(len(self.matrix) - 1, 1))  # centred rows sum to nothing
         return _leading_pairs(self.matrix, most, self.largest, tol)
 
+    def empirical_map(self, *, tol: float | None = None) -> tuple[KernelMap, Array]:
+        """The exact `empirical_kernel_map`."""
+        n_samples = len(self.matrix)
+        evals, U = self.principal_axes(n_samples, tol=tol)
+        if len(evals) == 0:
+            return self.map(np.zeros((n_samples, 1))), np.zeros((n_samples, 1))
+        return self.map(U / np.sqrt(evals)), U * np.sqrt(evals)
+
+    def span(self, A: Array, KA: Array) -> tuple[KernelMap, Array]:
+        """Orthonormal coordinates of the span of a few directions, and the training rows there.
+
+        Parameters
+        ----------
+        A : array (n_samples, k)
+            Dual coefficients of the directions, each column summing to zero.
+        KA : array (n_samples, k)
+            The matrix times A: the rows along the directions.
+        """
+        to_orthonormal = whiten(A.T @ KA)
+        if to_orthonormal.shape[1] == 0:
+            to_orthonormal = np.zeros((A.shape[1], 1))
+        return self.map(A @ to_orthonormal), KA @ to_orthonormal
+
 
 def _leading_pairs(K: Array, k: int, largest: float, tol: float | None) -> tuple[Array, Array]:
     """Eigenpairs of more than rounding beside the `largest` kernel value, and more than `tol`."""
@@ -342,11 +365,7 @@ def empirical_kernel_map(
     """
     if n_landmarks is not None and n_landmarks < X.shape[0]:
         return _nystroem_map(X, kernel, _chosen(X.shape[0], n_landmarks, random_state), tol)
-    gram = centred_gram(X, kernel)
-    evals, U = gram.principal_axes(X.shape[0], tol=tol)
-    if len(evals) == 0:
-        return gram.map(np.zeros((X.shape[0], 1))), np.zeros((X.shape[0], 1))
-    return gram.map(U / np.sqrt(evals)), U * np.sqrt(evals)
+    return centred_gram(X, kernel).empirical_map(tol=tol)
 
 
 def _nystroem_map(

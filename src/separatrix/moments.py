@@ -284,7 +284,7 @@ class ClassMoments:
         weights = self.counts if priors is None else self.n_samples * priors
         weights = np.where(self.counts > 0, weights, 0.0)
         deviations = np.sqrt(weights)[:, None] * (self._offsets - self._centre(weights))
-        return _contrasts(weights).T @ deviations
+        return contrasts(weights).T @ deviations
 
     def within_apply(self, V: Array) -> Array:
         """``Sw @ V``, without the matrix where rows are held."""
@@ -487,7 +487,7 @@ class ClassMoments:
             Scatter(rank, multiplied_out(rank, list(islice(pieces, len(scatter.rows)))))
             for scatter in self._scatters
         ]
-        deviations = _contrasts(self.counts) @ parts[-1]
+        deviations = contrasts(self.counts) @ parts[-1]
         offsets = deviations / np.sqrt(np.where(self.counts > 0, self.counts, 1.0))[:, None]
         return self._in_coordinates(offsets, scatters), spanned.lift
 
@@ -505,7 +505,7 @@ class ClassMoments:
         )
 
 
-def _contrasts(weights: Array) -> Array:
+def contrasts(weights: Array) -> Array:
     """Orthonormal columns that sum to nothing when weighed by √weights, zero where those are."""
     present = np.flatnonzero(weights)
     columns = np.zeros((len(weights), max(len(present) - 1, 0)))
