@@ -5,6 +5,7 @@ The names below are the public ones, by stage: data → statistics → subspace 
 
 from separatrix import datasets, linalg
 from separatrix.base import merge  # one model from models trained apart
+from separatrix.ddag import DDAGClassifier  # many classes from classifiers of two
 from separatrix.fisher import (
     DirectDiscriminant,  # the span of the class means, Sw diagonal in it
     FisherDiscriminant,  # Fisher, LDA, MDA: also shrunk, after PCA, batch by batch
@@ -22,6 +23,7 @@ from separatrix.ipcac import (
     TruncatedIPCAC,  # the same, whitening only what can be estimated
 )
 from separatrix.ipcac_kernel import KernelIPCAC  # IPCAC in the feature space of a kernel
+from separatrix.ipcac_mixture import MixtureIPCAC  # classes of clusters, decided pair by pair
 from separatrix.moments import ClassMoments  # counts, means, scatter: they add and subtract
 
 __version__ = "0.1.0"
@@ -29,6 +31,7 @@ __version__ = "0.1.0"
 __all__ = [
     "IPCAC",
     "ClassMoments",
+    "DDAGClassifier",
     "DirectDiscriminant",
     "FisherDiscriminant",
     "GSVDDiscriminant",
@@ -37,6 +40,7 @@ __all__ = [
     "KernelIPCAC",
     "LocalFisherDiscriminant",
     "MaximumMarginCriterion",
+    "MixtureIPCAC",
     "NullSpaceDiscriminant",
     "TruncatedIPCAC",
     "datasets",

@@ -27,7 +27,7 @@ from separatrix.kernel import (
 )
 from separatrix.linalg import Array
 from separatrix.moments import ClassMoments
-from separatrix.rows import refuse_lazy_frame, refuse_nonfinite
+from separatrix.rows import refuse_lazy_frame, refuse_nonfinite_rows
 
 KERNEL_CONSTRAINTS: dict[str, Sequence[Allowed]] = {
     "kernel": (
@@ -80,7 +80,7 @@ class KernelEstimator(SubspaceEstimator):
             The fitted estimator.
         """
         data = self._validated(X, y)
-        self._refuse_nonfinite(data.X)
+        refuse_nonfinite_rows(data.X, data.feature_names)
         kernel = settled_kernel(
             data.X,
             self.kernel,
@@ -137,14 +137,8 @@ class KernelEstimator(SubspaceEstimator):
             ensure_all_finite=False,
             reset=False,
         )
-        self._refuse_nonfinite(rows)
+        refuse_nonfinite_rows(rows, getattr(self, "feature_names_in_", None))
         return self._map.project(rows)
-
-    def _refuse_nonfinite(self, X: Any) -> None:
-        with np.errstate(invalid="ignore", over="ignore"):
-            suspicious = not np.isfinite(X.sum(dtype=np.float64))
-        if suspicious:
-            refuse_nonfinite(X, getattr(self, "feature_names_in_", None))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

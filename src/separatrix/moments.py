@@ -459,6 +459,31 @@ class ClassMoments:
             eps=self.eps,
         )
 
+    def of_classes(self, at: Array) -> ClassMoments:
+        """Moments of the rows of some classes only, by their positions; needs `per_class`."""
+        if not self.per_class:
+            raise ValueError("class scatters were not kept: use from_data(..., per_class=True)")
+        return ClassMoments(
+            self.classes[at],
+            self.counts[at],
+            self._offsets[at],
+            self.origin,
+            [self._scatters[i] for i in at],
+            per_class=True,
+            eps=self.eps,
+        )
+
+    def joined(self, classes: Array, at: Array) -> ClassMoments:
+        """Moments of larger classes: class i is part of ``classes[at[i]]``; without per-class."""
+        counts = np.bincount(at, self.counts, len(classes))
+        sums = indicator(at, self.counts, len(classes), np.float64) @ self._offsets
+        offsets = sums / np.where(counts > 0, counts, 1.0)[:, None]
+        between = np.sqrt(self.counts)[:, None] * (self._offsets - offsets[at])
+        scatter = self._within.plus(Scatter(self.n_features, None, [(1.0, between)]))
+        return ClassMoments(
+            classes, counts, offsets, self.origin, [scatter], per_class=False, eps=self.eps
+        )
+
     # In fewer coordinates -------------------------------------------------------------------
 
     def project(self, basis: Array) -> ClassMoments:
