@@ -65,7 +65,7 @@ def reducible_estimators() -> list[Any]:
 
 
 def sparse_estimators() -> list[Any]:
-    return [e for e in subspace_estimators() if get_tags(e).input_tags.sparse]
+    return [e for e in lawful_estimators() if get_tags(e).input_tags.sparse]
 
 
 def name_of(estimator: Any) -> str:

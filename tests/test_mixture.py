@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.covariance import ledoit_wolf
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
@@ -19,6 +20,7 @@ from separatrix.ipcac_mixture import (
     em_clusters,
     jury,
     merged_clusters,
+    squared_distances,
     wins_and_scores,
     x_means,
 )
@@ -107,15 +109,34 @@ def test_halves_of_a_gaussian_are_merged_and_distant_ones_are_not():
     assert_array_equal(merged_clusters(X, of), of)
 
 
-def test_merging_measures_along_the_line_by_the_wider_cluster():
+def test_merging_measures_by_the_covariance_of_the_wider_cluster():
     rng = np.random.default_rng(0)
-    wide, narrow = rng.normal(size=(500, 2)) * [2, 9], rng.normal(size=(500, 2)) * 0.1
+    of = np.repeat([0, 1], 500)
     for distance, joined in ((5.0, True), (7.0, False)):
-        X = np.vstack([wide - wide.mean(axis=0), narrow])
-        X[:500] *= [2 / X[:500, 0].std(), 1]
-        X[500:] += [distance, 0] - X[500:].mean(axis=0)
-        labels = merged_clusters(X, np.repeat([0, 1], 500))
-        assert (labels.max() == 0) == joined
+        X = rng.normal(size=(1000, 2)) * np.where(of[:, None], [0.1, 0.1], [2, 9])
+        X += [[distance, 0]] * of[:, None]
+        # two standard deviations of the first cluster are 4, of the second 0.2
+        assert (merged_clusters(X, of).max() == 0) == joined
+
+
+def test_an_arc_is_not_merged_across_its_bend():
+    rng = np.random.default_rng(0)
+    angle = np.pi * rng.random(400)
+    X = np.c_[np.cos(angle), np.sin(angle)] + 0.05 * rng.normal(size=(400, 2))
+    halves = (angle > np.pi / 2).astype(int)
+    assert_array_equal(merged_clusters(X, halves), halves)
+
+
+@pytest.mark.parametrize("shape", [(200, 6), (20, 50)], ids=["tall", "wide"])
+def test_distances_are_by_the_shrunk_covariance(shape):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=shape) @ np.diag(np.linspace(1, 4, shape[1])) + 100
+    covariance, _ = ledoit_wolf(X)
+    differences = rng.normal(size=(3, shape[1]))
+    expected = np.einsum("ij,ij->i", differences, np.linalg.solve(covariance, differences.T).T)
+    for rows in (X, sp.csr_array(X)):
+        found = squared_distances(rows, X.mean(axis=0), differences)
+        assert_allclose(found, expected, rtol=1e-8)
 
 
 def test_clusters_that_coincide_are_merged():
@@ -316,9 +337,10 @@ def test_merging_is_an_option():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1200, 2)) * [8, 1] + np.repeat([[0, 0], [0, 9]], 600, axis=0)
     y = np.repeat([0, 1], 600)
-    kept = MixtureIPCAC(merge=False, random_state=0).fit(X, y)
-    merged = MixtureIPCAC(random_state=0).fit(X, y)
-    assert len(kept.cluster_classes_) > len(merged.cluster_classes_) == 2
+    kept = MixtureIPCAC(2, merge=False, random_state=0).fit(X, y)
+    merged = MixtureIPCAC(2, random_state=0).fit(X, y)
+    assert_array_equal(kept.cluster_classes_, [0, 0, 1, 1])
+    assert_array_equal(merged.cluster_classes_, [0, 1])
 
 
 def test_sparse_rows_have_the_clusters_of_dense_rows():
