@@ -61,14 +61,15 @@ def test_x_means_finds_the_blobs(k):
 
 
 def test_x_means_finds_a_blob_between_four():
-    for seed in range(4):
+    for seed in range(8):
         X, of = blobs(40, np.array([[0, 0], [16, 0], [0, 16], [16, 16], [8, 8.0]]), seed=seed)
         assert same_partition(merged_clusters(X, x_means(X, 10, state(seed))), of)
 
 
 def test_x_means_stops_at_the_most_clusters():
-    X, _ = blobs(40)
-    for most in (1, 2, 3):
+    X, of = blobs(40)
+    X = np.c_[30 * of, X]  # in a row
+    for most in (1, 2, 3, 4, 5):
         assert len(np.unique(x_means(X, most, state()))) == most
 
 

@@ -76,7 +76,8 @@ def x_means(X: Any, max_clusters: int, random_state: np.random.RandomState) -> A
 
     Each cluster is cut by k-means in two, or where that is no gain in three or four (four blobs
     around a fifth are not halved well), and the parts are cut again, until no cut is a gain or
-    there are `max_clusters`. Then all clusters are settled together.
+    there are `max_clusters`. Then all clusters are settled together, and two are joined again
+    where they are no gain over one: an early cut may have gone through a cluster.
     """
     labels = np.zeros(X.shape[0], dtype=int)
     n_clusters, undecided = 1, [0]
@@ -91,8 +92,34 @@ def x_means(X: Any, max_clusters: int, random_state: np.random.RandomState) -> A
         undecided += [cluster, *new.tolist()] if len(new) else []
     if n_clusters == 1:
         return labels
-    settled = KMeans(n_clusters, init=_means(X, labels), n_init=1, random_state=random_state)
-    return _numbered(settled.fit_predict(X))
+    return _joined(X, _settled(X, labels, random_state))
+
+
+def _settled(X: Any, labels: Array, random_state: np.random.RandomState) -> Array:
+    """Where k-means ends that starts from the means of these clusters."""
+    means = _means(X, labels)
+    k_means = KMeans(len(means), init=means, n_init=1, random_state=random_state)
+    return _numbered(k_means.fit_predict(X))
+
+
+def _joined(X: Any, labels: Array) -> Array:
+    """Clusters joined, two at a time, while the pair of least gain over one cluster has none."""
+    means, sizes = _means(X, labels), np.bincount(labels)
+    inertia = np.array([_inertia(X[labels == c]) for c in range(len(sizes))])
+    while (k := len(sizes)) > 1:
+        gains = np.full((k, k), np.inf)
+        for i, j in combinations(range(k), 2):
+            apart = inertia[i] + inertia[j]
+            between = sizes[i] * sizes[j] / (sizes[i] + sizes[j])
+            together = apart + between * float(np.sum((means[i] - means[j]) ** 2))
+            gains[i, j] = bic_gain(X.shape[1], together, apart, sizes[[i, j]])
+        i, j = divmod(int(gains.argmin()), k)
+        if gains[i, j] > 0:
+            break
+        labels = _numbered(np.where(labels == j, i, labels))
+        means, sizes = _means(X, labels), np.bincount(labels)
+        inertia = np.array([_inertia(X[labels == c]) for c in range(len(sizes))])
+    return labels
 
 
 def _parts(X: Any, most: int, random_state: np.random.RandomState) -> Array:
@@ -166,7 +193,7 @@ def merged_clusters(X: Any, labels: Array) -> Array:
         )
         distance = np.minimum(distance, distance.T)
         distance[np.tril_indices(k)] = np.inf
-        i, j = np.unravel_index(distance.argmin(), distance.shape)
+        i, j = divmod(int(distance.argmin()), k)
         if distance[i, j] > THREE_SIGMA**2:
             break
         labels = _numbered(np.where(labels == j, i, labels))
