@@ -9,6 +9,8 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
 
 import separatrix
+from separatrix.base import SubspaceEstimator
+from separatrix.base_kernel import KernelEstimator
 
 
 def all_estimators() -> list[Any]:
@@ -16,11 +18,45 @@ def all_estimators() -> list[Any]:
     found = [getattr(separatrix, name) for name in separatrix.__all__]
     classes = [c for c in found if isinstance(c, type) and issubclass(c, BaseEstimator)]
     assert len(classes) >= 7, "discovery must find the estimators"
-    return [cls() for cls in classes]
+    return [_instance(cls) for cls in classes]
+
+
+def _instance(cls: Any) -> Any:
+    estimator = cls(separatrix.IPCAC()) if cls is separatrix.DDAGClassifier else cls()
+    repeatable = "random_state" in estimator.get_params()
+    return estimator.set_params(random_state=0) if repeatable else estimator
+
+
+def subspace_estimators() -> list[Any]:
+    return [e for e in all_estimators() if isinstance(e, SubspaceEstimator)]
+
+
+def linear(estimators: list[Any]) -> list[Any]:
+    """Those whose directions are weights of the features."""
+    return [e for e in estimators if not isinstance(e, KernelEstimator)]
+
+
+def lawful_estimators() -> list[Any]:
+    """All, with what would break the laws by itself switched off.
+
+    The kernel width "scale" changes when the data are turned, "median" sees distances only;
+    k-means starts from rows drawn by their number.
+    """
+    found = subspace_estimators()
+    for estimator in found:
+        if isinstance(estimator, KernelEstimator):
+            estimator.set_params(kernel_gamma="median")
+        if "max_clusters" in estimator.get_params():
+            estimator.set_params(max_clusters=1)
+    return found
 
 
 def all_classifiers() -> list[Any]:
     return [estimator for estimator in all_estimators() if is_classifier(estimator)]
+
+
+def probabilistic_classifiers() -> list[Any]:
+    return [e for e in all_classifiers() if hasattr(e, "predict_proba")]
 
 
 def reducible_estimators() -> list[Any]:
@@ -29,7 +65,7 @@ def reducible_estimators() -> list[Any]:
 
 
 def sparse_estimators() -> list[Any]:
-    return [estimator for estimator in all_estimators() if get_tags(estimator).input_tags.sparse]
+    return [e for e in lawful_estimators() if get_tags(e).input_tags.sparse]
 
 
 def name_of(estimator: Any) -> str:

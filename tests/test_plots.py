@@ -8,9 +8,15 @@ from matplotlib.figure import Figure
 
 mpl.use("Agg")
 
-from separatrix import FisherDiscriminant, datasets
+import numpy as np
+from matplotlib.collections import PathCollection
+from numpy.testing import assert_allclose
+from sklearn.datasets import make_moons
+from sklearn.svm import SVC
+
+from separatrix import FisherDiscriminant, MixtureIPCAC, datasets
 from separatrix.evaluate import prequential
-from separatrix.plots import plot_prequential, plot_projection
+from separatrix.plots import plot_prequential, plot_projection, plot_regions
 
 
 def test_a_projection_shows_every_class_and_row():
@@ -48,3 +54,46 @@ def test_errors_on_a_stream_are_drawn_against_rows():
     (line,) = plot_prequential({"Fisher": records}, last=1).lines
     each = [record["wrong"] / record["rows"] for record in records]
     assert line.get_ydata().tolist() == pytest.approx(each)
+
+
+def test_regions_show_the_decision_and_the_rows():
+    X, y = make_moons(100, noise=0.1, random_state=0)
+    names = np.array(["left", "right"])[y]
+    for model in (SVC(), FisherDiscriminant()):
+        ax = plot_regions(model.fit(X, names), X, names, resolution=20)
+        rows = [c for c in ax.collections if isinstance(c, PathCollection)]
+        assert sum(len(points.get_offsets()) for points in rows) == 100
+        assert [t.get_text() for t in ax.get_legend().get_texts()] == ["left", "right"]
+        assert not ax.patches
+
+
+def test_regions_are_coloured_by_class():
+    X = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 1.0], [10.0, 1.0]])
+    model = FisherDiscriminant().fit(X, [0, 1, 0, 1])
+    figure = Figure()
+    ax = plot_regions(model, X, [0, 1, 0, 1], ax=figure.subplots(), resolution=21)
+    (filled,) = [c for c in ax.collections if not isinstance(c, PathCollection)]
+    left, right = (path.get_extents() for path in filled.get_paths())
+    assert left.x1 <= 5.6 <= right.x1
+    assert right.x0 >= 4.4
+
+
+def test_clusters_and_nodes_of_a_mixture_are_drawn():
+    X, y = make_moons(300, noise=0.1, random_state=0)
+    model = MixtureIPCAC(random_state=0).fit(X, y)
+    ax = plot_regions(model, X, y, nodes=True, resolution=20)
+    assert len(ax.patches) == len(model.cluster_classes_) > 2
+    assert_allclose([e.get_center() for e in ax.patches], model.cluster_means_)
+    lines = [line for line in ax.lines if hasattr(line, "_xy1")]
+    assert len(lines) == len(model.nodes_)
+    for line, w, threshold in zip(lines, model.components_, model.thresholds_, strict=True):
+        for point in (line.get_xy1(), line.get_xy2()):
+            assert_allclose((np.array(point) - model.mean_) @ w, threshold, atol=1e-9)
+    assert not [n for n in plot_regions(model, X, y).lines if hasattr(n, "_xy1")]
+
+
+def test_regions_need_two_features():
+    wine = datasets.load("wine")
+    model = FisherDiscriminant().fit(wine.data, wine.target)
+    with pytest.raises(ValueError, match=r"two features, but X has shape \(178, 13\)"):
+        plot_regions(model, wine.data, wine.target)

@@ -5,6 +5,7 @@ The names below are the public ones, by stage: data → statistics → subspace 
 
 from separatrix import datasets, evaluate, linalg
 from separatrix.base import merge  # one model from models trained apart
+from separatrix.ddag import DDAGClassifier  # many classes from classifiers of two
 from separatrix.fisher import (
     DirectDiscriminant,  # the span of the class means, Sw diagonal in it
     FisherDiscriminant,  # Fisher, LDA, MDA: also shrunk, after PCA, batch by batch
@@ -14,10 +15,15 @@ from separatrix.fisher import (
     MaximumMarginCriterion,  # Sb - Sw, orthonormal, nothing inverted
     NullSpaceDiscriminant,  # no scatter within classes, more features than samples
 )
+from separatrix.fisher_kernel import (
+    KernelFisherDiscriminant,  # Fisher in the feature space of a kernel
+)
 from separatrix.ipcac import (
     IPCAC,  # whitened class means and one threshold
     TruncatedIPCAC,  # the same, whitening only what can be estimated
 )
+from separatrix.ipcac_kernel import KernelIPCAC  # IPCAC in the feature space of a kernel
+from separatrix.ipcac_mixture import MixtureIPCAC  # classes of clusters, decided pair by pair
 from separatrix.ipcac_online import OnlineIPCAC  # the same from a stream, in bounded memory
 from separatrix.moments import ClassMoments  # counts, means, scatter: they add and subtract
 
@@ -26,12 +32,16 @@ __version__ = "0.1.0"
 __all__ = [
     "IPCAC",
     "ClassMoments",
+    "DDAGClassifier",
     "DirectDiscriminant",
     "FisherDiscriminant",
     "GSVDDiscriminant",
     "GroupedDiscriminant",
+    "KernelFisherDiscriminant",
+    "KernelIPCAC",
     "LocalFisherDiscriminant",
     "MaximumMarginCriterion",
+    "MixtureIPCAC",
     "NullSpaceDiscriminant",
     "OnlineIPCAC",
     "TruncatedIPCAC",

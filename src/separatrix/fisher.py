@@ -246,7 +246,7 @@ def principal_axes(moments: ClassMoments, pca: float) -> tuple[ClassMoments, Lif
     small, lift = moments.in_span()
     evals, V = top_eigh(small.St, small.n_features)
     rank = numerical_rank(evals, len(evals), eps=moments.eps)
-    V = V[:, : min(_axes_wanted(evals[:rank], evals[:rank].sum(), pca), rank)]
+    V = V[:, : min(axes_wanted(evals[:rank], evals[:rank].sum(), pca), rank)]
     return small.project(V), lambda W: lift(V @ W)
 
 
@@ -260,13 +260,13 @@ def _sparse_principal_axes(moments: ClassMoments, pca: float) -> Array:
     while True:
         evals, V = moments.principal_axes(k)
         rank = numerical_rank(evals, moments.n_features, eps=moments.eps)
-        wanted = _axes_wanted(evals[:rank], total, pca)
+        wanted = axes_wanted(evals[:rank], total, pca)
         if wanted <= rank or rank < k or k == most:
             return V[:, : min(wanted, rank)]
         k = min(2 * k, most)
 
 
-def _axes_wanted(evals: Array, total: float, pca: float) -> int:
+def axes_wanted(evals: Array, total: float, pca: float) -> int:
     """How many axes are asked for: `pca` itself, or enough for that share of the total."""
     if isinstance(pca, Integral):
         return int(pca)
@@ -886,6 +886,8 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         if moments.is_thin:
             centred = (data.X - moments.origin) - (moments.mean - moments.origin)
             rows, lift = span(centred, bound=len(centred) - 1)
+            if rows.shape[1] == 0:  # all rows coincide
+                return Solution(np.zeros((moments.n_features, 0)), np.zeros(0), rank=0)
             data = data._replace(X=rows)
             local = local_scatters(data, data.moments(), self.n_neighbors)
         else:

@@ -27,6 +27,7 @@ from separatrix.base import (
 )
 from separatrix.decision import (
     GaussianClassifierMixin,
+    GaussianRuleMixin,
     LinearRule,
     accuracy_threshold,
     balanced_threshold,
@@ -81,24 +82,37 @@ def log2_rule(n_samples: float) -> int:
     return max(1, round(float(np.log2(max(n_samples, 1.0))) ** 2))
 
 
+def partially_whitened_directions(moments: ClassMoments, wanted: int) -> Solution:
+    """The span of the class means where the leading axes have been whitened (4.6 to 4.8).
+
+    `rank` is the number of axes that were: those wanted, or all there are.
+    """
+    Hb = moments.between_rows()
+    if len(Hb) and wanted < moments.most_axes():
+        evals, between = moments.between_along_axes(wanted)
+        if numerical_rank(evals, moments.n_features, eps=moments.eps) == wanted:
+            # P² Hbᵀ, with P the map that shrinks the spread q along the axes to its last value
+            # (4.6): for the whitened means (4.7), and for directions in the original space (4.8)
+            basis = np.linalg.qr(Hb.T + between(evals[-1] / evals - 1))[0]
+            found = whitened_mean_directions(moments.project(basis))
+            return found._replace(W=basis @ found.W, rank=wanted)
+    small, lift = moments.in_span()
+    found = whitened_mean_directions(small)
+    rank = len(range_and_null(small.St, eps=moments.eps).evals)
+    return found._replace(W=lift(found.W), rank=rank)
+
+
 # Estimators ----------------------------------------------------------------------------------
 
 
-class _WhitenedMeansClassifier(GaussianClassifierMixin, MomentEstimator):
-    """What the classifiers of this family share: the subspace of whitened means, a threshold."""
+class ThresholdMixin(GaussianRuleMixin):
+    """What the classifiers of this family share: two classes are told apart by a threshold."""
 
     threshold: str
     priors: ArrayLike | None
 
     def _needs_class_scatters(self, classes: Array) -> bool:
         return len(classes) <= 2  # the spread of each class sets the threshold
-
-    def _refuse_moments_alone(self, classes: Array) -> None:
-        if len(classes) == 2 and self.threshold != "mahalanobis":
-            raise ValueError(
-                f'threshold="{self.threshold}" needs all rows at once: use fit, or '
-                'threshold="mahalanobis" to update or merge models'
-            )
 
     def _learn(self, moments: ClassMoments, data: LabelledData | None) -> None:
         super()._learn(moments, data)
@@ -135,20 +149,6 @@ class _WhitenedMeansClassifier(GaussianClassifierMixin, MomentEstimator):
         self._weights = sign * self.components_
         self._rule = LinearRule(np.array([[0.0], [sign * slope]]), intercept)
 
-    @property
-    def coef_(self) -> Array:
-        """Weights of the features; for two classes (1, n_features), towards the second."""
-        check_is_fitted(self)
-        return super().coef_ if self._weights is None else self._weights
-
-    @property
-    def intercept_(self) -> Array:
-        """Constant of the decision: ``decision_function(X) = X @ coef_.T + intercept_``."""
-        check_is_fitted(self)
-        if self._weights is None or self.threshold_ is None:
-            return super().intercept_
-        return -self._weights @ self.mean_ - self.threshold_
-
     def decision_function(self, X: ArrayLike) -> Array:
         """Distance to the threshold for two classes, scores of the Gaussian rule for more.
 
@@ -164,6 +164,31 @@ class _WhitenedMeansClassifier(GaussianClassifierMixin, MomentEstimator):
         """
         scores = super().decision_function(X)
         return scores if self._weights is None else scores / abs(self._rule.coef[1, 0])
+
+
+class _WhitenedMeansClassifier(ThresholdMixin, GaussianClassifierMixin, MomentEstimator):
+    """The same as a linear function of the features, from moments that update and merge."""
+
+    def _refuse_moments_alone(self, classes: Array) -> None:
+        if len(classes) == 2 and self.threshold != "mahalanobis":
+            raise ValueError(
+                f'threshold="{self.threshold}" needs all rows at once: use fit, or '
+                'threshold="mahalanobis" to update or merge models'
+            )
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the features; for two classes (1, n_features), towards the second."""
+        check_is_fitted(self)
+        return super().coef_ if self._weights is None else self._weights
+
+    @property
+    def intercept_(self) -> Array:
+        """Constant of the decision: ``decision_function(X) = X @ coef_.T + intercept_``."""
+        check_is_fitted(self)
+        if self._weights is None or self.threshold_ is None:
+            return super().intercept_
+        return -self._weights @ self.mean_ - self.threshold_
 
 
 def class_weights(data: LabelledData, priors: Array | None) -> Array:
@@ -355,20 +380,6 @@ class TruncatedIPCAC(_WhitenedMeansClassifier):
         return log2_rule(moments.n_samples) if by_rule else int(self.n_whitened)
 
     def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
-        wanted = self._n_to_whiten(moments)
-        Hb = moments.between_rows()
-        if len(Hb) and wanted < moments.most_axes():
-            evals, between = moments.between_along_axes(wanted)
-            if numerical_rank(evals, moments.n_features, eps=moments.eps) == wanted:
-                self.n_whitened_ = wanted
-                # P² Hbᵀ, with P the map that shrinks the spread q along the axes to its last value
-                # (4.6): for the whitened means (4.7), and for directions in the original space
-                # (4.8)
-                basis = np.linalg.qr(Hb.T + between(evals[-1] / evals - 1))[0]
-                found = whitened_mean_directions(moments.project(basis))
-                return found._replace(W=basis @ found.W, rank=wanted)
-        # every axis there is
-        small, lift = moments.in_span()
-        self.n_whitened_ = len(range_and_null(small.St, eps=moments.eps).evals)
-        found = whitened_mean_directions(small)
-        return found._replace(W=lift(found.W), rank=self.n_whitened_)
+        found = partially_whitened_directions(moments, self._n_to_whiten(moments))
+        self.n_whitened_ = found.rank
+        return found

@@ -299,7 +299,7 @@ class ClassMoments:
         weights = self.counts if priors is None else self.n_samples * priors
         weights = np.where(self.counts > 0, weights, 0.0)
         deviations = np.sqrt(weights)[:, None] * (self._offsets - self._centre(weights))
-        return _contrasts(weights).T @ deviations
+        return contrasts(weights).T @ deviations
 
     def within_apply(self, V: Array) -> Array:
         """``Sw @ V``, without the matrix where rows are held."""
@@ -489,6 +489,31 @@ class ClassMoments:
             eps=self.eps,
         )
 
+    def of_classes(self, at: Array) -> ClassMoments:
+        """Moments of the rows of some classes only, by their positions; needs `per_class`."""
+        if not self.per_class:
+            raise ValueError("class scatters were not kept: use from_data(..., per_class=True)")
+        return ClassMoments(
+            self.classes[at],
+            self.counts[at],
+            self._offsets[at],
+            self.origin,
+            [self._scatters[i] for i in at],
+            per_class=True,
+            eps=self.eps,
+        )
+
+    def joined(self, classes: Array, at: Array) -> ClassMoments:
+        """Moments of larger classes: class i is part of ``classes[at[i]]``; without per-class."""
+        counts = np.bincount(at, self.counts, len(classes))
+        sums = indicator(at, self.counts, len(classes), np.float64) @ self._offsets
+        offsets = sums / np.where(counts > 0, counts, 1.0)[:, None]
+        between = np.sqrt(self.counts)[:, None] * (self._offsets - offsets[at])
+        scatter = self._within.plus(Scatter(self.n_features, None, [(1.0, between)]))
+        return ClassMoments(
+            classes, counts, offsets, self.origin, [scatter], per_class=False, eps=self.eps
+        )
+
     # In fewer coordinates -------------------------------------------------------------------
 
     def project(self, basis: Array) -> ClassMoments:
@@ -521,7 +546,7 @@ class ClassMoments:
             )
             for scatter in self._scatters
         ]
-        deviations = _contrasts(self.counts) @ parts[-1]
+        deviations = contrasts(self.counts) @ parts[-1]
         offsets = deviations / np.sqrt(np.where(self.counts > 0, self.counts, 1.0))[:, None]
         return self._in_coordinates(offsets, scatters), spanned.lift
 
@@ -539,7 +564,7 @@ class ClassMoments:
         )
 
 
-def _contrasts(weights: Array) -> Array:
+def contrasts(weights: Array) -> Array:
     """Orthonormal columns that sum to nothing when weighed by √weights, zero where those are."""
     present = np.flatnonzero(weights)
     columns = np.zeros((len(weights), max(len(present) - 1, 0)))

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.metrics.pairwise import euclidean_distances
 
 from separatrix.base import SubspaceEstimator
 from separatrix.evaluate import PrequentialRecord
+from separatrix.linalg import Array
 
 
 def plot_projection(
@@ -59,6 +61,104 @@ def plot_projection(
     ax.set_xlabel(_axis_title(estimator, 0))
     ax.legend(title="class", frameon=False)
     return ax
+
+
+def plot_regions(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    nodes: bool = False,
+    resolution: int = 200,
+    ax: Any = None,
+) -> Any:
+    """Draw what a classifier of two features decides everywhere around labelled rows.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        Of two features. A `MixtureIPCAC` also shows its clusters: their means, with ellipses of
+        two standard deviations of the rows given.
+    X : array (n_samples, 2)
+        Rows.
+    y : array (n_samples,)
+        Their labels.
+    nodes : bool
+        Draw the lines at which the nodes of a `MixtureIPCAC` cut, too.
+    resolution : int
+        Points along each side of the picture at which the classifier is asked.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from separatrix import MixtureIPCAC
+    >>> from separatrix.plots import plot_regions
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> model = MixtureIPCAC(random_state=0).fit(X, y)
+    >>> len(plot_regions(model, X, y).patches) == len(model.cluster_classes_)
+    True
+    """
+    import matplotlib.pyplot as plt
+
+    rows, target = np.asarray(X, dtype=float), np.asarray(y)
+    if rows.ndim != 2 or rows.shape[1] != 2:
+        raise ValueError(f"regions are drawn in two features, but X has shape {rows.shape}")
+    if ax is None:
+        ax = plt.figure().add_subplot()
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    margin = 0.05 * np.where(high > low, high - low, 1.0)
+    sides = np.linspace(low - margin, high + margin, resolution).T
+    grid = np.stack(np.meshgrid(*sides), axis=-1)
+    decided = np.asarray(estimator.predict(grid.reshape(-1, 2)))
+    codes = np.searchsorted(estimator.classes_, decided).reshape(grid.shape[:2])
+    n_classes = len(estimator.classes_)
+    levels = np.arange(n_classes + 1) - 0.5
+    colors = [f"C{c}" for c in range(n_classes)]
+    ax.contourf(*sides, codes, levels=levels, colors=colors, alpha=0.2)
+    for color, label in zip(colors, estimator.classes_, strict=True):
+        ax.scatter(*rows[target == label].T, s=8, color=color, label=str(label))
+    if hasattr(estimator, "cluster_means_"):
+        _draw_clusters(ax, estimator, rows, target)
+        if nodes:
+            _draw_nodes(ax, estimator)
+    ax.set(xlim=sides[0][[0, -1]], ylim=sides[1][[0, -1]])
+    ax.legend(title="class", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    return ax
+
+
+def _draw_clusters(ax: Any, estimator: Any, rows: Array, target: Array) -> None:
+    """Means and ellipses of the clusters; each row belongs to the nearest mean of its class."""
+    from matplotlib.patches import Ellipse
+
+    codes = np.searchsorted(estimator.classes_, target)
+    distances = euclidean_distances(rows, estimator.cluster_means_, squared=True)
+    distances[codes[:, None] != estimator.cluster_classes_] = np.inf
+    nearest = distances.argmin(axis=1)
+    for k, (mean, c) in enumerate(
+        zip(estimator.cluster_means_, estimator.cluster_classes_, strict=True)
+    ):
+        members = rows[nearest == k]
+        covariance = np.cov(members.T, bias=True) if len(members) > 1 else np.zeros((2, 2))
+        evals, axes = np.linalg.eigh(covariance)
+        angle = np.degrees(np.arctan2(axes[1, 1], axes[0, 1]))
+        short, long = 4 * np.sqrt(evals.clip(0))
+        ax.add_patch(Ellipse(mean, long, short, angle=angle, fill=False, color=f"C{c}"))
+    ax.plot(*estimator.cluster_means_.T, "k+", markersize=9)
+
+
+def _draw_nodes(ax: Any, estimator: Any) -> None:
+    """The line of each node: where its centred projection is its threshold."""
+    for w, threshold in zip(estimator.components_, estimator.thresholds_, strict=True):
+        if w.any():
+            on_line = estimator.mean_ + threshold * w / (w @ w)
+            along = np.array([-w[1], w[0]])
+            ax.axline(on_line, on_line + along, color="k", linewidth=0.5, alpha=0.5)
 
 
 def _axis_title(estimator: SubspaceEstimator, i: int) -> str:

@@ -105,6 +105,14 @@ def refuse_lazy_frame(X: Any) -> None:
         )
 
 
+def refuse_nonfinite_rows(X: Any, names: ArrayLike | None = None) -> None:
+    """`refuse_nonfinite` where one look at the sum of all entries may be enough."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        suspicious = not np.isfinite(X.sum(dtype=np.float64))
+    if suspicious:
+        refuse_nonfinite(X, names)
+
+
 def refuse_nonfinite(X: Any, names: ArrayLike | None = None) -> None:
     """Raise for NaN or infinity, naming the first column that has one."""
     entries = X.tocsc() if sp.issparse(X) else X

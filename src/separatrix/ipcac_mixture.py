@@ -1,0 +1,528 @@
+"""IPCAC for classes that are mixtures: clusters, a classifier for every pair of them, a jury.
+
+Each class is cut into clusters; every cluster of one class is told from every cluster of another
+by one product with a vector and one threshold; the clusters that win their matches decide.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin
+from sklearn.cluster import KMeans
+from sklearn.covariance import ledoit_wolf_shrinkage
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+from sklearn.utils import check_random_state
+
+from separatrix.base import (
+    YES_OR_NO,
+    Allowed,
+    LabelledData,
+    Solution,
+    SubspaceEstimator,
+    one_of,
+    whole_number,
+)
+from separatrix.fisher import ledoit_wolf
+from separatrix.ipcac import IPCAC, TruncatedIPCAC
+from separatrix.kernel import RandomState
+from separatrix.linalg import EPS, Array, cholesky_whitener, column_signs, span
+from separatrix.moments import ClassMoments
+from separatrix.rows import refuse_nonfinite_rows, row_blocks
+
+THREE_SIGMA = 3.0
+"""Clusters whose means are nearer than so many standard deviations are one."""
+
+MOST_PARTS = 4
+"""Into how many parts a cluster may be cut at once."""
+
+# Clusters ------------------------------------------------------------------------------------
+
+
+def bic_gain(n_features: int, inertia: float, split_inertia: float, sizes: Array) -> float:
+    """How much several round Gaussians are better than one, by Bayes' information criterion.
+
+    The gain in log-likelihood less ``log(n) / 2`` for each parameter that is added, a mean and a
+    weight for each further Gaussian; variances are those of Pelleg and Moore,
+    ``inertia / (n_features * (n - k))``.
+
+    Examples
+    --------
+    >>> bool(bic_gain(1, 100.0, 1.0, np.array([50, 50])) > 0)
+    True
+    >>> bool(bic_gain(1, 100.0, 40.0, np.array([50, 50])) > 0)  # a Gaussian cut in the middle
+    False
+    """
+    n, k = int(sizes.sum()), len(sizes)
+    if n <= k or inertia <= 0:
+        return -np.inf
+    if split_inertia <= 0:
+        return np.inf
+    ratio = (inertia / (n - 1)) / (split_inertia / (n - k))
+    likelihood = 0.5 * (n_features * n * np.log(ratio) + k - 1)
+    likelihood += float(sizes @ np.log(sizes / n))
+    return float(likelihood - 0.5 * (k - 1) * (n_features + 1) * np.log(n))
+
+
+def x_means(X: Any, max_clusters: int, random_state: np.random.RandomState) -> Array:
+    """Clusters of rows, as many as the Bayesian information criterion asks for.
+
+    Each cluster is cut by k-means in two, or where that is no gain in three or four (four blobs
+    around a fifth are not halved well), and the parts are cut again, until no cut is a gain or
+    there are `max_clusters`. Then all clusters are settled together, and two are joined again
+    where they are no gain over one: an early cut may have gone through a cluster.
+    """
+    labels = np.zeros(X.shape[0], dtype=int)
+    n_clusters, undecided = 1, [0]
+    while undecided:
+        cluster = undecided.pop(0)
+        members = np.flatnonzero(labels == cluster)
+        most = min(MOST_PARTS, max_clusters - n_clusters + 1)
+        parts = _parts(X[members], most, random_state)
+        new = np.arange(n_clusters, n_clusters + int(parts.max()))
+        labels[members] = np.r_[cluster, new][parts]
+        n_clusters += len(new)
+        undecided += [cluster, *new.tolist()] if len(new) else []
+    if n_clusters == 1:
+        return labels
+    return _joined(X, _settled(X, labels, random_state))
+
+
+def _settled(X: Any, labels: Array, random_state: np.random.RandomState) -> Array:
+    """Where k-means ends that starts from the means of these clusters."""
+    means = _means(X, labels)
+    k_means = KMeans(len(means), init=means, n_init=1, random_state=random_state)
+    return _numbered(k_means.fit_predict(X))
+
+
+def _joined(X: Any, labels: Array) -> Array:
+    """Clusters joined, two at a time, while the pair of least gain over one cluster has none."""
+    means, sizes = _means(X, labels), np.bincount(labels)
+    inertia = np.array([_inertia(X[labels == c]) for c in range(len(sizes))])
+    while (k := len(sizes)) > 1:
+        gains = np.full((k, k), np.inf)
+        for i, j in combinations(range(k), 2):
+            apart = inertia[i] + inertia[j]
+            between = sizes[i] * sizes[j] / (sizes[i] + sizes[j])
+            together = apart + between * float(np.sum((means[i] - means[j]) ** 2))
+            gains[i, j] = bic_gain(X.shape[1], together, apart, sizes[[i, j]])
+        i, j = divmod(int(gains.argmin()), k)
+        if gains[i, j] > 0:
+            break
+        labels = _numbered(np.where(labels == j, i, labels))
+        means, sizes = _means(X, labels), np.bincount(labels)
+        inertia = np.array([_inertia(X[labels == c]) for c in range(len(sizes))])
+    return labels
+
+
+def _parts(X: Any, most: int, random_state: np.random.RandomState) -> Array:
+    """The smallest number of parts, up to so many, that is a gain over one cluster."""
+    inertia = _inertia(X)
+    for k in range(2, min(most, X.shape[0] - 1) + 1):
+        if inertia <= 0:
+            break
+        with warnings.catch_warnings():  # fewer distinct rows than parts are no harm
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            parts = KMeans(k, n_init=2, random_state=random_state).fit(X)
+        found = _numbered(parts.labels_)
+        if bic_gain(X.shape[1], inertia, parts.inertia_, np.bincount(found)) > 0:
+            return found
+    return np.zeros(X.shape[0], dtype=int)
+
+
+def _means(X: Any, labels: Array) -> Array:
+    """Means of the clusters."""
+    return np.stack([_mean(X[labels == c]) for c in range(int(labels.max()) + 1)])
+
+
+def _mean(X: Any) -> Array:
+    return np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+
+
+def _inertia(X: Any) -> float:
+    """Sum of the squared distances of rows from their mean; what is only rounding is zero."""
+    mean = _mean(X)
+    if sp.issparse(X):
+        squares = float(X.multiply(X).sum())
+        inertia = squares - X.shape[0] * float(mean @ mean)
+        return inertia if inertia > X.shape[0] * EPS * squares else 0.0
+    return float(np.sum((X - mean) ** 2))
+
+
+def _numbered(labels: Array) -> Array:
+    """The same clusters numbered from zero without gaps."""
+    return np.unique(labels, return_inverse=True)[1]
+
+
+def em_clusters(X: Array, labels: Array, random_state: np.random.RandomState) -> Array:
+    """Rows assigned to the Gaussians that expectation maximisation makes of the clusters.
+
+    Covariances get the ridge that Ledoit and Wolf's estimate asks for, so that clusters of fewer
+    rows than features have one.
+    """
+    k = int(labels.max()) + 1
+    if k == 1:
+        return labels
+    means = _means(X, labels)
+    deviations = X - means[labels]
+    ridge = ledoit_wolf_shrinkage(deviations, assume_centered=True) * deviations.var()
+    mixture = GaussianMixture(
+        k, means_init=means, reg_covar=max(float(ridge), 1e-12), random_state=random_state
+    )
+    return _numbered(mixture.fit_predict(X))
+
+
+def merged_clusters(X: Any, labels: Array) -> Array:
+    """Clusters joined, nearest first, while the mean of one is within three sigma of another.
+
+    The distance is Mahalanobis', by the covariance of one cluster or of the other, whichever finds
+    them nearer. Three sigma are meant as on a line: the region that holds 99.7 % of a Gaussian in
+    500 dimensions holds the mean of nearly every other.
+    """
+    while (k := int(labels.max()) + 1) > 1:
+        means = _means(X, labels)
+        distance = np.stack(
+            [squared_distances(X[labels == c], means[c], means - means[c]) for c in range(k)]
+        )
+        distance = np.minimum(distance, distance.T)
+        distance[np.tril_indices(k)] = np.inf
+        i, j = divmod(int(distance.argmin()), k)
+        if distance[i, j] > THREE_SIGMA**2:
+            break
+        labels = _numbered(np.where(labels == j, i, labels))
+    return labels
+
+
+def squared_distances(X: Any, mean: Array, differences: Array) -> Array:
+    """Mahalanobis' squared lengths of some differences, by the covariance of rows.
+
+    The covariance is shrunk as Ledoit and Wolf do, ``(1 - α) S + α μ I``, so that it has an
+    inverse with fewer rows than features; that one is applied from the side of the rows.
+    """
+    n_samples, n_features = X.shape
+    if sp.issparse(X):
+        along = X @ differences.T - differences @ mean
+        norms = X.multiply(X).sum(axis=1) - 2 * (X @ mean) + mean @ mean
+    else:
+        Z = X - mean
+        along, norms = Z @ differences.T, np.einsum("ij,ij->i", Z, Z)
+    wide = n_samples < n_features
+    if wide:
+        G = (X @ X.T).toarray() if sp.issparse(X) else Z @ Z.T
+        G = G - G.mean(axis=0) - (G.mean(axis=1) - G.mean())[:, None]
+    elif sp.issparse(X):
+        G = (X.T @ X).toarray() - n_samples * np.outer(mean, mean)
+    else:
+        G = Z.T @ Z
+    # the squares of the eigenvalues have the same sum on both sides
+    alpha = max(ledoit_wolf(G, float(np.sum(norms**2)), n_samples, n_features), 1e-6)
+    floor = alpha * float(norms.sum()) / (n_samples * n_features)
+    lengths = np.sum(differences**2, axis=1)
+    if floor <= n_samples * EPS**2 * float(np.max(lengths, initial=0.0)):
+        return np.where(lengths > 0, np.inf, 0.0)
+    share = (1 - alpha) / n_samples
+    factor = cholesky_whitener(share * G + floor * np.eye(len(G)))
+    if not wide:
+        return np.sum(factor.whiten(differences.T) ** 2, axis=0)
+    return (lengths - share * np.sum(factor.whiten(along) ** 2, axis=0)) / floor
+
+
+# The jury ------------------------------------------------------------------------------------
+
+
+def activation_power(n_first: int, n_second: int) -> int:
+    """The t of the activation ``max(x, 0)^t`` for teams of so many clusters (5.21).
+
+    Large enough that one cluster that wins all its matches outweighs all clusters of the other
+    class that lose to it alone.
+
+    Examples
+    --------
+    >>> activation_power(4, 4), activation_power(1, 1)
+    (3, 2)
+    """
+    a, b = max(n_first, 3), max(n_second, 3)
+    powers = [np.log(m) / np.log(other / (other - 2)) for m, other in ((a, b), (b, a))]
+    return int(np.ceil(max(powers))) + 1
+
+
+def jury(margins: Array) -> Array:
+    """Scores of the second of two classes from the matches of their clusters (5.22).
+
+    A cluster scores ``max(x, 0)^t`` for its average x of wins (+1) and losses (-1); the class
+    whose clusters score more wins. A tie is decided by the sum of the margins, of so little
+    weight that it decides nothing else.
+
+    Parameters
+    ----------
+    margins : array (n_samples, n_first, n_second)
+        Positive where the cluster of the second class wins.
+
+    Examples
+    --------
+    >>> matches = np.array([[[1.0, -1.0], [1.0, -1.0]]])  # one cluster of the second wins all
+    >>> jury(matches)
+    array([1.])
+    """
+    n_first, n_second = margins.shape[1:]
+    power = activation_power(n_first, n_second)
+    wins = np.where(margins > 0, 1.0, -1.0)
+    second = np.maximum(wins.mean(axis=1), 0.0) ** power
+    first = np.maximum(-wins.mean(axis=2), 0.0) ** power
+    score = second.sum(axis=1) - first.sum(axis=1)
+    total = margins.sum(axis=(1, 2))
+    return score + 1e-12 * total / (1 + np.abs(total))
+
+
+def wins_and_scores(verdicts: Array) -> Array:
+    """How many other classes each class beats, plus less than a third for by how much.
+
+    Parameters
+    ----------
+    verdicts : array (n_samples, n_classes * (n_classes - 1) / 2)
+        For each pair of classes, in the order of `itertools.combinations`, a score that is
+        positive where the second wins.
+
+    Examples
+    --------
+    >>> wins_and_scores(np.array([[-1.0, -3.0, 0.5]])).round(2)  # 0 beats 1 and 2, 2 beats 1
+    array([[ 2.27, -0.2 ,  0.76]])
+    """
+    n_classes = int((1 + np.sqrt(1 + 8 * verdicts.shape[1])) / 2)
+    wins, scores = np.zeros((2, len(verdicts), n_classes))
+    for k, (a, b) in enumerate(combinations(range(n_classes), 2)):
+        wins[:, b] += verdicts[:, k] > 0
+        wins[:, a] += verdicts[:, k] <= 0
+        scores[:, b] += verdicts[:, k]
+        scores[:, a] -= verdicts[:, k]
+    return wins + scores / (3 * (1 + np.abs(scores)))
+
+
+# The estimator -------------------------------------------------------------------------------
+
+
+class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
+    """Classification of classes made of clusters: every pair of clusters by one cut, then a jury.
+
+    The rows of each class are clustered, the number of clusters being found from the data. For
+    every pair of clusters of different classes there is a node: the direction ``w`` of
+    `TruncatedIPCAC` or `IPCAC` for these two, and a threshold. A row is put to all nodes; of two
+    classes that one wins whose clusters win more of their matches, a cluster that wins all of
+    them outweighing many that win most (P-IPCAC, a network of three layers). Boundaries are made
+    of hyperplanes, and prediction takes one matrix product.
+
+    Parameters
+    ----------
+    max_clusters : int
+        The most clusters that a class is cut into; 1 makes every class one cluster.
+    em : bool
+        Reassign rows by expectation maximisation of Gaussians that start from the clusters.
+        Needs dense rows. With many features it is slow and seldom moves a row.
+    merge : bool
+        Join clusters of a class when the mean of one is within three standard deviations of the
+        other, by Mahalanobis' distance.
+    node : "truncated" or "ipcac"
+        How two clusters are told apart: `TruncatedIPCAC`, which needs no more rows than features,
+        or `IPCAC`, which whitens everything.
+    random_state : int, RandomState or None
+        Where k-means starts.
+
+    Attributes
+    ----------
+    cluster_labels_ : array (n_samples,)
+        The cluster of each training row.
+    cluster_classes_ : array (n_clusters,)
+        The class of each cluster, as a number in ``classes_``; clusters are sorted by it.
+    cluster_means_ : array (n_clusters, n_features)
+    cluster_counts_ : array (n_clusters,)
+        Rows of each cluster.
+    nodes_ : array (n_nodes, 2)
+        The two clusters of each node; its direction points from the first to the second.
+    components_ : array (n_nodes, n_features)
+        The directions, of unit variance over the rows of both clusters; zero for clusters whose
+        means coincide.
+    thresholds_ : array (n_nodes,)
+        Where the centred projections on the directions are cut.
+    explained_ratio_ : array (n_nodes,)
+        Share of each node in the sum of the distances that nodes put between means, over the
+        variance within.
+    mean_, means_, classes_
+        As in `FisherDiscriminant`.
+    rank_ : int
+        Dimensions that the directions span.
+
+    Notes
+    -----
+    With one cluster in each of two classes the decision is that of `TruncatedIPCAC`, or `IPCAC`.
+    Decisions do not depend on the order of the clusters, nor on which class is the first.
+
+    More than two classes: each pair of classes has its jury, the class that wins most of its
+    juries is predicted; among equals the scores decide. A class that beats every other is
+    predicted.
+
+    k-means and the criterion that counts clusters take the spread of all features alike: scale
+    them first where their units differ.
+
+    References
+    ----------
+    Rozza, Classifiers based on a new approach to estimate the Fisher subspace and their
+    applications, doctoral thesis, Università degli Studi di Milano (2010), section 5.4.
+    Pelleg and Moore, X-means: extending k-means with efficient estimation of the number of
+    clusters, ICML (2000).
+
+    Examples
+    --------
+    >>> from separatrix import IPCAC, MixtureIPCAC, datasets
+    >>> bunch = datasets.make_gaussian_mixtures(50, 40, e=0.7, random_state=0)
+    >>> model = MixtureIPCAC(random_state=0).fit(bunch.data, bunch.target)
+    >>> np.bincount(model.cluster_classes_)
+    array([4, 4])
+    >>> model.score(bunch.data, bunch.target) > 0.95
+    True
+    >>> IPCAC().fit(bunch.data, bunch.target).score(bunch.data, bunch.target) < 0.7
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+        "max_clusters": (whole_number(1),),
+        "em": (YES_OR_NO,),
+        "merge": (YES_OR_NO,),
+        "node": (one_of("truncated", "ipcac"),),
+    }
+
+    def __init__(
+        self,
+        max_clusters: int = 10,
+        *,
+        em: bool = False,
+        merge: bool = True,
+        node: str = "truncated",
+        random_state: RandomState = None,
+    ) -> None:
+        self.max_clusters = max_clusters
+        self.em = em
+        self.merge = merge
+        self.node = node
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
+        """Find the clusters and what tells them apart.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            Training rows.
+        y : array (n_samples,)
+            Their class labels.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        data = self._validated(X, y)
+        refuse_nonfinite_rows(data.X, data.feature_names)
+        self._set_clusters(data)
+        moments = self._cluster_moments(data)
+        found = self._solve(moments, data)
+        self._signs = column_signs(found.W)
+        self._set_solution(moments.joined(data.classes, self.cluster_classes_), found.oriented())
+        self.nodes_ = np.where(self._signs[:, None] > 0, self._pairs, self._pairs[:, ::-1])
+        self.rank_ = span(self.components_).coordinates.shape[1]
+        self.thresholds_ = self._signs * (self._thresholds - self.mean_ @ found.W)
+        return self
+
+    def _set_clusters(self, data: LabelledData) -> None:
+        rng = check_random_state(self.random_state)
+        self.cluster_labels_ = np.empty(len(data.codes), dtype=int)
+        classes: list[int] = []
+        for c in range(len(data.classes)):
+            members = data.codes == c
+            labels = self._clusters(data.X[members], rng)
+            self.cluster_labels_[members] = len(classes) + labels
+            classes += [c] * (int(labels.max()) + 1)
+        self.cluster_classes_ = np.array(classes)
+
+    def _clusters(self, X: Any, rng: np.random.RandomState) -> Array:
+        """Clusters of the rows of one class."""
+        labels = x_means(X, self.max_clusters, rng)
+        if self.em:
+            if sp.issparse(X):
+                raise ValueError("em=True needs dense rows: use em=False, or X.toarray()")
+            labels = em_clusters(X, labels, rng)
+        return merged_clusters(X, labels) if self.merge else labels
+
+    def _cluster_moments(self, data: LabelledData) -> ClassMoments:
+        clusters = np.arange(len(self.cluster_classes_))
+        moments = ClassMoments.from_codes(
+            data.X, self.cluster_labels_, classes=clusters, per_class=True
+        )
+        self.cluster_means_, self.cluster_counts_ = moments.means, moments.counts.astype(int)
+        return moments
+
+    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+        """The directions of all nodes, each from the moments of its two clusters alone."""
+        kind = TruncatedIPCAC if self.node == "truncated" else IPCAC
+        of_class = self.cluster_classes_
+        pairs = [(i, j) for i, j in combinations(range(len(of_class)), 2)]
+        pairs = [(i, j) for i, j in pairs if of_class[i] != of_class[j]]
+        self._pairs = np.array(sorted(pairs, key=lambda p: (of_class[p[0]], of_class[p[1]], p)))
+        W = np.zeros((moments.n_features, len(pairs)))
+        self._thresholds, criterion = np.zeros(len(pairs)), np.zeros(len(pairs))
+        for k, pair in enumerate(self._pairs):
+            node = kind(keep_moments=False)
+            with warnings.catch_warnings():  # clusters whose means coincide leave it to others
+                warnings.simplefilter("ignore", UserWarning)
+                node._learn(moments.of_classes(pair), None)
+            if len(node.components_):
+                W[:, k], self._thresholds[k] = node.coef_[0], -node.intercept_[0]
+                criterion[k] = abs(node._rule.coef[1, 0])
+            else:
+                self._thresholds[k] = np.sign(np.subtract(*moments.counts[pair]))
+        return Solution(W, criterion, rank=len(pairs))
+
+    def _verdicts(self, X: ArrayLike) -> Array:
+        """Scores of the second class of every pair of classes, (n_samples, n_class_pairs)."""
+        Z = self._project(X)
+        n_clusters = np.bincount(self.cluster_classes_)
+        sizes = [
+            (n_clusters[a], n_clusters[b]) for a, b in combinations(range(len(n_clusters)), 2)
+        ]
+        ends = np.cumsum([first * second for first, second in sizes])
+        verdicts = np.empty((len(Z), len(sizes)))
+        for block in row_blocks(*Z.shape):
+            margins = self._signs * (Z[block].astype(np.float64) - self.thresholds_)
+            matches = np.split(margins, ends[:-1], axis=1)
+            for k, (teams, size) in enumerate(zip(matches, sizes, strict=True)):
+                verdicts[block, k] = jury(teams.reshape(len(teams), *size))
+        return verdicts
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            Rows to judge.
+
+        Returns
+        -------
+        array (n_samples,) or (n_samples, n_classes)
+            For two classes the score of the jury, positive for ``classes_[1]``; for more the
+            number of juries that each class wins, plus less than a third for its scores.
+        """
+        verdicts = self._verdicts(X)
+        return verdicts[:, 0] if len(self.classes_) == 2 else wins_and_scores(verdicts)
+
+    def predict(self, X: ArrayLike) -> Array:
+        """The class of the largest score; a tie goes to the class that sorts first."""
+        scores = self.decision_function(X)
+        winners = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[winners]

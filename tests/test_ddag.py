@@ -1,0 +1,171 @@
+"""The decision graph over pairs of classes."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils import get_tags
+
+from separatrix import IPCAC, DDAGClassifier, KernelIPCAC, TruncatedIPCAC, datasets
+from tests.discovery import labelled
+
+X, y = labelled(240, 4, n_classes=5)
+X = X + np.random.default_rng(0).normal(scale=1.5, size=X.shape)  # some cycles and errors
+NEW = np.random.default_rng(1).normal(scale=4, size=(300, 4))
+
+
+def walked(model, row):
+    """One row through the graph, a node at a time; the class and the nodes it met."""
+    first, last, met = 0, len(model.classes_) - 1, []
+    while first < last:
+        node = model.nodes_.tolist().index([first, last])
+        met.append(node)
+        if model.estimators_[node].predict(row[None])[0] == model.classes_[first]:
+            last -= 1
+        else:
+            first += 1
+    return model.classes_[first], met
+
+
+def test_rows_walk_the_graph():
+    model = DDAGClassifier(IPCAC()).fit(X, y)
+    expected = [walked(model, row)[0] for row in NEW]
+    assert_array_equal(model.predict(NEW), expected)
+    assert len(set(expected)) == 5
+
+
+class Counting(ClassifierMixin, BaseEstimator):
+    """Predicts the label nearest to the first feature, and counts the rows it is asked about."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.n_asked_ = self.n_calls_ = 0
+        return self
+
+    def predict(self, X):
+        self.n_asked_ += len(X)
+        self.n_calls_ += 1
+        nearest = np.abs(np.asarray(X)[:, :1] - self.classes_).argmin(axis=1)
+        return self.classes_[nearest]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+def test_a_row_meets_one_node_fewer_than_there_are_classes(n_classes):
+    labels = np.arange(140) % n_classes
+    rows = labels[:, None] + np.zeros((140, 2))
+    model = DDAGClassifier(Counting()).fit(rows, labels)
+    assert len(model.estimators_) == n_classes * (n_classes - 1) // 2
+    assert_array_equal(model.predict(rows), labels)
+    assert sum(node.n_asked_ for node in model.estimators_) == 140 * (n_classes - 1)
+    assert all(node.n_calls_ <= 1 for node in model.estimators_)
+
+
+def test_each_node_knows_its_two_classes_only():
+    model = DDAGClassifier(IPCAC()).fit(X, y)
+    pairs = list(combinations(range(5), 2))
+    assert_array_equal(model.nodes_, pairs)
+    for (a, b), node in zip(pairs, model.estimators_, strict=True):
+        alone = IPCAC().fit(X[np.isin(y, [a, b])], y[np.isin(y, [a, b])])
+        assert_array_equal(node.coef_, alone.coef_)
+
+
+def test_a_class_that_beats_every_other_wins():
+    model = DDAGClassifier(IPCAC()).fit(X, y)
+    wins = np.zeros((len(NEW), 5))
+    for node in model.estimators_:
+        winners = node.predict(NEW)
+        wins[np.arange(len(NEW)), winners] += 1
+    champion = wins.max(axis=1) == 4
+    assert 0.5 < champion.mean() < 1
+    assert_array_equal(model.predict(NEW)[champion], wins.argmax(axis=1)[champion])
+
+
+def test_two_classes_are_the_classifier_itself():
+    two = y < 2
+    model = DDAGClassifier(IPCAC()).fit(X[two], y[two])
+    assert_array_equal(model.predict(NEW), IPCAC().fit(X[two], y[two]).predict(NEW))
+
+
+def test_the_reducer_sees_all_classes_and_the_nodes_its_rows():
+    model = DDAGClassifier(KernelIPCAC(truncate=True), reducer=TruncatedIPCAC()).fit(X, y)
+    reducer = TruncatedIPCAC().fit(X, y)
+    assert_array_equal(model.reducer_.components_, reducer.components_)
+    nodes = DDAGClassifier(KernelIPCAC(truncate=True)).fit(reducer.transform(X), y)
+    assert_array_equal(model.predict(NEW), nodes.predict(reducer.transform(NEW)))
+    assert nodes.reducer_ is None
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_nodes_may_be_fitted_in_parallel(n_jobs):
+    model = DDAGClassifier(IPCAC(), n_jobs=n_jobs).fit(X, y)
+    assert_array_equal(model.predict(NEW), DDAGClassifier(IPCAC()).fit(X, y).predict(NEW))
+
+
+def test_precomputed_kernels_are_cut_for_each_node():
+    given = DDAGClassifier(SVC(kernel="precomputed"))
+    assert get_tags(given).input_tags.pairwise
+    given.fit(rbf_kernel(X, gamma=0.1), y)
+    named = DDAGClassifier(SVC(gamma=0.1)).fit(X, y)
+    assert_array_equal(given.predict(rbf_kernel(NEW, X, gamma=0.1)), named.predict(NEW))
+    scores = cross_val_score(
+        DDAGClassifier(KernelIPCAC("precomputed")), rbf_kernel(X, gamma=0.1), y, cv=3
+    )
+    assert np.mean(scores) > 0.5
+
+
+def test_pipelines_inside_and_outside_and_grid_search():
+    inside = DDAGClassifier(make_pipeline(StandardScaler(), LogisticRegression()))
+    outside = make_pipeline(StandardScaler(), DDAGClassifier(KernelIPCAC()))
+    for model in (inside, outside):
+        assert model.fit(X, y).score(X, y) > 0.6
+    grid = {"ddagclassifier__estimator__ridge": [0.01, 1.0]}
+    search = GridSearchCV(outside, grid, cv=3).fit(X, y)
+    assert search.best_score_ > 0.5
+    swap = GridSearchCV(DDAGClassifier(IPCAC()), {"reducer": [None, TruncatedIPCAC()]}, cv=3)
+    assert swap.fit(X, y).best_score_ > 0.5
+
+
+def test_names_sparse_rows_and_frames():
+    names = np.array(["ash", "beech", "cedar", "fir", "oak"])[y]
+    model = DDAGClassifier(IPCAC()).fit(pd.DataFrame(X, columns=list("abcd")), names)
+    assert_array_equal(model.feature_names_in_, list("abcd"))
+    assert set(model.predict(pd.DataFrame(NEW, columns=list("abcd")))) <= set(names)
+    sparse = DDAGClassifier(IPCAC()).fit(sp.csr_array(X), y)
+    assert_array_equal(
+        sparse.predict(sp.csr_array(NEW)), DDAGClassifier(IPCAC()).fit(X, y).predict(NEW)
+    )
+    assert get_tags(sparse).input_tags.sparse
+
+
+def test_a_rare_class_is_found():
+    weights = np.array([0.6, 0.3, 0.05, 0.03, 0.02])
+    bunch = datasets.make_gaussian_classes(
+        1500, 8, 5, separation=3.0, weights=weights, random_state=0
+    )
+    model = DDAGClassifier(KernelIPCAC(truncate=True)).fit(bunch.data[:1000], bunch.target[:1000])
+    predicted = model.predict(bunch.data[1000:])
+    recall = [np.mean(predicted[bunch.target[1000:] == c] == c) for c in range(5)]
+    assert min(recall) > 0.6
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(ValueError, match="only one class: 1"):
+        DDAGClassifier(IPCAC()).fit(X, np.ones(len(X), int))
+    with pytest.raises(NotFittedError):
+        DDAGClassifier(IPCAC()).predict(X)
+    model = DDAGClassifier(IPCAC()).fit(X, y)
+    with pytest.raises(ValueError, match="4 features"):
+        model.predict(X[:, :3])
