@@ -66,6 +66,17 @@ def test_a_fitted_model_is_tested_from_the_first_batch_and_goes_on():
     assert model.moments_.n_samples == 230
 
 
+def test_labels_may_come_as_a_column():
+    records = prequential(FisherDiscriminant(), X, pd.DataFrame({"label": Y}), 50)
+    assert [r["wrong"] for r in records] == by_hand(FisherDiscriminant(), X, Y, 50)
+
+
+def test_a_fitted_model_may_be_told_of_more_classes():
+    model = FisherDiscriminant().fit(X[Y < 2], Y[Y < 2])
+    prequential(model, X, Y, 50, classes=[0, 1, 2])
+    assert model.classes_.tolist() == [0, 1, 2]
+
+
 def test_what_cannot_be_measured_is_said():
     with pytest.raises(TypeError, match="KNeighborsClassifier cannot learn from a stream"):
         prequential(KNeighborsClassifier(), X, Y)

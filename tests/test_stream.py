@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -74,6 +75,17 @@ def test_a_hundred_thousand_updates_leave_the_axes_orthonormal():
     for row in rng.standard_normal((100_000, 1, 8)) * np.linspace(1, 3, 8):
         svd = svd.appended(row, rank=3)
     assert_allclose(svd.U.T @ svd.U, np.eye(3), atol=1e-12)
+
+
+def test_no_more_axes_than_features_arise():
+    """With every direction taken, what is left of a row is rounding, whatever its size."""
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        rows = [f * rng.standard_normal((1, 2)) for f in (1e3, 1e-9, 1e3)]
+        svd = ThinSVD.empty(2)
+        for row in rows:
+            svd = svd.appended(row)
+        assert_factors(svd, np.vstack(rows))
 
 
 def test_two_factorisations_merge():
@@ -249,6 +261,19 @@ def test_memory_is_bounded_by_the_rank():
     assert one_by_one.moments_.most_rows() <= 8  # a row that is its own mean adds none
 
 
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_blocks_stay_few_when_rows_come_one_by_one(make):
+    X, y = labelled(120, 150, 2)
+    y[3:] = 0  # a class that hardly comes
+    model = OnlineIPCAC(5, rank=10)
+    for i in range(120):
+        model.partial_fit(make(X[[i]]), y[[i]], classes=[0, 1])
+        assert all(len(scatter.rows) <= 17 for scatter in model.moments_._scatters)
+    assert_allclose(
+        model.moments_.trace_within(), ClassMoments.from_data(X, y).trace_within(), rtol=1e-10
+    )
+
+
 def test_classes_may_come_later():
     X, y = labelled(200, 90, 3)
     order = np.argsort(y, kind="stable")  # one class after the other
@@ -420,9 +445,9 @@ def test_the_rows_of_a_window_are_not_those_of_the_caller():
     X, y = labelled(60, 4, 2)
     model = FisherDiscriminant(window=40)
     for i in range(0, 60, 10):
-        batch = X[i : i + 10].copy()
-        model.partial_fit(batch, y[i : i + 10], classes=[0, 1])
-        batch[:] = np.nan
+        batch, weights = X[i : i + 10].copy(), np.ones(10)
+        model.partial_fit(batch, y[i : i + 10], classes=[0, 1], sample_weight=weights)
+        batch[:], weights[:] = np.nan, 9
     assert_same_model(model, FisherDiscriminant().fit(X[20:], y[20:]))
 
 
@@ -470,6 +495,53 @@ def test_a_batch_that_is_refused_leaves_the_model_as_it_was(make, options, messa
     assert state(model) == before
 
 
+@pytest.mark.parametrize("options", [{}, {"window": 100}, {"decay": 0.9}], ids=str)
+def test_a_fault_in_the_last_block_of_a_batch_undoes_the_others(options):
+    """A truncated model takes a batch in several blocks."""
+    X, y = labelled(200, 300, 2)
+    model = OnlineIPCAC(5, rank=10, **options).partial_fit(X[:80], y[:80], classes=[0, 1])
+    model.partial_fit(X[80:90], y[80:90])
+    before = state(model)
+    wrong = X[100:180].copy()
+    wrong[75, 3] = np.nan
+    with pytest.raises(ValueError, match="NaN in column 3"):
+        model.partial_fit(wrong, y[100:180])
+    assert state(model) == before
+
+
+def test_a_fit_that_is_refused_leaves_the_model_as_it_was():
+    X, y = labelled(60, 5, 2)
+    wrong = X.copy()
+    wrong[3, 3] = np.inf
+    model = FisherDiscriminant()
+    with pytest.raises(ValueError, match="infinity"):
+        model.fit(wrong, y)
+    assert_array_equal(
+        model.partial_fit(X, y).predict(X), FisherDiscriminant().fit(X, y).predict(X)
+    )
+    with pytest.raises(ValueError, match="infinity"):
+        model.fit(wrong, y + 5)
+    assert_array_equal(np.unique(model.predict(X)), [0, 1])
+
+
+def test_classes_that_the_parameters_do_not_fit_are_refused_at_once():
+    X, y = labelled(60, 5, 3)
+    model = FisherDiscriminant(priors=[0.5, 0.5]).partial_fit(X[y < 2], y[y < 2])
+    before = state(model)
+    with pytest.raises(ValueError, match="priors has shape"):
+        model.partial_fit(X, y, classes=[2])
+    assert state(model) == before
+
+
+@pytest.mark.parametrize(("old", "new"), [(None, 50), (100, 50), (50, 100), (50, None)])
+def test_the_window_of_a_model_does_not_change_under_way(old, new):
+    X, y = labelled(200, 5, 2)
+    model = FisherDiscriminant(window=old).fit(X, y).set_params(window=new)
+    with pytest.raises(ValueError, match=f"window={new}, but this model was fitted with .*{old}:"):
+        model.partial_fit(X, y)
+    assert model.fit(X, y).moments_.n_samples == (new or 200)
+
+
 def test_ways_to_forget_exclude_each_other():
     X, y = labelled(60, 5, 2)
     with pytest.raises(ValueError, match="choose one"):
@@ -484,17 +556,29 @@ def test_ways_to_forget_exclude_each_other():
 # Solved when asked for --------------------------------------------------------------------------
 
 
-def test_results_wait_until_they_are_asked_for():
+def test_results_wait_until_they_are_asked_for(monkeypatch):
     X, y = labelled(60, 5, 2)
     model = FisherDiscriminant().partial_fit(X[:30], y[:30])
-    solved = []
-    model._solve = lambda *given: solved.append(1) or FisherDiscriminant._solve(model, *given)
+    solved, solve = [], FisherDiscriminant._solve
+    monkeypatch.setattr(
+        FisherDiscriminant, "_solve", lambda *given: solved.append(1) or solve(*given)
+    )
     for i in range(30, 60, 10):
         model.partial_fit(X[i : i + 10], y[i : i + 10])
     assert not solved
     model.predict(X)
-    assert_allclose(model.components_, FisherDiscriminant().fit(X, y).components_)
     assert len(solved) == 1
+    assert_allclose(model.components_, FisherDiscriminant().fit(X, y).components_)
+
+
+def test_threads_may_ask_at_once():
+    X, y = labelled(400, 60, 2)
+    for _ in range(5):
+        model = FisherDiscriminant().partial_fit(X[:200], y[:200]).partial_fit(X[200:], y[200:])
+        with ThreadPoolExecutor(4) as pool:
+            answers = list(pool.map(lambda _, m=model: m.predict(X), range(4)))
+        for answer in answers:
+            assert_array_equal(answer, FisherDiscriminant().fit(X, y).predict(X))
 
 
 def test_unfitted_models_still_say_so():

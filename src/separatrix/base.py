@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
@@ -19,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.linalg import Array, Lift, column_signs
-from separatrix.moments import ClassMoments
+from separatrix.moments import FORGOTTEN, ClassMoments
 from separatrix.rows import (
     block_rows,
     check_weights,
@@ -166,6 +167,17 @@ def shares(criterion: Array) -> Array:
 # The estimator -------------------------------------------------------------------------------
 
 
+@contextmanager
+def unchanged_on_failure(estimator: BaseEstimator) -> Iterator[None]:
+    """Whatever is refused inside leaves the estimator as it was."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__ = before
+        raise
+
+
 class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Base of the linear subspace methods.
 
@@ -196,8 +208,9 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self
             The fitted estimator.
         """
-        data = self._validated(X, y, sample_weight)
-        self._publish(self._summarised(data), data)
+        with unchanged_on_failure(self):
+            data = self._validated(X, y, sample_weight)
+            self._publish(self._summarised(data), data)
         return self
 
     def _summarised(self, data: LabelledData) -> ClassMoments:
@@ -382,6 +395,7 @@ class MomentEstimator(SubspaceEstimator):
             return data
         ages = np.arange(len(data.codes))[::-1]
         fading = float(self.decay) ** ages
+        fading[fading < FORGOTTEN] = 0.0
         return data._replace(weights=fading if data.weights is None else data.weights * fading)
 
     def _summarised(self, data: LabelledData) -> ClassMoments:
@@ -395,6 +409,7 @@ class MomentEstimator(SubspaceEstimator):
 
     def _slide(self, data: LabelledData) -> None:
         """Move the window over more rows."""
+        self._window = self._window.copy()
         for part in self._in_blocks(data):
             labels = part.classes[part.codes]
             self._window.push(part.X, labels, part.weights, self._summary, self._kept)
@@ -445,16 +460,15 @@ class MomentEstimator(SubspaceEstimator):
 
     def __getattr__(self, name: str) -> Any:
         """Solve for rows added since the last solution, when a result is asked for."""
-        unsolved = vars(self).get("_unsolved", ())
-        if name in unsolved:
+        if name in vars(self).get("_unsolved", ()):
+            solved = object.__new__(type(self))  # threads that ask at once must not meet halfway
+            solved.__dict__.update(vars(self))
             moments = vars(self).get("moments_")
             if moments is None:
                 moments = self._window.total(self._summary, self._kept)
-            try:
-                self._publish(moments, None)
-            except Exception:
-                self._unsolved = unsolved
-                raise
+            solved._publish(moments, None)
+            self.__dict__.update(vars(solved))
+            self.__dict__.pop("_unsolved", None)
         return object.__getattribute__(self, name)
 
     def _refuse_moments_alone(self, classes: Array) -> None:
@@ -494,12 +508,8 @@ class MomentEstimator(SubspaceEstimator):
         check_parameters(self, self._parameter_constraints)
         if not self.keep_moments:
             raise ValueError("partial_fit adds to moments_: it needs keep_moments=True")
-        before = dict(vars(self))
-        try:
+        with unchanged_on_failure(self):
             self._take(X, y, classes, sample_weight)
-        except Exception:
-            self.__dict__ = before
-            raise
         return self
 
     def _take(
@@ -518,9 +528,11 @@ class MomentEstimator(SubspaceEstimator):
         data = self._checked_rows(X, y, sample_weight, classes=known, reset=first)
         self._refuse_moments_alone(data.classes)
         recent = self._recent(data)
-        if first:  # solved at once, so that parameters that do not fit are refused at once
+        if first:
             self._publish(self._summarised(recent), None)
             return
+        self._refuse_another_window()
+        grown = len(data.classes) > len(self.classes_)
         self.classes_ = data.classes
         waiting = self._results
         if self._window is None:
@@ -531,6 +543,16 @@ class MomentEstimator(SubspaceEstimator):
         for name in waiting:
             self.__dict__.pop(name, None)
         self._unsolved = waiting
+        if grown:  # as at first: parameters that do not fit the classes are refused at once
+            _ = self.components_
+
+    def _refuse_another_window(self) -> None:
+        size = None if self._window is None else self._window.size
+        if size != self.window:
+            raise ValueError(
+                f"window={self.window}, but this model was fitted with window={size}: what is "
+                "forgotten cannot come back. Set it back, or call fit"
+            )
 
 
 def merge(models: Sequence[MomentEstimator]) -> MomentEstimator:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 
 class PrequentialRecord(TypedDict):
@@ -55,8 +55,9 @@ def prequential(
     batch_size : int
         Rows that are predicted and then learned together.
     classes : array, optional
-        All labels that may come; those of `y` by default. A stream of batches needs them unless
-        the first batch has every class.
+        All labels that may come, announced with the first batch; those of `y` by default, and
+        those that a fitted estimator knows. A stream of batches needs them unless the first batch
+        has every class.
     verbose : bool
         Show a progress bar (needs the package rich).
 
@@ -84,19 +85,24 @@ def prequential(
         raise ValueError(f"batch_size={batch_size} must be at least 1")
     batches, n_batches = X, None
     if y is not None:
-        labels = np.asarray(y)
-        classes = np.unique(labels) if classes is None else classes
+        labels = column_or_1d(y)
+        if classes is None and not _is_fitted(estimator):
+            classes = np.unique(labels)
         batches = _cut(X, labels, batch_size)
         n_batches = -(-len(labels) // batch_size)
     records: list[PrequentialRecord] = []
     tested = wrong = seen = 0
-    fitted = _is_fitted(estimator)
-    for rows, labels in progress(batches, "stream", total=n_batches, shown=verbose):
+    fitted, announced = _is_fitted(estimator), False
+    for rows, given in progress(batches, "stream", total=n_batches, shown=verbose):
+        labels = column_or_1d(given)
         start = time.perf_counter()
-        failures = int(np.count_nonzero(estimator.predict(rows) != labels)) if fitted else 0
+        failures = 0
+        if fitted:
+            failures = int(np.count_nonzero(column_or_1d(estimator.predict(rows)) != labels))
         middle = time.perf_counter()
-        announced = np.unique(labels) if classes is None else classes
-        estimator.partial_fit(rows, labels, **({} if fitted else {"classes": announced}))
+        expected = np.unique(labels) if classes is None and not fitted else classes
+        more = {} if announced or expected is None else {"classes": expected}
+        estimator.partial_fit(rows, labels, **more)
         end = time.perf_counter()
         if fitted:
             tested, wrong = tested + len(labels), wrong + failures
@@ -110,7 +116,7 @@ def prequential(
                     learn_seconds=end - middle,
                 )
             )
-        fitted, seen = True, seen + len(labels)
+        fitted, announced, seen = True, True, seen + len(labels)
     if not records:
         raise ValueError(
             "nothing was tested: the stream has no more than one batch. Use a smaller batch_size"

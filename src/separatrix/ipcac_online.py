@@ -15,7 +15,7 @@ from separatrix.moments import ClassMoments
 
 
 class OnlineIPCAC(TruncatedIPCAC):
-    """`TruncatedIPCAC` for streams: learns in batches of any size, in memory that does not grow.
+    """`TruncatedIPCAC` for streams: learns in batches of any size, in bounded memory.
 
     Class counts and means are exact. Of the scatter within each class the `rank` leading axes are
     kept, and the average of all others; the axes that are whitened are fewer, since those at the
@@ -63,9 +63,9 @@ class OnlineIPCAC(TruncatedIPCAC):
 
     The number of whitened axes grows with the rows seen. The source keeps no more axes than it
     whitens; a newly admitted axis then has the spread of the last batch alone, and ``coef_`` turns
-    away from that of all rows: by 25 degrees where this model keeps within 7 (see the manual). Its
-    running statistics of the projections for the threshold mix directions of different times; here
-    the spread of each class is taken along the direction of now.
+    away from that of all rows: by 25 degrees where this model turns by 4 to 7 (see the manual).
+    Its running statistics of the projections for the threshold mix directions of different times;
+    here the spread of each class is taken along the direction of now.
 
     References
     ----------

@@ -513,7 +513,7 @@ class ThinSVD(NamedTuple):
         along = rows @ U
         outside = rows - along @ U.T
         size = max(float(np.max(s, initial=0.0)), float(np.sqrt(np.sum(rows**2))))
-        fresh, left = _orthonormal_rows(outside, size)
+        fresh, left = _orthonormal_rows(outside, size, most=len(U) - len(s))
         core = np.zeros((len(s) + len(left), len(s) + len(rows)))
         np.fill_diagonal(core[: len(s), : len(s)], s)
         core[: len(s), len(s) :] = along.T
@@ -529,11 +529,11 @@ class ThinSVD(NamedTuple):
         return self.appended(other.columns.T, rank=rank)
 
 
-def _orthonormal_rows(rows: Array, size: float) -> tuple[Array, Array]:
-    """Orthonormal columns Q and C with ``rows.T = Q C`` to rounding of `size`."""
+def _orthonormal_rows(rows: Array, size: float, most: int) -> tuple[Array, Array]:
+    """Orthonormal columns Q, at most so many, and C: ``rows.T = Q C`` to rounding of `size`."""
     Q, R = np.linalg.qr(rows.T)
     F, t, Gt = np.linalg.svd(R, full_matrices=False)
-    kept = numerical_rank(t, max(rows.shape), largest=size)
+    kept = min(most, numerical_rank(t, max(rows.shape), largest=size))
     return (Q, R) if kept == len(t) else (Q @ F[:, :kept], t[:kept, None] * Gt[:kept])
 
 

@@ -26,6 +26,9 @@ from separatrix.linalg import (
 GRAM_UP_TO = 5000
 """Rows whose inner products are held all at once (200 MB); beyond, they are applied one by one."""
 
+MOST_BLOCKS = 16
+"""Blocks of rows of which one scatter is made; more of them are joined."""
+
 
 class NegativeScatterError(ValueError):
     """More was subtracted from a scatter than it held."""
@@ -125,12 +128,12 @@ def dense(R: Any) -> Array:
 
 def _inner_products(A: Any, B: Any) -> Array:
     """``A Bᵀ`` of two blocks of rows, dense."""
-    if not isinstance(B, SparseRows):
-        return A @ dense(B).T
-    if isinstance(A, AxisRows):
-        A = dense(A)
+    if isinstance(B, AxisRows):
+        return (A @ B.svd.U) * B.svd.s
+    if isinstance(B, np.ndarray):
+        return A @ B.T
     if not isinstance(A, SparseRows):
-        return (B @ A.T).T
+        return _inner_products(B, A).T
     return A.centre(B.centre((B.S @ A.S.T).toarray()).T)
 
 
@@ -152,6 +155,7 @@ class Scatter:
         floor: float = 0.0,
     ) -> None:
         self.n_features = n_features
+        rows = rows if len(rows) <= MOST_BLOCKS else _joined(rows)
         size = sum(R.size for _, R in rows)
         if rows and (matrix is not None or size >= n_features**2):
             product, rows = multiplied_out(n_features, rows), ()
@@ -267,7 +271,16 @@ class Scatter:
 
 def _adds(R: Any) -> bool:
     """Whether rows add anything: a class of one sample has a row of nothing."""
-    return R.shape[0] > 1 or not isinstance(R, np.ndarray) or bool(R.any())
+    if R.shape[0] != 1 or isinstance(R, AxisRows):
+        return R.shape[0] > 0
+    return isinstance(R, np.ndarray) and bool(R.any())
+
+
+def _joined(rows: Sequence[tuple[float, Any]]) -> list[tuple[float, Any]]:
+    """The same rows in fewer blocks: all arrays that are added in one."""
+    arrays = [(w, R) for w, R in rows if w > 0 and isinstance(R, np.ndarray)]
+    others = [(w, R) for w, R in rows if w <= 0 or not isinstance(R, np.ndarray)]
+    return [*others, (1.0, np.vstack([np.sqrt(w) * R for w, R in arrays]))] if arrays else others
 
 
 def _squares(R: Any) -> Array:

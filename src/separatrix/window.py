@@ -87,6 +87,13 @@ class SlidingWindow:
         """Number of rows of the stream that have left the window."""
         return max(0, self._stop - self.size)
 
+    def copy(self) -> SlidingWindow:
+        """A window that moves on by itself; rows and sums are shared, and never changed."""
+        other = SlidingWindow(self.size)
+        other.__dict__.update(vars(self))
+        other._rows, other._front = self._rows.copy(), self._front.copy()
+        return other
+
     def push(
         self,
         X: Any,
@@ -109,7 +116,8 @@ class SlidingWindow:
         if len(y) > self.size:
             raise ValueError(f"{len(y)} rows do not fit into a window of {self.size}")
         back = _sum(condense, self._back, summarise(X, y, weights))
-        self._rows.append(Rows(self._stop, X.copy(), y, weights))  # the caller may reuse X
+        own = None if weights is None else weights.copy()  # the caller may reuse the arrays
+        self._rows.append(Rows(self._stop, X.copy(), y, own))
         self._stop, self._back = self._stop + len(y), back
         while self._rows[0].stop <= self.start:
             self._rows.popleft()
