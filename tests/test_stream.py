@@ -410,6 +410,20 @@ def test_a_class_may_leave_the_window_and_come_back():
     assert_same_model(model, TruncatedIPCAC().fit(both, np.repeat([1.0, 0.0], 15)))
 
 
+@pytest.mark.parametrize("make", [FisherDiscriminant, OnlineIPCAC])
+def test_a_constant_column_weighs_nothing_whatever_the_weights(make):
+    """Averages of one number with weights must not differ in their last digits."""
+    X, y = labelled(60, 20, 2)
+    X[:, 7] = 0.3
+    model = make(decay=0.97)
+    for i in range(0, 60, 7):
+        model.partial_fit(X[i : i + 7], y[i : i + 7], classes=[0, 1])
+    assert model.moments_.Sw[7, 7] == 0
+    largest = np.abs(model.coef_).max()
+    assert largest < 1e3
+    assert_allclose(model.coef_[0, 7], 0, atol=1e-12 * largest)
+
+
 def test_a_class_that_has_faded_counts_as_never_seen():
     X, y = labelled(100, 4, 2)
     model = FisherDiscriminant(decay=0.01)

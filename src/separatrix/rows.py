@@ -66,15 +66,14 @@ def indicator(codes: Array, weights: Array | None, n_classes: int, dtype: Any) -
 def mean_of_rows(X: Array, rows: Array, weights: Array, Z: Array, origin: Array) -> Array:
     """The mean of some rows as a difference from the origin; Z gets the rows less the mean."""
     share = weights / weights.sum() if weights.any() else weights
-    some = max(1, BLOCK_ENTRIES // X.shape[1])
-    first = np.zeros(X.shape[1])
-    for part in gen_batches(len(rows), some):
-        first += share[part] @ X[rows[part]]
-    for part in gen_batches(len(rows), some):
-        np.subtract(X[rows[part]], first, out=Z[part])
+    # from the origin, so that a column that does not vary stays exactly zero
+    for part in gen_batches(len(rows), max(1, BLOCK_ENTRIES // X.shape[1])):
+        np.subtract(X[rows[part]], origin, out=Z[part])
+    first = share @ Z
+    Z -= first
     left = share @ Z
     Z -= left
-    return (first - origin) + left
+    return first + left
 
 
 def full_columns_shifted(X: Any) -> tuple[Any, Array]:
