@@ -234,6 +234,12 @@ def squared_distances(X: Any, mean: Array, differences: Array) -> Array:
     return (lengths - share * np.sum(factor.whiten(along) ** 2, axis=0)) / floor
 
 
+def rounding_of_means(moments: ClassMoments) -> float:
+    """A distance of cluster means that may be rounding beside the spread of all the data."""
+    spread = moments.trace_within() + float(np.sum(moments.between_rows() ** 2))
+    return 100 * moments.eps * spread**0.5
+
+
 # The jury ------------------------------------------------------------------------------------
 
 
@@ -476,16 +482,16 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         self._pairs = np.array(sorted(pairs, key=lambda p: (of_class[p[0]], of_class[p[1]], p)))
         W = np.zeros((moments.n_features, len(pairs)))
         self._thresholds, criterion = np.zeros(len(pairs)), np.zeros(len(pairs))
-        for k, pair in enumerate(self._pairs):
+        means, least = moments.means, rounding_of_means(moments)
+        for k, (i, j) in enumerate(self._pairs):
             node = kind(keep_moments=False)
-            with warnings.catch_warnings():  # clusters whose means coincide leave it to others
-                warnings.simplefilter("ignore", UserWarning)
-                node._learn(moments.of_classes(pair), None)
-            if len(node.components_):
+            if np.linalg.norm(means[i] - means[j]) > least:
+                node._learn(moments.of_classes(np.array([i, j])), None)
+            if len(getattr(node, "components_", ())):
                 W[:, k], self._thresholds[k] = node.coef_[0], -node.intercept_[0]
                 criterion[k] = abs(node._rule.coef[1, 0])
-            else:
-                self._thresholds[k] = np.sign(np.subtract(*moments.counts[pair]))
+            else:  # nothing tells them apart: the larger wins
+                self._thresholds[k] = np.sign(moments.counts[i] - moments.counts[j])
         return Solution(W, criterion, rank=len(pairs))
 
     def _verdicts(self, X: ArrayLike) -> Array:
