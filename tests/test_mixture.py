@@ -380,6 +380,20 @@ def test_rows_given_to_both_classes_are_told_from_themselves_by_nothing():
     assert np.isfinite(model.decision_function(X)).all()
 
 
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_a_feature_that_is_constant_in_two_clusters_has_no_weight_between_them(make):
+    X, y = checkerboard()
+    # a third feature tells the column of the board, in thirds that no sum is exact for
+    column = np.round(X[:, :1] / 8) / 3 + 7.1
+    model = MixtureIPCAC(random_state=0).fit(make(np.c_[X, column]), y)
+    same = np.array(
+        [np.ptp(column[np.isin(model.cluster_labels_, node)]) == 0 for node in model.nodes_]
+    )
+    assert 0 < same.sum() < len(same)
+    assert_array_equal(model.components_[same, 2], 0)
+    assert np.isfinite(model.components_).all()
+
+
 def test_the_offset_of_the_data_does_not_matter():
     X, y = checkerboard()
     plain = MixtureIPCAC(random_state=0).fit(X, y)
@@ -423,3 +437,14 @@ def test_moments_of_joined_classes_are_those_of_their_rows(X, y):
     alone = ClassMoments.from_data(X, y == 1)
     for attribute in ("counts", "means", "mean", "Sw", "Sb"):
         assert_allclose(getattr(joined, attribute), getattr(alone, attribute), atol=1e-10)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(("X", "y"), [TALL, WIDE], ids=["tall", "wide"])
+def test_moments_of_some_features_are_those_of_their_columns(X, y, make):
+    chosen = np.arange(X.shape[1]) % 3 != 1
+    some = ClassMoments.from_data(make(X), y, per_class=True).columns(chosen)
+    alone = ClassMoments.from_data(X[:, chosen], y, per_class=True)
+    for attribute in ("means", "mean", "Sw", "Sb", "class_scatters"):
+        assert_allclose(getattr(some, attribute), getattr(alone, attribute), atol=1e-10)
+    assert_allclose(some.total_diagonal(), np.diagonal(alone.St))

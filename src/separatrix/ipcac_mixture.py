@@ -234,12 +234,6 @@ def squared_distances(X: Any, mean: Array, differences: Array) -> Array:
     return (lengths - share * np.sum(factor.whiten(along) ** 2, axis=0)) / floor
 
 
-def rounding_of_means(moments: ClassMoments) -> float:
-    """A distance of cluster means that may be rounding beside the spread of all the data."""
-    spread = moments.trace_within() + float(np.sum(moments.between_rows() ** 2))
-    return 100 * moments.eps * spread**0.5
-
-
 # The jury ------------------------------------------------------------------------------------
 
 
@@ -482,16 +476,18 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         self._pairs = np.array(sorted(pairs, key=lambda p: (of_class[p[0]], of_class[p[1]], p)))
         W = np.zeros((moments.n_features, len(pairs)))
         self._thresholds, criterion = np.zeros(len(pairs)), np.zeros(len(pairs))
-        means, least = moments.means, rounding_of_means(moments)
-        for k, (i, j) in enumerate(self._pairs):
+        least = (100 * moments.eps) ** 2 * moments.total_diagonal()
+        for k, pair in enumerate(self._pairs):
+            two = moments.of_classes(pair)
+            varying = two.total_diagonal() > least
             node = kind(keep_moments=False)
-            if np.linalg.norm(means[i] - means[j]) > least:
-                node._learn(moments.of_classes(np.array([i, j])), None)
+            if np.sum(np.diff(two.means, axis=0)[0, varying] ** 2) > least.sum():
+                node._learn(two if varying.all() else two.columns(varying), None)
             if len(getattr(node, "components_", ())):
-                W[:, k], self._thresholds[k] = node.coef_[0], -node.intercept_[0]
+                W[varying, k], self._thresholds[k] = node.coef_[0], -node.intercept_[0]
                 criterion[k] = abs(node._rule.coef[1, 0])
             else:  # nothing tells them apart: the larger wins
-                self._thresholds[k] = np.sign(moments.counts[i] - moments.counts[j])
+                self._thresholds[k] = np.sign(-np.diff(two.counts))[0]
         return Solution(W, criterion, rank=len(pairs))
 
     def _verdicts(self, X: ArrayLike) -> Array:
