@@ -476,7 +476,9 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         self._pairs = np.array(sorted(pairs, key=lambda p: (of_class[p[0]], of_class[p[1]], p)))
         W = np.zeros((moments.n_features, len(pairs)))
         self._thresholds, criterion = np.zeros(len(pairs)), np.zeros(len(pairs))
-        least = (100 * moments.eps) ** 2 * moments.total_diagonal()
+        # squares of sparse rows are differences of squares: half the digits
+        rounding = (100 * moments.eps) ** (1 if moments.holds_sparse_rows else 2)
+        least = rounding * moments.total_diagonal()
         for k, pair in enumerate(self._pairs):
             two = moments.of_classes(pair)
             varying = two.total_diagonal() > least
