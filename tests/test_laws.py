@@ -15,6 +15,7 @@ every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
 # Methods for which a law is not one, and why.
 NOT_ROTATED = {"GroupedDiscriminant"}  # groups are made of features
 NOT_DUPLICATED = {
+    "LDG",  # a duplicated row is its own neighbour
     "LocalFisherDiscriminant",  # the k-th neighbour of a duplicated row is nearer
     "TruncatedIPCAC",  # twice the rows whiten more axes
 }

@@ -18,12 +18,16 @@ from separatrix.ipcac import (
     IPCAC,  # whitened class means and one threshold
     TruncatedIPCAC,  # the same, whitening only what can be estimated
 )
+from separatrix.ldg import (
+    LDG,  # neighbours of the own class near, of the others far: multimodal and wide data
+)
 from separatrix.moments import ClassMoments  # counts, means, scatter: they add and subtract
 
 __version__ = "0.1.0"
 
 __all__ = [
     "IPCAC",
+    "LDG",
     "ClassMoments",
     "DirectDiscriminant",
     "FisherDiscriminant",
