@@ -175,9 +175,9 @@ class Solution(NamedTuple):
     rank: int
     within: Array | None = None
 
-    def oriented(self) -> Solution:
-        """The same directions with the largest entry of each positive."""
-        signs = column_signs(self.W)
+    def oriented(self, by: Array | None = None) -> Solution:
+        """The same directions with the largest entry of each, or of their image `by`, positive."""
+        signs = column_signs(self.W if by is None else by)
         within = None if self.within is None else self.within * np.outer(signs, signs)
         return self._replace(W=self.W * signs, within=within)
 

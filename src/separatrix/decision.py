@@ -235,7 +235,7 @@ def check_priors(priors: ArrayLike | None, classes: Array) -> Array | None:
     return given / given.sum()
 
 
-class GaussianClassifierMixin(ClassifierMixin, SubspaceEstimator):
+class GaussianRuleMixin(ClassifierMixin, SubspaceEstimator):
     """Classification in the subspace by the linear Gaussian rule.
 
     The class means and the pooled maximum-likelihood covariance are those of the projected
@@ -255,22 +255,6 @@ class GaussianClassifierMixin(ClassifierMixin, SubspaceEstimator):
         seen = np.where(moments.counts > 0, self.priors_, 0.0)
         centred = np.where(seen[:, None] > 0, moments.means - moments.mean, 0.0)
         self._rule = linear_gaussian_rule(centred @ self.components_.T, covariance, seen)
-
-    @property
-    def coef_(self) -> Array:
-        """Weights of the features in the decision: (1, n_features) for two classes."""
-        check_is_fitted(self)
-        coef = self._rule.coef @ self.components_
-        return coef[1:] - coef[:1] if len(self.classes_) == 2 else coef
-
-    @property
-    def intercept_(self) -> Array:
-        """Constant of the decision: ``decision_function(X) = X @ coef_.T + intercept_``."""
-        check_is_fitted(self)
-        intercept = self._rule.intercept
-        if len(self.classes_) == 2:
-            intercept = intercept[1:] - intercept[:1]
-        return intercept - self.coef_ @ self.mean_
 
     def _scores(self, X: ArrayLike) -> Array:
         return self._project(X) @ self._rule.coef.T + self._rule.intercept
@@ -303,3 +287,23 @@ class GaussianClassifierMixin(ClassifierMixin, SubspaceEstimator):
     def predict_proba(self, X: ArrayLike) -> Array:
         """Posterior probabilities of the classes under the Gaussian model in the subspace."""
         return np.exp(self.predict_log_proba(X))
+
+
+class GaussianClassifierMixin(GaussianRuleMixin):
+    """The same rule as a linear function of the features."""
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the features in the decision: (1, n_features) for two classes."""
+        check_is_fitted(self)
+        coef = self._rule.coef @ self.components_
+        return coef[1:] - coef[:1] if len(self.classes_) == 2 else coef
+
+    @property
+    def intercept_(self) -> Array:
+        """Constant of the decision: ``decision_function(X) = X @ coef_.T + intercept_``."""
+        check_is_fitted(self)
+        intercept = self._rule.intercept
+        if len(self.classes_) == 2:
+            intercept = intercept[1:] - intercept[:1]
+        return intercept - self.coef_ @ self.mean_
