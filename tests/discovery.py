@@ -5,18 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
 import separatrix
+from separatrix.base import SubspaceEstimator
+from separatrix.base_kernel import KernelEstimator
 
 
 def all_estimators() -> list[Any]:
-    """An instance of each public estimator with default parameters."""
+    """An instance of each public subspace estimator with default parameters."""
     found = [getattr(separatrix, name) for name in separatrix.__all__]
-    classes = [c for c in found if isinstance(c, type) and issubclass(c, BaseEstimator)]
+    classes = [c for c in found if isinstance(c, type) and issubclass(c, SubspaceEstimator)]
     assert len(classes) >= 7, "discovery must find the estimators"
     return [cls() for cls in classes]
+
+
+def linear_estimators() -> list[Any]:
+    """Those whose directions are weights of the features."""
+    return [e for e in all_estimators() if not isinstance(e, KernelEstimator)]
+
+
+def lawful_estimators() -> list[Any]:
+    """All, with the kernel width that sees distances only: "scale" is not free of rotations."""
+    found = all_estimators()
+    for estimator in found:
+        if isinstance(estimator, KernelEstimator):
+            estimator.set_params(kernel_gamma="median")
+    return found
 
 
 def all_classifiers() -> list[Any]:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -23,6 +23,7 @@ from tests.discovery import (
     TALL,
     all_classifiers,
     all_estimators,
+    linear_estimators,
     name_of,
     reducible_estimators,
     sparse_estimators,
@@ -33,6 +34,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:.*found no direction that separates",
 )
 every = pytest.mark.parametrize("estimator", all_estimators(), ids=name_of)
+every_linear = pytest.mark.parametrize("estimator", linear_estimators(), ids=name_of)
 every_classifier = pytest.mark.parametrize("estimator", all_classifiers(), ids=name_of)
 every_reducible = pytest.mark.parametrize("estimator", reducible_estimators(), ids=name_of)
 every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
@@ -49,7 +51,7 @@ def test_only_the_first_parameter_is_positional(estimator):
     assert all(p.kind is p.KEYWORD_ONLY for p in parameters[1:])
 
 
-@every
+@every_linear
 @every_shape
 def test_transform_is_the_centred_product(estimator, X, y):
     Z = clone(estimator).fit(X, y)
@@ -57,7 +59,7 @@ def test_transform_is_the_centred_product(estimator, X, y):
     assert_allclose(Z.transform(X.mean(axis=0, keepdims=True)), 0, atol=1e-10)
 
 
-@every
+@every_linear
 @every_shape
 def test_attributes_have_the_stated_shapes(estimator, X, y):
     fitted = clone(estimator).fit(X, y)
@@ -72,7 +74,7 @@ def test_attributes_have_the_stated_shapes(estimator, X, y):
     assert len(fitted.get_feature_names_out()) == k
 
 
-@every
+@every_linear
 @every_shape
 def test_the_largest_entry_of_a_component_is_positive(estimator, X, y):
     W = clone(estimator).fit(X, y).components_
@@ -180,7 +182,8 @@ def test_sparse_rows_give_what_dense_rows_give(estimator, X, y):
     dense = clone(estimator).fit(X, y)
     sparse = clone(estimator).fit(sp.csr_matrix(X), y)
     # products of sparse rows are squared: half the digits where Sw is singular
-    assert_allclose(sparse.components_, dense.components_, atol=1e-6)
+    if hasattr(dense, "coef_") or not hasattr(dense, "dual_coef_"):
+        assert_allclose(sparse.components_, dense.components_, atol=1e-6)
     assert_allclose(sparse.transform(sp.csr_array(X)), dense.transform(X), atol=1e-6)
 
 
@@ -199,7 +202,7 @@ def test_a_weight_of_two_is_the_row_twice(estimator, X, y):
         assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-7)
 
 
-@every
+@every_linear
 def test_a_constant_feature_gets_no_weight(estimator):
     X, y = TALL
     X = np.column_stack([X, np.full(len(X), 1e6)])
@@ -207,7 +210,7 @@ def test_a_constant_feature_gets_no_weight(estimator):
     assert_allclose(fitted.components_[:, -1], 0, atol=1e-12)
 
 
-@every
+@every_linear
 def test_a_feature_given_twice_shares_its_weight(estimator):
     X, y = TALL
     fitted = clone(estimator).fit(np.column_stack([X, X[:, -1]]), y)
@@ -229,10 +232,9 @@ def test_a_class_of_one_sample_is_a_class(estimator, X, y):
 def test_coinciding_means_are_said_and_leave_the_majority(estimator):
     X = np.tile([[1.0, 2], [-1, 2], [1, -2], [-1, -2]], (5, 1))
     y = np.r_[np.zeros(12, int), np.ones(8, int)]
-    if name_of(estimator) in (
-        "LocalFisherDiscriminant",
-    ):  # has directions without mean differences
-        assert clone(estimator).fit(X, y).components_.shape[1] == 2
+    if name_of(estimator) in ("LocalFisherDiscriminant", "KernelLDG"):
+        # neighbours may differ where means do not
+        assert np.isfinite(clone(estimator).fit(X, y).transform(X)).all()
         return
     with pytest.warns(UserWarning, match="means coincide"):
         fitted = clone(estimator).fit(X, y)
@@ -263,7 +265,9 @@ def test_probabilities_and_decisions_agree(estimator, X, y):
     assert model.score(X, names) > 0.8
 
 
-@every_classifier
+@pytest.mark.parametrize(
+    "estimator", [e for e in linear_estimators() if is_classifier(e)], ids=name_of
+)
 def test_two_classes_have_one_score_and_one_weight_vector(estimator):
     X, y = TALL
     X, y = X[y < 2], y[y < 2]

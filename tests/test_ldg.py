@@ -306,7 +306,7 @@ def test_gamma_and_neighbours_are_chosen_by_refitting(X, y):
     record = model.selection_["gamma"]
     for j in (0, 3, 7, len(record.settings) - 1):
         for row, (fit, held) in zip(record.scores, training_parts(y, 5), strict=True):
-            fold = LDG(min(8, X.shape[1]), **record.settings[j]).fit(X[fit], y[fit])
+            fold = LDG(3 if len(X) > 24 else 8, **record.settings[j]).fit(X[fit], y[fit])
             rule = KNeighborsClassifier(3).fit(fold.transform(X[fit]), y[fit])
             assert_allclose(row[j], rule.score(fold.transform(X[held]), y[held]))
     average = record.scores.mean(axis=0)
@@ -350,6 +350,6 @@ def test_priors_given_hold_in_the_folds():
     assert_allclose(model.priors_, p)
     record = model.selection_["gamma"]
     fit, held = training_parts(y, 5)[0]
-    fold = LDG(5, priors=p, **record.settings[2]).fit(X[fit], y[fit])
+    fold = LDG(2, priors=p, **record.settings[2]).fit(X[fit], y[fit])
     rule = KNeighborsClassifier(3).fit(fold.transform(X[fit]), y[fit])
     assert_allclose(record.scores[0, 2], rule.score(fold.transform(X[held]), y[held]))

@@ -21,6 +21,11 @@ from separatrix.ipcac import (
 from separatrix.ldg import (
     LDG,  # neighbours of the own class near, of the others far: multimodal and wide data
 )
+from separatrix.ldg_kernel import KernelLDG  # the same in the feature space of a kernel
+from separatrix.ldg_transfer import (
+    DomainScaler,  # mean zero and variance one in each domain
+    TransferLDG,  # a source with many rows, a target with few
+)
 from separatrix.moments import ClassMoments  # counts, means, scatter: they add and subtract
 
 __version__ = "0.1.0"
@@ -30,12 +35,15 @@ __all__ = [
     "LDG",
     "ClassMoments",
     "DirectDiscriminant",
+    "DomainScaler",
     "FisherDiscriminant",
     "GSVDDiscriminant",
     "GroupedDiscriminant",
+    "KernelLDG",
     "LocalFisherDiscriminant",
     "MaximumMarginCriterion",
     "NullSpaceDiscriminant",
+    "TransferLDG",
     "TruncatedIPCAC",
     "datasets",
     "linalg",

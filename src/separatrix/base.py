@@ -236,10 +236,10 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             return {}
         return {"n_components": self._dimension_path(data)}
 
-    def _dimension_path(self, data: LabelledData, **settled: Any) -> DimensionPath:
-        """Held-out scores of each dimension, other parameters being settled."""
+    def _dimension_path(self, data: LabelledData) -> DimensionPath:
+        """Held-out scores of each dimension."""
         return dimension_path(
-            clone(self).set_params(**settled),
+            self,
             data.X,
             data.classes[data.codes],
             fit_params={} if data.weights is None else {"sample_weight": data.weights},
@@ -391,7 +391,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         )
         with np.errstate(invalid="ignore", over="ignore"):
             Z = centred_product(X, self.mean_, self.components_.T)
-            suspicious = not np.isfinite(Z.sum())
+            suspicious = not np.isfinite(Z.sum() if Z.shape[1] else X.sum())
         if suspicious:
             refuse_nonfinite(X, getattr(self, "feature_names_in_", None))
         return Z

@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from functools import partial
 from itertools import product
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -50,6 +49,7 @@ from separatrix.rows import block_rows
 from separatrix.selection import (
     N_FOLDS,
     NOTHING_TO_CHOOSE,
+    DimensionPath,
     GridScores,
     refit_grid,
     training_parts,
@@ -134,6 +134,10 @@ class LDGScatters(NamedTuple):
     V: Array
     A: Array
 
+    def plus(self, other: LDGScatters, own: float, others: float) -> LDGScatters:
+        """A weighted sum."""
+        return LDGScatters(own * self.V + others * other.V, own * self.A + others * other.A)
+
     def smallest(self, gamma: float, basis: Array, k: int | None = None) -> tuple[Array, Array]:
         """Smallest eigenvalues of ``V - γ A`` inside an orthonormal basis, and the directions."""
         Z = basis.T @ (gamma * self.A - self.V) @ basis
@@ -147,7 +151,12 @@ class LDGScatters(NamedTuple):
 
 
 def local_scatters(
-    X: Any, codes: Array, neighbours: Sequence[Array], priors: Array, n_neighbors: int
+    X: Any,
+    codes: Array,
+    neighbours: Sequence[Array],
+    priors: Array,
+    n_neighbors: int,
+    among: Any = None,
 ) -> LDGScatters:
     """``V = Σ Δ_ig Δ_igᵀ`` and ``A = Σ_i Σ_j p_j Δ_ij Δ_ijᵀ`` (3.9, 3.10).
 
@@ -165,14 +174,29 @@ def local_scatters(
         p.
     n_neighbors : int
         k.
+    among : array or sparse matrix (n_known, n_features), optional
+        Where the neighbours were sought; X itself by default.
     """
+    known = X if among is None else among
+
+    def means(block: slice, j: int) -> Any:
+        found = neighbours[j][block, :n_neighbors]
+        rows = np.arange(X.shape[0])[block] if among is None else np.full(len(found), -1)
+        return averaging(found, rows, known.shape[0]) @ known
+
+    return scatters_about(means, X, codes, priors)
+
+
+def scatters_about(
+    means: Callable[[slice, int], Any], X: Any, codes: Array, priors: Array
+) -> LDGScatters:
+    """V and A for any means: ``means(block, j)`` are those of class j for a block of rows."""
     n_samples, n_features = X.shape
     V, A = np.zeros((2, n_features, n_features))
-    for block in gen_batches(n_samples, block_rows(n_features)):
-        rows, own = np.arange(n_samples)[block], codes[block]
-        for j, found in enumerate(neighbours):
-            N = averaging(found[block, :n_neighbors], rows, n_samples)
-            delta = X[block] - N @ X
+    for block in gen_batches(n_samples, block_rows(n_features)) if n_samples else ():
+        own = codes[block]
+        for j in range(len(priors)):
+            delta = X[block] - means(block, j)
             delta = delta.toarray() if sp.issparse(delta) else delta
             same = delta[own == j]
             V += same.T @ same
@@ -330,8 +354,17 @@ class LDGProblem(NamedTuple):
         return DiscriminativeGaussians(X, codes, averages, self.priors)
 
 
-def _product(W: Array, rows: Any) -> Array:
-    return rows @ W
+def projection(W: Array) -> Callable[[Any], Array]:
+    """What takes rows to their coordinates along W."""
+    return lambda rows: rows @ W
+
+
+def judging_dimension(n_classes: int, rank: int) -> int:
+    """Where γ is chosen: five dimensions more than classes, as in the source, or half of all.
+
+    In all dimensions there are every γ would score alike.
+    """
+    return min(n_classes + 5, max(n_classes - 1, rank // 2, 1))
 
 
 def tried_neighbours(counts: Array) -> tuple[int, ...]:
@@ -355,8 +388,8 @@ class LDG(SubspaceEstimator):
         a negative eigenvalue of ``V - γ A``, "auto" as many as cross-validation favours, up to 40.
     gamma : "auto" or float in (0, 1]
         γ, what distance from the other classes is worth beside nearness to the own. "auto" tries
-        0.2, 0.4, … 1 by cross-validation of three nearest neighbours in five dimensions more than
-        classes, whatever `n_components` is.
+        0.2, 0.4, … 1 by cross-validation of three nearest neighbours, in five dimensions more
+        than classes or half of all there are, whatever `n_components` is.
     n_neighbors : "auto" or int
         k. A class with no more rows than k gives all it has. "auto" tries 1, 4 and 16.
     local : bool
@@ -510,24 +543,38 @@ class LDG(SubspaceEstimator):
         if not self.local:
             counts = (None,)
         settings = [{"n_neighbors": k, "gamma": g} for k, g in product(counts, gammas)]
-        chosen = settings[0]
-        if len(settings) > 1 and self.rank_ > 0:
-            record = self._refitted(problem, settings)
-            self.selection_["gamma"] = record
-            chosen = record.chosen
+        chosen = self._chosen(problem, settings)
         self.gamma_, self.n_neighbors_ = chosen["gamma"], chosen["n_neighbors"]
         if self.n_components == "auto" and not self._every_direction:
-            settled = {"gamma": self.gamma_, "n_neighbors": self.n_neighbors_ or 1}
-            self.selection_["n_components"] = (
-                self._dimension_path(problem.data, **settled, solver="eigen")
-                if self.rank_ > 0
-                else NOTHING_TO_CHOOSE
-            )
+            self.selection_["n_components"] = self._path_of(problem)
+
+    def _chosen(self, problem: LDGProblem, settings: list[dict[str, Any]]) -> dict[str, Any]:
+        """The best of the settings; what was tried is recorded."""
+        if len(settings) < 2 or self.rank_ == 0:
+            return settings[0]
+        record = self.selection_["gamma"] = self._refitted(problem, settings)
+        return record.chosen
+
+    def _path_of(self, problem: LDGProblem) -> DimensionPath:
+        """Held-out scores of each dimension, of the eigenvectors: they are nested."""
+        if self.rank_ == 0:
+            return NOTHING_TO_CHOOSE
+        model = LDG(
+            "auto",
+            gamma=self.gamma_,
+            n_neighbors=self.n_neighbors_ or 1,
+            local=self.local,
+            priors=self.priors,
+            random_state=self.random_state,
+            verbose=self.verbose,
+        )
+        # in the span of the rows, or in a feature space, nothing but the coordinates differs
+        return model._dimension_path(problem.data)
 
     def _refitted(self, problem: LDGProblem, settings: list[dict[str, Any]]) -> GridScores:
         """Scores of settings of γ and k, at a few more dimensions than classes."""
         data = problem.data
-        k = len(data.classes) + 5
+        k = judging_dimension(len(data.classes), self.rank_)
         counts = list(dict.fromkeys(s["n_neighbors"] for s in settings))
         gammas = list(dict.fromkeys(s["gamma"] for s in settings))
 
@@ -539,7 +586,7 @@ class LDG(SubspaceEstimator):
             for scatters in fold.scatters(counts, local=self.local):
                 for gamma in gammas:
                     W = fold.lift(scatters.smallest(gamma, fold.basis, k)[1])
-                    yield partial(_product, W)
+                    yield projection(W)
 
         return refit_grid(
             settings,
