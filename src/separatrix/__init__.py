@@ -22,6 +22,7 @@ from separatrix.ldg import (
     LDG,  # neighbours of the own class near, of the others far: multimodal and wide data
 )
 from separatrix.ldg_kernel import KernelLDG  # the same in the feature space of a kernel
+from separatrix.ldg_sparse import SparseLDG  # directions of few features
 from separatrix.ldg_transfer import (
     DomainScaler,  # mean zero and variance one in each domain
     TransferLDG,  # a source with many rows, a target with few
@@ -43,6 +44,7 @@ __all__ = [
     "LocalFisherDiscriminant",
     "MaximumMarginCriterion",
     "NullSpaceDiscriminant",
+    "SparseLDG",
     "TransferLDG",
     "TruncatedIPCAC",
     "datasets",

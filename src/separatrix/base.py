@@ -391,7 +391,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         )
         with np.errstate(invalid="ignore", over="ignore"):
             Z = centred_product(X, self.mean_, self.components_.T)
-            suspicious = not np.isfinite(Z.sum() if Z.shape[1] else X.sum())
+            suspicious = not np.isfinite(Z.sum() if Z.shape[1] else np.sum(X))
         if suspicious:
             refuse_nonfinite(X, getattr(self, "feature_names_in_", None))
         return Z
