@@ -71,8 +71,9 @@ def sparse_unit(G: Array, radius: float) -> Array:
     count = np.maximum(cut, 1)
     A, Q = A[count - 1, columns], Q[count - 1, columns]
     spread = np.clip(count * Q - A * A, 0.0, None) / np.maximum(count - radius**2, 1e-300)
-    number = np.where(radius * np.sqrt(Q) < A, (A - radius * np.sqrt(spread)) / count, 0.0)
-    b = np.sign(G) * np.clip(size - number, 0.0, None)
+    bounded = full.any(axis=0) | (A > radius * np.sqrt(Q))
+    number = np.where(bounded, (A - radius * np.sqrt(spread)) / count, 0.0)
+    b = np.where(size > number, np.sign(G) * (size - number), 0.0)
     norms = np.linalg.norm(b, axis=0)
     tied = norms <= 1e-7
     if tied.any():
@@ -355,7 +356,7 @@ class SparseLDG(LDG):
     >>> X = (wine.data - wine.data.mean(axis=0)) / wine.data.std(axis=0)
     >>> model = SparseLDG(2, sparsity=3, gamma=0.6, n_neighbors=4).fit(X, wine.target)
     >>> (model.components_ != 0).sum(axis=1).tolist()
-    [4, 4]
+    [4, 5]
     """
 
     _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
