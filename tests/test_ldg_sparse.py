@@ -106,7 +106,7 @@ def test_without_a_bound_the_directions_are_those_of_ldg(X, y, deflation):
     model = SparseLDG(
         2, sparsity=1e6, deflation=deflation, gamma=0.6, n_neighbors=3, max_iter=20000
     ).fit(X, y)
-    # a step settles when the value does, to 1e-10: directions to its square root
+    # a search settles when its value does, to 1e-9: directions to the square root of that
     assert_allclose(model.components_, full.components_, atol=1e-3)
     assert_allclose(model.criterion_, full.criterion_, rtol=1e-6)
     assert_allclose(model.explained_ratio_, full.explained_ratio_, rtol=1e-5)

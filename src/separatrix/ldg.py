@@ -91,8 +91,9 @@ def class_neighbours(X: Any, codes: Array, n_neighbors: int, among: Any = None) 
 
     Examples
     --------
-    >>> class_neighbours(np.array([[0.0], [1], [5], [7]]), np.array([0, 0, 1, 1]), 1)[1].ravel()
-    array([2, 2, 3, 2])
+    >>> found = class_neighbours(np.array([[0.0], [1], [5], [7]]), np.array([0, 0, 1, 1]), 1)
+    >>> found[1].ravel().tolist()
+    [2, 2, 3, 2]
     """
     known = X if among is None else among
     order = np.argsort(codes, kind="stable")

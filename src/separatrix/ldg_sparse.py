@@ -71,7 +71,7 @@ def sparse_unit(G: Array, radius: float) -> Array:
     count = np.maximum(cut, 1)
     A, Q = A[count - 1, columns], Q[count - 1, columns]
     spread = np.clip(count * Q - A * A, 0.0, None) / np.maximum(count - radius**2, 1e-300)
-    bounded = full.any(axis=0) | (A > radius * np.sqrt(Q))
+    bounded = full.any(axis=0) | (radius * np.sqrt(Q) < A)
     number = np.where(bounded, (A - radius * np.sqrt(spread)) / count, 0.0)
     b = np.where(size > number, np.sign(G) * (size - number), 0.0)
     norms = np.linalg.norm(b, axis=0)
@@ -177,7 +177,7 @@ def descend(
         new_values = np.sum(new * Znew, axis=0)
         falls = new_values <= values
         stuck = ~falls & (sigma >= largest)  # by rounding
-        slow = falls & (values - new_values <= 1e-10 * np.abs(values))
+        slow = falls & (values - new_values <= 1e-9 * np.abs(values))
         settled = stuck | slow
         sigma = np.where(falls, 0.8 * sigma, np.minimum(2 * sigma, 1.01 * largest))
         B, ZB = np.where(falls, new, B), np.where(falls, Znew, ZB)
@@ -382,7 +382,7 @@ class SparseLDG(LDG):
         n_neighbors: int | str = "auto",
         local: bool = True,
         priors: ArrayLike | None = None,
-        max_iter: int = 500,
+        max_iter: int = 2000,
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
     ) -> None:

@@ -153,8 +153,8 @@ def classifier_scores(classifier: Any) -> Scorer:
 
     Examples
     --------
-    >>> from sklearn.neighbors import NearestCentroid
-    >>> scorer = classifier_scores(NearestCentroid())
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> scorer = classifier_scores(KNeighborsClassifier(1))
     >>> Z, y = np.array([[0.0], [1.0]]), np.array([0, 1])
     >>> scorer(Z, y, np.array([[0.2], [0.9]]), np.array([0, 1]), np.array([1]))
     array([1.])
