@@ -35,9 +35,7 @@ full = LDG(3, gamma=0.6, n_neighbors=4).fit(X[train], y[train])
 owner = {gene: label for label, genes in enumerate(markers) for gene in genes}
 for i, weights in enumerate(sparse.components_):
     named = np.argsort(-np.abs(weights))[: np.count_nonzero(weights)]
-    words = [
-        f"{gene} (class {owner[gene]})" if gene in owner else str(gene) for gene in named[:8]
-    ]
+    words = [f"{gene} (class {owner[gene]})" if gene in owner else str(gene) for gene in named[:8]]
     more = f" and {len(named) - 8} more" if len(named) > 8 else ""
     print(f"component {i + 1}, {len(named)} genes: {', '.join(words)}{more}")
 

@@ -305,7 +305,7 @@ def test_gamma_and_neighbours_are_chosen_by_refitting(X, y):
     model = LDG(2).fit(X, y)
     record = model.selection_["gamma"]
     for j in (0, 3, 7, len(record.settings) - 1):
-        for row, (fit, held) in zip(record.scores, training_parts(y, 5), strict=True):
+        for row, (fit, held) in zip(record.scores, training_parts(y, 3), strict=True):
             fold = LDG(3 if len(X) > 24 else 8, **record.settings[j]).fit(X[fit], y[fit])
             rule = KNeighborsClassifier(3).fit(fold.transform(X[fit]), y[fit])
             assert_allclose(row[j], rule.score(fold.transform(X[held]), y[held]))
@@ -349,7 +349,7 @@ def test_priors_given_hold_in_the_folds():
     model = LDG(2, priors=p).fit(X, y)
     assert_allclose(model.priors_, p)
     record = model.selection_["gamma"]
-    fit, held = training_parts(y, 5)[0]
+    fit, held = training_parts(y, 3)[0]
     fold = LDG(2, priors=p, **record.settings[2]).fit(X[fit], y[fit])
     rule = KNeighborsClassifier(3).fit(fold.transform(X[fit]), y[fit])
     assert_allclose(record.scores[0, 2], rule.score(fold.transform(X[held]), y[held]))

@@ -71,7 +71,7 @@ def wide(settings: Settings) -> list[Row]:
     n, d = (60, 1_500) if settings.quick else (200, 10_000)
     X, y = labelled(n, d)
     times = seconds_of(
-        {OURS: lambda: LDG(**FIXED).fit(X, y), GRAM: lambda: X @ X.T}, settings.rounds
+        {OURS: lambda: LDG(15, **FIXED).fit(X, y), GRAM: lambda: X @ X.T}, settings.rounds
     )
     return [share(f"LDG.fit {size(n, d)}", times[OURS], GRAM, times[GRAM], at_most=3)]
 

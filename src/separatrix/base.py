@@ -108,7 +108,7 @@ class LabelledData(NamedTuple):
     weights: Array | None
     feature_names: Array | None
 
-    def moments(self, *, per_class: bool = False) -> ClassMoments:
+    def moments(self, *, per_class: bool = False, scatter: bool = True) -> ClassMoments:
         """Their class statistics; a NaN is found on the way and refused by name."""
         return ClassMoments.from_codes(
             self.X,
@@ -116,6 +116,7 @@ class LabelledData(NamedTuple):
             classes=self.classes,
             weights=self.weights,
             per_class=per_class,
+            scatter=scatter,
             feature_names=self.feature_names,
         )
 
@@ -146,8 +147,8 @@ class LabelledData(NamedTuple):
                 spanned, _ = joint_span([SparseRows(rows, average)])
                 return self._replace(X=spanned.coordinates, feature_names=None), spanned.lift
         else:
-            rows = np.subtract(self.X, moments.origin, dtype=np.float64, order="C")
-            rows -= moments.mean - moments.origin
+            # a mean that is rounded shifts all rows alike: their differences keep all digits
+            rows = np.subtract(self.X, moments.mean, dtype=np.float64, order="C")
             if n_samples < n_features:
                 coordinates, lift = span(rows, bound=n_samples - 1)
                 return self._replace(X=coordinates, feature_names=None), lift
@@ -225,7 +226,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             The fitted estimator.
         """
         data = self._validated(X, y, sample_weight)
-        moments = data.moments(per_class=self._needs_class_scatters(data.classes))
+        moments = self._moments(data)
         self.selection_ = self._selected(data)
         self._learn(moments, data)
         return self
@@ -255,6 +256,10 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Make `fit` keep what it finds, up to the number that selection tries."""
         self.n_components = "auto"
         self._every_direction = True
+
+    def _moments(self, data: LabelledData) -> ClassMoments:
+        """The statistics that the method needs."""
+        return data.moments(per_class=self._needs_class_scatters(data.classes))
 
     def _needs_class_scatters(self, classes: Array) -> bool:
         """Whether the method looks at the scatter of each class, not only at their sum."""

@@ -47,7 +47,7 @@ from separatrix.linalg import (
 from separatrix.moments import ClassMoments
 from separatrix.rows import block_rows
 from separatrix.selection import (
-    N_FOLDS,
+    GRID_FOLDS,
     NOTHING_TO_CHOOSE,
     DimensionPath,
     GridScores,
@@ -141,9 +141,10 @@ class LDGScatters(NamedTuple):
 
     def smallest(self, gamma: float, basis: Array, k: int | None = None) -> tuple[Array, Array]:
         """Smallest eigenvalues of ``V - γ A`` inside an orthonormal basis, and the directions."""
-        Z = basis.T @ (gamma * self.A - self.V) @ basis
-        evals, U = top_eigh(Z, basis.shape[1] if k is None else k)
-        return -evals, basis @ U
+        Z = gamma * self.A - self.V
+        whole = basis.shape[1] == len(Z)  # then the basis does not matter
+        evals, U = top_eigh(Z if whole else basis.T @ Z @ basis, k or basis.shape[1])
+        return -evals, U if whole else basis @ U
 
     def n_negative(self, gamma: float, evals: Array) -> int:
         """How many eigenvalues of ``V - γ A`` are below zero by more than rounding."""
@@ -389,8 +390,8 @@ class LDG(SubspaceEstimator):
         a negative eigenvalue of ``V - γ A``, "auto" as many as cross-validation favours, up to 40.
     gamma : "auto" or float in (0, 1]
         γ, what distance from the other classes is worth beside nearness to the own. "auto" tries
-        0.2, 0.4, … 1 by cross-validation of three nearest neighbours, in five dimensions more
-        than classes or half of all there are, whatever `n_components` is.
+        0.2, 0.4, … 1 by three-fold cross-validation of three nearest neighbours, in five
+        dimensions more than classes or half of all there are, whatever `n_components` is.
     n_neighbors : "auto" or int
         k. A class with no more rows than k gives all it has. "auto" tries 1, 4 and 16.
     local : bool
@@ -514,6 +515,10 @@ class LDG(SubspaceEstimator):
         """
         return super().fit(X, y)
 
+    def _moments(self, data: LabelledData) -> ClassMoments:
+        # the scatter of rows that are fewer than features is never asked for
+        return data.moments(scatter=data.X.shape[0] >= data.X.shape[1])
+
     def _selected(self, data: LabelledData) -> dict[str, Any]:
         return {}  # choices are made where the problem is solved, in the span of the rows
 
@@ -594,7 +599,7 @@ class LDG(SubspaceEstimator):
             fit,
             lambda numbers: data.X[numbers],
             data.codes,
-            training_parts(data.codes, N_FOLDS, self.random_state),
+            training_parts(data.codes, GRID_FOLDS, self.random_state),
             n_components=k,
             progress=self._progress,
         )
@@ -671,7 +676,7 @@ def gamma_path(estimator: LDG, X: ArrayLike, y: ArrayLike, gammas: Sequence[floa
     """
     first = clone(estimator).set_params(gamma=float(gammas[0]))
     data = first._validated(X, y)
-    moments = data.moments()
+    moments = first._moments(data)
     first.selection_ = {}
     problem = first._problem(moments, data)
     first._settle(problem)

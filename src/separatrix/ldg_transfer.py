@@ -364,7 +364,7 @@ class TransferLDG(LDG):
             )
         self._source = source
         self.selection_ = {}
-        self._learn(data.moments(), data)
+        self._learn(self._moments(data), data)
         del self._source
         return self
 

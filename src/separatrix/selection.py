@@ -18,6 +18,9 @@ from sklearn.utils import check_random_state, gen_batches, get_tags
 from separatrix.linalg import Array, squared_distances
 
 N_FOLDS = 5
+GRID_FOLDS = 3
+"""Fewer folds than for dimensions: every setting costs a fit in each."""
+
 MOST_COMPONENTS = 40
 """Dimensions that are tried when the number of directions is to be chosen, as in the source."""
 
