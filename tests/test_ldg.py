@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
 
-from separatrix import LDG, ClassMoments, MaximumMarginCriterion
+from separatrix import LDG, ClassMoments, MaximumMarginCriterion, SparseLDG
 from separatrix.ldg import (
     DiscriminativeGaussians,
     averaging,
@@ -214,6 +214,10 @@ def test_a_path_of_gammas_is_the_fits_one_by_one(X, y):
         assert_allclose(model.components_, alone.components_, atol=1e-12)
         assert_allclose(model.transform(X), alone.transform(X), atol=1e-10)
         assert model.gamma_ == alone.gamma_
+    with pytest.raises(ValueError, match=r"gamma=2.0 is not valid"):
+        gamma_path(LDG(n_neighbors=3), X, y, [0.3, 2.0])
+    with pytest.raises(TypeError, match="is for LDG, got a SparseLDG"):
+        gamma_path(SparseLDG(), X, y, [0.3])
 
 
 # The gradient ----------------------------------------------------------------------------------

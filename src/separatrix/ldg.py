@@ -30,6 +30,7 @@ from separatrix.base import (
     Solution,
     SubspaceEstimator,
     array_like,
+    check_parameters,
     one_of,
     real_number,
     whole_number,
@@ -654,7 +655,8 @@ def gamma_path(estimator: LDG, X: ArrayLike, y: ArrayLike, gammas: Sequence[floa
     Parameters
     ----------
     estimator : LDG
-        Its other parameters are used; it is not changed.
+        Its other parameters are used; it is not changed. What is "auto" among them is chosen
+        once, for the first γ.
     X, y : array (n_samples, n_features), (n_samples,)
         Training rows and their labels.
     gammas : sequence of float
@@ -674,6 +676,8 @@ def gamma_path(estimator: LDG, X: ArrayLike, y: ArrayLike, gammas: Sequence[floa
     >>> [model.gamma_ for model in path]
     [0.2, 0.5, 1.0]
     """
+    if type(estimator) is not LDG:
+        raise TypeError(f"gamma_path is for LDG, got a {type(estimator).__name__}")
     first = clone(estimator).set_params(gamma=float(gammas[0]))
     data = first._validated(X, y)
     moments = first._moments(data)
@@ -683,6 +687,7 @@ def gamma_path(estimator: LDG, X: ArrayLike, y: ArrayLike, gammas: Sequence[floa
     scatters = next(problem.scatters(first._counts(), local=first.local))
     models = [copy(first).set_params(gamma=float(gamma)) for gamma in gammas]
     for model in models:
+        check_parameters(model, model._parameter_constraints)
         model.gamma_ = float(model.gamma)
         model._set_solution(moments, model._solved(problem, scatters).oriented())
     return models
