@@ -234,11 +234,9 @@ def test_a_class_of_one_sample_is_a_class(estimator, X, y):
 def test_coinciding_means_are_said_and_leave_the_majority(estimator):
     X = np.tile([[1.0, 2], [-1, 2], [1, -2], [-1, -2]], (5, 1))
     y = np.r_[np.zeros(12, int), np.ones(8, int)]
-    if name_of(estimator) in (
-        "LocalFisherDiscriminant",
-        "MixtureIPCAC",
-    ):  # have directions without mean differences
-        assert clone(estimator).fit(X, y).components_.shape[1] == 2
+    several = ("KernelLDG", "LocalFisherDiscriminant", "MixtureIPCAC")
+    if name_of(estimator) in several:  # neighbours and clusters may differ where means do not
+        assert np.isfinite(clone(estimator).fit(X, y).transform(X)).all()
         return
     with pytest.warns(UserWarning, match="means coincide"):
         fitted = clone(estimator).fit(X, y)

@@ -105,3 +105,15 @@ def test_tables_are_read_in_batches(tmp_path):
     assert batches[2][1].tolist() == ["a", "b", "a", "b", "a"]
     with pytest.raises(ValueError, match="no column target='knd': the columns are kind, x, y"):
         next(datasets.iter_csv(path, target="knd", sep="\t"))
+
+
+def test_ringnorm_has_one_class_inside_the_other():
+    ring = datasets.make_ringnorm(4001, 10, random_state=0)
+    assert ring.data.shape == (4001, 10)
+    assert np.bincount(ring.target).tolist() == [2001, 2000]
+    for c, (mean, variance) in enumerate([(0.0, 4.0), (2 / np.sqrt(10), 1.0)]):
+        rows = ring.data[ring.target == c]
+        # five standard errors of a mean and of a variance of 2000 rows
+        assert np.abs(rows.mean(axis=0) - mean).max() < 5 * np.sqrt(variance / 2000)
+        assert np.abs(rows.var(axis=0) - variance).max() < 5 * variance * np.sqrt(2 / 2000)
+    assert (ring.bayes_predict(ring.data) == ring.target).mean() > 0.9

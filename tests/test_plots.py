@@ -14,9 +14,15 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import make_moons
 from sklearn.svm import SVC
 
-from separatrix import FisherDiscriminant, MixtureIPCAC, datasets
+from separatrix import LDG, FisherDiscriminant, MixtureIPCAC, datasets
 from separatrix.evaluate import prequential
-from separatrix.plots import plot_prequential, plot_projection, plot_regions
+from separatrix.plots import (
+    plot_dimension_path,
+    plot_grid_scores,
+    plot_prequential,
+    plot_projection,
+    plot_regions,
+)
 
 
 def test_a_projection_shows_every_class_and_row():
@@ -97,3 +103,29 @@ def test_regions_need_two_features():
     model = FisherDiscriminant().fit(wine.data, wine.target)
     with pytest.raises(ValueError, match=r"two features, but X has shape \(178, 13\)"):
         plot_regions(model, wine.data, wine.target)
+
+
+def test_a_path_shows_the_average_of_each_dimension_and_the_choice():
+    wine = datasets.load("wine")
+    model = LDG("auto").fit(wine.data, wine.target)
+    path = model.selection_["n_components"]
+    for given in (model, path):
+        ax = plot_dimension_path(given)
+        assert (ax.lines[0].get_ydata() == path.scores.mean(axis=0)).all()
+        assert ax.lines[1].get_xdata()[0] == path.n_components
+    with pytest.raises(ValueError, match='not fitted with n_components="auto"'):
+        plot_dimension_path(LDG(2, gamma=0.5).fit(wine.data, wine.target))
+
+
+def test_grid_scores_are_a_line_for_each_number_of_neighbours_over_gamma():
+    wine = datasets.load("wine")
+    model = LDG().fit(wine.data, wine.target)
+    figure = Figure()
+    ax = figure.subplots()
+    assert plot_grid_scores(model, ax=ax) is ax
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == ["n_neighbors=4", "n_neighbors=1", "n_neighbors=16"]
+    assert list(ax.lines[0].get_xdata()) == [0.2, 0.4, 0.6, 0.8, 1.0]
+    record = model.selection_["gamma"]
+    at = [i for i, s in enumerate(record.settings) if s == {"n_neighbors": 4, "gamma": 0.4}]
+    assert ax.lines[0].get_ydata()[1] == record.scores.mean(axis=0)[at[0]]

@@ -25,25 +25,39 @@ from separatrix.ipcac import (
 from separatrix.ipcac_kernel import KernelIPCAC  # IPCAC in the feature space of a kernel
 from separatrix.ipcac_mixture import MixtureIPCAC  # classes of clusters, decided pair by pair
 from separatrix.ipcac_online import OnlineIPCAC  # the same from a stream, in bounded memory
+from separatrix.ldg import (
+    LDG,  # neighbours of the own class near, of the others far: multimodal and wide data
+)
+from separatrix.ldg_kernel import KernelLDG  # the same in the feature space of a kernel
+from separatrix.ldg_sparse import SparseLDG  # directions of few features
+from separatrix.ldg_transfer import (
+    DomainScaler,  # mean zero and variance one in each domain
+    TransferLDG,  # a source with many rows, a target with few
+)
 from separatrix.moments import ClassMoments  # counts, means, scatter: they add and subtract
 
 __version__ = "0.1.0"
 
 __all__ = [
     "IPCAC",
+    "LDG",
     "ClassMoments",
     "DDAGClassifier",
     "DirectDiscriminant",
+    "DomainScaler",
     "FisherDiscriminant",
     "GSVDDiscriminant",
     "GroupedDiscriminant",
     "KernelFisherDiscriminant",
     "KernelIPCAC",
+    "KernelLDG",
     "LocalFisherDiscriminant",
     "MaximumMarginCriterion",
     "MixtureIPCAC",
     "NullSpaceDiscriminant",
     "OnlineIPCAC",
+    "SparseLDG",
+    "TransferLDG",
     "TruncatedIPCAC",
     "datasets",
     "evaluate",

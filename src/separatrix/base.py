@@ -19,17 +19,20 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix.linalg import Array, Lift, column_signs
+from separatrix.linalg import Array, Lift, column_signs, span
 from separatrix.moments import FORGOTTEN, ClassMoments
 from separatrix.rows import (
     block_rows,
     check_weights,
     encode_labels,
+    full_columns_shifted,
     is_text,
     refuse_lazy_frame,
     refuse_nonfinite,
     row_blocks,
 )
+from separatrix.scatter import SparseRows, joint_span
+from separatrix.selection import MOST_COMPONENTS, DimensionPath, dimension_path
 from separatrix.window import SlidingWindow
 
 # Parameters ----------------------------------------------------------------------------------
@@ -95,6 +98,7 @@ def check_parameters(
 
 
 YES_OR_NO = Allowed(lambda v: isinstance(v, bool | np.bool_), "True or False")
+N_COMPONENTS = (one_of(None, "auto"), whole_number(1))
 
 
 class LabelledData(NamedTuple):
@@ -106,7 +110,7 @@ class LabelledData(NamedTuple):
     weights: Array | None
     feature_names: Array | None
 
-    def moments(self, *, per_class: bool = False) -> ClassMoments:
+    def moments(self, *, per_class: bool = False, scatter: bool = True) -> ClassMoments:
         """Their class statistics; a NaN is found on the way and refused by name."""
         return ClassMoments.from_codes(
             self.X,
@@ -114,11 +118,12 @@ class LabelledData(NamedTuple):
             classes=self.classes,
             weights=self.weights,
             per_class=per_class,
+            scatter=scatter,
             feature_names=self.feature_names,
         )
 
-    def rows(self, rows: slice) -> LabelledData:
-        """Some of the rows."""
+    def part(self, rows: slice) -> LabelledData:
+        """Some of the rows, with all the classes."""
         weights = None if self.weights is None else self.weights[rows]
         return self._replace(X=self.X[rows], codes=self.codes[rows], weights=weights)
 
@@ -126,6 +131,35 @@ class LabelledData(NamedTuple):
         """The same rows with some of their features."""
         names = columns if self.feature_names is None else self.feature_names[columns]
         return self._replace(X=self.X[:, columns], feature_names=names)
+
+    def rows(self, numbers: Array) -> LabelledData:
+        """Some of the rows, with the classes that are among them."""
+        present, codes = np.unique(self.codes[numbers], return_inverse=True)
+        weights = None if self.weights is None else self.weights[numbers]
+        return self._replace(
+            X=self.X[numbers], codes=codes, classes=self.classes[present], weights=weights
+        )
+
+    def in_span(self, moments: ClassMoments) -> tuple[LabelledData, Lift]:
+        """The rows in coordinates of the span of the centred rows, and the way back.
+
+        With no more features than rows the coordinates are the features: dense rows are centred
+        then, sparse ones stay as they are but for an offset of their full columns.
+        """
+        n_samples, n_features = self.X.shape
+        if sp.issparse(self.X):
+            rows, _ = full_columns_shifted(sp.csr_array(self.X, dtype=np.float64, copy=True))
+            if n_samples < n_features:
+                average = sp.csr_array(np.full((1, n_samples), n_samples**-0.5))
+                spanned, _ = joint_span([SparseRows(rows, average)])
+                return self._replace(X=spanned.coordinates, feature_names=None), spanned.lift
+        else:
+            # a mean that is rounded shifts all rows alike: their differences keep all digits
+            rows = np.subtract(self.X, moments.mean, dtype=np.float64, order="C")
+            if n_samples < n_features:
+                coordinates, lift = span(rows, bound=n_samples - 1)
+                return self._replace(X=coordinates, feature_names=None), lift
+        return self._replace(X=rows), lambda W: W
 
 
 class Solution(NamedTuple):
@@ -186,10 +220,11 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     """
 
     _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
-        "n_components": (one_of(None), whole_number(1)),
+        "n_components": N_COMPONENTS,
     }
     _accepts_sparse: ClassVar[bool] = True
-    n_components: int | None
+    n_components: int | str | None
+    _every_direction = False
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the subspace.
@@ -210,16 +245,44 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """
         with unchanged_on_failure(self):
             data = self._validated(X, y, sample_weight)
-            self._publish(self._summarised(data), data)
+            moments = self._summarised(data)
+            self.selection_ = self._selected(data)
+            self._publish(moments, data)
         return self
-
-    def _summarised(self, data: LabelledData) -> ClassMoments:
-        """The moments the method starts from."""
-        return data.moments(per_class=self._needs_class_scatters(data.classes))
 
     def _publish(self, moments: ClassMoments, data: LabelledData | None) -> None:
         """Learn, and let nothing of an earlier solution stay."""
         self._learn(moments, data)
+
+    def _selected(self, data: LabelledData) -> dict[str, Any]:
+        """Records of the choices that "auto" leaves to cross-validation, by parameter."""
+        if getattr(self, "n_components", None) != "auto" or self._every_direction:
+            return {}
+        return {"n_components": self._dimension_path(data)}
+
+    def _dimension_path(self, data: LabelledData) -> DimensionPath:
+        """Held-out scores of each dimension."""
+        return dimension_path(
+            self,
+            data.X,
+            data.classes[data.codes],
+            fit_params={} if data.weights is None else {"sample_weight": data.weights},
+            random_state=getattr(self, "random_state", 0),
+            progress=self._progress,
+        )
+
+    def _progress(self, line: str) -> None:
+        if getattr(self, "verbose", False):
+            print(f"[{type(self).__name__}] {line}")
+
+    def _keep_every_direction(self) -> None:
+        """Make `fit` keep what it finds, up to the number that selection tries."""
+        self.n_components = "auto"
+        self._every_direction = True
+
+    def _summarised(self, data: LabelledData) -> ClassMoments:
+        """The statistics that the method needs."""
+        return data.moments(per_class=self._needs_class_scatters(data.classes))
 
     def _needs_class_scatters(self, classes: Array) -> bool:
         """Whether the method looks at the scatter of each class, not only at their sum."""
@@ -274,12 +337,20 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """How many of the available directions to keep, or an error that says why not so many."""
         if self.n_components is None:
             return available
+        if isinstance(self.n_components, str):
+            return min(available, self._n_selected())
         if self.n_components > available:
             raise ValueError(
                 f"n_components={self.n_components} is too large for {type(self).__name__}: these "
                 f"data allow at most {available} ({why})"
             )
         return self.n_components
+
+    def _n_selected(self) -> int:
+        """What "auto" has come to."""
+        if self._every_direction:
+            return MOST_COMPONENTS
+        return self.selection_["n_components"].n_components
 
     def _lifted(
         self, found: Solution, lift: Lift, moments: ClassMoments, *, more_to_come: bool = False
@@ -352,7 +423,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         X = self._new_rows(X)
         with np.errstate(invalid="ignore", over="ignore"):
             Z = centred_product(X, self.mean_, self.components_.T)
-            suspicious = not np.isfinite(Z.sum())
+            suspicious = not np.isfinite(Z.sum() if Z.shape[1] else np.sum(X))
         if suspicious:
             refuse_nonfinite(X, getattr(self, "feature_names_in_", None))
         return Z
@@ -394,7 +465,7 @@ class MomentEstimator(SubspaceEstimator):
                 "and leave the other None"
             )
         if self.window is not None:
-            return data.rows(slice(-self.window, None))
+            return data.part(slice(-self.window, None))
         if self.decay is None:
             return data
         ages = np.arange(len(data.codes))[::-1]
@@ -478,6 +549,13 @@ class MomentEstimator(SubspaceEstimator):
     def _refuse_moments_alone(self, classes: Array) -> None:
         """Raise when a parameter asks for something that only rows can tell."""
 
+    def _refuse_selection(self) -> None:
+        if getattr(self, "n_components", None) == "auto":
+            raise ValueError(
+                'n_components="auto" needs all rows at once: use fit, or give a number to update '
+                "or merge models"
+            )
+
     def partial_fit(
         self,
         X: ArrayLike,
@@ -530,8 +608,10 @@ class MomentEstimator(SubspaceEstimator):
         if classes is not None:
             known = np.unique(classes) if known is None else np.union1d(known, classes)
         data = self._checked_rows(X, y, sample_weight, classes=known, reset=first)
+        self._refuse_selection()
         self._refuse_moments_alone(data.classes)
         recent = self._recent(data)
+        self.selection_ = {}
         if first:
             self._publish(self._summarised(recent), None)
             return
@@ -594,6 +674,7 @@ def merge(models: Sequence[MomentEstimator]) -> MomentEstimator:
     for i, model in enumerate(given):
         _refuse_unlike(first, model, i)
     labels = np.unique(np.concatenate([model.classes_ for model in given]))
+    first._refuse_selection()
     first._refuse_moments_alone(labels)
     per_class = first._needs_class_scatters(labels)
     total, *rest = (model.moments_.kept(per_class) for model in given)
@@ -601,7 +682,7 @@ def merge(models: Sequence[MomentEstimator]) -> MomentEstimator:
     for attribute in ("n_features_in_", "feature_names_in_"):
         if hasattr(first, attribute):
             setattr(merged, attribute, getattr(first, attribute))
-    merged._window = None
+    merged.selection_, merged._window = {}, None
     merged._publish(merged._condensed(sum(rest, start=copy(total))), None)
     return merged
 

@@ -91,6 +91,7 @@ class KernelEstimator(SubspaceEstimator):
         self.kernel_gamma_ = kernel.params.get("gamma") if isinstance(kernel.name, str) else None
         self._map, rows = self._mapped(data, kernel)
         mapped = data._replace(X=rows, feature_names=None)
+        self.selection_ = self._selected(data)
         self._learn(mapped.moments(per_class=self._needs_class_scatters(data.classes)), mapped)
         return self
 

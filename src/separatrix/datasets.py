@@ -158,6 +158,50 @@ def make_gaussian_classes(
     )
 
 
+def make_ringnorm(
+    n_samples: int = 1000,
+    n_features: int = 20,
+    *,
+    random_state: int | np.random.RandomState | None = None,
+) -> Bunch:
+    """Two Gaussian classes of which one lies inside the other.
+
+    Class 0 has the covariance 4 I about the origin, class 1 the identity about a mean whose
+    coordinates are ``2 / √n_features``. Most of what tells them apart is their size, which the
+    class means do not show: the best rule is quadratic.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Size of the data; the classes have the same number of samples, up to one.
+    random_state : int, RandomState or None
+        Source of randomness.
+
+    Returns
+    -------
+    Bunch
+        With ``data``, ``target`` (0 and 1), ``means``, ``covariances`` and ``bayes_predict``, the
+        best possible rule.
+
+    References
+    ----------
+    Breiman, Bias, variance, and arcing classifiers, technical report 460, University of
+    California, Berkeley (1996).
+
+    Examples
+    --------
+    >>> from separatrix import datasets
+    >>> ring = datasets.make_ringnorm(400, random_state=0)
+    >>> float((ring.bayes_predict(ring.data) == ring.target).mean()) > 0.95
+    True
+    """
+    means = np.zeros((2, n_features))
+    means[1] = 2 / np.sqrt(n_features)
+    roots = np.stack([2 * np.eye(n_features), np.eye(n_features)])
+    counts = [[n_samples - n_samples // 2], [n_samples // 2]]
+    return _mixtures(counts, means, roots, check_random_state(random_state))
+
+
 def make_gaussian_pair(
     n_samples: int = 2000,
     n_features: int = 500,

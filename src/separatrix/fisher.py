@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import gen_batches
 
 from separatrix.base import (
+    N_COMPONENTS,
     YES_OR_NO,
     Allowed,
     LabelledData,
@@ -41,7 +42,8 @@ from separatrix.linalg import (
     gsvd,
     numerical_rank,
     range_and_null,
-    span,
+    range_basis,
+    squared_distances,
     top_eigh,
     triangle,
 )
@@ -274,15 +276,6 @@ def axes_wanted(evals: Array, total: float, pca: float) -> int:
     return int(np.searchsorted(np.cumsum(evals), (pca - len(evals) * EPS) * total)) + 1
 
 
-def range_basis(S: Array, eps: float = EPS) -> Array:
-    """An orthonormal basis of the range of S: the identity when S has an inverse."""
-    try:
-        cholesky_whitener(S, eps=eps)
-    except SingularMatrixError:
-        return range_and_null(S, eps=eps).range
-    return np.eye(len(S))
-
-
 class LocalScatters(NamedTuple):
     """Local scatter within classes, and local total scatter (within plus between)."""
 
@@ -312,10 +305,10 @@ def _affinity_laplacian(Z: Array, n_neighbors: int) -> Array:
     """``(diag(A 1) - A) Z`` for the rows of one class, a block of rows of A at a time."""
     k = min(n_neighbors, len(Z) - 1)
     blocks = list(gen_batches(len(Z), max(1, AFFINITY_ENTRIES // len(Z))))
-    whole = _squared_distances(Z, blocks[0]) if len(blocks) == 1 else None
+    whole = squared_distances(Z, Z) if len(blocks) == 1 else None
 
     def distances(block: slice) -> Array:
-        return _squared_distances(Z, block) if whole is None else whole
+        return squared_distances(Z[block], Z) if whole is None else whole
 
     sigma = np.concatenate([_kth_distance(distances(block), k) for block in blocks])
     result = np.empty_like(Z)
@@ -323,16 +316,6 @@ def _affinity_laplacian(Z: Array, n_neighbors: int) -> Array:
         A = _affinity(distances(block), sigma[block], sigma)
         result[block] = A.sum(axis=1)[:, None] * Z[block] - A @ Z
     return result
-
-
-def _squared_distances(Z: Array, block: slice) -> Array:
-    """From the rows of a block to all rows; what is only rounding becomes zero."""
-    norms = np.einsum("ij,ij->i", Z, Z)
-    D = (-2 * Z[block]) @ Z.T
-    D += norms[block, None]
-    D += norms
-    D[4 * Z.shape[1] * EPS * (norms[block, None] + norms) >= D] = 0.0
-    return D
 
 
 def _kth_distance(D: Array, k: int) -> Array:
@@ -395,9 +378,10 @@ class FisherDiscriminant(GaussianClassifierMixin, MomentEstimator):
 
     Parameters
     ----------
-    n_components : int or None
-        Number of directions, at most ``n_classes - 1``; None keeps all of them. The decision
-        is made in the space of the directions kept.
+    n_components : int, "auto" or None
+        Number of directions, at most ``n_classes - 1``; None keeps all of them, "auto" as many as
+        cross-validation favours (`selection.dimension_path`). The decision is made in the space
+        of the directions kept.
     shrinkage : None, "auto" or float in [0, 1]
         Replace Sw by ``(1 - α) Sw + α tr(Sw)/d I``; "auto" takes Ledoit and Wolf's α for the
         pooled within-class rows.
@@ -433,6 +417,8 @@ class FisherDiscriminant(GaussianClassifierMixin, MomentEstimator):
         Rank of Sw in the space where the problem was solved.
     shrinkage_ : float
         The α that was used.
+    selection_ : dict
+        What "auto" was decided by: under "n_components" a `selection.DimensionPath`.
     moments_ : ClassMoments or None
         Statistics of everything seen; `partial_fit` adds to them.
 
@@ -470,7 +456,7 @@ class FisherDiscriminant(GaussianClassifierMixin, MomentEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
-        "n_components": (one_of(None), whole_number(1)),
+        "n_components": N_COMPONENTS,
         "shrinkage": (one_of(None, "auto"), real_number(0, 1)),
         "pca": (one_of(None), whole_number(1), real_number(0, 1, open_low=True)),
         "priors": (one_of(None), array_like()),
@@ -481,7 +467,7 @@ class FisherDiscriminant(GaussianClassifierMixin, MomentEstimator):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         *,
         shrinkage: float | str | None = None,
         pca: float | None = None,
@@ -542,8 +528,9 @@ class NullSpaceDiscriminant(GaussianClassifierMixin):
 
     Parameters
     ----------
-    n_components : int or None
-        Number of directions; None keeps all, usually ``n_classes - 1``.
+    n_components : int, "auto" or None
+        Number of directions; None keeps all, usually ``n_classes - 1``, "auto" as many as
+        cross-validation favours.
 
     Attributes
     ----------
@@ -577,7 +564,7 @@ class NullSpaceDiscriminant(GaussianClassifierMixin):
     ((12, 2), True)
     """
 
-    def __init__(self, n_components: int | None = None) -> None:
+    def __init__(self, n_components: int | str | None = None) -> None:
         self.n_components = n_components
 
     def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
@@ -606,8 +593,9 @@ class DirectDiscriminant(GaussianClassifierMixin):
 
     Parameters
     ----------
-    n_components : int or None
-        Number of directions; None keeps all, usually ``n_classes - 1``.
+    n_components : int, "auto" or None
+        Number of directions; None keeps all, usually ``n_classes - 1``, "auto" as many as
+        cross-validation favours.
     regularization : float
         ν. It changes how directions are scaled against each other, which matters to what
         follows `transform`. It changes neither the space they span nor the decision of
@@ -645,11 +633,13 @@ class DirectDiscriminant(GaussianClassifierMixin):
     """
 
     _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
-        "n_components": (one_of(None), whole_number(1)),
+        "n_components": N_COMPONENTS,
         "regularization": (real_number(0),),
     }
 
-    def __init__(self, n_components: int | None = None, *, regularization: float = 0.0) -> None:
+    def __init__(
+        self, n_components: int | str | None = None, *, regularization: float = 0.0
+    ) -> None:
         self.n_components = n_components
         self.regularization = regularization
 
@@ -679,8 +669,9 @@ class GSVDDiscriminant(GaussianClassifierMixin):
 
     Parameters
     ----------
-    n_components : int or None
-        Number of directions; None keeps all, usually ``n_classes - 1``.
+    n_components : int, "auto" or None
+        Number of directions; None keeps all, usually ``n_classes - 1``, "auto" as many as
+        cross-validation favours.
 
     Attributes
     ----------
@@ -713,7 +704,7 @@ class GSVDDiscriminant(GaussianClassifierMixin):
 
     _accepts_sparse = False
 
-    def __init__(self, n_components: int | None = None) -> None:
+    def __init__(self, n_components: int | str | None = None) -> None:
         self.n_components = n_components
 
     def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
@@ -745,9 +736,10 @@ class MaximumMarginCriterion(SubspaceEstimator):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int, "auto" or None
         Number of directions, up to the rank of the centred data; None takes the rank of Sb,
-        usually ``n_classes - 1``: beyond it no direction has a positive criterion.
+        usually ``n_classes - 1``: beyond it no direction has a positive criterion. "auto" takes
+        as many as cross-validation favours.
 
     Attributes
     ----------
@@ -757,7 +749,7 @@ class MaximumMarginCriterion(SubspaceEstimator):
         ``wᵀ (Sb - Sw) w`` of each.
     explained_ratio_ : array (n_components,)
         Share of each in the sum of the positive ones.
-    mean_, means_, classes_, rank_
+    mean_, means_, classes_, rank_, selection_
         As in `FisherDiscriminant`; `rank_` is that of the centred data.
 
     Notes
@@ -778,7 +770,7 @@ class MaximumMarginCriterion(SubspaceEstimator):
     (150, 3)
     """
 
-    def __init__(self, n_components: int | None = None) -> None:
+    def __init__(self, n_components: int | str | None = None) -> None:
         self.n_components = n_components
 
     def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
@@ -805,8 +797,9 @@ class LocalFisherDiscriminant(SubspaceEstimator):
 
     Parameters
     ----------
-    n_components : int or None
-        Number of directions, up to the rank of the centred data; None keeps all.
+    n_components : int, "auto" or None
+        Number of directions, up to the rank of the centred data; None keeps all, "auto" as many
+        as cross-validation favours.
     n_neighbors : int
         k. A class with no more samples than k uses its farthest neighbour.
     shrinkage : None or float in [0, 1]
@@ -818,7 +811,7 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         Directions by descending criterion.
     explained_ratio_ : array (n_components,)
         Share of each in the sum of the positive criteria.
-    mean_, means_, classes_, rank_
+    mean_, means_, classes_, rank_, selection_
         As in `FisherDiscriminant`; `rank_` is that of the local total scatter.
 
     Notes
@@ -845,14 +838,14 @@ class LocalFisherDiscriminant(SubspaceEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
-        "n_components": (one_of(None), whole_number(1)),
+        "n_components": N_COMPONENTS,
         "n_neighbors": (whole_number(1),),
         "shrinkage": (one_of(None), real_number(0, 1)),
     }
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         *,
         n_neighbors: int = 7,
         shrinkage: float | None = None,
@@ -884,11 +877,7 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         assert data is not None, "neighbours are sought among rows"
         lift: Lift = lambda W: W  # noqa: E731
         if moments.is_thin:
-            centred = (data.X - moments.origin) - (moments.mean - moments.origin)
-            rows, lift = span(centred, bound=len(centred) - 1)
-            if rows.shape[1] == 0:  # all rows coincide
-                return Solution(np.zeros((moments.n_features, 0)), np.zeros(0), rank=0)
-            data = data._replace(X=rows)
+            data, lift = data.in_span(moments)
             local = local_scatters(data, data.moments(), self.n_neighbors)
         else:
             local = local_scatters(data, moments, self.n_neighbors)
@@ -910,8 +899,8 @@ class GroupedDiscriminant(SubspaceEstimator):
     ----------
     groups : int or list of index lists
         A number of equal contiguous groups, or the columns of each group.
-    n_components : int or None
-        Directions per group; None keeps all.
+    n_components : int, "auto" or None
+        Directions per group; None keeps all, "auto" as many as cross-validation favours.
 
     Attributes
     ----------
@@ -950,11 +939,11 @@ class GroupedDiscriminant(SubspaceEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
         "groups": (whole_number(1), array_like()),
-        "n_components": (one_of(None), whole_number(1)),
+        "n_components": N_COMPONENTS,
     }
 
     def __init__(
-        self, groups: int | Sequence[Sequence[int]] = 2, *, n_components: int | None = None
+        self, groups: int | Sequence[Sequence[int]] = 2, *, n_components: int | str | None = None
     ) -> None:
         self.groups = groups
         self.n_components = n_components
@@ -977,6 +966,7 @@ class GroupedDiscriminant(SubspaceEstimator):
             The fitted estimator.
         """
         data = self._validated(X, y, sample_weight)
+        self.selection_ = self._selected(data)
         self.groups_ = feature_groups(self.groups, data.X.shape[1])
         n_features, n_classes = data.X.shape[1], len(data.classes)
         self.mean_, self.means_ = np.zeros(n_features), np.zeros((n_classes, n_features))
@@ -1008,6 +998,12 @@ class GroupedDiscriminant(SubspaceEstimator):
             small.Sw, small.between_rows(), n_samples=moments.n_samples, eps=moments.eps
         )
         return self._lifted(found, lift, moments)
+
+    @property
+    def _component_levels(self) -> Array:
+        """Which direction of its group each one is: with so many per group it is there."""
+        groups = self.group_of_component_
+        return np.arange(1, len(groups) + 1) - np.searchsorted(groups, groups)
 
 
 def feature_groups(groups: int | Sequence[Sequence[int]], n_features: int) -> list[Array]:

@@ -129,7 +129,7 @@ class OnlineIPCAC(TruncatedIPCAC):
         n_samples, n_features = data.X.shape
         some = 2 * self._axes_kept(n_samples)
         for part in gen_batches(n_samples, some if some < n_features else n_samples):
-            yield data.rows(part)
+            yield data.part(part)
 
     def _condensed(self, moments: ClassMoments) -> ClassMoments:
         rank = self._axes_kept(moments.n_samples)

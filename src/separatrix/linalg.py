@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, eigsh
@@ -23,6 +24,9 @@ Lift = Callable[[Array], Array]
 EPS = float(np.finfo(np.float64).eps)
 LANCZOS_FROM = 2000
 """Matrices up to this order are decomposed densely even when few eigenpairs are wanted."""
+
+ONE_BY_ONE_UP_TO = 64
+"""So many smallest entries of a row are found one by one; more by sorting it."""
 
 
 class SingularMatrixError(np.linalg.LinAlgError):
@@ -312,6 +316,83 @@ def partial_whiten(V: Array, U: Array, s: Array) -> Array:
     array([0.5, 1. , 1. ])
     """
     return V + U @ ((s[-1] / s - 1)[:, None] * (U.T @ V))
+
+
+def range_basis(S: Array, eps: float = EPS) -> Array:
+    """An orthonormal basis of the range of S: the identity when S has an inverse.
+
+    Examples
+    --------
+    >>> range_basis(np.diag([2.0, 0.0])).shape
+    (2, 1)
+    """
+    try:
+        cholesky_whitener(S, eps=eps)
+    except SingularMatrixError:
+        return range_and_null(S, eps=eps).range
+    return np.eye(len(S))
+
+
+# Distances -----------------------------------------------------------------------------------
+
+
+def squared_distances(A: Any, B: Any) -> Array:
+    """From each row of A to each row of B; what is only rounding becomes zero.
+
+    One product of the rows, dense or sparse.
+
+    Examples
+    --------
+    >>> squared_distances(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[25.,  0.]])
+    """
+    norms, others = squared_norms(A), squared_norms(B)
+    D = (-2 * A) @ B.T
+    D = D.toarray() if sp.issparse(D) else D
+    D += norms[:, None]
+    D += others
+    rounding = 4 * A.shape[1] * EPS
+    largest = rounding * (np.max(norms, initial=0.0) + np.max(others, initial=0.0))
+    if D.size and D.min() <= largest:
+        rows, columns = np.nonzero(largest >= D)  # few: each is looked at again
+        small = rounding * (norms[rows] + others[columns]) >= D[rows, columns]
+        D[rows[small], columns[small]] = 0.0
+    return D
+
+
+def squared_norms(A: Any) -> Array:
+    """Of the rows, dense or sparse.
+
+    Examples
+    --------
+    >>> squared_norms(np.array([[3.0, 4.0]]))
+    array([25.])
+    """
+    if sp.issparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", A, A)
+
+
+def smallest_columns(D: Array, k: int) -> Array:
+    """Columns of the k smallest entries of each row, in order; of equals the first come first.
+
+    While they are few, one after the other: that is faster than to partition. Entries are finite;
+    D is spent.
+
+    Examples
+    --------
+    >>> smallest_columns(np.array([[3.0, 1.0, 2.0, 1.0]]), 3)
+    array([[1, 3, 2]])
+    """
+    k = min(k, D.shape[1])
+    if k > ONE_BY_ONE_UP_TO:
+        return np.argsort(D, axis=1, kind="stable")[:, :k]
+    rows = np.arange(len(D))
+    found = np.empty((len(D), k), dtype=int)
+    for i in range(k):
+        found[:, i] = D.argmin(axis=1)
+        D[rows, found[:, i]] = np.inf
+    return found
 
 
 # Generalized eigenproblems -------------------------------------------------------------------

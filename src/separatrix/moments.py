@@ -178,10 +178,16 @@ class ClassMoments:
         classes: Array,
         weights: Array | None = None,
         per_class: bool = False,
+        scatter: bool = True,
         feature_names: ArrayLike | None = None,
     ) -> ClassMoments:
-        """`from_data` for float rows, labelled by position in `classes`."""
+        """`from_data` for float rows, labelled by position in `classes`.
+
+        Without `scatter` dense rows are summarised by counts and means alone.
+        """
         summarise = _summarise_wide if X.shape[0] < X.shape[1] else _summarise_tall
+        if not scatter:
+            summarise = _summarise_by_means
         if sp.issparse(X):
             summarise = _summarise_sparse
         with np.errstate(invalid="ignore", over="ignore"):
@@ -731,6 +737,22 @@ def _summarise_wide(
     scatters = [Scatter(X.shape[1], None, [(1.0, block)]) for block in blocks]
     return ClassMoments(
         classes, counts, centre, origin, scatters, per_class=per_class, eps=precision(X)
+    )
+
+
+def _summarise_by_means(
+    X: Array, codes: Array, weights: Array | None, classes: Array, per_class: bool
+) -> ClassMoments:
+    """Counts and means, for methods that look at the rows themselves; the scatter is empty."""
+    rows = LabelledRows(X, codes, weights, len(classes))
+    counts = rows.counts
+    means = (
+        rows.sums(X.astype(np.float64, copy=False)) / np.where(counts > 0, counts, 1.0)[:, None]
+    )
+    scatters = [Scatter(X.shape[1])] * (len(classes) if per_class else 1)
+    origin = np.zeros(X.shape[1])
+    return ClassMoments(
+        classes, counts, means, origin, scatters, per_class=per_class, eps=precision(X)
     )
 
 

@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from separatrix.base import SubspaceEstimator
 from separatrix.evaluate import PrequentialRecord
 from separatrix.linalg import Array
+from separatrix.selection import DimensionPath, GridScores
 
 
 def plot_projection(
@@ -43,13 +44,10 @@ def plot_projection(
     >>> plot_projection(model, wine.data, wine.target).get_xlabel()
     'direction 1 (69 %)'
     """
-    import matplotlib.pyplot as plt
-
     Z, target = np.asarray(estimator.transform(X)), np.asarray(y)
     if Z.shape[1] == 0:
         raise ValueError("the subspace has no direction to draw")
-    if ax is None:
-        ax = plt.figure().add_subplot()
+    ax = _axes(ax)
     labels = np.unique(target)
     if Z.shape[1] == 1:
         ax.hist([Z[target == label, 0] for label in labels], bins=30, label=labels.tolist())
@@ -104,13 +102,10 @@ def plot_regions(
     >>> len(plot_regions(model, X, y).patches) == len(model.cluster_classes_)
     True
     """
-    import matplotlib.pyplot as plt
-
     rows, target = np.asarray(X, dtype=float), np.asarray(y)
     if rows.ndim != 2 or rows.shape[1] != 2:
         raise ValueError(f"regions are drawn in two features, but X has shape {rows.shape}")
-    if ax is None:
-        ax = plt.figure().add_subplot()
+    ax = _axes(ax)
     low, high = rows.min(axis=0), rows.max(axis=0)
     margin = 0.05 * np.where(high > low, high - low, 1.0)
     sides = np.linspace(low - margin, high + margin, resolution).T
@@ -195,10 +190,7 @@ def plot_prequential(
     >>> plot_prequential({"Fisher": records}).get_xlabel()
     'rows seen'
     """
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        ax = plt.figure().add_subplot()
+    ax = _axes(ax)
     for name, records in runs.items():
         wrong = np.cumsum([0, *(record["wrong"] for record in records)])
         tested = np.cumsum([0, *(record["rows"] for record in records)])
@@ -212,3 +204,95 @@ def plot_prequential(
     ax.set_ylim(bottom=0)
     ax.legend(frameon=False)
     return ax
+
+
+def plot_dimension_path(path: DimensionPath | SubspaceEstimator, *, ax: Any = None) -> Any:
+    """Draw the held-out score of each number of directions, and the one that was chosen.
+
+    Parameters
+    ----------
+    path : DimensionPath or fitted estimator
+        What `selection.dimension_path` returns, or an estimator with ``n_components="auto"``.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the average over folds as a line and a band of one standard deviation of them.
+
+    Examples
+    --------
+    >>> from separatrix import FisherDiscriminant, datasets
+    >>> from separatrix.plots import plot_dimension_path
+    >>> wine = datasets.load("wine")
+    >>> model = FisherDiscriminant("auto").fit(wine.data, wine.target)
+    >>> plot_dimension_path(model).get_xlabel()
+    'directions (2 chosen)'
+    """
+    found = _record(path, "n_components", DimensionPath)
+    ax = _axes(ax)
+    _draw_scores(ax, found.dimensions, found.scores)
+    ax.axvline(found.n_components, color="grey", linestyle=":")
+    ax.set_xlabel(f"directions ({found.n_components} chosen)")
+    return ax
+
+
+def plot_grid_scores(scores: GridScores | SubspaceEstimator, *, ax: Any = None) -> Any:
+    """Draw the held-out score by γ, a line for each setting of the other parameters.
+
+    Parameters
+    ----------
+    scores : GridScores or fitted estimator
+        What refitting said, or an estimator of the LDG family with ``gamma="auto"``.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from separatrix import LDG, datasets
+    >>> from separatrix.plots import plot_grid_scores
+    >>> wine = datasets.load("wine")
+    >>> len(plot_grid_scores(LDG().fit(wine.data, wine.target)).lines)
+    3
+    """
+    found = _record(scores, "gamma", GridScores)
+    ax = _axes(ax)
+    others = [{n: v for n, v in s.items() if n != "gamma"} for s in found.settings]
+    for other in [o for i, o in enumerate(others) if o not in others[:i]]:
+        at = [i for i, o in enumerate(others) if o == other]
+        at.sort(key=lambda i: found.settings[i]["gamma"])
+        gammas = [found.settings[i]["gamma"] for i in at]
+        name = ", ".join(f"{n}={v}" for n, v in other.items())
+        _draw_scores(ax, gammas, found.scores[:, at], name)
+    ax.set_xlabel("gamma")
+    ax.legend(frameon=False)
+    return ax
+
+
+def _record(given: Any, name: str, kind: type) -> Any:
+    """The record itself, or that of a fitted estimator."""
+    if isinstance(given, kind):
+        return given
+    found = getattr(given, "selection_", {}).get(name)
+    if found is None:
+        raise ValueError(f'nothing to draw: this model was not fitted with {name}="auto"')
+    return found
+
+
+def _axes(ax: Any) -> Any:
+    import matplotlib.pyplot as plt
+
+    return plt.figure().add_subplot() if ax is None else ax
+
+
+def _draw_scores(ax: Any, values: Any, scores: Any, label: str | None = None) -> None:
+    """Average over folds, with a band of their standard deviation."""
+    mean, std = scores.mean(axis=0), scores.std(axis=0)
+    (line,) = ax.plot(values, mean, marker="o", markersize=3, label=label)
+    ax.fill_between(values, mean - std, mean + std, alpha=0.15, color=line.get_color())
+    ax.set_ylabel("held-out accuracy")

@@ -23,7 +23,7 @@ def row_blocks(n_rows: int, n_features: int) -> Iterator[slice]:
 
 def block_rows(n_features: int) -> int:
     """How many rows such a block has."""
-    return int(np.clip(BLOCK_ENTRIES // n_features, 1, 65536))
+    return int(np.clip(BLOCK_ENTRIES // max(n_features, 1), 1, 65536))
 
 
 class LabelledRows(NamedTuple):

@@ -1,0 +1,693 @@
+"""Local discriminative Gaussians: near neighbours of the own class, far from those of the others.
+
+Every row is compared with the mean of its nearest neighbours in each class. The directions keep
+rows near the mean of their own class and away from the others: the smallest eigenvectors of
+``V - γ A``, of which there can be more than classes and features can be more than rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from itertools import product
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.sparse.linalg import aslinearoperator
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import gen_batches
+
+from separatrix.base import (
+    N_COMPONENTS,
+    YES_OR_NO,
+    Allowed,
+    LabelledData,
+    Solution,
+    SubspaceEstimator,
+    array_like,
+    check_parameters,
+    one_of,
+    real_number,
+    whole_number,
+)
+from separatrix.decision import check_priors
+from separatrix.linalg import (
+    Array,
+    Lift,
+    numerical_rank,
+    range_basis,
+    smallest_columns,
+    squared_norms,
+    top_eigh,
+)
+from separatrix.moments import ClassMoments
+from separatrix.rows import block_rows
+from separatrix.selection import (
+    GRID_FOLDS,
+    NOTHING_TO_CHOOSE,
+    DimensionPath,
+    GridScores,
+    refit_grid,
+    training_parts,
+)
+
+GAMMAS = (1.0, 0.8, 0.6, 0.4, 0.2)
+"""What ``gamma="auto"`` tries; of equals the first wins, as in the source."""
+
+NEIGHBOURS = (4, 1, 16)
+"""What ``n_neighbors="auto"`` tries."""
+
+DISTANCES_AT_ONCE = 1 << 20
+"""Distances that the search holds at once (8 MB)."""
+
+# The mathematics -----------------------------------------------------------------------------
+
+
+def class_neighbours(X: Any, codes: Array, n_neighbors: int, among: Any = None) -> list[Array]:
+    """For each class, the rows of it that are nearest to each row, the nearest first.
+
+    Distances come from products of blocks of rows. A row is not its own neighbour; where its class
+    has no other rows left, it stands at the end of its own list to fill it.
+
+    Parameters
+    ----------
+    X : array or sparse matrix (n_samples, n_features)
+        Centred rows, or rows near the origin.
+    codes : array (n_known,)
+        Class of each row among which neighbours are sought.
+    n_neighbors : int
+        k; a class of fewer rows gives all it has.
+    among : array or sparse matrix (n_known, n_features), optional
+        Where neighbours are sought; among X itself by default.
+
+    Returns
+    -------
+    list of arrays (n_samples, min(k, n_c))
+        Row numbers.
+
+    Examples
+    --------
+    >>> found = class_neighbours(np.array([[0.0], [1], [5], [7]]), np.array([0, 0, 1, 1]), 1)
+    >>> found[1].ravel().tolist()
+    [2, 2, 3, 2]
+    """
+    known = X if among is None else among
+    order = np.argsort(codes, kind="stable")
+    place = np.argsort(order)
+    ends = np.cumsum(np.bincount(codes))
+    starts = ends - np.bincount(codes)
+    by_class = known[order]
+    norms = squared_norms(by_class)
+    n_samples = X.shape[0]
+    found = [np.empty((n_samples, min(n_neighbors, n)), np.int32) for n in ends - starts]
+    for block in gen_batches(n_samples, max(1, DISTANCES_AT_ONCE // len(codes))):
+        D = (-2 * X[block]) @ by_class.T
+        D = D.toarray() if sp.issparse(D) else D
+        D += norms  # squared distances, less a number that is the same for a row of D
+        if among is None:
+            D[np.arange(len(D)), place[block]] = np.finfo(float).max  # farther than any other
+        for neighbours, start, end in zip(found, starts, ends, strict=True):
+            nearest = smallest_columns(D[:, start:end], neighbours.shape[1])
+            neighbours[block] = order[start + nearest]
+    return found
+
+
+def averaging(neighbours: Array, rows: Array, n_known: int) -> Any:
+    """Sparse matrix (n_rows, n_known) that averages the neighbours of each of the `rows`.
+
+    A row that is among its own neighbours only fills the list, unless it is alone: then it is its
+    own mean.
+    """
+    counts = (neighbours != rows[:, None]).sum(axis=1)
+    weights = np.where(neighbours == rows[:, None], 0.0, 1.0 / np.maximum(counts, 1)[:, None])
+    weights[counts == 0, 0] = 1.0
+    starts = np.arange(0, neighbours.size + 1, neighbours.shape[1])
+    return sp.csr_array((weights.ravel(), neighbours.ravel(), starts), (len(rows), n_known))
+
+
+class LDGScatters(NamedTuple):
+    """Scatter about the neighbours of the own class, and of all classes by their priors."""
+
+    V: Array
+    A: Array
+
+    def plus(self, other: LDGScatters, own: float, others: float) -> LDGScatters:
+        """A weighted sum."""
+        return LDGScatters(own * self.V + others * other.V, own * self.A + others * other.A)
+
+    def smallest(self, gamma: float, basis: Array, k: int | None = None) -> tuple[Array, Array]:
+        """Smallest eigenvalues of ``V - γ A`` inside an orthonormal basis, and the directions."""
+        Z = gamma * self.A - self.V
+        whole = basis.shape[1] == len(Z)  # then the basis does not matter
+        evals, U = top_eigh(Z if whole else basis.T @ Z @ basis, k or basis.shape[1])
+        return -evals, U if whole else basis @ U
+
+    def n_negative(self, gamma: float, evals: Array) -> int:
+        """How many eigenvalues of ``V - γ A`` are below zero by more than rounding."""
+        size = float(np.trace(self.V) + gamma * np.trace(self.A))
+        return numerical_rank(-evals, len(self.V), largest=size)
+
+
+def local_scatters(
+    X: Any,
+    codes: Array,
+    neighbours: Sequence[Array],
+    priors: Array,
+    n_neighbors: int,
+    among: Any = None,
+) -> LDGScatters:
+    """``V = Σ Δ_ig Δ_igᵀ`` and ``A = Σ_i Σ_j p_j Δ_ij Δ_ijᵀ`` (3.9, 3.10).
+
+    Δ_ij is row i less the mean of its k nearest rows of class j, and g the class of row i.
+
+    Parameters
+    ----------
+    X : array or sparse matrix (n_samples, n_features)
+        Rows.
+    codes : array (n_samples,)
+        Their classes.
+    neighbours : list of arrays
+        From `class_neighbours`, with at least so many.
+    priors : array (n_classes,)
+        p.
+    n_neighbors : int
+        k.
+    among : array or sparse matrix (n_known, n_features), optional
+        Where the neighbours were sought; X itself by default.
+    """
+    known = X if among is None else among
+
+    def means(block: slice, j: int) -> Any:
+        found = neighbours[j][block, :n_neighbors]
+        rows = np.arange(X.shape[0])[block] if among is None else np.full(len(found), -1)
+        return averaging(found, rows, known.shape[0]) @ known
+
+    return scatters_about(means, X, codes, priors)
+
+
+def scatters_about(
+    means: Callable[[slice, int], Any], X: Any, codes: Array, priors: Array
+) -> LDGScatters:
+    """V and A for any means: ``means(block, j)`` are those of class j for a block of rows."""
+    n_samples, n_features = X.shape
+    V, A = np.zeros((2, n_features, n_features))
+    for block in gen_batches(n_samples, block_rows(n_features)) if n_samples else ():
+        own = codes[block]
+        for j in range(len(priors)):
+            delta = X[block] - means(block, j)
+            delta = delta.toarray() if sp.issparse(delta) else delta
+            same = delta[own == j]
+            V += same.T @ same
+            A += priors[j] * (delta.T @ delta)
+    return LDGScatters(V, A)
+
+
+def global_scatters(moments: ClassMoments, priors: Array) -> LDGScatters:
+    """V and A with one Gaussian for each class: its mean takes the place of neighbours.
+
+    With the class shares as priors ``V = Sw`` and ``A = Sw + 2 Sb``, exactly and for any n.
+    """
+    Sw, n_samples = moments.Sw, moments.n_samples
+    by_priors = moments.between_rows(priors)
+    shift = (moments.counts / n_samples - priors) @ (moments.means - moments.mean)
+    between = moments.Sb + n_samples * np.outer(shift, shift) + by_priors.T @ by_priors
+    return LDGScatters(Sw, Sw + between)
+
+
+class DiscriminativeGaussians:
+    """The criterion that LDG approximates: how badly local Gaussians tell the classes apart.
+
+    ``J(B) = Σ_i log Σ_j p_j exp(-‖BᵀΔ_ij‖²/2) + ‖BᵀΔ_ig‖²/2`` for orthonormal B (3.4), and its
+    gradient (3.5). Only projected rows are averaged: nothing of size n × classes × d is held.
+
+    Parameters
+    ----------
+    X : array or sparse matrix (n_samples, n_features)
+        Rows, near the origin.
+    codes : array (n_samples,)
+        Their classes.
+    averages : list of sparse matrices (n_samples, n_samples)
+        For each class, what takes rows to the means of their neighbours in it.
+    priors : array (n_classes,)
+        p.
+    """
+
+    def __init__(self, X: Any, codes: Array, averages: Sequence[Any], priors: Array) -> None:
+        self.X, self.averages = X, averages
+        self.own = codes[None] == np.arange(len(averages))[:, None]
+        with np.errstate(divide="ignore"):
+            self.log_priors = np.log(priors)[:, None]
+
+    def __call__(self, B: Array) -> tuple[float, Array]:
+        """The criterion and its gradient (n_features, k)."""
+        Y = self.X @ B
+        deltas = [Y - N @ Y for N in self.averages]
+        halves = np.stack([np.einsum("ij,ij->i", D, D) for D in deltas]) / 2
+        exponents = self.log_priors - halves
+        total = logsumexp(exponents, axis=0)
+        value = float(np.sum(total) + np.sum(halves[self.own]))
+        weights = self.own - np.exp(exponents - total)
+        back = np.zeros_like(Y)
+        for N, D, w in zip(self.averages, deltas, weights, strict=True):
+            weighted = w[:, None] * D
+            back += weighted - N.T @ weighted
+        return value, self.X.T @ back
+
+
+class Descent(NamedTuple):
+    """Where a descent over orthonormal B ended: B, the values on the way, whether it settled."""
+
+    B: Array
+    values: Array
+    converged: bool
+
+
+def orthonormal_descent(
+    objective: Callable[[Array], tuple[float, Array]], B: Array, *, max_iter: int, tol: float
+) -> Descent:
+    """Go down along the gradient with ``BᵀB = I``; the value never rises (Algorithm 1).
+
+    The objective must depend on the span of B only. A step is the gradient less its part in the
+    span of B, then a QR; its length is Barzilai and Borwein's, halved until the value falls.
+    """
+    value, gradient = objective(B)
+    values = [value]
+    slope = gradient - B @ (B.T @ gradient)
+    length = 1.0 / max(float(np.linalg.norm(slope)), 1e-300)
+    scale = max(float(np.linalg.norm(gradient)), 1e-300)
+    for _ in range(max_iter):
+        if np.linalg.norm(slope) <= tol * scale:
+            return Descent(B, np.array(values), True)
+        for _ in range(60):
+            Q, R = np.linalg.qr(B - length * slope)
+            new = Q * np.where(np.diagonal(R) < 0, -1.0, 1.0)
+            new_value, gradient = objective(new)
+            if new_value <= value:
+                break
+            length /= 2
+        else:
+            return Descent(B, np.array(values), True)  # no step however small goes down
+        new_slope = gradient - new @ (new.T @ gradient)
+        step, change = new - B, new_slope - slope
+        curvature = abs(float(np.sum(step * change)))
+        length = float(np.sum(step * step)) / curvature if curvature > 0 else 2 * length
+        B, value, slope = new, new_value, new_slope
+        values.append(value)
+    return Descent(B, np.array(values), bool(np.linalg.norm(slope) <= tol * scale))
+
+
+# Estimators ----------------------------------------------------------------------------------
+
+
+class LDGProblem(NamedTuple):
+    """Rows in the coordinates where the problem is solved.
+
+    Attributes
+    ----------
+    data : LabelledData
+        Centred rows in their span.
+    lift : callable
+        The way back to all features.
+    basis : array
+        Orthonormal columns, in the same coordinates, that span the rows.
+    priors : array (n_classes,)
+    """
+
+    data: LabelledData
+    lift: Lift
+    basis: Array
+    priors: Array
+
+    @classmethod
+    def of(cls, data: LabelledData, moments: ClassMoments, priors: Array | None) -> LDGProblem:
+        """The problem of these rows; priors are the class shares when not given."""
+        small, lift = data.in_span(moments)
+        wide = data.X.shape[0] < data.X.shape[1]
+        basis = np.eye(small.X.shape[1]) if wide else range_basis(moments.St, moments.eps)
+        shares = moments.counts / moments.n_samples
+        return cls(small, lift, basis, shares if priors is None else priors)
+
+    def scatters(self, n_neighbors: Sequence[int], *, local: bool) -> Iterator[LDGScatters]:
+        """V and A for each number of neighbours, from one search."""
+        if not local:
+            yield global_scatters(self.data.moments(), self.priors)
+            return
+        X, codes = self.data.X, self.data.codes
+        found = class_neighbours(X, codes, max(n_neighbors))
+        for k in n_neighbors:
+            yield local_scatters(X, codes, found, self.priors, k)
+
+    def gaussians(self, n_neighbors: int | None) -> DiscriminativeGaussians:
+        """The criterion of the gradient solver, with neighbours or with class means."""
+        X, codes = self.data.X, self.data.codes
+        averages: list[Any]
+        if n_neighbors is None:
+            ones = aslinearoperator(np.ones((len(codes), 1)))
+            members = [codes[None] == j for j in range(len(self.priors))]
+            averages = [ones @ aslinearoperator(m / m.sum()) for m in members]
+        else:
+            rows = np.arange(len(codes))
+            found = class_neighbours(X, codes, n_neighbors)
+            averages = [averaging(f, rows, len(rows)) for f in found]
+        return DiscriminativeGaussians(X, codes, averages, self.priors)
+
+
+def projection(W: Array) -> Callable[[Any], Array]:
+    """What takes rows to their coordinates along W."""
+    return lambda rows: rows @ W
+
+
+def judging_dimension(n_classes: int, rank: int) -> int:
+    """Where γ is chosen: five dimensions more than classes, as in the source, or half of all.
+
+    In all dimensions there are every γ would score alike.
+    """
+    return min(n_classes + 5, max(n_classes - 1, rank // 2, 1))
+
+
+def tried_neighbours(counts: Array) -> tuple[int, ...]:
+    """Numbers of neighbours worth trying: not more than the largest class has beside a row."""
+    return tuple(k for k in NEIGHBOURS if k < max(2, counts.max()))
+
+
+class LDG(SubspaceEstimator):
+    """Directions that keep rows near neighbours of their class and far from those of others.
+
+    Local discriminative Gaussians: minimises ``tr Bᵀ (V - γ A) B`` subject to ``BᵀB = I``, where
+    ``V = Σ_i Δ_ig Δ_igᵀ``, ``A = Σ_i Σ_j p_j Δ_ij Δ_ijᵀ`` and Δ_ij is row i less the mean of its k
+    nearest neighbours in class j, itself not among them; g is the class of row i. Classes may have
+    several clusters, there can be more directions than classes, and nothing is inverted, so
+    features can be far more than rows.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None
+        Number of directions, up to the rank of the centred data. None keeps every direction with
+        a negative eigenvalue of ``V - γ A``, "auto" as many as cross-validation favours, up to 40.
+    gamma : "auto" or float in (0, 1]
+        γ, what distance from the other classes is worth beside nearness to the own. "auto" tries
+        0.2, 0.4, … 1 by three-fold cross-validation of three nearest neighbours, in five
+        dimensions more than classes or half of all there are, whatever `n_components` is.
+    n_neighbors : "auto" or int
+        k. A class with no more rows than k gives all it has. "auto" tries 1, 4 and 16.
+    local : bool
+        False takes the mean of the whole class for the mean of neighbours.
+    solver : "eigen" or "gradient"
+        "gradient" goes on from the eigenvectors to a local minimum of the criterion that ``V - A``
+        bounds from below (3.4), ``Σ_i log Σ_j p_j exp(-‖BᵀΔ_ij‖²/2) + ‖BᵀΔ_ig‖²/2``. It depends on
+        the units: standardise the features first. Its directions depend on how many are kept.
+    priors : array (n_classes,) or None
+        p; the proportions in the training data by default.
+    max_iter : int
+        Steps of the gradient solver.
+    random_state : int, RandomState or None
+        Source of the folds of "auto".
+    verbose : bool
+        Print how "auto" proceeds.
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features)
+        Orthonormal directions by ascending eigenvalue.
+    criterion_ : array (n_components,)
+        ``bᵀ (γ A - V) b`` of each: minus the eigenvalues.
+    explained_ratio_ : array (n_components,)
+        Share of each in the sum of all positive criteria.
+    gamma_, n_neighbors_ : number
+        What was used; ``n_neighbors_`` is None when not local.
+    priors_ : array (n_classes,)
+    objective_ : array
+        Values of the criterion of the gradient solver from its start on; empty for "eigen".
+    n_iter_ : int
+        Steps of the solver; 1 for "eigen".
+    selection_ : dict
+        What "auto" was decided by: under "n_components" a `selection.DimensionPath`, under
+        "gamma" a `selection.GridScores` of settings of gamma and n_neighbors.
+    mean_, means_, classes_
+        As in `FisherDiscriminant`.
+    rank_ : int
+        Rank of the centred data.
+
+    Notes
+    -----
+    ``components_ @ components_.T`` is the identity, and with the eigen solver
+    ``components_ @ (V - γ A) @ components_.T`` is diagonal and ascending: fewer components are the
+    first ones of more. With ``local=False`` and the class shares as priors
+    ``V - γ A = (1 - γ) Sw - 2 γ Sb``, so that γ = 1/3 is `MaximumMarginCriterion` and γ = 1 the
+    principal axes of the class means.
+
+    A row alone in its class has no neighbour there and adds nothing to V. Neighbours are counted,
+    not weighed: there is no `sample_weight`. Cost, after the search for neighbours in blocks,
+    n·C·d² multiplications; d is the rank of the rows when they are fewer than features.
+
+    "auto" fits again in each fold. Leaving rows out of the neighbours alone, as the source does,
+    overfits when features are more than rows.
+
+    References
+    ----------
+    Parrish, Supervised dimensionality reduction for different learning architectures, doctoral
+    thesis, University of Washington (2012), chapter 3, equations 3.1-3.13 and Algorithm 1.
+    Parrish and Gupta, Dimensionality reduction by local discriminative Gaussians, ICML (2012).
+
+    Examples
+    --------
+    >>> from separatrix import LDG, datasets
+    >>> digits = datasets.load("digits")
+    >>> model = LDG(15, gamma=0.6, n_neighbors=5).fit(digits.data, digits.target)
+    >>> model.transform(digits.data).shape
+    (1797, 15)
+    >>> bool(abs(model.components_ @ model.components_.T - np.eye(15)).max() < 1e-12)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+        "n_components": N_COMPONENTS,
+        "gamma": (one_of("auto"), real_number(0, 1, open_low=True)),
+        "n_neighbors": (one_of("auto"), whole_number(1)),
+        "local": (YES_OR_NO,),
+        "solver": (one_of("eigen", "gradient"),),
+        "priors": (one_of(None), array_like()),
+        "max_iter": (whole_number(1),),
+        "verbose": (YES_OR_NO,),
+    }
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        gamma: float | str = "auto",
+        n_neighbors: int | str = "auto",
+        local: bool = True,
+        solver: str = "eigen",
+        priors: ArrayLike | None = None,
+        max_iter: int = 100,
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.gamma = gamma
+        self.n_neighbors = n_neighbors
+        self.local = local
+        self.solver = solver
+        self.priors = priors
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
+        """Find the subspace.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            Training rows.
+        y : array (n_samples,)
+            Their class labels.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return super().fit(X, y)
+
+    def _summarised(self, data: LabelledData) -> ClassMoments:
+        # the scatter of rows that are fewer than features is never asked for
+        return data.moments(scatter=data.X.shape[0] >= data.X.shape[1])
+
+    def _selected(self, data: LabelledData) -> dict[str, Any]:
+        return {}  # choices are made where the problem is solved, in the span of the rows
+
+    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+        assert data is not None, "neighbours are sought among rows"
+        problem = self._problem(moments, data)
+        self._settle(problem)
+        return self._solved(problem, next(problem.scatters(self._counts(), local=self.local)))
+
+    def _problem(self, moments: ClassMoments, data: LabelledData) -> LDGProblem:
+        problem = LDGProblem.of(data, moments, check_priors(self.priors, data.classes))
+        self.priors_ = problem.priors
+        self.rank_ = problem.basis.shape[1]
+        return problem
+
+    def _counts(self) -> tuple[int, ...]:
+        """The number of neighbours, where there is one."""
+        return () if self.n_neighbors_ is None else (self.n_neighbors_,)
+
+    # Choosing ---------------------------------------------------------------------------------
+
+    def _settle(self, problem: LDGProblem) -> None:
+        """Give γ, k and the dimension their values, by refitting where they are "auto"."""
+        gammas = GAMMAS if self.gamma == "auto" else (float(self.gamma),)
+        counts: Sequence[Any] = (self.n_neighbors,)
+        if self.n_neighbors == "auto":
+            counts = tried_neighbours(np.bincount(problem.data.codes))
+        if not self.local:
+            counts = (None,)
+        settings = [{"n_neighbors": k, "gamma": g} for k, g in product(counts, gammas)]
+        chosen = self._chosen(problem, settings)
+        self.gamma_, self.n_neighbors_ = chosen["gamma"], chosen["n_neighbors"]
+        if self.n_components == "auto" and not self._every_direction:
+            self.selection_["n_components"] = self._path_of(problem)
+
+    def _chosen(self, problem: LDGProblem, settings: list[dict[str, Any]]) -> dict[str, Any]:
+        """The best of the settings; what was tried is recorded."""
+        if len(settings) < 2 or self.rank_ == 0:
+            return settings[0]
+        record = self.selection_["gamma"] = self._refitted(problem, settings)
+        return record.chosen
+
+    def _path_of(self, problem: LDGProblem) -> DimensionPath:
+        """Held-out scores of each dimension, of the eigenvectors: they are nested."""
+        if self.rank_ == 0:
+            return NOTHING_TO_CHOOSE
+        model = LDG(
+            "auto",
+            gamma=self.gamma_,
+            n_neighbors=self.n_neighbors_ or 1,
+            local=self.local,
+            priors=self.priors,
+            random_state=self.random_state,
+            verbose=self.verbose,
+        )
+        # in the span of the rows, or in a feature space, nothing but the coordinates differs
+        return model._dimension_path(problem.data)
+
+    def _refitted(self, problem: LDGProblem, settings: list[dict[str, Any]]) -> GridScores:
+        """Scores of settings of γ and k, at a few more dimensions than classes."""
+        data = problem.data
+        k = judging_dimension(len(data.classes), self.rank_)
+        counts = list(dict.fromkeys(s["n_neighbors"] for s in settings))
+        gammas = list(dict.fromkeys(s["gamma"] for s in settings))
+
+        def fit(train: Array) -> Iterator[Callable[[Any], Array]]:
+            part = data.rows(train)
+            fold = LDGProblem.of(
+                part, part.moments(), None if self.priors is None else self.priors_
+            )
+            for scatters in fold.scatters(counts, local=self.local):
+                for gamma in gammas:
+                    W = fold.lift(scatters.smallest(gamma, fold.basis, k)[1])
+                    yield projection(W)
+
+        return refit_grid(
+            settings,
+            fit,
+            lambda numbers: data.X[numbers],
+            data.codes,
+            training_parts(data.codes, GRID_FOLDS, self.random_state),
+            n_components=k,
+            progress=self._progress,
+        )
+
+    # Solving ----------------------------------------------------------------------------------
+
+    def _solved(self, problem: LDGProblem, scatters: LDGScatters) -> Solution:
+        evals, U = scatters.smallest(self.gamma_, problem.basis)
+        rank = len(evals)
+        negative = scatters.n_negative(self.gamma_, evals)
+        wanted = self._n_wanted(rank, "the rank of the centred data")
+        k = negative if self.n_components is None else wanted
+        self.objective_, self.n_iter_ = np.zeros(0), 1
+        U, criterion = U[:, :k], -evals
+        if self.solver == "gradient" and 0 < k < rank:
+            U, criterion = self._descended(problem, scatters, U, criterion)
+        self.criterion_ = criterion[:k]
+        return Solution(problem.lift(U), criterion, rank)
+
+    def _descended(
+        self, problem: LDGProblem, scatters: LDGScatters, U: Array, criterion: Array
+    ) -> tuple[Array, Array]:
+        """Where the gradient leads, turned so that ``V - γ A`` is diagonal, and the criteria."""
+        objective = problem.gaussians(self.n_neighbors_)
+        descent = orthonormal_descent(objective, U, max_iter=self.max_iter, tol=1e-6)
+        if not descent.converged:
+            warnings.warn(
+                f"the gradient solver of LDG stopped after max_iter={self.max_iter} steps before "
+                "it converged: raise max_iter to go on",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+        self.objective_, self.n_iter_ = descent.values, max(1, len(descent.values) - 1)
+        evals, W = scatters.smallest(self.gamma_, descent.B)
+        missing = np.clip(criterion, 0.0, None).sum() + np.clip(evals, None, 0.0).sum()
+        return W, np.append(-evals, max(missing, 0.0))
+
+    def _warn_without_directions(self, n_components: int) -> None:
+        if n_components == 0:
+            warnings.warn(
+                f"{type(self).__name__} found no direction that separates the classes: with "
+                f"gamma={self.gamma_:g} rows are as near to other classes as to their own along "
+                "every one, as when class means coincide. transform returns no columns; give "
+                "n_components to keep the least bad ones.",
+                stacklevel=5,
+            )
+
+
+def gamma_path(estimator: LDG, X: ArrayLike, y: ArrayLike, gammas: Sequence[float]) -> list[LDG]:
+    """The model for each of several γ, at hardly more than the cost of one.
+
+    Parameters
+    ----------
+    estimator : LDG
+        Its other parameters are used; it is not changed. What is "auto" among them is chosen
+        once, for the first γ.
+    X, y : array (n_samples, n_features), (n_samples,)
+        Training rows and their labels.
+    gammas : sequence of float
+        Values of γ.
+
+    Returns
+    -------
+    list of LDG
+        Fitted models.
+
+    Examples
+    --------
+    >>> from separatrix import LDG, datasets
+    >>> from separatrix.ldg import gamma_path
+    >>> wine = datasets.load("wine")
+    >>> path = gamma_path(LDG(n_neighbors=4), wine.data, wine.target, [0.2, 0.5, 1.0])
+    >>> [model.gamma_ for model in path]
+    [0.2, 0.5, 1.0]
+    """
+    if type(estimator) is not LDG:
+        raise TypeError(f"gamma_path is for LDG, got a {type(estimator).__name__}")
+    first = clone(estimator).set_params(gamma=float(gammas[0]))
+    data = first._validated(X, y)
+    moments = first._summarised(data)
+    first.selection_ = {}
+    problem = first._problem(moments, data)
+    first._settle(problem)
+    scatters = next(problem.scatters(first._counts(), local=first.local))
+    models = [copy(first).set_params(gamma=float(gamma)) for gamma in gammas]
+    for model in models:
+        check_parameters(model, model._parameter_constraints)
+        model.gamma_ = float(model.gamma)
+        model._set_solution(moments, model._solved(problem, scatters).oriented())
+    return models

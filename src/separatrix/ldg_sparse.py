@@ -1,0 +1,438 @@
+"""Local discriminative Gaussians whose directions name few features."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from separatrix.base import (
+    N_COMPONENTS,
+    YES_OR_NO,
+    Allowed,
+    LabelledData,
+    Solution,
+    array_like,
+    one_of,
+    real_number,
+    whole_number,
+)
+from separatrix.ldg import LDG, LDGProblem, LDGScatters
+from separatrix.linalg import Array, numerical_rank
+from separatrix.moments import ClassMoments
+from separatrix.selection import DimensionPath
+
+STARTS = 24
+"""Features that a search for a sparse direction starts from, those of the least value."""
+
+SIFTED_AFTER = 10
+"""Steps after which only the best few of the starts go on."""
+
+KEPT = 4
+"""How many do."""
+
+WORKED_ON = 200
+"""Features, at least, that they go on among."""
+
+# The mathematics -----------------------------------------------------------------------------
+
+
+def sparse_unit(G: Array, radius: float) -> Array:
+    """For each column g the unit vector of largest ``g·b`` with ``‖b‖₁ ≤ radius``.
+
+    It is g with a number taken off the size of each entry and cut at zero, scaled to unit length;
+    the number follows from a sort and one quadratic equation. Of entries of one size that cannot
+    all stay the first ones do.
+
+    Examples
+    --------
+    >>> sparse_unit(np.array([[3.0], [2.0], [-0.1]]), 1.2).round(2).ravel()
+    array([0.97, 0.23, 0.  ])
+    >>> np.abs(sparse_unit(np.array([[3.0], [2.0], [-0.1]]), 1.2)).sum().round(12)
+    np.float64(1.2)
+    """
+    size = np.abs(G)
+    top = size.max(axis=0)
+    size = size / np.where(top > 0, top, 1.0)
+    a = -np.sort(-size, axis=0)
+    A, Q = np.cumsum(a, axis=0), np.cumsum(a * a, axis=0)
+    m = np.arange(1, len(a) + 1)[:, None]
+    # sums over the entries above each entry, less that entry
+    first, second = A - m * a, Q - 2 * a * A + m * a * a
+    full = (first**2 >= radius**2 * second) & (second > 1e-14)
+    cut = np.argmax(full, axis=0)  # the number lies between this entry and the one before
+    cut = np.where(full.any(axis=0), cut, len(a))
+    columns = np.arange(G.shape[1])
+    count = np.maximum(cut, 1)
+    A, Q = A[count - 1, columns], Q[count - 1, columns]
+    spread = np.clip(count * Q - A * A, 0.0, None) / np.maximum(count - radius**2, 1e-300)
+    bounded = full.any(axis=0) | (radius * np.sqrt(Q) < A)
+    number = np.where(bounded, (A - radius * np.sqrt(spread)) / count, 0.0)
+    b = np.where(size > number, np.sign(G) * (size - number), 0.0)
+    norms = np.linalg.norm(b, axis=0)
+    tied = norms <= 1e-7
+    if tied.any():
+        among = size[:, tied] >= 1 - 1e-7
+        stay = among & (np.cumsum(among, axis=0) <= max(1.0, np.floor(radius**2)))
+        b[:, tied] = np.where(stay, np.where(G[:, tied] < 0, -1.0, 1.0), 0.0)
+        norms = np.linalg.norm(b, axis=0)
+    return b / norms
+
+
+class Deflated(NamedTuple):
+    """``Z = Q S Qᵀ`` without the directions found so far, applied without being formed.
+
+    Attributes
+    ----------
+    S : array (r, r)
+    Q : array (d, r) or None
+        None stands for the identity.
+    B : array (d, k)
+        Directions found so far, of unit length.
+    rho : array (k,)
+        The matrix is ``Z + Σ ρ_i b_i b_iᵀ``: what is added to the value of each.
+    project : bool
+        Take the span of B out of Z first: ``P Z P + Σ ρ_i b_i b_iᵀ`` with ``P = I - B Bᵀ``.
+    """
+
+    S: Array
+    Q: Array | None
+    B: Array
+    rho: Array
+    project: bool
+
+    def plain(self, X: Array) -> Array:
+        """``Z X``."""
+        return self.S @ X if self.Q is None else self.Q @ (self.S @ (self.Q.T @ X))
+
+    def apply(self, X: Array) -> Array:
+        """The product with the columns of X."""
+        along = self.B.T @ X
+        raised = self.B @ (self.rho[:, None] * along)
+        if not self.project:
+            return self.plain(X) + raised
+        Y = self.plain(X - self.B @ along)
+        return Y - self.B @ (self.B.T @ Y) + raised
+
+    def diagonal_of_z(self) -> Array:
+        """The diagonal of Z alone."""
+        if self.Q is None:
+            return np.diagonal(self.S)
+        return np.einsum("ij,ij->i", self.Q @ self.S, self.Q)
+
+    def among(self, chosen: Array) -> Array:
+        """The rows and columns of some features."""
+        units = np.zeros((len(self.B), np.count_nonzero(chosen)))
+        units[chosen] = np.eye(units.shape[1])
+        return self.apply(units)[chosen]
+
+    def raised(self, b: Array, by: float) -> Deflated:
+        """With one more direction."""
+        return self._replace(B=np.column_stack([self.B, b]), rho=np.append(self.rho, by))
+
+
+class SparseDirection(NamedTuple):
+    """A direction, its value ``bᵀ Z b``, the steps taken, and whether they had settled."""
+
+    b: Array
+    value: float
+    n_iter: int
+    converged: bool
+
+
+class Search(NamedTuple):
+    """Columns b on their way down, and for each its value, its σ and whether it has settled."""
+
+    B: Array
+    values: Array
+    sigma: Array
+    settled: Array
+    n_iter: int
+
+    def best(self, k: int) -> Search:
+        """The k columns of the smallest values."""
+        at = np.argsort(self.values, kind="stable")[:k]
+        parts = (self.values[at], self.sigma[at], self.settled[at])
+        return Search(self.B[:, at], *parts, self.n_iter)
+
+
+def descend(
+    apply: Callable[[Array], Array], search: Search, largest: float, radius: float, max_iter: int
+) -> Search:
+    """Steps ``b ← sparse_unit(σ b - Z b)`` until all columns settle.
+
+    With σ no smaller than the `largest` eigenvalue of Z the value ``bᵀ Z b`` cannot rise. Smaller
+    ones are faster: σ shrinks while the value falls, and a step that would raise it is not taken.
+    """
+    B, values, sigma, settled, done = search
+    ZB = apply(B)
+    for i in range(max_iter):
+        new = sparse_unit(sigma * B - ZB, radius)
+        Znew = apply(new)
+        new_values = np.sum(new * Znew, axis=0)
+        falls = new_values <= values
+        stuck = ~falls & (sigma >= largest)  # by rounding
+        slow = falls & (values - new_values <= 1e-9 * np.abs(values))
+        settled = stuck | slow
+        sigma = np.where(falls, 0.8 * sigma, np.minimum(2 * sigma, 1.01 * largest))
+        B, ZB = np.where(falls, new, B), np.where(falls, Znew, ZB)
+        values = np.where(falls, new_values, values)
+        if settled.all():
+            return Search(B, values, sigma, settled, done + i + 1)
+    return Search(B, values, sigma, settled, done + max_iter)
+
+
+def sparse_smallest(
+    Z: Deflated, sparsity: float, starts: Array, largest: float, *, max_iter: int
+) -> SparseDirection:
+    """Minimise ``bᵀ Z b`` subject to ``‖b‖₂ = 1`` and ``‖b‖₁² ≤ sparsity``.
+
+    All starts take a few steps; the best go on among the features that matter to them, until the
+    others have nothing to add.
+    """
+    radius = float(np.sqrt(sparsity))
+    B = sparse_unit(starts, radius)
+    values = np.sum(B * Z.apply(B), axis=0)
+    sigma = np.full(B.shape[1], max(0.05 * largest, float(-values.min()), 1e-300))
+    search = Search(B, values, sigma, np.zeros(B.shape[1], dtype=bool), 0)
+    search = descend(Z.apply, search, largest, radius, min(SIFTED_AFTER, max_iter)).best(KEPT)
+    while not search.settled.all() and search.n_iter < max_iter:
+        pull = search.sigma * search.B - Z.apply(search.B)
+        chosen = ((sparse_unit(pull, radius) != 0) | (search.B != 0)).any(axis=1)
+        strongest = np.argsort(-np.abs(pull).max(axis=1), kind="stable")
+        chosen[strongest[: max(WORKED_ON, 2 * np.count_nonzero(chosen))]] = True
+        inner = Z.among(chosen).__matmul__
+        some = search._replace(B=search.B[chosen])
+        some = descend(inner, some, largest, radius, max_iter - search.n_iter)
+        whole = np.zeros_like(search.B)
+        whole[chosen] = some.B
+        left_out = sparse_unit(some.sigma * whole - Z.apply(whole), radius)[~chosen]
+        search = some._replace(B=whole, settled=some.settled & ~(left_out != 0).any(axis=0))
+    found = search.best(1)
+    return SparseDirection(
+        found.B[:, 0], float(found.values[0]), search.n_iter, bool(found.settled[0])
+    )
+
+
+def orthogonal_on_support(Z: Deflated, b: Array) -> Array:
+    """The best unit vector orthogonal to the directions so far among the features that b names.
+
+    Where these features leave no room, those with the steepest descent are added until they do.
+    """
+    chosen = b != 0
+    steepest = np.argsort(-np.abs(Z.apply(b[:, None])[:, 0]), kind="stable")
+    waiting = iter(steepest[~chosen[steepest]])
+    while True:
+        _, s, Vt = np.linalg.svd(Z.B[chosen].T)
+        room = Vt[numerical_rank(s, max(Z.B.shape), largest=1.0) :].T
+        if room.shape[1]:
+            break
+        chosen[next(waiting)] = True
+    basis = np.zeros((len(b), room.shape[1]))
+    basis[chosen] = room
+    inner = basis.T @ Z.plain(basis)
+    best = basis @ np.linalg.eigh((inner + inner.T) / 2)[1][:, 0]
+    return np.where(chosen, best, 0.0)
+
+
+def sparse_directions(
+    Z: Deflated, k: int, sparsity: float, U: Array, largest: float, *, max_iter: int
+) -> tuple[Array, int, bool]:
+    """Sparse directions one after the other, the steps of the longest search, and if all settled.
+
+    Parameters
+    ----------
+    Z : Deflated
+        The matrix, without directions yet.
+    k : int
+        How many.
+    sparsity : float
+        Bound of the squared 1-norm.
+    U : array (d, m)
+        Smallest eigenvectors of Z, from which the searches start, and from single features.
+    largest : float
+        Largest eigenvalue of Z.
+    max_iter : int
+        Steps of a search.
+    """
+    features = np.argsort(Z.diagonal_of_z(), kind="stable")[:STARTS]
+    singles = np.zeros((len(U), len(features)))
+    singles[features, np.arange(len(features))] = 1.0
+    steps, settled = 1, True
+    for i in range(k):
+        starts = np.hstack([U[:, max(0, i - 1) : i + KEPT], singles])
+        bound = largest + (0.0 if Z.project else Z.rho.sum())
+        found = sparse_smallest(Z, sparsity, starts, bound, max_iter=max_iter)
+        b = found.b
+        if Z.project and i:
+            b = orthogonal_on_support(Z, b)
+        # the direction found becomes the worst there is
+        Z = Z.raised(b, largest if Z.project else largest - found.value)
+        steps, settled = max(steps, found.n_iter), settled and found.converged
+    return Z.B, steps, settled
+
+
+# Estimators ----------------------------------------------------------------------------------
+
+
+class SparseLDG(LDG):
+    """Directions of few features that keep rows near their class and far from the others.
+
+    Sparse LDG: minimises ``bᵀ Z b`` with ``Z = V - γ A`` as in `LDG`, subject to ``‖b‖₂ = 1`` and
+    ``‖b‖₁² ≤ s``, one direction after the other. Unit vectors of at most s non-zero entries meet
+    the bound, so s is about the number of features that a direction names with some weight.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None
+        As in `LDG`; None keeps as many as `LDG` would.
+    sparsity : float, at least 1
+        s. From the number of features on the bound does not matter.
+    deflation : "sparse" or "orthonormal"
+        How a direction b that was found is taken out of Z. "sparse" adds ``(λ - bᵀ Z b) b bᵀ``,
+        with λ the largest eigenvalue of Z, so that b becomes the worst there is; directions may
+        overlap. "orthonormal" takes b out by projection, finds the features that the next
+        direction names, and among these the best direction orthogonal to all before; where few
+        features leave no room for that, more are named.
+    gamma : "auto" or float in (0, 1]
+        γ, as in `LDG`, chosen without sparsity.
+    n_neighbors : "auto" or int
+        As in `LDG`, chosen without sparsity.
+    local : bool
+        As in `LDG`.
+    priors : array (n_classes,) or None
+        As in `LDG`.
+    max_iter : int
+        Steps of the search for a direction.
+    random_state : int, RandomState or None
+        Source of the folds of "auto".
+    verbose : bool
+        Print how "auto" proceeds.
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features)
+        Directions of unit length, most entries exactly zero.
+    criterion_ : array (n_components,)
+        ``bᵀ (γ A - V) b`` of each.
+    explained_ratio_ : array (n_components,)
+        What each adds to those before, as a share of the positive criteria of `LDG`.
+    gamma_, n_neighbors_, priors_, selection_
+        As in `LDG`.
+    n_iter_ : int
+        Steps of the longest search.
+    mean_, means_, classes_, rank_
+        As in `LDG`.
+
+    Notes
+    -----
+    ``‖b‖₂ = 1`` and, with sparse deflation and for the first direction, ``‖b‖₁² ≤ s``. With
+    orthonormal deflation ``components_ @ components_.T`` is the identity. Where the semidefinite
+    program of the source (3.32) has a solution of rank one, it is ``b bᵀ`` for the first b.
+
+    The problem is not convex: the search goes on from the best of many starts, by steps that
+    cost a product with Z and a sort. Fewer rows than features are no obstacle: Z is not formed.
+
+    The sparse deflation of the source gives b the value zero, which is better than every positive
+    one: it is found again. Its orthonormal deflation bounds the 1-norm in turned coordinates,
+    where few entries mean nothing in features.
+
+    References
+    ----------
+    Parrish, Supervised dimensionality reduction for different learning architectures, doctoral
+    thesis, University of Washington (2012), section 3.3.3, equations 3.30-3.32.
+    d'Aspremont, El Ghaoui, Jordan and Lanckriet, A direct formulation for sparse PCA using
+    semidefinite programming, SIAM Review 49 (2007).
+
+    Examples
+    --------
+    >>> from separatrix import SparseLDG, datasets
+    >>> wine = datasets.load("wine")
+    >>> X = (wine.data - wine.data.mean(axis=0)) / wine.data.std(axis=0)
+    >>> model = SparseLDG(2, sparsity=3, gamma=0.6, n_neighbors=4).fit(X, wine.target)
+    >>> (model.components_ != 0).sum(axis=1).tolist()
+    [4, 5]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+        "n_components": N_COMPONENTS,
+        "sparsity": (real_number(1),),
+        "deflation": (one_of("sparse", "orthonormal"),),
+        "gamma": (one_of("auto"), real_number(0, 1, open_low=True)),
+        "n_neighbors": (one_of("auto"), whole_number(1)),
+        "local": (YES_OR_NO,),
+        "priors": (one_of(None), array_like()),
+        "max_iter": (whole_number(1),),
+        "verbose": (YES_OR_NO,),
+    }
+    solver = "eigen"
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        sparsity: float = 5.0,
+        deflation: str = "sparse",
+        gamma: float | str = "auto",
+        n_neighbors: int | str = "auto",
+        local: bool = True,
+        priors: ArrayLike | None = None,
+        max_iter: int = 2000,
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.sparsity = sparsity
+        self.deflation = deflation
+        self.gamma = gamma
+        self.n_neighbors = n_neighbors
+        self.local = local
+        self.priors = priors
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+        self._data: Any = data
+        found = super()._solve(moments, data)
+        del self._data
+        return found
+
+    def _solved(self, problem: LDGProblem, scatters: LDGScatters) -> Solution:
+        evals, U = scatters.smallest(self.gamma_, problem.basis)
+        rank = len(evals)
+        wanted = self._n_wanted(rank, "the rank of the centred data")
+        negative = scatters.n_negative(self.gamma_, evals)
+        k = negative if self.n_components is None else wanted
+        S = scatters.V - self.gamma_ * scatters.A
+        n_features = self.n_features_in_
+        Q = problem.lift(np.eye(len(S))) if len(S) < n_features else None
+        empty = np.zeros((n_features, 0))
+        Z = Deflated(S, Q, empty, np.zeros(0), self.deflation == "orthonormal")
+        starts = problem.lift(U[:, : k + KEPT])
+        largest = max(float(np.max(evals, initial=0.0)), 0.0)
+        B, self.n_iter_, settled = sparse_directions(
+            Z, k, self.sparsity, starts, largest, max_iter=self.max_iter
+        )
+        if not settled:
+            warnings.warn(
+                f"a search of SparseLDG stopped after max_iter={self.max_iter} steps before it "
+                "settled: raise max_iter to go on",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+        self.criterion_ = -np.sum(B * Z.plain(B), axis=0)
+        added = np.linalg.qr(B)[0]
+        gains = np.clip(-np.sum(added * Z.plain(added), axis=0), 0.0, None)
+        missing = np.clip(-evals, 0.0, None).sum() - gains.sum()
+        return Solution(B, np.append(gains, max(missing, 0.0)), rank)
+
+    def _path_of(self, problem: LDGProblem) -> DimensionPath:
+        model = clone(self)
+        model.set_params(gamma=self.gamma_, n_neighbors=self.n_neighbors_ or 1)
+        return model._dimension_path(self._data)  # few entries mean something in features only

@@ -1,0 +1,491 @@
+"""Choosing free numbers by what they do to rows that were held out: dimension and parameters.
+
+Everything here works on projections: whatever is chosen is fitted again on the rows of each fold,
+and the rows left out are classified in the subspace. The leading coordinates of a projection are
+scored for all dimensions in one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils import check_random_state, gen_batches, get_tags
+
+from separatrix.linalg import Array, squared_distances
+
+N_FOLDS = 5
+GRID_FOLDS = 3
+"""Fewer folds than for dimensions: every setting costs a fit in each."""
+
+MOST_COMPONENTS = 40
+"""Dimensions that are tried when the number of directions is to be chosen, as in the source."""
+
+PAIRS_AT_ONCE = 1 << 17
+"""Distances that are held at once while coordinates are added to them (1 MB)."""
+
+Scorer = Callable[[Array, Array, Array, Array, Array], Array]
+"""``scorer(Z, y, Z_new, y_new, ends)`` gives a score for the leading ``e`` columns, e in ends."""
+
+Projection = Callable[[Any], Array]
+
+
+# Scores of all leading dimensions --------------------------------------------------------------
+
+
+def neighbour_scores(
+    Z: Array, y: Array, Z_new: Array, y_new: Array, ends: Array, *, n_neighbors: int = 3
+) -> Array:
+    """Share of new rows that their nearest neighbours classify rightly, for each dimension.
+
+    Squared differences are added to the distances one coordinate at a time, so that all
+    dimensions cost one pass and rows at the same distance stay so; where several coordinates are
+    added before the next score it is one product. Of rows at the same distance the one that comes
+    first is nearer; a vote that is tied goes to the label that sorts first.
+
+    Parameters
+    ----------
+    Z, y : array (n_samples, k), (n_samples,)
+        Known rows in the subspace, and their labels.
+    Z_new, y_new : array
+        Rows to classify, and what they are.
+    ends : array of int
+        Ascending numbers of leading coordinates to score.
+    n_neighbors : int
+        How many vote.
+
+    Examples
+    --------
+    >>> Z, y = np.array([[0.0, 0], [1, 0], [0, 9], [1, 9]]), np.array([0, 0, 1, 1])
+    >>> new = np.array([[0.4, 8.0]])
+    >>> neighbour_scores(Z, y, new, np.array([1]), np.array([1, 2]), n_neighbors=1)
+    array([0., 1.])
+    """
+    labels, codes = np.unique(y, return_inverse=True)
+    right = np.zeros(len(ends))
+    for block in _blocks(len(Z_new), len(Z)):
+        D = np.zeros((len(Z_new[block]), len(Z)))
+        votes = _votes_by_dimension(D, Z_new[block], Z, ends, codes, len(labels), n_neighbors)
+        right += [np.count_nonzero(labels[v.argmax(axis=1)] == y_new[block]) for v in votes]
+    return right / len(Z_new)
+
+
+def leave_one_out_scores(
+    Z: ArrayLike, y: ArrayLike, ends: ArrayLike | None = None, *, n_neighbors: int = 3
+) -> Array:
+    """Share of rows that their nearest neighbours among the others classify rightly.
+
+    One pass for all numbers of leading coordinates, as in `neighbour_scores`. On a subspace that
+    was fitted to the same rows this is flattering, and worse than that when there are more
+    features than rows: `dimension_path` fits again without the rows it judges by.
+
+    Parameters
+    ----------
+    Z, y : array (n_samples, k), (n_samples,)
+        Rows in the subspace, and their labels.
+    ends : array of int, optional
+        Ascending numbers of leading coordinates; all of them by default.
+    n_neighbors : int
+        How many vote.
+
+    Examples
+    --------
+    >>> leave_one_out_scores([[0.0], [1], [8], [9]], [0, 0, 1, 1], n_neighbors=1)
+    array([1.])
+    """
+    rows = np.asarray(Z, dtype=float)
+    labels, codes = np.unique(np.asarray(y), return_inverse=True)
+    counted = np.arange(1, rows.shape[1] + 1) if ends is None else np.asarray(ends)
+    right = np.zeros(len(counted))
+    for block in _blocks(len(rows), len(rows)):
+        D = np.zeros((len(rows[block]), len(rows)))
+        D[np.arange(len(D)), np.arange(len(rows))[block]] = np.inf  # not its own neighbour
+        votes = _votes_by_dimension(D, rows[block], rows, counted, codes, len(labels), n_neighbors)
+        right += [np.count_nonzero(v.argmax(axis=1) == codes[block]) for v in votes]
+    return right / len(rows)
+
+
+def _blocks(n_new: int, n_known: int) -> Iterable[slice]:
+    return gen_batches(n_new, max(1, PAIRS_AT_ONCE // n_known))
+
+
+def _votes_by_dimension(
+    D: Array,
+    new: Array,
+    known: Array,
+    ends: Array,
+    codes: Array,
+    n_classes: int,
+    n_neighbors: int,
+) -> Iterable[Array]:
+    """Votes (n_new, n_classes) after each of the numbers of coordinates in `ends`; D is spent."""
+    difference = np.empty_like(D)
+    done = 0
+    for end in ends:
+        if end - done > 1:
+            D += squared_distances(new[:, done:end], known[:, done:end])
+        elif end > done:
+            np.subtract.outer(new[:, done], known[:, done], out=difference)
+            difference *= difference
+            D += difference
+        done = end
+        yield _votes(D, codes, n_classes, n_neighbors)
+
+
+def _votes(D: Array, codes: Array, n_classes: int, n_neighbors: int) -> Array:
+    """The labels of the nearest columns of each row, counted; D is given back as it was."""
+    rows = np.arange(len(D))
+    votes = np.zeros((len(D), n_classes), dtype=int)
+    taken = []
+    for _ in range(min(n_neighbors, D.shape[1])):
+        nearest = D.argmin(axis=1)  # the first of several
+        distance = D[rows, nearest]
+        votes[rows, codes[nearest]] += np.isfinite(distance)
+        taken.append((nearest, distance))
+        D[rows, nearest] = np.inf
+    for nearest, distance in reversed(taken):
+        D[rows, nearest] = distance
+    return votes
+
+
+def classifier_scores(classifier: Any) -> Scorer:
+    """A scorer that fits a classifier to the leading coordinates, once for each dimension.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> scorer = classifier_scores(KNeighborsClassifier(1))
+    >>> Z, y = np.array([[0.0], [1.0]]), np.array([0, 1])
+    >>> scorer(Z, y, np.array([[0.2], [0.9]]), np.array([0, 1]), np.array([1]))
+    array([1.])
+    """
+
+    def scores(Z: Array, y: Array, Z_new: Array, y_new: Array, ends: Array) -> Array:
+        fitted = (clone(classifier).fit(Z[:, :end], y) for end in ends)
+        return np.array([m.score(Z_new[:, :e], y_new) for m, e in zip(fitted, ends, strict=True)])
+
+    return scores
+
+
+# Rules that pick from scores -------------------------------------------------------------------
+
+
+def greedy_rule(scores: Array) -> int:
+    """Index at which adding another dimension makes the score drop for the first time.
+
+    Of dimensions of the same score up to there the smallest is taken.
+
+    Examples
+    --------
+    >>> greedy_rule(np.array([0.5, 0.8, 0.8, 0.7, 0.9]))
+    1
+    """
+    drops = np.flatnonzero(np.diff(scores) < 0)
+    return best_rule(scores[: drops[0] + 1] if len(drops) else scores)
+
+
+def best_rule(scores: Array) -> int:
+    """Index of the largest score, the first of several.
+
+    Examples
+    --------
+    >>> best_rule(np.array([0.5, 0.8, 0.8, 0.7]))
+    1
+    """
+    # scores are averages: those that differ by rounding are the same
+    return int(np.argmax(scores >= scores.max() - 1e-12))
+
+
+def candidate_dimensions(n_classes: int) -> Array:
+    """The dimensions that the source tries when samples are few: C - 1, C, C + 1, … C + 32.
+
+    Examples
+    --------
+    >>> candidate_dimensions(3)
+    array([ 2,  3,  4,  5,  7, 11, 19, 35])
+    """
+    return n_classes + np.array([-1, 0, 1, 2, 4, 8, 16, 32])
+
+
+RULES: dict[str, Callable[[Array], int]] = {
+    "best": best_rule,
+    "greedy": greedy_rule,
+    "candidates": best_rule,
+}
+
+
+# Fitting again in each fold --------------------------------------------------------------------
+
+
+def deal_folds(codes: Array, n_folds: int, random_state: Any = 0) -> Array:
+    """The fold of each row: shuffled rows dealt out class by class, as cards are.
+
+    Folds differ in size by one row at most, and so do the members of a class in each.
+
+    Examples
+    --------
+    >>> deal_folds(np.array([0, 0, 0, 0, 1, 1]), 2, random_state=0)
+    array([1, 1, 0, 0, 1, 0])
+    """
+    rng = check_random_state(random_state)
+    order = rng.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    folds = np.empty(len(codes), dtype=int)
+    folds[order] = np.arange(len(codes)) % n_folds
+    return folds
+
+
+def training_parts(codes: Array, n_folds: int, random_state: Any = 0) -> list[tuple[Array, Array]]:
+    """Rows to fit to and rows to judge by, of each fold.
+
+    A row alone in its class is always fitted to: without it nobody could know its class. So all
+    classes are among the rows to fit to.
+
+    Examples
+    --------
+    >>> parts = training_parts(np.array([0, 0, 0, 0, 1]), 2)
+    >>> [int(4 in fit) for fit, held in parts]
+    [1, 1]
+    """
+    folds = deal_folds(codes, min(n_folds, len(codes)), random_state)
+    folds[np.bincount(codes)[codes] < 2] = -1
+    parts = [(folds != i, folds == i) for i in np.unique(folds[folds >= 0])]
+    return [(np.flatnonzero(fit), np.flatnonzero(held)) for fit, held in parts]
+
+
+class GridScores(NamedTuple):
+    """What refitting said about each setting of some parameters.
+
+    Attributes
+    ----------
+    settings : tuple of dict
+        The settings tried, the preferred ones first.
+    scores : array (n_folds, n_settings)
+        Held-out accuracy.
+    chosen : dict
+        The first of the settings with the best average.
+    """
+
+    settings: tuple[dict[str, float], ...]
+    scores: Array
+    chosen: dict[str, float]
+
+
+def refit_grid(
+    settings: Sequence[dict[str, float]],
+    fit: Callable[[Array], Iterable[Projection]],
+    rows: Callable[[Array], Any],
+    codes: Array,
+    parts: Sequence[tuple[Array, Array]],
+    *,
+    scorer: Scorer = neighbour_scores,
+    n_components: int = MOST_COMPONENTS,
+    progress: Callable[[str], None] | None = None,
+) -> GridScores:
+    """Fit every setting again without the rows that judge it.
+
+    Parameters
+    ----------
+    settings : sequence of dict
+        What is tried; of settings that score alike the first wins.
+    fit : callable
+        Takes the rows to fit to, by number, and yields a projection for each setting in turn; the
+        settings so share what does not depend on them.
+    rows : callable
+        Takes rows by number, gives what a projection takes.
+    codes : array (n_samples,)
+        Labels.
+    parts : sequence of pairs
+        Rows to fit to and rows held out, such as `training_parts` gives.
+    scorer : callable
+        How good a projection is.
+    n_components : int
+        Leading coordinates that are scored, or as many as there are.
+    progress : callable, optional
+        Told in a line what was done, fold by fold.
+
+    Returns
+    -------
+    GridScores
+    """
+    scores = np.zeros((len(parts), len(settings)))
+    for i, (train, held) in enumerate(parts):
+        known, new = rows(train), rows(held)
+        for j, project in enumerate(fit(train)):
+            Z = project(known)
+            end = np.array([min(n_components, Z.shape[1])])
+            scores[i, j] = scorer(Z, codes[train], project(new), codes[held], end)[0]
+        if progress is not None:
+            progress(f"fold {i + 1} of {len(parts)}: best score {scores[i].max():.3f}")
+    average = scores.mean(axis=0) if len(scores) else np.zeros(len(settings))
+    return GridScores(tuple(settings), scores, settings[best_rule(average)])
+
+
+class DimensionPath(NamedTuple):
+    """What refitting said about each number of directions.
+
+    Attributes
+    ----------
+    dimensions : array (n_dimensions,)
+        Values of `n_components`.
+    scores : array (n_folds, n_dimensions)
+        Held-out scores; one row when nothing was fitted again.
+    n_components : int
+        The one that was chosen.
+    rule : str
+        How.
+    """
+
+    dimensions: Array
+    scores: Array
+    n_components: int
+    rule: str
+
+
+NOTHING_TO_CHOOSE = DimensionPath(np.array([1]), np.zeros((0, 1)), 1, "best")
+"""The path of rows that are all alike or all of different classes: no score, one dimension."""
+
+
+def dimension_path(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    scorer: Scorer | Any = None,
+    *,
+    rule: str = "best",
+    n_folds: int | None = N_FOLDS,
+    fit_params: Mapping[str, Any] | None = None,
+    random_state: Any = 0,
+    progress: Callable[[str], None] | None = None,
+) -> DimensionPath:
+    """Score every number of directions of a subspace on rows that it was not fitted to.
+
+    Parameters
+    ----------
+    estimator : transformer
+        Anything with `fit` and `transform` whose leading columns do not depend on how many are
+        kept. It is cloned. Estimators of this package keep all the directions they have, up to 40;
+        others as many as they are set to.
+    X, y : array (n_samples, n_features), (n_samples,)
+        Labelled rows.
+    scorer : classifier, callable or None
+        A classifier is fitted in the subspace, once for each dimension. None is three nearest
+        neighbours, all dimensions in one pass. A callable is one like `neighbour_scores`.
+    rule : "best", "greedy" or "candidates"
+        The best average score; grow until it drops; or the best of a few candidates, C - 1 and
+        more (`candidate_dimensions`). Of equal scores the fewest directions win.
+    n_folds : int or None
+        Folds. None fits once, to all rows, and classifies each by its neighbours among the others,
+        as the source does: cheaper, and misleading when features are more than rows.
+    fit_params : mapping, optional
+        More arguments of `fit`, with one entry for each row.
+    random_state : int, RandomState or None
+        Source of the folds.
+    progress : callable, optional
+        Such as `print`: told in a line what was done, fold by fold.
+
+    Returns
+    -------
+    DimensionPath
+
+    Examples
+    --------
+    >>> from separatrix import LocalFisherDiscriminant, datasets
+    >>> from separatrix.selection import dimension_path
+    >>> wine = datasets.load("wine")
+    >>> path = dimension_path(LocalFisherDiscriminant(), wine.data, wine.target)
+    >>> path.scores.shape, 1 < path.n_components < 13
+    ((5, 13), True)
+    """
+    if rule not in RULES:
+        raise ValueError(f"rule={rule!r} is not valid: it must be one of {', '.join(RULES)}")
+    labels, codes = np.unique(np.asarray(y), return_inverse=True)
+    rows = X if hasattr(X, "shape") and hasattr(X, "dtype") else np.asarray(X)
+    params = dict(fit_params or {})
+    if n_folds is None:
+        if scorer is not None:
+            raise ValueError(
+                "n_folds=None classifies by nearest neighbours alone: give n_folds to use a scorer"
+            )
+        dimensions, scores = _resubstituted(estimator, rows, labels[codes], params)
+    else:
+        judge = _as_scorer(scorer)
+        parts = training_parts(codes, n_folds, random_state)
+        dimensions, scores = _refitted(
+            estimator, rows, labels[codes], params, judge, parts, progress
+        )
+    return pick_dimension(dimensions, scores, rule, len(labels))
+
+
+def pick_dimension(dimensions: Array, scores: Array, rule: str, n_classes: int) -> DimensionPath:
+    """The dimension that a rule picks by average scores; the largest when there are none."""
+    if not len(scores):
+        return DimensionPath(dimensions, scores, int(dimensions[-1]), rule)
+    tried = np.arange(len(dimensions))
+    if rule == "candidates":
+        wanted = np.clip(candidate_dimensions(n_classes), 1, dimensions[-1])
+        tried = np.flatnonzero(np.isin(dimensions, wanted))
+    at = tried[RULES[rule](scores.mean(axis=0)[tried])]
+    return DimensionPath(dimensions, scores, int(dimensions[at]), rule)
+
+
+def _as_scorer(scorer: Any) -> Scorer:
+    if scorer is None:
+        return neighbour_scores
+    return classifier_scores(scorer) if hasattr(scorer, "fit") else scorer
+
+
+def every_direction(estimator: Any) -> Any:
+    """A clone that keeps all the directions it finds, where it can be told to."""
+    model = clone(estimator)
+    if hasattr(model, "_keep_every_direction"):
+        model._keep_every_direction()
+    return model
+
+
+def _by_level(model: Any, n_columns: int) -> tuple[Array, Array]:
+    """Columns by the `n_components` from which on they are there, and how many there are then."""
+    levels = getattr(model, "_component_levels", np.arange(1, n_columns + 1))
+    order = np.argsort(levels, kind="stable")
+    return order, np.searchsorted(levels[order], np.unique(levels), side="right")
+
+
+def _refitted(
+    estimator: Any,
+    X: Any,
+    y: Array,
+    params: dict[str, Any],
+    scorer: Scorer,
+    parts: Sequence[tuple[Array, Array]],
+    progress: Callable[[str], None] | None,
+) -> tuple[Array, Array]:
+    """Dimensions that all folds have, and the scores of each fold."""
+    found = []
+    pairwise = get_tags(estimator).input_tags.pairwise  # columns are training rows too
+    for i, (train, held) in enumerate(parts):
+        fold = {name: np.asarray(value)[train] for name, value in params.items()}
+        seen = X[:, train] if pairwise else X
+        model = every_direction(estimator).fit(seen[train], y[train], **fold)
+        Z, Z_new = (np.asarray(model.transform(seen[part])) for part in (train, held))
+        order, ends = _by_level(model, Z.shape[1])
+        found.append(scorer(Z[:, order], y[train], Z_new[:, order], y[held], ends))
+        if progress is not None and len(ends):
+            line = f"best score {found[-1].max():.3f} with {found[-1].argmax() + 1} directions"
+            progress(f"fold {i + 1} of {len(parts)}: {line}")
+    common = min((len(scores) for scores in found), default=0)
+    if common == 0:
+        return NOTHING_TO_CHOOSE.dimensions, NOTHING_TO_CHOOSE.scores
+    return np.arange(1, common + 1), np.stack([scores[:common] for scores in found])
+
+
+def _resubstituted(
+    estimator: Any, X: Any, y: Array, params: dict[str, Any]
+) -> tuple[Array, Array]:
+    """The same by leaving one row out of the neighbours only, not of the fit."""
+    model = every_direction(estimator).fit(X, y, **params)
+    Z = np.asarray(model.transform(X))
+    order, ends = _by_level(model, Z.shape[1])
+    return np.arange(1, len(ends) + 1), leave_one_out_scores(Z[:, order], y, ends)[None]

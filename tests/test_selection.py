@@ -1,0 +1,251 @@
+"""Choosing dimensions and parameters by rows that were held out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.neighbors import KNeighborsClassifier
+
+from separatrix import (
+    LDG,
+    FisherDiscriminant,
+    GroupedDiscriminant,
+    LocalFisherDiscriminant,
+    datasets,
+    merge,
+)
+from separatrix.selection import (
+    best_rule,
+    candidate_dimensions,
+    deal_folds,
+    dimension_path,
+    greedy_rule,
+    leave_one_out_scores,
+    neighbour_scores,
+    training_parts,
+)
+from tests.discovery import SHAPES, TALL, name_of, reducible_estimators
+
+pytestmark = pytest.mark.filterwarnings("ignore:the within-class scatter has no null space")
+
+
+def overlapping(n=120, d=7, n_classes=3, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(n_classes, size=n)
+    X = rng.standard_normal((n, d))
+    X[:, :3] += 1.2 * rng.standard_normal((n_classes, 3))[y]
+    return X, y
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_leaving_one_out_is_what_a_loop_finds_in_each_dimension(k):
+    Z, y = overlapping(40, 5)
+    slow = []
+    for end in range(1, Z.shape[1] + 1):
+        right = 0
+        for i in range(len(Z)):
+            rest = np.arange(len(Z)) != i
+            rule = KNeighborsClassifier(k, algorithm="brute").fit(Z[rest, :end], y[rest])
+            right += rule.predict(Z[[i], :end])[0] == y[i]
+        slow.append(right / len(Z))
+    assert_allclose(leave_one_out_scores(Z, y, n_neighbors=k), slow)
+
+
+def test_held_out_scores_are_those_of_neighbours_in_each_dimension_or_some():
+    Z, y = overlapping(3000)  # more pairs than are held at once
+    known, new = slice(0, 2500), slice(2500, None)
+    slow = [
+        KNeighborsClassifier(3).fit(Z[known, :e], y[known]).score(Z[new, :e], y[new])
+        for e in range(1, 8)
+    ]
+    names = np.array(["c", "a", "b"])[y]  # labels that do not sort as their numbers
+    renamed = [
+        KNeighborsClassifier(3).fit(Z[known, :e], names[known]).score(Z[new, :e], names[new])
+        for e in (2, 6, 7)
+    ]
+    every = neighbour_scores(Z[known], y[known], Z[new], y[new], np.arange(1, 8))
+    some = neighbour_scores(Z[known], names[known], Z[new], names[new], np.array([2, 6, 7]))
+    assert_allclose(every, slow)
+    assert_allclose(some, renamed)
+
+
+def test_of_rows_at_the_same_distance_the_first_is_nearer():
+    Z = np.array([[0.1], [0.3], [0.1], [0.3]])
+    y = np.array([1, 0, 0, 1])
+    new = np.array([[0.2]])
+    scores = [
+        neighbour_scores(Z[order], y[order], new, np.array([1]), np.array([1]), n_neighbors=1)[0]
+        for order in ([0, 1, 2, 3], [1, 0, 2, 3], [2, 3, 0, 1])
+    ]
+    # |0.1 - 0.2| and |0.3 - 0.2| differ by rounding: rows with the same value tie exactly
+    nearest = min((0.1 - 0.2) ** 2, (0.3 - 0.2) ** 2) == (0.1 - 0.2) ** 2
+    assert scores == ([1.0, 1.0, 0.0] if nearest else [0.0, 0.0, 1.0])
+
+
+def test_rows_beyond_those_that_can_vote_do_not_vote():
+    # one row left: the vote of three is a vote of one
+    assert_allclose(leave_one_out_scores([[0.0], [1.0]], [0, 0]), [1.0])
+    assert_allclose(leave_one_out_scores([[0.0], [1.0]], [0, 1]), [0.0])
+
+
+def test_the_rules():
+    scores = np.array([0.5, 0.7, 0.7, 0.6, 0.9, 0.9])
+    assert greedy_rule(scores) == 1
+    assert best_rule(scores) == 4
+    assert greedy_rule(np.array([0.1, 0.2, 0.3])) == 2
+    assert best_rule(np.array([0.3, 0.1 + 0.2])) == 0  # the same but for rounding
+    assert_array_equal(candidate_dimensions(10), [9, 10, 11, 12, 14, 18, 26, 42])
+
+
+def test_candidates_are_the_only_dimensions_that_rule_takes():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 30))
+    y = rng.integers(2, size=200)
+    X[:, 7] *= 5  # principal axis 1
+    path = dimension_path(PCA(), X, y, rule="candidates", n_folds=3)
+    assert path.n_components in (1, 2, 3, 4, 6, 10, 18, 30)
+    at = np.isin(path.dimensions, candidate_dimensions(2))
+    best = path.scores.mean(axis=0)[at].max()
+    assert path.scores.mean(axis=0)[path.n_components - 1] == best
+
+
+def test_folds_are_dealt_evenly_and_keep_singletons():
+    y = np.repeat([0, 1, 2, 3], [17, 8, 4, 1])
+    folds = deal_folds(y, 4, random_state=0)
+    assert np.ptp(np.bincount(folds)) <= 1
+    for c in range(3):
+        assert np.ptp(np.bincount(folds[y == c], minlength=4)) <= 1
+    assert_array_equal(folds, deal_folds(y, 4, random_state=0))
+    assert not np.array_equal(folds, deal_folds(y, 4, random_state=1))
+    parts = training_parts(y, 4)
+    for fit, held in parts:
+        assert set(y[fit]) == {0, 1, 2, 3}
+        assert_array_equal(np.sort(np.r_[fit, held]), np.arange(30))
+    assert_array_equal(np.sort(np.concatenate([held for _, held in parts])), np.arange(29))
+
+
+@pytest.mark.parametrize("make", [PCA, FisherDiscriminant, LocalFisherDiscriminant])
+def test_a_path_is_refitting_by_hand(make):
+    X, y = overlapping()
+    path = dimension_path(make(), X, y, n_folds=4, random_state=3)
+    for row, (fit, held) in zip(path.scores, training_parts(y, 4, 3), strict=True):
+        for k, score in zip(path.dimensions, row, strict=True):
+            model = make(n_components=int(k)).fit(X[fit], y[fit])
+            rule = KNeighborsClassifier(3).fit(model.transform(X[fit]), y[fit])
+            assert_allclose(score, rule.score(model.transform(X[held]), y[held]))
+    assert path.n_components == path.dimensions[path.scores.mean(axis=0).argmax()]
+
+
+def test_a_path_of_groups_counts_directions_of_each_group():
+    X, y = overlapping(200, 8, 4)
+    path = dimension_path(GroupedDiscriminant(2), X, y)
+    assert_array_equal(path.dimensions, [1, 2, 3])
+    for row, (fit, held) in zip(path.scores, training_parts(y, 5), strict=True):
+        for k, score in zip(path.dimensions, row, strict=True):
+            model = GroupedDiscriminant(2, n_components=int(k)).fit(X[fit], y[fit])
+            rule = KNeighborsClassifier(3).fit(model.transform(X[fit]), y[fit])
+            assert_allclose(score, rule.score(model.transform(X[held]), y[held]))
+
+
+def test_a_classifier_scores_in_the_subspace():
+    X, y = overlapping()
+    path = dimension_path(PCA(), X, y, LinearDiscriminantAnalysis(), n_folds=3)
+    fit, held = training_parts(y, 3)[0]
+    pca = PCA(2).fit(X[fit])
+    rule = LinearDiscriminantAnalysis().fit(pca.transform(X[fit]), y[fit])
+    assert_allclose(path.scores[0, 1], rule.score(pca.transform(X[held]), y[held]))
+
+
+def test_without_refitting_the_scores_of_noise_are_flattering():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 400)), np.arange(40) % 2
+    model = FisherDiscriminant()
+    assert dimension_path(model, X, y, n_folds=None).scores.max() > 0.95
+    assert dimension_path(model, X, y).scores.mean() < 0.7
+    with pytest.raises(ValueError, match="give n_folds to use a scorer"):
+        dimension_path(model, X, y, LinearDiscriminantAnalysis(), n_folds=None)
+
+
+def test_an_unknown_rule_is_refused():
+    with pytest.raises(ValueError, match="rule='lucky' is not valid: it must be one of best"):
+        dimension_path(PCA(), *TALL, rule="lucky")
+
+
+def test_progress_is_told_fold_by_fold(capsys):
+    lines = []
+    dimension_path(FisherDiscriminant(), *TALL, n_folds=3, progress=lines.append)
+    assert [line[:12] for line in lines] == [f"fold {i} of 3:" for i in (1, 2, 3)]
+    LDG("auto", verbose=True).fit(*TALL)
+    told = capsys.readouterr().out
+    assert told.count("[LDG] fold 3 of 3") == 1
+    assert told.count("[LDG] fold 5 of 5") == 1
+
+
+# "auto" in every estimator ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", reducible_estimators(), ids=name_of)
+@pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
+def test_auto_is_the_number_it_comes_to(estimator, X, y):
+    auto = clone(estimator).set_params(n_components="auto").fit(X, y)
+    path = auto.selection_["n_components"]
+    assert path.scores.shape == (5, len(path.dimensions))
+    given = clone(estimator).set_params(n_components=path.n_components).fit(X, y)
+    assert_allclose(auto.components_, given.components_, atol=1e-10)
+    assert_allclose(auto.explained_ratio_, given.explained_ratio_, atol=1e-10)
+    assert "n_components" not in given.selection_
+    if hasattr(auto, "predict"):
+        assert_allclose(auto.predict_proba(X), given.predict_proba(X), atol=1e-8)
+    again = clone(auto).fit(X, y)
+    assert_array_equal(again.components_, auto.components_)
+
+
+def test_auto_finds_the_dimension_that_holds_the_classes():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=600)
+    X = rng.standard_normal((600, 12))
+    X[:, :3] += 3 * np.where(rng.random((600, 3)) < 0.5, -1, 1) * (y == 1)[:, None]
+    model = LDG("auto", gamma=0.6, n_neighbors=4).fit(X, y)
+    # three are needed; a fourth or fifth does little harm
+    assert 3 <= len(model.components_) <= 5
+
+
+def test_weights_go_into_the_folds():
+    X, y = overlapping(60)
+    weights = np.where(np.arange(60) < 30, 1.0, 0.0)
+    model = FisherDiscriminant("auto").fit(X, y, sample_weight=weights)
+    fit, held = training_parts(y, 5)[0]
+    fold = FisherDiscriminant().fit(X[fit], y[fit], sample_weight=weights[fit])
+    rule = KNeighborsClassifier(3).fit(fold.transform(X[fit]), y[fit])
+    expected = rule.score(fold.transform(X[held]), y[held])
+    assert_allclose(model.selection_["n_components"].scores[0, -1], expected)
+
+
+def test_auto_needs_rows():
+    X, y = TALL
+    with pytest.raises(ValueError, match='n_components="auto" needs all rows at once'):
+        FisherDiscriminant("auto").partial_fit(X, y)
+    halves = [FisherDiscriminant("auto").fit(X[i::2], y[i::2]) for i in range(2)]
+    with pytest.raises(ValueError, match='n_components="auto" needs all rows at once'):
+        merge(halves)
+
+
+def test_rows_of_different_classes_leave_nothing_to_choose():
+    X = np.random.default_rng(0).standard_normal((3, 4))
+    model = FisherDiscriminant("auto").fit(X, [0, 1, 2])
+    assert model.selection_["n_components"].scores.shape == (0, 1)
+    assert len(model.components_) == 1
+
+
+def test_a_data_frame_is_taken_by_rows():
+    wine = datasets.load("wine")
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(wine.data, columns=wine.feature_names)
+    path = dimension_path(FisherDiscriminant(), frame, wine.target)
+    assert_allclose(
+        path.scores, dimension_path(FisherDiscriminant(), wine.data, wine.target).scores
+    )
