@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from separatrix import LDG, ClassMoments, MaximumMarginCriterion, SparseLDG
 from separatrix.ldg import (
     DiscriminativeGaussians,
+    LDGScatters,
     averaging,
     class_neighbours,
     gamma_path,
@@ -205,6 +206,15 @@ def test_no_negative_eigenvalue_leaves_no_direction_and_says_so():
         model = LDG(gamma=0.1, n_neighbors=3).fit(X, y)
     assert model.transform(X).shape == (200, 0)
     assert LDG(2, gamma=0.1, n_neighbors=3).fit_transform(X, y).shape == (200, 2)
+
+
+def test_eigenvalues_below_zero_by_rounding_do_not_count():
+    H = np.random.default_rng(0).standard_normal((30, 8))
+    V = H.T @ H
+    scatters = LDGScatters(V, V / 0.7)
+    evals = scatters.smallest(0.7, np.eye(8))[0]
+    assert evals[0] < 0  # by rounding
+    assert scatters.n_negative(0.7, evals) == 0
 
 
 @every_shape

@@ -11,6 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from separatrix import LDG, KernelLDG
 from separatrix.ldg import class_neighbours
+from separatrix.selection import dimension_path
 from tests.discovery import SHAPES, TALL, same_up_to_sign
 
 every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
@@ -119,6 +120,15 @@ def test_circles_are_unrolled():
         scores.append(KNeighborsClassifier(3).fit(Z[:300], y[:300]).score(Z[300:], y[300:]))
     assert scores[0] < 0.9
     assert scores[1] > 0.98
+
+
+def test_a_path_takes_precomputed_kernels_by_rows_and_columns():
+    X, y = TALL
+    named = dimension_path(KernelLDG(kernel_gamma=0.05, **FIXED), X, y)
+    given = KernelLDG(kernel="precomputed", **FIXED)
+    assert_array_equal(
+        dimension_path(given, rbf_kernel(X, gamma=0.05), y).scores[:, :8], named.scores[:, :8]
+    )
 
 
 def test_the_dimension_is_chosen_in_the_mapped_space():

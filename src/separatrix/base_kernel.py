@@ -14,6 +14,7 @@ from separatrix.base import (
     SubspaceEstimator,
     one_of,
     real_number,
+    unchanged_on_failure,
     whole_number,
 )
 from separatrix.kernel import (
@@ -77,22 +78,25 @@ class KernelEstimator(SubspaceEstimator):
         self
             The fitted estimator.
         """
-        data = self._validated(X, y)
-        refuse_nonfinite_rows(data.X, data.feature_names)
-        kernel = settled_kernel(
-            data.X,
-            self.kernel,
-            kernel_gamma=self.kernel_gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            kernel_params=self.kernel_params,
-            random_state=self.random_state,
-        )
-        self.kernel_gamma_ = kernel.params.get("gamma") if isinstance(kernel.name, str) else None
-        self._map, rows = self._mapped(data, kernel)
-        mapped = data._replace(X=rows, feature_names=None)
-        self.selection_ = self._selected(data)
-        self._learn(mapped.moments(per_class=self._needs_class_scatters(data.classes)), mapped)
+        with unchanged_on_failure(self):
+            data = self._validated(X, y)
+            refuse_nonfinite_rows(data.X, data.feature_names)
+            kernel = settled_kernel(
+                data.X,
+                self.kernel,
+                kernel_gamma=self.kernel_gamma,
+                degree=self.degree,
+                coef0=self.coef0,
+                kernel_params=self.kernel_params,
+                random_state=self.random_state,
+            )
+            self.kernel_gamma_ = (
+                kernel.params.get("gamma") if isinstance(kernel.name, str) else None
+            )
+            self._map, rows = self._mapped(data, kernel)
+            mapped = data._replace(X=rows, feature_names=None)
+            self.selection_ = self._selected(data)
+            self._learn(mapped.moments(per_class=self._needs_class_scatters(data.classes)), mapped)
         return self
 
     def _mapped(self, data: LabelledData, kernel: Kernel) -> tuple[KernelMap, Array]:

@@ -878,6 +878,8 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         lift: Lift = lambda W: W  # noqa: E731
         if moments.is_thin:
             data, lift = data.in_span(moments)
+            if data.X.shape[1] == 0:  # all rows coincide
+                return Solution(np.zeros((moments.n_features, 0)), np.zeros(0), rank=0)
             local = local_scatters(data, data.moments(), self.n_neighbors)
         else:
             local = local_scatters(data, moments, self.n_neighbors)

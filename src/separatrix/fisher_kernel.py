@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.base import (
+    N_COMPONENTS,
     Allowed,
     LabelledData,
     Solution,
     array_like,
     one_of,
     real_number,
-    whole_number,
 )
 from separatrix.base_kernel import KERNEL_CONSTRAINTS, KernelEstimator
 from separatrix.decision import GaussianRuleMixin, check_priors
@@ -182,7 +182,7 @@ class KernelFisherDiscriminant(GaussianRuleMixin, RidgeKernelEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
-        "n_components": (one_of(None), whole_number(1)),
+        "n_components": N_COMPONENTS,
         **KERNEL_CONSTRAINTS,
         "ridge": (one_of("auto"), real_number(0)),
         "priors": (one_of(None), array_like()),
@@ -190,7 +190,7 @@ class KernelFisherDiscriminant(GaussianRuleMixin, RidgeKernelEstimator):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         *,
         kernel: str | Callable[..., Array] = "rbf",
         kernel_gamma: float | str = "scale",
