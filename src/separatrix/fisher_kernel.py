@@ -112,8 +112,9 @@ class KernelFisherDiscriminant(GaussianRuleMixin, RidgeKernelEstimator):
 
     Parameters
     ----------
-    n_components : int or None
-        Number of directions, at most ``n_classes - 1``; None keeps all of them.
+    n_components : int, "auto" or None
+        Number of directions, at most ``n_classes - 1``; None keeps all of them, "auto" as many as
+        classify held-out rows best.
     kernel : "rbf", "poly", "linear", "cosine", "precomputed" or callable
         A function takes two arrays of rows and returns the matrix of their kernel values, as
         those of `sklearn.metrics.pairwise` do. Precomputed kernels are given as X: the values of
