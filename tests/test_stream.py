@@ -364,6 +364,23 @@ def test_decay_weighs_rows_by_their_age_whatever_the_batches(make, size):
     assert_same_model(make(decay=0.97).fit(X, y), expected)
 
 
+def test_decay_multiplies_weights_that_are_given():
+    X, y = labelled(120, 6, 2)
+    w = np.random.default_rng(0).uniform(0.5, 2, 120)
+    model = FisherDiscriminant(decay=0.97)
+    for i in range(0, 120, 25):
+        part = slice(i, i + 25)
+        model.partial_fit(X[part], y[part], classes=[0, 1], sample_weight=w[part])
+    expected = FisherDiscriminant().fit(X, y, sample_weight=w * 0.97 ** np.arange(120)[::-1])
+    assert_same_model(model, expected)
+
+
+def test_a_batch_so_long_that_nothing_is_left_of_the_past():
+    X, y = labelled(400, 6, 2)
+    model = FisherDiscriminant(decay=0.01).fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
+    assert_same_model(model, FisherDiscriminant(decay=0.01).fit(X[100:], y[100:]))
+
+
 @every_forgetful
 def test_fit_with_a_window_takes_the_last_rows_and_goes_on(make):
     X, y = labelled(200, 6, 3)
