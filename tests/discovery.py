@@ -33,7 +33,7 @@ def subspace_estimators() -> list[Any]:
 
 def linear(estimators: list[Any]) -> list[Any]:
     """Those whose directions are weights of the features."""
-    return [e for e in estimators if not isinstance(e, KernelEstimator)]
+    return [e for e in estimators if getattr(e, "kernel", None) is None]
 
 
 def lawful_estimators() -> list[Any]:

@@ -24,6 +24,11 @@ from separatrix.ipcac import (
 )
 from separatrix.ipcac_kernel import KernelIPCAC  # IPCAC in the feature space of a kernel
 from separatrix.ipcac_mixture import MixtureIPCAC  # classes of clusters, decided pair by pair
+from separatrix.margin import (
+    MarginMaximizingDiscriminant,  # successive hyperplanes of the widest margin
+    SupportVectorProjection,  # one hyperplane a class, repetitions dropped
+    WithinSupportVectorDiscriminant,  # successive hyperplanes, margins measured by Sw
+)
 from separatrix.moments import ClassMoments  # counts, means, scatter: they add and subtract
 
 __version__ = "0.1.0"
@@ -39,10 +44,13 @@ __all__ = [
     "KernelFisherDiscriminant",
     "KernelIPCAC",
     "LocalFisherDiscriminant",
+    "MarginMaximizingDiscriminant",
     "MaximumMarginCriterion",
     "MixtureIPCAC",
     "NullSpaceDiscriminant",
+    "SupportVectorProjection",
     "TruncatedIPCAC",
+    "WithinSupportVectorDiscriminant",
     "datasets",
     "linalg",
     "merge",
