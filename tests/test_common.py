@@ -35,6 +35,7 @@ from tests.discovery import (
 pytestmark = pytest.mark.filterwarnings(
     "ignore:the within-class scatter has no null space",
     "ignore:.*found no direction that separates",
+    "ignore:FastICA did not converge",
 )
 every = pytest.mark.parametrize("estimator", subspace_estimators(), ids=name_of)
 every_linear = pytest.mark.parametrize("estimator", linear(subspace_estimators()), ids=name_of)

@@ -9,7 +9,9 @@ from sklearn.base import clone
 
 from tests.discovery import SHAPES, lawful_estimators, linear, name_of, same_up_to_sign
 
-pytestmark = pytest.mark.filterwarnings("ignore:the within-class scatter has no null space")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:the within-class scatter has no null space", "ignore:FastICA did not converge"
+)
 every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
 
 # Methods for which a law is not one, and why.

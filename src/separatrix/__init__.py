@@ -29,6 +29,10 @@ from separatrix.margin import (
     SupportVectorProjection,  # one hyperplane a class, repetitions dropped
     WithinSupportVectorDiscriminant,  # successive hyperplanes, margins measured by Sw
 )
+from separatrix.margin_ica import (
+    KernelSupportVectorICA,  # hyperplanes and uncorrelated independent components, by a kernel
+    SupportVectorICA,  # hyperplanes and independent components orthogonal to them
+)
 from separatrix.moments import ClassMoments  # counts, means, scatter: they add and subtract
 
 __version__ = "0.1.0"
@@ -43,11 +47,13 @@ __all__ = [
     "GroupedDiscriminant",
     "KernelFisherDiscriminant",
     "KernelIPCAC",
+    "KernelSupportVectorICA",
     "LocalFisherDiscriminant",
     "MarginMaximizingDiscriminant",
     "MaximumMarginCriterion",
     "MixtureIPCAC",
     "NullSpaceDiscriminant",
+    "SupportVectorICA",
     "SupportVectorProjection",
     "TruncatedIPCAC",
     "WithinSupportVectorDiscriminant",

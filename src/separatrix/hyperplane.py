@@ -82,8 +82,7 @@ def soft_margin_hyperplane(
     # in these units the size of the data is 1, whatever it was
     solve = capped_newton if len(Z) * min(Z.shape) ** 2 <= EXACT_UP_TO else dual_descent
     found = solve(Z / scale, signs, cost * scale**2, tol, max_iter)
-    vanished = np.linalg.norm(found.normal) <= found.least
-    w = np.zeros(Z.shape[1]) if vanished else found.normal / scale
+    w = np.zeros(Z.shape[1]) if found.vanishes else found.normal / scale
     return Hyperplane(w, found.intercept, found.exact, found.n_iter)
 
 
@@ -94,8 +93,8 @@ class Found(NamedTuple):
     ----------
     normal, intercept, exact, n_iter
         As in `Hyperplane`.
-    least : float
-        A normal of no more than this length is only rounding.
+    vanishes : bool
+        Whether the normal is zero but for rounding or `tol`.
     heaviest : float
         The largest weight of a row in the normal.
     """
@@ -104,7 +103,7 @@ class Found(NamedTuple):
     intercept: float
     exact: bool
     n_iter: int
-    least: float
+    vanishes: bool
     heaviest: float = np.inf
 
 
@@ -155,14 +154,21 @@ def newton(Z: Array, signs: Array, cost: Array, tol: float, max_iter: int) -> Fo
         if exact is not None:
             # a sum that cancels to less than this is rounding
             least = 1e-10 * float(exact.duals @ np.sqrt(np.einsum("ij,ij->i", Z, Z)))
+            vanishes = bool(np.linalg.norm(exact.normal) <= least)
             heaviest = float(exact.duals.max())
-            return Found(exact.normal, exact.intercept, True, n_iter, least, heaviest)
+            return Found(exact.normal, exact.intercept, True, n_iter, vanishes, heaviest)
         if eps <= tol or n_iter == max_iter:
             break
         eps = max(eps / NARROWING, tol)
     if not (solved or stalled):
         _warn_unfinished(max_iter)
-    return Found(w, b, False, n_iter, 1e-6 * float(cost.sum()))
+    return Found(w, b, False, n_iter, _within_tolerance(Z, w, cost, eps))
+
+
+def _within_tolerance(Z: Array, w: Array, cost: Array, tol: float) -> bool:
+    """Whether an approximate normal may be zero: rows score alike, and not for want of cost."""
+    alike = float(np.abs(Z @ w).max()) <= 4 * tol
+    return alike and bool(np.linalg.norm(w) <= 1e-2 * cost.sum())
 
 
 class Split(NamedTuple):
@@ -174,6 +180,7 @@ class Split(NamedTuple):
 
     @classmethod
     def of(cls, shortfall: Array, eps: float) -> Split:
+        """The split by a zone of half-width ε."""
         short, clear = shortfall >= eps, shortfall <= -eps
         return cls(short, clear, np.flatnonzero(~(short | clear)))
 
@@ -320,9 +327,8 @@ def dual_descent(Z: Array, signs: Array, cost: Array, tol: float, max_iter: int)
         model.fit(Z, signs, sample_weight=cost)
     if any(issubclass(warning.category, ConvergenceWarning) for warning in caught):
         _warn_unfinished(max_iter)
-    n_iter = int(np.max(model.n_iter_))
-    least = 1e-6 * float(cost.sum())
-    return Found(model.coef_[0], float(model.intercept_[0]), False, n_iter, least)
+    w, n_iter = model.coef_[0], int(np.max(model.n_iter_))
+    return Found(w, float(model.intercept_[0]), False, n_iter, _within_tolerance(Z, w, cost, tol))
 
 
 def _warn_unfinished(max_iter: int) -> None:

@@ -41,7 +41,7 @@ from separatrix.linalg import (
 )
 from separatrix.moments import ClassMoments
 
-SAME_DIRECTION = 1e-6
+SAME_DIRECTION = 1e-4
 """Part of a unit normal outside the span of others below which it is one of them."""
 
 CHANCE = 0.5
@@ -392,6 +392,7 @@ class MarginEstimator(HyperplaneMixin, KernelEstimator):
     """Base of the margin methods that are linear, or with a kernel those of its feature space."""
 
     kernel: str | Callable[..., Array] | None  # type: ignore[assignment]
+    dual_coef_: Any
     _map: Any
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
@@ -587,7 +588,7 @@ class MarginMaximizingDiscriminant(MarginEstimator):
             self._say(f"round {number}: {W.shape[1]} directions of at most {wanted}")
             if self.n_components is None or W.shape[1] >= wanted:
                 return W if self.n_components is None else W[:, :wanted]
-        if 0 < W.shape[1] and self.n_components is not None:
+        if W.shape[1] and self.n_components is not None:
             warnings.warn(
                 f"{type(self).__name__} found {W.shape[1]} of n_components={wanted} directions: "
                 "no further hyperplane has rows on both sides. Try a larger C or "
@@ -602,7 +603,7 @@ class MarginMaximizingDiscriminant(MarginEstimator):
 
 
 def _orthonormal(W: Array) -> Array:
-    """Columns that are orthonormal up to the rounding of being lifted, made so to the last digit."""
+    """Columns that lifting has left orthonormal up to rounding, made so to the last digit."""
     Q, R = np.linalg.qr(W)
     return Q * np.sign(np.diagonal(R))
 
@@ -745,8 +746,8 @@ class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
             return cholesky_whitener(Sw)
         except SingularMatrixError:
             raise ValueError(
-                f"ridge={self.ridge!r} is too small for these data: Sw has no inverse. The default "
-                "of 1e-6 is enough for any."
+                f"ridge={self.ridge!r} is too small for these data: Sw has no inverse. Raise it, "
+                "for example to its default of 1e-6."
             ) from None
 
 
