@@ -136,15 +136,51 @@ def test_a_cost_that_no_row_reaches_does_not_matter():
     assert_allclose(np.min(signs * (Z @ hard[0].normal + hard[0].intercept)), 1)
 
 
-def test_both_solvers_solve_the_same_problem(monkeypatch):
-    Z, signs = overlapping(400)
-    exact = soft_margin_hyperplane(Z, signs, np.full(400, 0.1))
-    monkeypatch.setattr(hyperplane, "EXACT_UP_TO", 0)
-    descent = soft_margin_hyperplane(Z, signs, np.full(400, 0.1), tol=1e-8, max_iter=100_000)
+SOLVERS = [hyperplane.capped_newton, hyperplane.decomposition, hyperplane.dual_descent]
+
+
+@pytest.mark.parametrize("C", [0.01, 0.1, 1.0])
+def test_all_solvers_solve_the_same_problem(monkeypatch, C):
+    Z, signs = overlapping(200)
+    planes = []
+    for solver in SOLVERS:
+        monkeypatch.setattr(hyperplane, "solver", lambda *shape, solver=solver: solver)
+        planes.append(
+            soft_margin_hyperplane(Z, signs, np.full(200, C), tol=1e-8, max_iter=100_000)
+        )
+    newton, decomposition, descent = planes
+    assert newton.exact
+    assert decomposition.exact
+    assert_allclose(decomposition.normal, newton.normal, atol=1e-10)
+    assert_allclose(decomposition.intercept, newton.intercept, atol=1e-10)
     assert not descent.exact
     # liblinear charges a little for the intercept
-    assert angle(exact.normal, descent.normal) < 1e-3
-    assert_allclose(descent.intercept, exact.intercept, atol=1e-2)
+    assert angle(newton.normal, descent.normal) < 1e-3
+    assert_allclose(descent.intercept, newton.intercept, atol=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "expected"), [(100, 80, 1), (2000, 50, 0), (20_000, 500, 2), (6000, 4000, 2)]
+)
+def test_the_solver_follows_from_the_size(n, d, expected):
+    assert hyperplane.solver(n, d) is SOLVERS[expected]
+
+
+def test_what_libsvm_leaves_wrong_is_repaired_or_solved_anew(monkeypatch):
+    X, y = WIDE_PAIR
+    Z, signs = X - X.mean(axis=0), 2.0 * y - 1
+    plane = soft_margin_hyperplane(Z, signs, np.full(len(Z), 0.01))
+
+    class Rough(SVC):
+        def fit(self, *args, **kwargs):
+            return self.set_params(max_iter=3).set_params(tol=1e-1) and super().fit(
+                *args, **kwargs
+            )
+
+    monkeypatch.setattr(hyperplane, "SVC", Rough)
+    assert_allclose(
+        soft_margin_hyperplane(Z, signs, np.full(len(Z), 0.01)).normal, plane.normal, atol=1e-11
+    )
 
 
 def test_a_problem_without_a_direction_has_a_zero_normal():
@@ -159,7 +195,7 @@ def test_an_unfinished_hyperplane_is_said(monkeypatch):
     Z, signs = overlapping()
     with pytest.warns(ConvergenceWarning, match="max_iter=2 steps"):
         soft_margin_hyperplane(Z, signs, np.ones(len(Z)), max_iter=2)
-    monkeypatch.setattr(hyperplane, "EXACT_UP_TO", 0)
+    monkeypatch.setattr(hyperplane, "solver", lambda *shape: hyperplane.dual_descent)
     with pytest.warns(ConvergenceWarning, match="max_iter=2 steps"):
         soft_margin_hyperplane(Z, signs, np.ones(len(Z)), max_iter=2)
 

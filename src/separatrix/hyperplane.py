@@ -6,17 +6,23 @@
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 import scipy.linalg
+from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 from separatrix.linalg import Array
 
 EXACT_UP_TO = 1e9
-"""Multiplications (rows × smaller side²) up to which the problem is solved to rounding."""
+"""Multiplications (rows × features²) up to which tall problems are solved to rounding."""
+
+GRAM_UP_TO = 5000
+"""Rows of a wide problem whose inner products are held all at once (200 MB)."""
 
 WIDEST = 2.0
 """Half the width, in margins, of the zone in which the first smoothed loss is a parabola."""
@@ -52,9 +58,9 @@ def soft_margin_hyperplane(
 ) -> Hyperplane:
     """Minimise ``½‖w‖² + Σ cost_i max(0, 1 - signs_i (w·z_i + b))``.
 
-    Up to `EXACT_UP_TO` by Newton's method on a smoothed loss, beyond by coordinate descent in the
-    dual (liblinear). Both solve the same problem; the first to rounding as a rule, the second to
-    `tol`.
+    Wide problems by decomposition of the dual (libsvm), tall ones by Newton's method on a smoothed
+    loss, and large ones of either kind by coordinate descent in the dual (liblinear). All solve
+    the same problem; the first two to rounding as a rule, the third to `tol`.
 
     Parameters
     ----------
@@ -80,10 +86,16 @@ def soft_margin_hyperplane(
     if scale == 0:
         return Hyperplane(np.zeros(Z.shape[1]), 0.0, True, 0)
     # in these units the size of the data is 1, whatever it was
-    solve = capped_newton if len(Z) * min(Z.shape) ** 2 <= EXACT_UP_TO else dual_descent
-    found = solve(Z / scale, signs, cost * scale**2, tol, max_iter)
+    found = solver(*Z.shape)(Z / scale, signs, cost * scale**2, tol, max_iter)
     w = np.zeros(Z.shape[1]) if found.vanishes else found.normal / scale
     return Hyperplane(w, found.intercept, found.exact, found.n_iter)
+
+
+def solver(n_rows: int, n_features: int) -> Callable[..., Found]:
+    """The function that is quickest for a problem of this size."""
+    if 2 * n_features >= n_rows:
+        return decomposition if n_rows <= GRAM_UP_TO else dual_descent
+    return capped_newton if n_rows * n_features**2 <= EXACT_UP_TO else dual_descent
 
 
 class Found(NamedTuple):
@@ -151,12 +163,8 @@ def newton(Z: Array, signs: Array, cost: Array, tol: float, max_iter: int) -> Fo
             w, b, scores = w + x * (step.normal - w), b + x * (step.intercept - b), scores + change
             stalled = float(np.abs(change).max()) <= 1e-14 * (1 + float(np.abs(scores).max()))
         exact = _on_the_margin(Z, signs, cost, split)
-        if exact is not None:
-            # a sum that cancels to less than this is rounding
-            least = 1e-10 * float(exact.duals @ np.sqrt(np.einsum("ij,ij->i", Z, Z)))
-            vanishes = bool(np.linalg.norm(exact.normal) <= least)
-            heaviest = float(exact.duals.max())
-            return Found(exact.normal, exact.intercept, True, n_iter, vanishes, heaviest)
+        if _optimal(exact, signs, cost, split):
+            return _finished(Z, exact, n_iter)
         if eps <= tol or n_iter == max_iter:
             break
         eps = max(eps / NARROWING, tol)
@@ -271,35 +279,55 @@ def _line_minimum(
 
 
 def _on_the_margin(Z: Array, signs: Array, cost: Array, split: Split) -> Step | None:
-    """The hyperplane with the rows of the zone exactly on their margin, if it is optimal.
+    """The hyperplane with the rows of the zone exactly on their margin, if there may be one.
 
     Rows that are given twice leave the weights open, and not the normal: the least weights are
     taken.
     """
     outside = np.where(split.short, signs * cost, 0.0)
     zone, m = Z[split.zone], len(split.zone)
-    b = 0.0
-    too_many = m > max(4 * (Z.shape[1] + 1), 200)  # no more than r + 1 are apart on the margin
-    if too_many or (m == 0 and abs(outside.sum()) > 1e-12 * cost.sum()):
+    if m > max(4 * (Z.shape[1] + 1), 200):  # no more than r + 1 are apart on the margin
         return None
-    if m:
-        system = np.ones((m + 1, m + 1))
-        system[:m, :m] = zone @ zone.T
-        system[m, m] = 0.0
-        target = np.append(signs[split.zone] - zone @ (Z.T @ outside), -outside.sum())
-        free = scipy.linalg.lstsq(
-            system, target, cond=1e-12, lapack_driver="gelsy", check_finite=False
-        )[0]
-        outside[split.zone], b = free[:m], float(free[m])
-    else:
-        b = _middle_intercept(signs, Z @ (Z.T @ outside), split)
-    step = _step(Z, signs, outside, b)
+    if m == 0:
+        return _step(Z, signs, outside, _middle_intercept(signs, Z @ (Z.T @ outside), split))
+    target = np.append(signs[split.zone] - zone @ (Z.T @ outside), -outside.sum())
+    free = _saddle_solve(zone @ zone.T, target)
+    outside[split.zone] = free[:m]
+    return _step(Z, signs, outside, float(free[m]))
+
+
+def _saddle_solve(K: Array, target: Array) -> Array:
+    """Solve ``K q + b = target[:-1]`` and ``Σ q = target[-1]``; the least q where it is open."""
+    m = len(K)
+    with suppress(np.linalg.LinAlgError):
+        both = _cholesky_solve(K.copy(), np.column_stack([target[:m], np.ones(m)]))
+        b = (both[:, 0].sum() - target[m]) / both[:, 1].sum()
+        q = both[:, 0] - b * both[:, 1]
+        if float(np.abs(K @ q + b - target[:m]).max()) <= 1e-11 * float(np.abs(target).max()):
+            return np.append(q, b)
+    system = np.ones((m + 1, m + 1))
+    system[:m, :m], system[m, m] = K, 0.0
+    options = {"cond": 1e-12, "lapack_driver": "gelsy", "check_finite": False}
+    return scipy.linalg.lstsq(system, target, **options)[0]
+
+
+def _optimal(step: Step | None, signs: Array, cost: Array, split: Split) -> TypeGuard[Step]:
+    """Whether a hyperplane with the rows of the zone on their margin is the best one."""
+    if step is None:
+        return False
     shortfall = 1 - signs * step.scores
     # rounding is relative to what is summed up
     slack = 1e-9 * (1 + float(np.max(np.abs(step.scores))))
-    balanced = abs(outside.sum()) <= 1e-9 * float(cost.sum())
+    balanced = abs(float(step.duals @ signs)) <= 1e-9 * float(cost.sum())
     met = np.all(np.abs(shortfall[split.zone]) <= slack)
-    return step if balanced & met & split.fits(shortfall, step.duals, cost, 0.0, slack) else None
+    return bool(balanced & met & split.fits(shortfall, step.duals, cost, 0.0, slack))
+
+
+def _finished(Z: Array, step: Step, n_iter: int) -> Found:
+    # a sum that cancels to less than this is rounding
+    least = 1e-10 * float(step.duals @ np.sqrt(np.einsum("ij,ij->i", Z, Z)))
+    vanishes = bool(np.linalg.norm(step.normal) <= least)
+    return Found(step.normal, step.intercept, True, n_iter, vanishes, float(step.duals.max()))
 
 
 def _middle_intercept(signs: Array, scores: Array, split: Split) -> float:
@@ -309,6 +337,39 @@ def _middle_intercept(signs: Array, scores: Array, split: Split) -> float:
     low = np.max(edges[below], initial=-np.inf)
     high = np.min(edges[~below], initial=np.inf)
     return float((low + high) / 2) if np.isfinite(low + high) else 0.0
+
+
+# Decomposition of the dual -------------------------------------------------------------------
+
+REPAIRS = 5
+"""How often rows that libsvm has left on the wrong side of their margin are moved."""
+
+
+def decomposition(Z: Array, signs: Array, cost: Array, tol: float, max_iter: int) -> Found:
+    """scikit-learn's `SVC` on inner products, and its support vectors put exactly on their margin.
+
+    libsvm computes in single precision and says which rows are on their margin; with these the
+    hyperplane is a linear system. Where its answer cannot be repaired, `capped_newton`'s is taken.
+    """
+    model = SVC(kernel="precomputed", C=1.0, tol=1e-3, max_iter=1000 + 50 * len(Z))
+    with warnings.catch_warnings(), _unchecked():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(Z @ Z.T, signs, sample_weight=cost)
+    duals = np.zeros(len(Z))
+    duals[model.support_] = np.abs(model.dual_coef_[0])
+    short, clear = duals >= (1 - 1e-9) * cost, duals <= 0
+    for n_iter in range(1, min(REPAIRS, max_iter) + 1):
+        split = Split(short, clear, np.flatnonzero(~(short | clear)))
+        step = _on_the_margin(Z, signs, cost, split)
+        if _optimal(step, signs, cost, split):
+            return _finished(Z, step, n_iter)
+        if step is None:
+            break
+        shortfall, zone = 1 - signs * step.scores, ~(short | clear)
+        back = (short & (shortfall < 0)) | (clear & (shortfall > 0))
+        short = (short | (zone & (step.duals > cost))) & ~back
+        clear = (clear | (zone & (step.duals < 0))) & ~back
+    return capped_newton(Z, signs, cost, tol, max_iter)
 
 
 # Coordinate descent in the dual --------------------------------------------------------------
@@ -322,13 +383,18 @@ def dual_descent(Z: Array, signs: Array, cost: Array, tol: float, max_iter: int)
     model = LinearSVC(
         loss="hinge", tol=tol, max_iter=max_iter, intercept_scaling=BIAS_SCALE, random_state=0
     )
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, _unchecked():
         warnings.simplefilter("always")
         model.fit(Z, signs, sample_weight=cost)
     if any(issubclass(warning.category, ConvergenceWarning) for warning in caught):
         _warn_unfinished(max_iter)
     w, n_iter = model.coef_[0], int(np.max(model.n_iter_))
     return Found(w, float(model.intercept_[0]), False, n_iter, _within_tolerance(Z, w, cost, tol))
+
+
+def _unchecked() -> AbstractContextManager[None]:
+    """What scikit-learn would check has been checked: that takes longer than a small problem."""
+    return config_context(assume_finite=True, skip_parameter_validation=True)
 
 
 def _warn_unfinished(max_iter: int) -> None:
