@@ -50,4 +50,4 @@ html_theme_options = {
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"index": [], "notation": [], "fisher": [], "ipcac": []}
+html_sidebars = {"index": [], "notation": [], "fisher": [], "ipcac": [], "kernel": []}

@@ -24,7 +24,13 @@ from separatrix import (
     TruncatedIPCAC,
     datasets,
 )
-from separatrix.fisher_kernel import DEFAULT_RIDGE, RidgeKernelEstimator
+from separatrix.fisher_kernel import (
+    DEFAULT_RIDGE,
+    RidgeKernelEstimator,
+    mean_contrasts,
+    ridge_span,
+)
+from separatrix.kernel import centred_gram, settled_kernel
 from tests.discovery import SHAPES, TALL, labelled, same_up_to_sign
 
 PAIR = labelled(120, 5, n_classes=2, seed=2)
@@ -170,6 +176,17 @@ def test_truncated_coefficients_are_the_formula_and_free_of_scale(d, factor):
     assert_allclose(given.transform(factor * K).var(axis=0), 1)
 
 
+def test_a_kernel_matrix_of_full_rank_needs_neither_ridge_nor_eigenvalues():
+    X, y = PAIR
+    gram = centred_gram(X, settled_kernel(X, laplacian_kernel))
+    H = mean_contrasts(y, 2)
+    to_span, rows = ridge_span(gram, H, 0.0)
+    expected = np.linalg.pinv(gram.matrix, hermitian=True) @ H
+    ratio = to_span.basis / expected
+    assert_allclose(ratio, ratio[0, 0], rtol=1e-8)
+    assert_allclose(gram.matrix @ to_span.basis, rows, atol=1e-10)
+
+
 @every_data
 @every_model
 def test_the_stated_identities_hold(X, y, model):
@@ -233,15 +250,10 @@ def test_precomputed_kernels_are_cut_both_ways_by_cross_validation(model):
 
 def test_functions_take_rows_and_their_parameters():
     X, y = CIRCLES
-    model = KernelIPCAC(laplacian_kernel, kernel_params={"gamma": 0.5}).fit(X, y)
-    given = KernelIPCAC("precomputed").fit(laplacian_kernel(X, gamma=0.5), y)
-    assert_allclose(
-        model.decision_function(X), given.decision_function(model_kernel(X)), atol=1e-9
-    )
-
-
-def model_kernel(X):
-    return laplacian_kernel(X, gamma=0.5)
+    model = KernelIPCAC(laplacian_kernel, kernel_params={"gamma": 0.9}).fit(X, y)
+    K = laplacian_kernel(X, gamma=0.9)
+    given = KernelIPCAC("precomputed").fit(K, y)
+    assert_allclose(model.decision_function(X), given.decision_function(K), atol=1e-9)
 
 
 @every_model
@@ -277,6 +289,7 @@ def test_as_many_landmarks_as_rows_are_exact(model):
     X, y = CIRCLES
     exact, same = clone(model).fit(X, y), clone(model).set_params(n_landmarks=240).fit(X, y)
     assert_array_equal(same.transform(X), exact.transform(X))
+    assert getattr(same, "n_whitened_", None) == getattr(exact, "n_whitened_", None)
 
 
 @every_model

@@ -13,7 +13,7 @@ from sklearn.covariance import ledoit_wolf
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
-from separatrix import IPCAC, ClassMoments, MixtureIPCAC, TruncatedIPCAC, datasets
+from separatrix import IPCAC, ClassMoments, MixtureIPCAC, TruncatedIPCAC, datasets, ipcac_mixture
 from separatrix.ipcac_mixture import (
     activation_power,
     bic_gain,
@@ -117,7 +117,8 @@ def test_merging_measures_by_the_covariance_of_the_wider_cluster():
         X = rng.normal(size=(1000, 2)) * np.where(of[:, None], [0.1, 0.1], [2, 9])
         X += [[distance, 0]] * of[:, None]
         # two standard deviations of the first cluster are 4, of the second 0.2
-        assert (merged_clusters(X, of).max() == 0) == joined
+        for labels in (of, 1 - of):
+            assert (merged_clusters(X, labels).max() == 0) == joined
 
 
 def test_an_arc_is_not_merged_across_its_bend():
@@ -326,10 +327,13 @@ def test_renaming_the_classes_changes_no_decision():
     assert_array_equal(names[plain], renamed)
 
 
-def test_expectation_maximisation_is_an_option():
+def test_expectation_maximisation_is_an_option(monkeypatch):
     X, y = checkerboard()
     model = MixtureIPCAC(em=True, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.98
+    monkeypatch.setattr(ipcac_mixture, "em_clusters", lambda X, labels, rng: 0 * labels)
+    assert len(MixtureIPCAC(em=True, random_state=0).fit(X, y).nodes_) == 1
+    assert len(MixtureIPCAC(em=False, random_state=0).fit(X, y).nodes_) == 20
     with pytest.raises(ValueError, match="em=True needs dense rows"):
         MixtureIPCAC(em=True).fit(sp.csr_array(X), y)
 
@@ -359,6 +363,35 @@ def test_clusters_without_distance_leave_the_larger():
         model = MixtureIPCAC(random_state=0, merge=False).fit(X, labels)
         assert len(model.cluster_classes_) == 8
         assert set(model.predict(X)) == {winner}
+
+
+def test_rows_given_to_both_classes_are_told_from_themselves_by_nothing():
+    rng = np.random.default_rng(0)
+    X, y = labelled(60, 13, n_classes=2)
+    far = 40 * rng.normal(size=(1, 13)) + 0.1 * rng.normal(size=(8, 13))
+    X, y = np.vstack([X, far, far * (1 + 4e-16)]), np.r_[y, np.repeat([0, 1], 8)]
+    model = MixtureIPCAC(random_state=0).fit(X, y)
+    alone = np.flatnonzero(model.cluster_counts_ == 8)
+    means = model.cluster_means_[alone]
+    assert len(alone) == 2
+    assert 0 < np.abs(means[0] - means[1]).max() < 1e-12
+    node = np.flatnonzero((np.sort(model.nodes_) == alone).all(axis=1))
+    assert_array_equal(model.components_[node], np.zeros((1, 13)))
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_a_feature_that_is_constant_in_two_clusters_has_no_weight_between_them(make):
+    X, y = checkerboard()
+    # a third feature tells the column of the board, in thirds that no sum is exact for
+    column = np.round(X[:, :1] / 8) / 3 + 7.1
+    model = MixtureIPCAC(random_state=0).fit(make(np.c_[X, column]), y)
+    same = np.array(
+        [np.ptp(column[np.isin(model.cluster_labels_, node)]) == 0 for node in model.nodes_]
+    )
+    assert 0 < same.sum() < len(same)
+    assert_array_equal(model.components_[same, 2], 0)
+    assert np.isfinite(model.components_).all()
 
 
 def test_the_offset_of_the_data_does_not_matter():
@@ -404,3 +437,14 @@ def test_moments_of_joined_classes_are_those_of_their_rows(X, y):
     alone = ClassMoments.from_data(X, y == 1)
     for attribute in ("counts", "means", "mean", "Sw", "Sb"):
         assert_allclose(getattr(joined, attribute), getattr(alone, attribute), atol=1e-10)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(("X", "y"), [TALL, WIDE], ids=["tall", "wide"])
+def test_moments_of_some_features_are_those_of_their_columns(X, y, make):
+    chosen = np.arange(X.shape[1]) % 3 != 1
+    some = ClassMoments.from_data(make(X), y, per_class=True).columns(chosen)
+    alone = ClassMoments.from_data(X[:, chosen], y, per_class=True)
+    for attribute in ("means", "mean", "Sw", "Sb", "class_scatters"):
+        assert_allclose(getattr(some, attribute), getattr(alone, attribute), atol=1e-10)
+    assert_allclose(some.total_diagonal(), np.diagonal(alone.St))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks.speed import fisher, ipcac, margin
+from benchmarks.speed import fisher, ipcac, kernel, margin
 from benchmarks.speed.runner import (
     THREADS,
     Case,
@@ -20,7 +20,12 @@ from benchmarks.speed.runner import (
     table,
 )
 
-CASES: dict[str, Case] = {**fisher.CASES, **ipcac.CASES, **margin.CASES}  # one term a family
+CASES: dict[str, Case] = {  # one term a family
+    **fisher.CASES,
+    **ipcac.CASES,
+    **kernel.CASES,
+    **margin.CASES,
+}
 RESULTS = Path(__file__).with_name("results.json")
 
 

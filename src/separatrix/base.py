@@ -308,10 +308,11 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """
         return self._project(X)
 
-    def _project(self, X: ArrayLike) -> Array:
+    def _new_rows(self, X: ArrayLike) -> Any:
+        """Rows of the features that were learned, checked but for what is not finite."""
         check_is_fitted(self)
         refuse_lazy_frame(X)
-        X = validate_data(
+        return validate_data(
             self,
             X,
             accept_sparse="csr" if self._accepts_sparse else False,
@@ -319,6 +320,9 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             ensure_all_finite=False,
             reset=False,
         )
+
+    def _project(self, X: ArrayLike) -> Array:
+        X = self._new_rows(X)
         with np.errstate(invalid="ignore", over="ignore"):
             Z = centred_product(X, self.mean_, self.components_.T)
             suspicious = not np.isfinite(Z.sum())

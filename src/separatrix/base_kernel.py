@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.base import (
     Allowed,
@@ -27,7 +25,7 @@ from separatrix.kernel import (
 )
 from separatrix.linalg import Array
 from separatrix.moments import ClassMoments
-from separatrix.rows import refuse_lazy_frame, refuse_nonfinite_rows
+from separatrix.rows import refuse_nonfinite_rows
 
 KERNEL_CONSTRAINTS: dict[str, Sequence[Allowed]] = {
     "kernel": (
@@ -127,16 +125,7 @@ class KernelEstimator(SubspaceEstimator):
         return self._project(X)
 
     def _project(self, X: ArrayLike) -> Array:
-        check_is_fitted(self)
-        refuse_lazy_frame(X)
-        rows = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            reset=False,
-        )
+        rows = self._new_rows(X)
         refuse_nonfinite_rows(rows, getattr(self, "feature_names_in_", None))
         return self._map.project(rows)
 

@@ -875,6 +875,8 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         if moments.is_thin:
             centred = (data.X - moments.origin) - (moments.mean - moments.origin)
             rows, lift = span(centred, bound=len(centred) - 1)
+            if rows.shape[1] == 0:  # all rows coincide
+                return Solution(np.zeros((moments.n_features, 0)), np.zeros(0), rank=0)
             data = data._replace(X=rows)
             local = local_scatters(data, data.moments(), self.n_neighbors)
         else:

@@ -60,7 +60,6 @@ def ridge_span(gram: CentredGram, H: Array, ridge: float) -> tuple[KernelMap, Ar
     K.flat[:: n_samples + 1] += ridge
     factor = cholesky_whitener(K)
     A = factor.unwhiten(factor.whiten(H))
-    A -= A.mean(axis=0)
     return gram.span(A, H - ridge * A)
 
 

@@ -476,16 +476,20 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         self._pairs = np.array(sorted(pairs, key=lambda p: (of_class[p[0]], of_class[p[1]], p)))
         W = np.zeros((moments.n_features, len(pairs)))
         self._thresholds, criterion = np.zeros(len(pairs)), np.zeros(len(pairs))
+        # squares of sparse rows are differences of squares: half the digits
+        rounding = (100 * moments.eps) ** (1 if moments.holds_sparse_rows else 2)
+        least = rounding * moments.total_diagonal()
         for k, pair in enumerate(self._pairs):
+            two = moments.of_classes(pair)
+            varying = two.total_diagonal() > least
             node = kind(keep_moments=False)
-            with warnings.catch_warnings():  # clusters whose means coincide leave it to others
-                warnings.simplefilter("ignore", UserWarning)
-                node._learn(moments.of_classes(pair), None)
-            if len(node.components_):
-                W[:, k], self._thresholds[k] = node.coef_[0], -node.intercept_[0]
+            if np.sum(np.diff(two.means, axis=0)[0, varying] ** 2) > least.sum():
+                node._learn(two if varying.all() else two.columns(varying), None)
+            if len(getattr(node, "components_", ())):
+                W[varying, k], self._thresholds[k] = node.coef_[0], -node.intercept_[0]
                 criterion[k] = abs(node._rule.coef[1, 0])
-            else:
-                self._thresholds[k] = np.sign(np.subtract(*moments.counts[pair]))
+            else:  # nothing tells them apart: the larger wins
+                self._thresholds[k] = np.sign(-np.diff(two.counts))[0]
         return Solution(W, criterion, rank=len(pairs))
 
     def _verdicts(self, X: ArrayLike) -> Array:

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.utils import Tags
 
 from separatrix.base import (
     YES_OR_NO,
@@ -429,11 +428,6 @@ class MarginEstimator(HyperplaneMixin, KernelEstimator):
     def _project(self, X: ArrayLike) -> Array:
         linear = getattr(self, "_map", None) is None
         return SubspaceEstimator._project(self, X) if linear else super()._project(X)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
 
 
 class MarginMaximizingDiscriminant(MarginEstimator):

@@ -290,9 +290,17 @@ class ClassMoments:
         """``Sw @ V``, without the matrix where rows are held."""
         return self._within.apply(V)
 
+    def within_diagonal(self) -> Array:
+        """Diagonal of Sw, without the matrix."""
+        return self._within.diagonal()
+
+    def total_diagonal(self) -> Array:
+        """Diagonal of St, without the matrix."""
+        return self.within_diagonal() + np.sum(self.between_rows() ** 2, axis=0)
+
     def trace_within(self) -> float:
         """Trace of Sw, without the matrix."""
-        return float(self._within.diagonal().sum())
+        return float(self.within_diagonal().sum())
 
     def most_axes(self) -> int:
         """A bound on the rank of St that needs no decomposition."""
@@ -470,6 +478,19 @@ class ClassMoments:
             self.origin,
             [self._scatters[i] for i in at],
             per_class=True,
+            eps=self.eps,
+        )
+
+    def columns(self, chosen: Array) -> ClassMoments:
+        """Moments of some features of the same rows."""
+        scatters = [scatter.columns(chosen) for scatter in self._scatters]
+        return ClassMoments(
+            self.classes,
+            self.counts,
+            self._offsets[:, chosen],
+            self.origin[chosen],
+            scatters,
+            per_class=self.per_class,
             eps=self.eps,
         )
 

@@ -159,6 +159,19 @@ class Scatter:
         rows = spanned.lift(V[:, kept:] * np.sqrt(evals[kept:])).T
         return Scatter(self.n_features, None, [(1.0, rows)])
 
+    def columns(self, chosen: Array) -> Scatter:
+        """The scatter of some features; `chosen` is a mask."""
+        n_features = int(np.count_nonzero(chosen))
+        matrix = None if self._matrix is None else self._matrix[np.ix_(chosen, chosen)]
+        rows = [
+            (
+                weight,
+                SparseRows(R.S[:, chosen], R.E) if isinstance(R, SparseRows) else R[:, chosen],
+            )
+            for weight, R in self.rows
+        ]
+        return Scatter(n_features, matrix, rows)
+
     def projected(self, basis: Array) -> Scatter:
         """The scatter of the same rows multiplied by `basis`."""
         if self._matrix is not None:
