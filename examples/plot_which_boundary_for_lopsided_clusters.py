@@ -56,7 +56,8 @@ METHODS = {
 X, y = draw(0)
 figure, ax = plt.subplots(figsize=(7, 5.5), layout="constrained")
 for label, marker in ((1, "o"), (0, "x")):
-    ax.scatter(*X[y == label].T, s=10, marker=marker, alpha=0.5, label=f"class {label}")
+    x1, x2 = X[y == label].T
+    ax.scatter(x1, x2, s=10, marker=marker, alpha=0.5, label=f"class {label}")
 ax.axhline(0, color="black", linewidth=2, label="best boundary")
 for color, (name, method) in enumerate(METHODS.items(), start=2):
     w = method.fit(X, y).components_[0]
@@ -86,10 +87,10 @@ for name, method in METHODS.items():
     print(f"{name:<20}" + "".join(f"{cell:>14}" for cell in cells))
 
 # %%
-# With lopsided clusters the class means are apart in ``x₁`` as well, and Fisher's direction follows
-# them. The hyperplane of widest margin is nearer to the best boundary, as the source says, but
-# not near: with the noise of the figure it gains four degrees of 27, without it three of 13. Rows
-# beyond their margin are many, all of them are support vectors, and most belong to the large
+# With lopsided clusters the class means are apart in ``x₁`` as well, and Fisher's direction
+# follows them. The hyperplane of widest margin is nearer to the best boundary, as the source says,
+# but not near: with the noise of the figure it gains four degrees of 27, without it three of 13.
+# Rows beyond their margin are many, all of them are support vectors, and most belong to the large
 # clusters. A small C makes every row a support vector, and the hyperplane follows the mean
 # difference. With even clusters there is nothing to gain, and Fisher is the steadier one.
 

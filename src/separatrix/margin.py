@@ -568,7 +568,7 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         rows, lift = rows_in_their_span(data, moments)
         rank = rows.shape[1]
         wanted = self._n_wanted(rank, "the rank of the centred data")
-        W = self._directions(rows, data, wanted) if rows.any() else np.zeros((rank, 0))
+        W = self._directions(rows, data, wanted)
         W = _orthonormal(lift(W)) if W.shape[1] else np.zeros((moments.n_features, 0))
         return Solution(W, between_shares(W, moments), rank)
 
@@ -587,7 +587,7 @@ class MarginMaximizingDiscriminant(MarginEstimator):
                 f"{type(self).__name__} found {W.shape[1]} of n_components={wanted} directions: "
                 "no further hyperplane has rows on both sides. Try a larger C or "
                 'class_weight="balanced".',
-                stacklevel=6,
+                stacklevel=7,
             )
         return W
 
@@ -728,7 +728,10 @@ class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
         )
         self.ridge = ridge
 
-    def _whitener(self, rows: Array, data: LabelledData) -> CholeskyWhitener:
+    def _whitener(self, rows: Array, data: LabelledData) -> CholeskyWhitener | None:
+        self.ridge_ = 0.0
+        if not rows.any():
+            return None
         moments = data._replace(X=rows).moments()
         Sw, n_features = moments.Sw, data.X.shape[1]
         spread = np.trace(Sw)
