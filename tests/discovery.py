@@ -23,8 +23,10 @@ def all_estimators() -> list[Any]:
 
 def _instance(cls: Any) -> Any:
     estimator = cls(separatrix.IPCAC()) if cls is separatrix.DDAGClassifier else cls()
-    repeatable = "random_state" in estimator.get_params()
-    return estimator.set_params(random_state=0) if repeatable else estimator
+    # FastICA does not converge on Gaussian rows: few steps do not magnify rounding
+    steady = {"random_state": 0, "ica_max_iter": 5}
+    taken = {k: v for k, v in steady.items() if k in estimator.get_params()}
+    return estimator.set_params(**taken)
 
 
 def subspace_estimators() -> list[Any]:
@@ -33,7 +35,7 @@ def subspace_estimators() -> list[Any]:
 
 def linear(estimators: list[Any]) -> list[Any]:
     """Those whose directions are weights of the features."""
-    return [e for e in estimators if not isinstance(e, KernelEstimator)]
+    return [e for e in estimators if getattr(e, "kernel", None) is None]
 
 
 def lawful_estimators() -> list[Any]:

@@ -34,6 +34,15 @@ from separatrix.ldg_transfer import (
     DomainScaler,  # mean zero and variance one in each domain
     TransferLDG,  # a source with many rows, a target with few
 )
+from separatrix.margin import (
+    MarginMaximizingDiscriminant,  # successive hyperplanes of the widest margin
+    SupportVectorProjection,  # one hyperplane a class, repetitions dropped
+    WithinSupportVectorDiscriminant,  # successive hyperplanes, margins measured by Sw
+)
+from separatrix.margin_ica import (
+    KernelSupportVectorICA,  # hyperplanes and uncorrelated independent components, by a kernel
+    SupportVectorICA,  # hyperplanes and independent components orthogonal to them
+)
 from separatrix.moments import ClassMoments  # counts, means, scatter: they add and subtract
 
 __version__ = "0.1.0"
@@ -51,14 +60,19 @@ __all__ = [
     "KernelFisherDiscriminant",
     "KernelIPCAC",
     "KernelLDG",
+    "KernelSupportVectorICA",
     "LocalFisherDiscriminant",
+    "MarginMaximizingDiscriminant",
     "MaximumMarginCriterion",
     "MixtureIPCAC",
     "NullSpaceDiscriminant",
     "OnlineIPCAC",
     "SparseLDG",
+    "SupportVectorICA",
+    "SupportVectorProjection",
     "TransferLDG",
     "TruncatedIPCAC",
+    "WithinSupportVectorDiscriminant",
     "datasets",
     "evaluate",
     "linalg",

@@ -1,0 +1,406 @@
+"""The soft-margin hyperplane: the support vector machine as a convex problem, solved exactly.
+
+``min ½‖w‖² + Σ c_i max(0, 1 - y_i (w·z_i + b))`` over w and b, for rows z_i with signs y_i.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from typing import NamedTuple, TypeGuard
+
+import numpy as np
+import scipy.linalg
+from sklearn import config_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC, LinearSVC
+
+from separatrix.linalg import Array
+
+EXACT_UP_TO = 1e9
+"""Multiplications (rows × features²) up to which tall problems are solved to rounding."""
+
+GRAM_UP_TO = 5000
+"""Rows of a wide problem whose inner products are held all at once (200 MB)."""
+
+WIDEST = 2.0
+"""Half the width, in margins, of the zone in which the first smoothed loss is a parabola."""
+
+NARROWING = 10.0
+"""Factor by which the zone shrinks once its problem is solved."""
+
+
+class Hyperplane(NamedTuple):
+    """The hyperplane ``w·z + b = 0`` between two classes, and how it comes from the rows.
+
+    Attributes
+    ----------
+    normal : array (r,)
+        w, so scaled that the margins are at ``w·z + b = ±1``; zero when no hyperplane is better
+        than calling every row a member of the heavier class.
+    intercept : float
+        b.
+    exact : bool
+        Whether the conditions of optimality hold to rounding.
+    n_iter : int
+        Steps that were made.
+    """
+
+    normal: Array
+    intercept: float
+    exact: bool
+    n_iter: int
+
+
+def soft_margin_hyperplane(
+    Z: Array, signs: Array, cost: Array, *, tol: float = 1e-4, max_iter: int = 1000
+) -> Hyperplane:
+    """Minimise ``½‖w‖² + Σ cost_i max(0, 1 - signs_i (w·z_i + b))``.
+
+    Wide problems by decomposition of the dual (libsvm), tall ones by Newton's method on a smoothed
+    loss, and large ones of either kind by coordinate descent in the dual (liblinear). All solve
+    the same problem; the first two to rounding as a rule, the third to `tol`.
+
+    Parameters
+    ----------
+    Z : array (n, r)
+        Rows, centred.
+    signs : array (n,)
+        1 or -1.
+    cost : array (n,)
+        What a row on the wrong side of its margin costs.
+    tol : float
+        How far from 1 the margin of a support vector may end.
+    max_iter : int
+        Steps at most.
+
+    Examples
+    --------
+    >>> Z = np.array([[-3.0, 5.0], [-1.0, 0.0], [1.0, 0.0], [2.0, -5.0]])
+    >>> plane = soft_margin_hyperplane(Z, np.array([-1, -1, 1, 1]), np.full(4, 1e3))
+    >>> plane.normal.round(9) + 0, round(plane.intercept, 9) + 0
+    (array([1., 0.]), 0.0)
+    """
+    scale = float(np.sqrt(np.einsum("ij,ij->", Z, Z) / len(Z)))
+    if scale == 0:
+        return Hyperplane(np.zeros(Z.shape[1]), 0.0, True, 0)
+    # in these units the size of the data is 1, whatever it was
+    found = solver(*Z.shape)(Z / scale, signs, cost * scale**2, tol, max_iter)
+    w = np.zeros(Z.shape[1]) if found.vanishes else found.normal / scale
+    return Hyperplane(w, found.intercept, found.exact, found.n_iter)
+
+
+def solver(n_rows: int, n_features: int) -> Callable[..., Found]:
+    """The function that is quickest for a problem of this size."""
+    if 2 * n_features >= n_rows:
+        return decomposition if n_rows <= GRAM_UP_TO else dual_descent
+    return capped_newton if n_rows * n_features**2 <= EXACT_UP_TO else dual_descent
+
+
+class Found(NamedTuple):
+    """A hyperplane in units of the data.
+
+    Attributes
+    ----------
+    normal, intercept, exact, n_iter
+        As in `Hyperplane`.
+    vanishes : bool
+        Whether the normal is zero but for rounding or `tol`.
+    heaviest : float
+        The largest weight of a row in the normal.
+    """
+
+    normal: Array
+    intercept: float
+    exact: bool
+    n_iter: int
+    vanishes: bool
+    heaviest: float = np.inf
+
+
+# Newton's method -----------------------------------------------------------------------------
+
+
+CAP = 100.0
+"""Cost of a row, for data of size 1, that separable classes hardly ever make use of."""
+
+
+def capped_newton(Z: Array, signs: Array, cost: Array, tol: float, max_iter: int) -> Found:
+    """`newton` with costs no higher than needed, which keeps its systems well conditioned.
+
+    Where no row weighs as much as the cap, higher costs would change nothing.
+    """
+    cap, highest, n_iter = CAP, float(cost.max()), 0
+    while True:
+        found = newton(Z, signs, np.minimum(cost, cap), tol, max_iter)
+        n_iter += found.n_iter
+        if cap >= highest or (found.exact and found.heaviest < cap):
+            return found._replace(n_iter=n_iter)
+        cap *= CAP
+
+
+def newton(Z: Array, signs: Array, cost: Array, tol: float, max_iter: int) -> Found:
+    """Newton's method on a smoothed hinge whose smooth zone shrinks until it does not matter.
+
+    With ``t_i`` the shortfall of row i from its margin, the loss is 0 below -ε, ``t`` above ε and
+    a parabola between. Given which rows are where, the minimum is a linear system in the rows of
+    the zone; a search along the way to it makes every step descend. As soon as the rows in the
+    zone, put exactly on their margin, satisfy the conditions of optimality of the hinge itself,
+    the hyperplane is exact; otherwise ε ends at `tol`.
+    """
+    w, b, scores = np.zeros(Z.shape[1]), 0.0, np.zeros(len(Z))
+    eps, n_iter = WIDEST, 0
+    while True:
+        solved = stalled = False
+        while not (solved or stalled) and n_iter < max_iter:
+            n_iter += 1
+            split = Split.of(1 - signs * scores, eps)
+            step = _smoothed_minimum(Z, signs, cost, split, eps, b)
+            solved = bool(split.fits(1 - signs * step.scores, step.duals, cost, eps, 1e-9 * eps))
+            x = 1.0 if solved else _line_minimum(signs, cost, eps, w, scores, step)
+            change = x * (step.scores - scores)
+            w, b, scores = w + x * (step.normal - w), b + x * (step.intercept - b), scores + change
+            stalled = float(np.abs(change).max()) <= 1e-14 * (1 + float(np.abs(scores).max()))
+        exact = _on_the_margin(Z, signs, cost, split)
+        if _optimal(exact, signs, cost, split):
+            return _finished(Z, exact, n_iter)
+        if eps <= tol or n_iter == max_iter:
+            break
+        eps = max(eps / NARROWING, tol)
+    if not (solved or stalled):
+        _warn_unfinished(max_iter)
+    return Found(w, b, False, n_iter, _within_tolerance(Z, w, cost, eps))
+
+
+def _within_tolerance(Z: Array, w: Array, cost: Array, tol: float) -> bool:
+    """Whether an approximate normal may be zero: rows score alike, and not for want of cost."""
+    alike = float(np.abs(Z @ w).max()) <= 4 * tol
+    return alike and bool(np.linalg.norm(w) <= 1e-2 * cost.sum())
+
+
+class Split(NamedTuple):
+    """Rows by their shortfall from the margin: masks beyond and within it, indices in the zone."""
+
+    short: Array
+    clear: Array
+    zone: Array
+
+    @classmethod
+    def of(cls, shortfall: Array, eps: float) -> Split:
+        """The split by a zone of half-width ε."""
+        short, clear = shortfall >= eps, shortfall <= -eps
+        return cls(short, clear, np.flatnonzero(~(short | clear)))
+
+    def fits(
+        self, shortfall: Array, duals: Array, cost: Array, eps: float, slack: float
+    ) -> np.bool_:
+        """Whether every row is still where it was when the system was solved."""
+        inside, most = duals[self.zone], cost[self.zone]
+        return (
+            np.all(shortfall[self.short] >= eps - slack)
+            & np.all(shortfall[self.clear] <= slack - eps)
+            & np.all((inside >= -1e-9 * most) & (inside <= (1 + 1e-9) * most))
+        )
+
+
+class Step(NamedTuple):
+    """A hyperplane, its scores of all rows, and the weights of the rows in its normal."""
+
+    normal: Array
+    intercept: float
+    scores: Array
+    duals: Array
+
+
+def _smoothed_minimum(
+    Z: Array, signs: Array, cost: Array, split: Split, eps: float, b: float
+) -> Step:
+    """The minimum of the smoothed problem if every row stayed on its side of the zone."""
+    outside = np.where(split.short, signs * cost, 0.0)
+    zone = Z[split.zone]
+    if len(zone) == 0:  # nothing holds the intercept: move it towards the heavier side
+        shift = outside.sum()
+        b = b + float(np.sign(shift)) if abs(shift) > 1e-12 * cost.sum() else b
+        return _step(Z, signs, outside, b)
+    from_outside = Z.T @ outside
+    softness = np.maximum(2 * eps / cost[split.zone], 1e-13)
+    target = np.column_stack(
+        [signs[split.zone] * (1 + eps) - zone @ from_outside, np.ones(len(zone))]
+    )
+    free = _ridge_solve(zone, softness, target)
+    b = float((free[:, 0].sum() + outside.sum()) / free[:, 1].sum())
+    outside[split.zone] = free[:, 0] - b * free[:, 1]
+    return _step(Z, signs, outside, b)
+
+
+def _step(Z: Array, signs: Array, signed_duals: Array, b: float) -> Step:
+    w = Z.T @ signed_duals
+    return Step(w, b, Z @ w + b, signs * signed_duals)
+
+
+def _ridge_solve(zone: Array, softness: Array, target: Array) -> Array:
+    """``(zone zoneᵀ + diag(softness))⁻¹ target`` by the smaller of the two sides."""
+    m, r = zone.shape
+    if m <= r:
+        K = zone @ zone.T
+        K.flat[:: m + 1] += softness
+        return _cholesky_solve(K, target)
+    weighed = zone / softness[:, None]
+    H = zone.T @ weighed
+    H.flat[:: r + 1] += 1
+    return target / softness[:, None] - weighed @ _cholesky_solve(H, weighed.T @ target)
+
+
+def _cholesky_solve(S: Array, target: Array) -> Array:
+    factor = scipy.linalg.cho_factor(S, lower=True, overwrite_a=True, check_finite=False)
+    return scipy.linalg.cho_solve(factor, target, check_finite=False)
+
+
+def _line_minimum(
+    signs: Array, cost: Array, eps: float, w: Array, scores: Array, step: Step
+) -> float:
+    """How far to go towards `step` for the smoothed problem to be least: its slope is bisected."""
+    direction, change = step.normal - w, step.scores - scores
+    at_start, growth = w @ direction, direction @ direction
+
+    def slope(x: float) -> float:
+        shortfall = 1 - signs * (scores + x * change)
+        duals = cost * np.clip((shortfall + eps) / (2 * eps), 0, 1)
+        return float(at_start + x * growth - (duals * signs) @ change)
+
+    low, high = 0.0, 1.0
+    while slope(high) < 0 and high < 1e9:
+        low, high = high, 2 * high
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+    return (low + high) / 2
+
+
+def _on_the_margin(Z: Array, signs: Array, cost: Array, split: Split) -> Step | None:
+    """The hyperplane with the rows of the zone exactly on their margin, if there may be one.
+
+    Rows that are given twice leave the weights open, and not the normal: the least weights are
+    taken.
+    """
+    outside = np.where(split.short, signs * cost, 0.0)
+    zone, m = Z[split.zone], len(split.zone)
+    if m > max(4 * (Z.shape[1] + 1), 200):  # no more than r + 1 are apart on the margin
+        return None
+    if m == 0:
+        return _step(Z, signs, outside, _middle_intercept(signs, Z @ (Z.T @ outside), split))
+    target = np.append(signs[split.zone] - zone @ (Z.T @ outside), -outside.sum())
+    free = _saddle_solve(zone @ zone.T, target)
+    outside[split.zone] = free[:m]
+    return _step(Z, signs, outside, float(free[m]))
+
+
+def _saddle_solve(K: Array, target: Array) -> Array:
+    """Solve ``K q + b = target[:-1]`` and ``Σ q = target[-1]``; the least q where it is open."""
+    m = len(K)
+    with suppress(np.linalg.LinAlgError):
+        both = _cholesky_solve(K.copy(), np.column_stack([target[:m], np.ones(m)]))
+        b = (both[:, 0].sum() - target[m]) / both[:, 1].sum()
+        q = both[:, 0] - b * both[:, 1]
+        if float(np.abs(K @ q + b - target[:m]).max()) <= 1e-11 * float(np.abs(target).max()):
+            return np.append(q, b)
+    system = np.ones((m + 1, m + 1))
+    system[:m, :m], system[m, m] = K, 0.0
+    options = {"cond": 1e-12, "lapack_driver": "gelsy", "check_finite": False}
+    return scipy.linalg.lstsq(system, target, **options)[0]
+
+
+def _optimal(step: Step | None, signs: Array, cost: Array, split: Split) -> TypeGuard[Step]:
+    """Whether a hyperplane with the rows of the zone on their margin is the best one."""
+    if step is None:
+        return False
+    shortfall = 1 - signs * step.scores
+    # rounding is relative to what is summed up
+    slack = 1e-9 * (1 + float(np.max(np.abs(step.scores))))
+    balanced = abs(float(step.duals @ signs)) <= 1e-9 * float(cost.sum())
+    met = np.all(np.abs(shortfall[split.zone]) <= slack)
+    return bool(balanced & met & split.fits(shortfall, step.duals, cost, 0.0, slack))
+
+
+def _finished(Z: Array, step: Step, n_iter: int) -> Found:
+    # a sum that cancels to less than this is rounding
+    least = 1e-10 * float(step.duals @ np.sqrt(np.einsum("ij,ij->i", Z, Z)))
+    vanishes = bool(np.linalg.norm(step.normal) <= least)
+    return Found(step.normal, step.intercept, True, n_iter, vanishes, float(step.duals.max()))
+
+
+def _middle_intercept(signs: Array, scores: Array, split: Split) -> float:
+    """When no row is on its margin the intercept may lie in an interval: its middle."""
+    edges = signs - scores  # the intercept that puts a row on its margin
+    below = (split.short & (signs < 0)) | (split.clear & (signs > 0))
+    low = np.max(edges[below], initial=-np.inf)
+    high = np.min(edges[~below], initial=np.inf)
+    return float((low + high) / 2) if np.isfinite(low + high) else 0.0
+
+
+# Decomposition of the dual -------------------------------------------------------------------
+
+REPAIRS = 5
+"""How often rows that libsvm has left on the wrong side of their margin are moved."""
+
+
+def decomposition(Z: Array, signs: Array, cost: Array, tol: float, max_iter: int) -> Found:
+    """scikit-learn's `SVC` on inner products, and its support vectors put exactly on their margin.
+
+    libsvm computes in single precision and says which rows are on their margin; with these the
+    hyperplane is a linear system. Where its answer cannot be repaired, `capped_newton`'s is taken.
+    """
+    model = SVC(kernel="precomputed", C=1.0, tol=1e-3, max_iter=1000 + 50 * len(Z))
+    with warnings.catch_warnings(), _unchecked():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(Z @ Z.T, signs, sample_weight=cost)
+    duals = np.zeros(len(Z))
+    duals[model.support_] = np.abs(model.dual_coef_[0])
+    short, clear = duals >= (1 - 1e-9) * cost, duals <= 0
+    for n_iter in range(1, min(REPAIRS, max_iter) + 1):
+        split = Split(short, clear, np.flatnonzero(~(short | clear)))
+        step = _on_the_margin(Z, signs, cost, split)
+        if _optimal(step, signs, cost, split):
+            return _finished(Z, step, n_iter)
+        if step is None:
+            break
+        shortfall, zone = 1 - signs * step.scores, ~(short | clear)
+        back = (short & (shortfall < 0)) | (clear & (shortfall > 0))
+        short = (short | (zone & (step.duals > cost))) & ~back
+        clear = (clear | (zone & (step.duals < 0))) & ~back
+    return capped_newton(Z, signs, cost, tol, max_iter)
+
+
+# Coordinate descent in the dual --------------------------------------------------------------
+
+BIAS_SCALE = 10.0
+"""liblinear charges for the intercept as for a weight: so many times less."""
+
+
+def dual_descent(Z: Array, signs: Array, cost: Array, tol: float, max_iter: int) -> Found:
+    """scikit-learn's `LinearSVC` with the hinge loss."""
+    model = LinearSVC(
+        loss="hinge", tol=tol, max_iter=max_iter, intercept_scaling=BIAS_SCALE, random_state=0
+    )
+    with warnings.catch_warnings(record=True) as caught, _unchecked():
+        warnings.simplefilter("always")
+        model.fit(Z, signs, sample_weight=cost)
+    if any(issubclass(warning.category, ConvergenceWarning) for warning in caught):
+        _warn_unfinished(max_iter)
+    w, n_iter = model.coef_[0], int(np.max(model.n_iter_))
+    return Found(w, float(model.intercept_[0]), False, n_iter, _within_tolerance(Z, w, cost, tol))
+
+
+def _unchecked() -> AbstractContextManager[None]:
+    """What scikit-learn would check has been checked: that takes longer than a small problem."""
+    return config_context(assume_finite=True, skip_parameter_validation=True)
+
+
+def _warn_unfinished(max_iter: int) -> None:
+    warnings.warn(
+        f"a hyperplane was not finished after max_iter={max_iter} steps: the direction is "
+        "approximate. Raise max_iter or tol, lower C, or standardise the features.",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
