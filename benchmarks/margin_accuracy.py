@@ -155,11 +155,6 @@ def arrhythmia(path: Path) -> None:
             KernelSupportVectorICA(random_state=0),
             {"C": [0.3, 1.0, 3.0, 10.0], "n_components": [15, 20, 30]},
         ),
-        "MarginMaximizingDiscriminant": (MarginMaximizingDiscriminant(), {"C": COSTS}),
-        "WithinSupportVectorDiscriminant": (
-            WithinSupportVectorDiscriminant(),
-            {"C": [0.001, 0.01, 0.1, 1.0], "ridge": [0.1, 1.0, 10.0]},
-        ),
     }
     print("Arrhythmia: accuracy in percent, 2 folds, mean ± standard deviation over 5 seeds")
     for name, (reducer, grid) in methods.items():

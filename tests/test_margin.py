@@ -155,8 +155,8 @@ def test_all_solvers_solve_the_same_problem(monkeypatch, C):
     assert_allclose(decomposition.intercept, newton.intercept, atol=1e-10)
     assert not descent.exact
     # liblinear charges a little for the intercept
-    assert angle(newton.normal, descent.normal) < 1e-3
-    assert_allclose(descent.intercept, newton.intercept, atol=1e-2)
+    assert angle(newton.normal, descent.normal) < 1e-2
+    assert_allclose(descent.intercept, newton.intercept, atol=0.05)
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
 from benchmarks.speed.data import labelled, size
-from benchmarks.speed.runner import Case, Row, Settings, faster, seconds_of, share
-from separatrix import (
-    ClassMoments,
-    MarginMaximizingDiscriminant,
-    WithinSupportVectorDiscriminant,
-)
+from benchmarks.speed.runner import Case, Row, Settings, Task, faster, seconds_of, share
+from separatrix import ClassMoments, WithinSupportVectorDiscriminant
 from separatrix.hyperplane import Hyperplane
 from separatrix.linalg import Array
 from separatrix.margin import Problem, successive_directions
@@ -75,28 +71,18 @@ def many_rows(settings: Settings) -> list[Row]:
         "overlapping classes": overlapping(n, d),
         "separable classes": labelled(n, d, n_classes=2),
     }.items():
+        tasks: dict[str, Task] = {
+            OURS: lambda X=X, y=y: WithinSupportVectorDiscriminant(10).fit(X, y),  # type: ignore[misc]
+            HINGE: lambda X=X, y=y: LinearSVC(loss="hinge").fit(X, y),  # type: ignore[misc]
+            SQUARED: lambda X=X, y=y: LinearSVC().fit(X, y),  # type: ignore[misc]
+        }
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            times = seconds_of(
-                {
-                    OURS: lambda X=X, y=y: WithinSupportVectorDiscriminant(10).fit(X, y),  # type: ignore[misc]
-                    "mmda": lambda X=X, y=y: MarginMaximizingDiscriminant(10).fit(X, y),  # type: ignore[misc]
-                    HINGE: lambda X=X, y=y: LinearSVC(loss="hinge").fit(X, y),  # type: ignore[misc]
-                    SQUARED: lambda X=X, y=y: LinearSVC().fit(X, y),  # type: ignore[misc]
-                },
-                min(settings.rounds, 2),
-                rarely=["mmda"],
-            )
+            times = seconds_of(tasks, min(settings.rounds, 2))
         work = f"WithinSupportVectorDiscriminant(10).fit {size(n, d)}, {words}"
         rows += [
             share(work, times[OURS], "LinearSVC, hinge", times[HINGE], at_most=12),
             share(work, times[OURS], "LinearSVC, squared hinge", times[SQUARED]),
-            share(
-                f"MarginMaximizingDiscriminant(10).fit {size(n, d)}, {words}",
-                times["mmda"],
-                "LinearSVC, hinge",
-                times[HINGE],
-            ),
         ]
     return rows
 

@@ -374,14 +374,16 @@ def decomposition(Z: Array, signs: Array, cost: Array, tol: float, max_iter: int
 
 # Coordinate descent in the dual --------------------------------------------------------------
 
-BIAS_SCALE = 10.0
-"""liblinear charges for the intercept as for a weight: so many times less."""
-
 
 def dual_descent(Z: Array, signs: Array, cost: Array, tol: float, max_iter: int) -> Found:
-    """scikit-learn's `LinearSVC` with the hinge loss."""
+    """scikit-learn's `LinearSVC` with the hinge loss.
+
+    liblinear charges for the intercept as for a weight. It is scaled to cost little beside all
+    rows, and no more than that: a large scale makes the descent slow.
+    """
+    bias_scale = max(1.0, 30 / float(np.sqrt(cost.sum())))
     model = LinearSVC(
-        loss="hinge", tol=tol, max_iter=max_iter, intercept_scaling=BIAS_SCALE, random_state=0
+        loss="hinge", tol=tol, max_iter=max_iter, intercept_scaling=bias_scale, random_state=0
     )
     with warnings.catch_warnings(record=True) as caught, _unchecked():
         warnings.simplefilter("always")

@@ -154,7 +154,7 @@ def successive_directions(
         Until no hyperplane has a direction left.
     """
     n_directions = Z.shape[1]
-    Z = whitener.whiten(Z.T).T if whitener else Z.copy()
+    Z = np.array(whitener.whiten(Z.T).T if whitener else Z, order="C")
     W, Q = np.zeros((n_directions, 0)), np.zeros((n_directions, 0))
     while W.shape[1] < n_directions:
         planes = [find(Z, problem.signs, problem.cost) for problem in problems]
