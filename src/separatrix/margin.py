@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from separatrix.base import (
+    N_COMPONENTS,
     YES_OR_NO,
     Allowed,
     LabelledData,
@@ -443,9 +445,10 @@ class MarginMaximizingDiscriminant(MarginEstimator):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int, "auto" or None
         Number of directions, up to the rank of the centred data. None stops after one round: one
-        direction for two classes, at most one for each class otherwise.
+        direction for two classes, at most one for each class otherwise. "auto" takes as many as
+        classify held-out rows best.
     C : float
         What a row on the wrong side of its margin costs, in the units of 1/‖x‖²: multiplying the
         data by s is multiplying C by s².
@@ -527,14 +530,14 @@ class MarginMaximizingDiscriminant(MarginEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
-        "n_components": (one_of(None), whole_number(1)),
+        "n_components": N_COMPONENTS,
         **MARGIN_CONSTRAINTS,
         **OPTIONAL_KERNEL,
     }
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         *,
         C: float = 1.0,
         class_weight: Mapping[Any, float] | str | None = None,
@@ -582,7 +585,7 @@ class MarginMaximizingDiscriminant(MarginEstimator):
             self._say(f"round {number}: {W.shape[1]} directions of at most {wanted}")
             if self.n_components is None or W.shape[1] >= wanted:
                 return W if self.n_components is None else W[:, :wanted]
-        if W.shape[1] and self.n_components is not None:
+        if W.shape[1] and isinstance(self.n_components, Integral):
             warnings.warn(
                 f"{type(self).__name__} found {W.shape[1]} of n_components={wanted} directions: "
                 "no further hyperplane has rows on both sides. Try a larger C or "
@@ -612,9 +615,10 @@ class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int, "auto" or None
         Number of directions, up to the rank of the centred data. None stops after one round: one
-        direction for two classes, at most one for each class otherwise.
+        direction for two classes, at most one for each class otherwise. "auto" takes as many as
+        classify held-out rows best.
     C : float
         What a row on the wrong side of its margin costs. Neither the scale of the data nor giving
         every row twice changes what it means.
@@ -695,7 +699,7 @@ class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         *,
         C: float = 1.0,
         ridge: float = 1e-6,

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from separatrix.base import (
+    N_COMPONENTS,
     Allowed,
     LabelledData,
     Solution,
@@ -116,7 +117,7 @@ def independent_directions(
 # Estimators ----------------------------------------------------------------------------------
 
 ICA_CONSTRAINTS: dict[str, Sequence[Allowed]] = {
-    "n_components": (one_of(None), whole_number(1)),
+    "n_components": N_COMPONENTS,
     **MARGIN_CONSTRAINTS,
     "redundancy": (real_number(0, 1),),
     "angle": (one_of("full", "acute"),),
@@ -155,8 +156,9 @@ class NormalsAndICA(NormalsMixin):
     def _solution(
         self, normals: Array, independent: Array, moments: ClassMoments, rank: int
     ) -> Solution:
-        n_kept = self.n_components or normals.shape[1] + independent.shape[1]
-        W = np.hstack([normals, independent])[:, :n_kept]
+        W = np.hstack([normals, independent])
+        n_kept = self._n_wanted(W.shape[1], "hyperplanes and independent directions")
+        W = W[:, :n_kept]
         self.n_normals_ = min(normals.shape[1], n_kept)
         self.class_of_component_ = self.class_of_component_[: self.n_normals_]
         self.accuracy_ = self.accuracy_[: self.n_normals_]
@@ -174,9 +176,10 @@ class SupportVectorICA(NormalsAndICA):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int, "auto" or None
         Number of directions in all: the normals first, then as many independent ones as are
-        needed. None takes as many independent directions as there are normals.
+        needed. None takes as many independent directions as there are normals. "auto" takes as
+        many as classify held-out rows best, judged by the first ones of many.
     C : float
         What a row on the wrong side of its margin costs.
     redundancy : float in [0, 1]
@@ -248,7 +251,7 @@ class SupportVectorICA(NormalsAndICA):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         *,
         C: float = 1.0,
         redundancy: float = 0.0,
@@ -311,9 +314,10 @@ class KernelSupportVectorICA(NormalsAndICA, KernelEstimator):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int, "auto" or None
         Number of directions in all: the normals first, then as many independent ones as are
-        needed. None takes as many independent directions as there are normals.
+        needed. None takes as many independent directions as there are normals. "auto" takes as
+        many as classify held-out rows best, judged by the first ones of many.
     C : float
         What a row on the wrong side of its margin costs.
     redundancy : float in [0, 1]
@@ -400,7 +404,7 @@ class KernelSupportVectorICA(NormalsAndICA, KernelEstimator):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         *,
         C: float = 1.0,
         redundancy: float = 0.0,
