@@ -52,7 +52,8 @@ class DDAGClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     (Condorcet's winner). Where there is none the answer depends on the order of the classes.
 
     Each node learns from the rows of its two classes only, so a rare class is not outnumbered by
-    all others together, and nodes of small classes are cheap.
+    all others together, and nodes of small classes are cheap. Rows given twice change what a node
+    decides where they change its classifier, as they do the ridge of `KernelIPCAC`.
 
     References
     ----------
