@@ -169,7 +169,7 @@ class KernelFisherDiscriminant(GaussianRuleMixin, RidgeKernelEstimator):
 
     Without landmarks the n×n kernel matrix is held while fitting. New rows are mapped in blocks.
 
-    Rows given twice change the scores: ρ is a mean over rows and Sw a sum, so the ridge weighs half.
+    Rows given twice change the scores: ρ is a mean over rows and Sw a sum, so ρ weighs half.
 
     References
     ----------
