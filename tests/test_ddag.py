@@ -9,13 +9,14 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils import get_tags
 
@@ -169,3 +170,52 @@ def test_what_cannot_be_is_refused():
     model = DDAGClassifier(IPCAC()).fit(X, y)
     with pytest.raises(ValueError, match="4 features"):
         model.predict(X[:, :3])
+
+
+def test_a_fit_that_fails_changes_nothing():
+    model = DDAGClassifier(IPCAC(), reducer=StandardScaler())
+    model.set_params(estimator__threshold="none")
+    with pytest.raises(ValueError, match="threshold='none'"):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    model.set_params(estimator__threshold="mahalanobis")
+    expected = model.fit(X, y).predict(NEW)
+    model.set_params(estimator__threshold="none")
+    with pytest.raises(ValueError, match="threshold='none'"):
+        model.fit(X[:, :3], 1 - y)
+    assert_array_equal(model.predict(NEW), expected)
+
+
+def test_a_reducer_may_return_frames():
+    expected = DDAGClassifier(IPCAC(), reducer=StandardScaler()).fit(X, y).predict(NEW)
+    frames = StandardScaler().set_output(transform="pandas")
+    given = DDAGClassifier(IPCAC(), reducer=frames).fit(X, y)
+    assert_array_equal(given.predict(NEW), expected)
+    with config_context(transform_output="pandas"):
+        model = DDAGClassifier(IPCAC(), reducer=StandardScaler()).fit(X, y)
+        assert_array_equal(model.predict(NEW), expected)
+
+
+def test_a_sparse_reducer_stays_sparse():
+    bins = KBinsDiscretizer(4, encode="onehot", quantile_method="averaged_inverted_cdf")
+    model = DDAGClassifier(LogisticRegression(), reducer=bins).fit(X, y)
+    assert sp.issparse(model._reduced(X))
+    assert model.score(X, y) > 0.5
+
+
+def test_the_fitted_nodes_decide_what_they_see():
+    model = DDAGClassifier(SVC(kernel="precomputed")).fit(rbf_kernel(X), y)
+    expected = model.predict(rbf_kernel(NEW, X))
+    model.set_params(estimator=SVC())
+    assert_array_equal(model.predict(rbf_kernel(NEW, X)), expected)
+
+
+@pytest.mark.parametrize("estimator", [None, LinearRegression(), StandardScaler(), IPCAC, "svc"])
+@pytest.mark.parametrize("reducer", [None, StandardScaler()], ids=["rows", "reduced"])
+def test_what_is_no_classifier_is_refused(estimator, reducer):
+    model = DDAGClassifier(estimator, reducer=reducer)
+    with pytest.raises(TypeError, match=r"estimator=.* is not a classifier"):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import (
     chi2_kernel,
     cosine_similarity,
+    laplacian_kernel,
     linear_kernel,
     polynomial_kernel,
     rbf_kernel,
@@ -126,6 +127,28 @@ def test_a_precomputed_kernel_that_is_not_square_is_refused():
         mapped(np.array([[1.0, 3.0], [1.0, 1.0]]), "precomputed")
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear", "cosine", "precomputed"])
+def test_parameters_that_a_named_kernel_does_not_take_are_refused(kernel):
+    with pytest.raises(
+        ValueError, match=r"kernel_params=\{'gamma': 3\.0\} has no effect with ker"
+    ):
+        mapped(rbf_kernel(X), kernel, kernel_params={"gamma": 3.0})
+    mapped(rbf_kernel(X), kernel, kernel_params={})
+
+
+@pytest.mark.parametrize("n_landmarks", [None, 12])
+def test_functions_that_are_no_kernels_are_refused(n_landmarks):
+    def undefined(A, B):
+        K = A @ B.T
+        K[0, 0] = np.nan
+        return K
+
+    with pytest.raises(ValueError, match=r"undefined.* returned NaN or infinity"):
+        mapped(X, undefined, n_landmarks)
+    with pytest.raises(ValueError, match=r"must be symmetric, but values .* differ by up to"):
+        mapped(X, lambda A, B: A[:, :1] + 2 * B[:, 0], n_landmarks)
+
+
 # Ranks ------------------------------------------------------------------------------------------
 
 
@@ -231,6 +254,32 @@ def test_sparse_rows_are_dense_rows(kernel, n_landmarks):
     assert_allclose(found @ found.T, expected @ expected.T, atol=1e-9)
     products = sparse.project(sp.csr_array(NEW)) @ found.T
     assert_allclose(products, dense.project(NEW) @ expected.T, atol=1e-8)
+
+
+@every_kernel
+@pytest.mark.parametrize("n_landmarks", [None, 12])
+def test_a_map_of_dense_rows_takes_sparse_rows_and_the_reverse(
+    kernel, params, function, n_landmarks
+):
+    shifted, new = X + 5, NEW + 5
+    from_dense, _ = mapped(shifted, kernel, n_landmarks, **params)
+    assert_allclose(from_dense.project(sp.csr_array(new)), from_dense.project(new), atol=1e-10)
+    if callable(kernel):
+        kernel, params = laplacian_kernel, {"kernel_params": {"gamma": 0.3}}
+    from_sparse, _ = mapped(sp.csr_array(shifted), kernel, n_landmarks, **params)
+    expected = from_sparse.project(sp.csr_array(new))
+    assert_allclose(from_sparse.project(new), expected, atol=1e-10)
+
+
+def test_sparse_rows_made_dense_are_few_at_a_time():
+    wide = np.random.default_rng(0).normal(size=(4, 2000))
+    to_features, _ = mapped(wide, "linear")
+    many = sp.eye_array(40000, 2000, format="csr")
+    tracemalloc.start()
+    to_features.project(many)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40000 * 2000 * 8 / 4
 
 
 def test_float32_rows_have_float32_coordinates_of_float64_digits():

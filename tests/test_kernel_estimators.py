@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.datasets import make_circles
+from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.svm import SVC
@@ -117,10 +117,11 @@ def test_linear_kernel_with_variance_is_ipcac_with_variance(X, y):
 @every_data
 @pytest.mark.parametrize("options", [{"truncate": 3}, {"variance": 0.8}, {"ridge": 0.5}])
 def test_linear_landmarks_that_span_everything_are_exact(X, y, options):
+    if X.shape[1] >= len(X) - 3:
+        pytest.skip("landmarks fewer than dimensions leave some out")
     exact = KernelIPCAC("linear", **options).fit(X, y)
     some = KernelIPCAC("linear", n_landmarks=len(X) - 2, random_state=0, **options)
-    if X.shape[1] < len(X) - 3:  # landmarks fewer than dimensions leave some out
-        assert_same_model(some.fit(X, y), exact, X)
+    assert_same_model(some.fit(X, y), exact, X)
 
 
 # Slow ways to the same answer ------------------------------------------------------------------
@@ -164,15 +165,17 @@ def test_truncated_coefficients_are_the_formula_and_free_of_scale(d, factor):
     X, y = PAIR
     K = polynomial_kernel(X, degree=2)
     evals, V = np.linalg.eigh(centred(K))
-    evals, V = evals[::-1][:d], V[:, ::-1][:, :d]
+    d_whitened = min(d, np.linalg.matrix_rank(centred(K)))
+    assert (d_whitened < d) == (d == 30)
+    evals, V = evals[::-1][:d_whitened], V[:, ::-1][:, :d_whitened]
     n = np.where(y == 1, 1 / np.sum(y == 1), -1 / np.sum(y == 0))
     alpha = n + V @ ((evals[-1] / evals - 1) * (V.T @ n))
     given = KernelIPCAC("precomputed", truncate=d).fit(factor * K, y)
     ours = centred(K) @ given.dual_coef_[0]  # what the kernel does not see is of no matter
     expected = centred(K) @ alpha
     cosine = ours @ expected / np.linalg.norm(ours) / np.linalg.norm(expected)
-    if d <= np.linalg.matrix_rank(centred(K)):
-        assert_allclose(abs(cosine), 1)
+    assert given.n_whitened_ == d_whitened
+    assert_allclose(abs(cosine), 1)
     assert_allclose(given.transform(factor * K).var(axis=0), 1)
 
 
@@ -394,3 +397,20 @@ def test_duplicated_rows_of_a_smooth_kernel_have_an_answer_without_ridge():
     assert np.isfinite(model.decision_function(twice)).all()
     exact = KernelIPCAC(laplacian_kernel, ridge=0).fit(twice, labels)
     assert exact.score(twice, labels) == 1
+
+
+@pytest.mark.parametrize("n_landmarks", [None, 40])
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear", "cosine", laplacian_kernel])
+@pytest.mark.parametrize(
+    "model",
+    [KernelFisherDiscriminant(), KernelIPCAC(), KernelIPCAC(truncate=2)],
+    ids=["fisher", "full", "truncated"],
+)
+def test_dense_models_judge_sparse_rows_and_the_reverse(model, kernel, n_landmarks):
+    X, y = make_moons(200, noise=0.2, random_state=0)
+    X = X + 5
+    model = clone(model).set_params(kernel=kernel, n_landmarks=n_landmarks, random_state=0)
+    for train, same in ((X, sp.csr_array(X)), (sp.csr_array(X), X)):
+        model.fit(train, y)
+        expected = model.transform(train)
+        assert_allclose(model.transform(same), expected, atol=1e-6 * np.abs(expected).max())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
@@ -10,6 +12,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.covariance import ledoit_wolf
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
@@ -448,3 +451,74 @@ def test_moments_of_some_features_are_those_of_their_columns(X, y, make):
     for attribute in ("means", "mean", "Sw", "Sb", "class_scatters"):
         assert_allclose(getattr(some, attribute), getattr(alone, attribute), atol=1e-10)
     assert_allclose(some.total_diagonal(), np.diagonal(alone.St))
+
+
+def test_a_fit_that_fails_changes_nothing():
+    X, y = checkerboard()
+    model = MixtureIPCAC(random_state=0, em=True)
+    with pytest.raises(ValueError, match="em=True needs dense rows"):
+        model.fit(sp.csr_array(X), y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    expected = model.fit(X, y).decision_function(X)
+    with pytest.raises(ValueError, match="em=True needs dense rows"):
+        model.fit(sp.csr_array(np.c_[X, X]), np.char.add("class ", y.astype(str)))
+    assert_array_equal(model.decision_function(X), expected)
+    assert set(model.predict(X)) == {0, 1}
+
+
+def test_judging_many_rows_holds_few_margins():
+    X, of = blobs(20, np.random.default_rng(0).uniform(0, 400, size=(36, 2)))
+    y = of % 2
+    model = MixtureIPCAC(18, merge=False, random_state=0).fit(X, y)
+    n_nodes = len(model.nodes_)
+    assert n_nodes > 100
+    many = np.tile(X, (200, 1))
+    assert_array_equal(model.predict(many[:400]), model.predict(many)[:400])
+    tracemalloc.start()
+    model.predict(many)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < len(many) * n_nodes * 8 / 2
+
+
+def test_rows_are_checked_once_and_named_by_their_number():
+    X, y = checkerboard()
+    model = MixtureIPCAC(random_state=0).fit(X, y)
+    X[7, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("shape", [(15, 15), (15, 12), (10, 10), (4, 15), (2, 2), (40, 40)])
+def test_the_jury_is_right_to_the_last_vote(shape):
+    rng = np.random.default_rng(0)
+    bias = rng.uniform(-1, 1, size=(400, 1, 1))
+    wins = np.where(rng.normal(size=(400, *shape)) + bias > 0, 1, -1)
+    margins = wins * rng.exponential(size=wins.shape) ** 3
+    t = activation_power(*shape)
+    expected = []
+    for row in wins:
+        second = sum(Fraction(max(int(s), 0), shape[0]) ** t for s in row.sum(axis=0))
+        first = sum(Fraction(max(-int(s), 0), shape[1]) ** t for s in row.sum(axis=1))
+        expected.append(second - first)
+    tied = np.array([e == 0 for e in expected])
+    scores = jury(margins)
+    assert_array_equal(scores[~tied] > 0, np.array([e > 0 for e in expected])[~tied])
+    assert_array_equal(scores[tied] > 0, margins[tied].sum(axis=(1, 2)) > 0)
+    decided = [float(e) for e, tie in zip(expected, tied, strict=True) if not tie]
+    assert_allclose(scores[~tied], decided, rtol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1e-7, 1e7])
+def test_expectation_maximisation_is_free_of_scale_and_offset(factor):
+    rng = np.random.default_rng(0)
+    of = np.repeat([0, 1], 300)
+    X = rng.normal(size=(600, 2)) * [12, 0.5] + np.c_[np.zeros(600), 5 * of]
+    labels = np.where(rng.random(600) < 0.15, 1 - of, of)
+    expected = em_clusters(X, labels, state())
+    assert_array_equal(em_clusters(factor * X, labels, state()), expected)
+    assert_array_equal(em_clusters(factor * (X + 1000), labels, state()), expected)
+    coinciding = np.repeat([[1.0, 2.0], [3.0, 2.0]], 5, axis=0)
+    labels = np.repeat([0, 1], 5)
+    assert same_partition(em_clusters(factor * coinciding, labels, state()), labels)

@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 mpl.use("Agg")
 
 import numpy as np
+import pandas as pd
+import scipy.sparse as sp
 from matplotlib.collections import PathCollection
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_moons
@@ -103,6 +105,23 @@ def test_regions_need_two_features():
     model = FisherDiscriminant().fit(wine.data, wine.target)
     with pytest.raises(ValueError, match=r"two features, but X has shape \(178, 13\)"):
         plot_regions(model, wine.data, wine.target)
+
+
+@pytest.mark.filterwarnings("error")
+def test_regions_of_a_model_of_frames_keep_the_names():
+    X, y = make_moons(100, noise=0.1, random_state=0)
+    frame = pd.DataFrame(X, columns=["width", "height"])
+    for model in (SVC(), MixtureIPCAC(random_state=0)):
+        model.fit(frame, y)
+        plot_regions(model, frame, y, resolution=5)
+        plot_regions(model, X, y, resolution=5)
+
+
+def test_regions_of_sparse_rows_are_refused():
+    X, y = make_moons(100, noise=0.1, random_state=0)
+    model = FisherDiscriminant().fit(X, y)
+    with pytest.raises(TypeError, match=r"sparse.*X\.toarray\(\)"):
+        plot_regions(model, sp.csr_array(X), y)
 
 
 def test_a_path_shows_the_average_of_each_dimension_and_the_choice():

@@ -6,13 +6,15 @@ from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from separatrix.base import unchanged_on_failure
 from separatrix.linalg import Array
 from separatrix.rows import encode_labels, refuse_lazy_frame
 
@@ -28,7 +30,7 @@ class DDAGClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier
-        Cloned for each pair of classes; anything with `fit` and `predict`, a pipeline as well.
+        Cloned for each pair of classes; any classifier, a pipeline that ends in one as well.
     reducer : transformer or None
         Fitted on all classes first, for example `TruncatedIPCAC`; the nodes see its rows.
     n_jobs : int or None
@@ -50,7 +52,8 @@ class DDAGClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     (Condorcet's winner). Where there is none the answer depends on the order of the classes.
 
     Each node learns from the rows of its two classes only, so a rare class is not outnumbered by
-    all others together, and nodes of small classes are cheap.
+    all others together, and nodes of small classes are cheap. Rows given twice change what a node
+    decides where they change its classifier, as they do the ridge of `KernelIPCAC`.
 
     References
     ----------
@@ -94,6 +97,12 @@ class DDAGClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self
             The fitted classifier.
         """
+        _refuse_other_than_classifier(self.estimator)
+        with unchanged_on_failure(self):
+            self._fit(X, y)
+        return self
+
+    def _fit(self, X: ArrayLike, y: ArrayLike) -> None:
         refuse_lazy_frame(X)
         rows, labels = validate_data(
             self, X, y, accept_sparse="csr", dtype=None, ensure_all_finite=False
@@ -110,23 +119,28 @@ class DDAGClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.nodes_ = np.array(list(combinations(range(len(self.classes_)), 2)))
         self._members = [np.flatnonzero(codes == c) for c in range(len(self.classes_))]
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fitted)(self.estimator, self._rows_of(rows, node, fit=True), labels[at])
+            delayed(_fitted)(self.estimator, self._training_rows(rows, node), labels[at])
             for node, at in ((node, self._at(node)) for node in self.nodes_)
         )
-        return self
 
     def _reduced(self, X: Any) -> Any:
-        return X if self.reducer_ is None else self.reducer_.transform(X)
+        """What all nodes see: an array or a sparse matrix, whatever the reducer returns."""
+        if self.reducer_ is None:
+            return X
+        rows = self.reducer_.transform(X)
+        return rows if sp.issparse(rows) else np.asarray(rows)
 
     def _at(self, node: Array) -> Array:
         """Training rows of the two classes of a node, in their order."""
         return np.sort(np.concatenate([self._members[c] for c in node]))
 
-    def _rows_of(self, X: Any, node: Array, *, fit: bool = False) -> Any:
+    def _training_rows(self, X: Any, node: Array) -> Any:
+        return self._rows_of(X[self._at(node)], node, self.estimator)
+
+    def _rows_of(self, X: Any, node: Array, estimator: Any) -> Any:
         """What a node sees of rows: kernel values only with its own training rows."""
-        rows = X[self._at(node)] if fit else X
-        pairwise = self.reducer_ is None and get_tags(self.estimator).input_tags.pairwise
-        return rows[:, self._at(node)] if pairwise else rows
+        pairwise = self.reducer_ is None and get_tags(estimator).input_tags.pairwise
+        return X[:, self._at(node)] if pairwise else X
 
     def predict(self, X: ArrayLike) -> Array:
         """The class that is left after ``n_classes - 1`` nodes.
@@ -154,18 +168,33 @@ class DDAGClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             for a in np.unique(start):
                 at = np.flatnonzero(start == a)
                 node = number[a, a + apart]
-                seen = self._rows_of(rows[at], self.nodes_[node])
-                labels = self.estimators_[node].predict(seen)
+                judge = self.estimators_[node]
+                labels = judge.predict(self._rows_of(rows[at], self.nodes_[node], judge))
                 first[at] += labels != self.classes_[a]
         return self.classes_[first]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        first = get_tags(self.estimator if self.reducer is None else self.reducer).input_tags
+        sees_rows = self.estimator if self.reducer is None else self.reducer
+        if not _is_estimator(sees_rows):
+            return tags  # refused by fit
+        first = get_tags(sees_rows).input_tags
         tags.input_tags.sparse = first.sparse
         tags.input_tags.pairwise = first.pairwise
         tags.input_tags.allow_nan = first.allow_nan
         return tags
+
+
+def _is_estimator(value: Any) -> bool:
+    return hasattr(value, "fit") and not isinstance(value, type)
+
+
+def _refuse_other_than_classifier(estimator: Any) -> None:
+    if not (_is_estimator(estimator) and is_classifier(estimator)):
+        raise TypeError(
+            f"estimator={estimator!r} is not a classifier: DDAGClassifier takes an instance with "
+            "fit and predict that tells two classes apart, such as KernelIPCAC()"
+        )
 
 
 def _fitted(estimator: Any, X: Any, y: Array) -> Any:

@@ -151,8 +151,14 @@ class KernelFisherDiscriminant(GaussianRuleMixin, RidgeKernelEstimator):
     ridge_ : float
         The ρ that was used.
     priors_, classes_ : array (n_classes,)
-    components_, mean_, means_, rank_
+    components_, mean_, means_
         As in `FisherDiscriminant`, in orthonormal coordinates of the feature space.
+    rank_ : int
+        Rank of the scatter in these coordinates. Without landmarks they are as few as hold the
+        solution, so that it is not the rank of the kernel matrix.
+    selection_ : dict
+        With ``n_components="auto"`` the scores on held-out rows of each number of directions,
+        under "n_components"; empty otherwise.
 
     Notes
     -----
@@ -162,6 +168,8 @@ class KernelFisherDiscriminant(GaussianRuleMixin, RidgeKernelEstimator):
     ``ridge=0`` it is `FisherDiscriminant`.
 
     Without landmarks the n×n kernel matrix is held while fitting. New rows are mapped in blocks.
+
+    Rows given twice change the scores: ρ is a mean over rows and Sw a sum, so ρ weighs half.
 
     References
     ----------

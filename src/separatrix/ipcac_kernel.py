@@ -104,8 +104,11 @@ class KernelIPCAC(ThresholdMixin, RidgeKernelEstimator):
         Number of axes that were whitened when truncated.
     kernel_gamma_, ridge_, explained_ratio_, classes_, priors_
         As in `KernelFisherDiscriminant`.
-    components_, mean_, means_, rank_
+    components_, mean_, means_
         As in `IPCAC`, in orthonormal coordinates of the feature space.
+    rank_ : int
+        As in `KernelFisherDiscriminant`, not the rank of the kernel matrix; the number of axes
+        that were whitened with `variance` alone, or with `truncate` and landmarks.
 
     Notes
     -----
@@ -116,7 +119,8 @@ class KernelIPCAC(ThresholdMixin, RidgeKernelEstimator):
 
     A kernel matrix of full rank without ridge puts every training row of a class on one point,
     and the threshold in the middle. A smooth kernel without ridge divides by eigenvalues that are
-    only rounding; prefer the ridge.
+    only rounding; prefer the ridge. Rows given twice change the scores: the ridge, a mean over
+    rows, weighs half beside the scatter, a sum.
 
     References
     ----------

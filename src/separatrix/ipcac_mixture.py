@@ -27,7 +27,9 @@ from separatrix.base import (
     LabelledData,
     Solution,
     SubspaceEstimator,
+    centred_product,
     one_of,
+    unchanged_on_failure,
     whole_number,
 )
 from separatrix.fisher import ledoit_wolf
@@ -165,18 +167,23 @@ def em_clusters(X: Array, labels: Array, random_state: np.random.RandomState) ->
     """Rows assigned to the Gaussians that expectation maximisation makes of the clusters.
 
     Covariances get the ridge that Ledoit and Wolf's estimate asks for, so that clusters of fewer
-    rows than features have one.
+    rows than features have one. The rows are centred and scaled first: units do not matter.
     """
     k = int(labels.max()) + 1
     if k == 1:
         return labels
     means = _means(X, labels)
     deviations = X - means[labels]
-    ridge = ledoit_wolf_shrinkage(deviations, assume_centered=True) * deviations.var()
+    centre = _mean(X)
+    unit = float(np.sqrt(np.mean(deviations**2)) or np.abs(means - centre).max() or 1.0)
+    ridge = float(ledoit_wolf_shrinkage(deviations / unit, assume_centered=True))
     mixture = GaussianMixture(
-        k, means_init=means, reg_covar=max(float(ridge), 1e-12), random_state=random_state
+        k,
+        means_init=(means - centre) / unit,
+        reg_covar=max(ridge, 1e-12),
+        random_state=random_state,
     )
-    return _numbered(mixture.fit_predict(X))
+    return _numbered(mixture.fit_predict((X - centre) / unit))
 
 
 def merged_clusters(X: Any, labels: Array) -> Array:
@@ -257,8 +264,9 @@ def jury(margins: Array) -> Array:
     """Scores of the second of two classes from the matches of their clusters (5.22).
 
     A cluster scores ``max(x, 0)^t`` for its average x of wins (+1) and losses (-1); the class
-    whose clusters score more wins. A tie is decided by the sum of the margins, of so little
-    weight that it decides nothing else.
+    whose clusters score more wins. A tie is decided by the sum of the margins, of less weight
+    than any vote. Clusters of both classes with the same x cancel before anything is added: what
+    is left is far from a tie, however large the teams.
 
     Parameters
     ----------
@@ -273,12 +281,24 @@ def jury(margins: Array) -> Array:
     """
     n_first, n_second = margins.shape[1:]
     power = activation_power(n_first, n_second)
-    wins = np.where(margins > 0, 1.0, -1.0)
-    second = np.maximum(wins.mean(axis=1), 0.0) ** power
-    first = np.maximum(-wins.mean(axis=2), 0.0) ** power
-    score = second.sum(axis=1) - first.sum(axis=1)
+    wins = np.where(margins > 0, 1, -1)
+    levels = n_first * n_second  # averages in units of one over the number of matches
+    second = _level_counts(wins.sum(axis=1) * n_second, levels)
+    first = _level_counts(-wins.sum(axis=2) * n_first, levels)
+    weights = (np.arange(1, levels + 1) / levels) ** power
+    votes = second - first
+    score = votes @ weights
+    tied = np.abs(score) <= 4 * power * EPS * (np.abs(votes) @ weights)
     total = margins.sum(axis=(1, 2))
-    return score + 1e-12 * total / (1 + np.abs(total))
+    least = min(1e-12, max(1e-3 * float(max(n_first, n_second)) ** -power, 1e-300))
+    return np.where(tied, least * total / (1 + np.abs(total)), score)
+
+
+def _level_counts(levels: Array, highest: int) -> Array:
+    """How many clusters are at each level from 1 to the highest, (n_samples, highest)."""
+    of_row = np.arange(len(levels))[:, None] * (highest + 1)
+    counts = np.bincount((of_row + levels.clip(0)).ravel(), minlength=len(levels) * (highest + 1))
+    return counts.reshape(len(levels), highest + 1)[:, 1:].astype(np.float64)
 
 
 def wins_and_scores(verdicts: Array) -> Array:
@@ -427,16 +447,18 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         self
             The fitted estimator.
         """
-        data = self._validated(X, y)
-        refuse_nonfinite_rows(data.X, data.feature_names)
-        self._set_clusters(data)
-        moments = self._cluster_moments(data)
-        found = self._solve(moments, data)
-        self._signs = column_signs(found.W)
-        self._set_solution(moments.joined(data.classes, self.cluster_classes_), found.oriented())
-        self.nodes_ = np.where(self._signs[:, None] > 0, self._pairs, self._pairs[:, ::-1])
-        self.rank_ = span(self.components_).coordinates.shape[1]
-        self.thresholds_ = self._signs * (self._thresholds - self.mean_ @ found.W)
+        with unchanged_on_failure(self):
+            data = self._validated(X, y)
+            refuse_nonfinite_rows(data.X, data.feature_names)
+            self._set_clusters(data)
+            moments = self._cluster_moments(data)
+            found = self._solve(moments, data)
+            self._signs = column_signs(found.W)
+            classes = moments.joined(data.classes, self.cluster_classes_)
+            self._set_solution(classes, found.oriented())
+            self.nodes_ = np.where(self._signs[:, None] > 0, self._pairs, self._pairs[:, ::-1])
+            self.rank_ = span(self.components_).coordinates.shape[1]
+            self.thresholds_ = self._signs * (self._thresholds - self.mean_ @ found.W)
         return self
 
     def _set_clusters(self, data: LabelledData) -> None:
@@ -494,15 +516,17 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
 
     def _verdicts(self, X: ArrayLike) -> Array:
         """Scores of the second class of every pair of classes, (n_samples, n_class_pairs)."""
-        Z = self._project(X)
+        rows = self._new_rows(X)
+        refuse_nonfinite_rows(rows, getattr(self, "feature_names_in_", None))
         n_clusters = np.bincount(self.cluster_classes_)
         sizes = [
             (n_clusters[a], n_clusters[b]) for a, b in combinations(range(len(n_clusters)), 2)
         ]
         ends = np.cumsum([first * second for first, second in sizes])
-        verdicts = np.empty((len(Z), len(sizes)))
-        for block in row_blocks(*Z.shape):
-            margins = self._signs * (Z[block].astype(np.float64) - self.thresholds_)
+        verdicts = np.empty((rows.shape[0], len(sizes)))
+        for block in row_blocks(rows.shape[0], len(self.nodes_)):
+            Z = centred_product(rows[block], self.mean_, self.components_.T)
+            margins = self._signs * (Z.astype(np.float64) - self.thresholds_)
             matches = np.split(margins, ends[:-1], axis=1)
             for k, (teams, size) in enumerate(zip(matches, sizes, strict=True)):
                 verdicts[block, k] = jury(teams.reshape(len(teams), *size))

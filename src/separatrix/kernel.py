@@ -67,7 +67,9 @@ class Kernel(NamedTuple):
     def rows(self, X: Any) -> Any:
         """Rows as the kernel takes them: float64, less the origin."""
         if sp.issparse(X):
-            return X.toarray() if self.name == "precomputed" else X.astype(np.float64)
+            if self.name != "precomputed" and self.origin is None:
+                return X.astype(np.float64)
+            X = X.toarray()
         return np.asarray(X, np.float64) if self.origin is None else X - self.origin
 
     def points(self, X: Any, chosen: Array) -> Any:
@@ -82,15 +84,30 @@ class Kernel(NamedTuple):
         """`between` for rows as the kernel takes them."""
         if self.name == "precomputed":
             return rows[:, points]
-        function = FUNCTIONS[self.name] if isinstance(self.name, str) else self.name
-        K = np.asarray(function(rows, points, **self.params), np.float64)
+        if isinstance(self.name, str):
+            return np.asarray(FUNCTIONS[self.name](rows, points, **self.params), np.float64)
+        if sp.issparse(rows) != sp.issparse(points):  # a function may take one kind only
+            rows = rows.toarray() if sp.issparse(rows) else sp.csr_array(rows)
+        K = np.asarray(self.name(rows, points, **self.params), np.float64)
         expected = (rows.shape[0], points.shape[0])
         if K.shape != expected:
             raise ValueError(
                 f"kernel={self.name!r} returned an array of shape {K.shape} for {expected[0]} and "
                 f"{expected[1]} rows: it must take two arrays of rows and return {expected}"
             )
+        if not np.isfinite(K).all():
+            raise ValueError(
+                f"kernel={self.name!r} returned NaN or infinity: it must be defined for all rows"
+            )
         return K
+
+    def refuse_unlike_pairs(self, K: Array) -> None:
+        """Raise when a function of two rows depends on which is the first."""
+        if callable(self.name) and (unlike := _asymmetry(K)):
+            raise ValueError(
+                f"kernel={self.name!r} must be symmetric, but values of the same two rows in one "
+                f"order and in the other differ by up to {unlike:.3g}"
+            )
 
 
 def settled_kernel(
@@ -132,6 +149,11 @@ def settled_kernel(
     """
     if callable(kernel):
         return Kernel(kernel, dict(kernel_params or {}))
+    if kernel_params:
+        raise ValueError(
+            f"kernel_params={kernel_params!r} has no effect with kernel={kernel!r}: use "
+            "kernel_gamma, degree and coef0, or a function as kernel"
+        )
     if kernel == "precomputed":
         _refuse_other_than_pairs(X)
     shifts = kernel in SHIFT_INVARIANT and not sp.issparse(X)
@@ -151,12 +173,17 @@ def _refuse_other_than_pairs(K: Any) -> None:
             'kernel="precomputed" takes the kernel values of all pairs of training rows, a '
             f"square matrix, but X has shape {K.shape}"
         )
-    unlike = float(np.abs(K - K.T).max())
-    if unlike > 1e-5 * float(np.abs(K).max()):
+    if unlike := _asymmetry(K):
         raise ValueError(
             'kernel="precomputed" takes a symmetric matrix, but values of X and of its transpose '
             f"differ by up to {unlike:.3g}"
         )
+
+
+def _asymmetry(K: Any) -> float:
+    """By how much a square matrix and its transpose differ; zero where it is rounding."""
+    unlike = float(np.abs(K - K.T).max())
+    return unlike if unlike > 1e-5 * float(np.abs(K).max()) else 0.0
 
 
 def inverse_width(X: Any, kernel_gamma: float | str, random_state: RandomState = None) -> float:
@@ -220,7 +247,9 @@ class KernelMap(NamedTuple):
     def project(self, X: Any) -> Array:
         """Coordinates of rows in the dtype of X, a block of kernel values at a time."""
         result = np.empty((X.shape[0], self.basis.shape[1]), X.dtype)
-        for block in kernel_blocks(X.shape[0], len(self.centre)):
+        made_dense = sp.issparse(X) and not sp.issparse(self.points)
+        width = max(len(self.centre), X.shape[1] if made_dense else 0)
+        for block in kernel_blocks(X.shape[0], width):
             result[block] = (self.kernel.between(X[block], self.points) - self.centre) @ self.basis
         return result
 
@@ -314,6 +343,7 @@ def centred_gram(X: Any, kernel: Kernel) -> CentredGram:
     """
     points = kernel.points(X, np.arange(X.shape[0]))
     K = np.array(kernel.between(X, points))
+    kernel.refuse_unlike_pairs(K)
     largest = float(np.max(np.abs(np.diagonal(K)), initial=0.0))
     centre = K.mean(axis=0)
     K -= centre
@@ -376,6 +406,7 @@ def _nystroem_map(
     points = landmarks(X, kernel, chosen)
     own = kernel.rows(X[chosen]) if kernel.name == "precomputed" else points
     K = kernel.values(own, points)
+    kernel.refuse_unlike_pairs(K)
     evals, U = _leading_pairs(K, len(K), 0.0, tol)
     basis = U / np.sqrt(evals) if len(evals) else np.zeros((len(K), 1))
     centre = np.zeros(len(K))
@@ -406,4 +437,13 @@ def landmarks(X: Any, kernel: Kernel, chosen: Array) -> Any:
         sums = sums + indicator(nearest, None, len(chosen), np.float64) @ rows
     # a row that is given twice may leave its second copy without any
     present = np.flatnonzero(counts)
-    return sp.diags_array(1 / counts[present]) @ sums[present]
+    means = sp.diags_array(1 / counts[present]) @ sums[present]
+    return _with_short_indices(means) if sp.issparse(means) else means
+
+
+def _with_short_indices(X: Any) -> Any:
+    """Sparse rows with the indices of 32 bits that some functions of scikit-learn ask for."""
+    if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    short = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sp.csr_array((X.data, *short), shape=X.shape)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import euclidean_distances
 
@@ -102,6 +103,8 @@ def plot_regions(
     >>> len(plot_regions(model, X, y).patches) == len(model.cluster_classes_)
     True
     """
+    if sp.issparse(X):
+        raise TypeError("regions are drawn from dense rows, but X is sparse: use X.toarray()")
     rows, target = np.asarray(X, dtype=float), np.asarray(y)
     if rows.ndim != 2 or rows.shape[1] != 2:
         raise ValueError(f"regions are drawn in two features, but X has shape {rows.shape}")
@@ -110,7 +113,7 @@ def plot_regions(
     margin = 0.05 * np.where(high > low, high - low, 1.0)
     sides = np.linspace(low - margin, high + margin, resolution).T
     grid = np.stack(np.meshgrid(*sides), axis=-1)
-    decided = np.asarray(estimator.predict(grid.reshape(-1, 2)))
+    decided = np.asarray(estimator.predict(_with_names(grid.reshape(-1, 2), estimator)))
     codes = np.searchsorted(estimator.classes_, decided).reshape(grid.shape[:2])
     n_classes = len(estimator.classes_)
     levels = np.arange(n_classes + 1) - 0.5
@@ -125,6 +128,16 @@ def plot_regions(
     ax.set(xlim=sides[0][[0, -1]], ylim=sides[1][[0, -1]])
     ax.legend(title="class", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     return ax
+
+
+def _with_names(rows: Array, estimator: Any) -> Any:
+    """Rows with the feature names that the estimator was fitted with, if there were any."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        return rows
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=names)
 
 
 def _draw_clusters(ax: Any, estimator: Any, rows: Array, target: Array) -> None:
