@@ -184,7 +184,7 @@ def test_a_search_cut_short_says_so():
 def test_gamma_and_neighbours_are_those_of_ldg_and_the_dimension_is_its_own():
     X, y = WIDE
     model = SparseLDG("auto", sparsity=3.0).fit(X, y)
-    full = LDG().fit(X, y)
+    full = LDG("auto").fit(X, y)
     assert (model.gamma_, model.n_neighbors_) == (full.gamma_, full.n_neighbors_)
     assert_array_equal(model.selection_["gamma"].scores, full.selection_["gamma"].scores)
     settled = {"gamma": model.gamma_, "n_neighbors": model.n_neighbors_}

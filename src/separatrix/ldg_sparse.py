@@ -406,9 +406,7 @@ class SparseLDG(LDG):
     def _solved(self, problem: LDGProblem, scatters: LDGScatters) -> Solution:
         evals, U = scatters.smallest(self.gamma_, problem.basis)
         rank = len(evals)
-        wanted = self._n_wanted(rank, "the rank of the centred data")
-        negative = scatters.n_negative(self.gamma_, evals)
-        k = negative if self.n_components is None else wanted
+        k = self._n_kept(rank, scatters.n_negative(self.gamma_, evals))
         S = scatters.V - self.gamma_ * scatters.A
         n_features = self.n_features_in_
         Q = problem.lift(np.eye(len(S))) if len(S) < n_features else None

@@ -29,7 +29,6 @@ from separatrix.ldg import (
     LDGProblem,
     LDGScatters,
     class_neighbours,
-    judging_dimension,
     local_scatters,
     projection,
     scatters_about,
@@ -421,7 +420,7 @@ class TransferLDG(LDG):
         problem: LDGProblem,
         scatters: DomainScatters,
         settings: list[dict[str, Any]],
-        n_components: int,
+        n_components: int | None,
     ) -> Callable[[Array], Iterator[Callable[[Any], Array]]]:
         """What fits every setting to some rows; the source is summed once for all folds."""
         of_source = cache(scatters.of_source)
@@ -434,7 +433,7 @@ class TransferLDG(LDG):
             for setting in settings:
                 k, alpha = setting["n_neighbors"], setting["alpha"]
                 total = of_target(k).plus(of_source(k), 1 - alpha, alpha)
-                yield projection(total.smallest(setting["gamma"], basis, n_components)[1])
+                yield projection(total.leading(setting["gamma"], basis, n_components))
 
         return fit
 
@@ -443,14 +442,14 @@ class TransferLDG(LDG):
     ) -> GridScores:
         """Scores of settings on target rows that were left out."""
         data = problem.data
-        k = judging_dimension(len(data.classes), self.rank_)
+        k = self._judged_in(data)
         return refit_grid(
             settings,
             self._refits(problem, scatters, settings, k),
             lambda numbers: data.X[numbers],
             data.codes,
             self._parts(data.codes),
-            n_components=k,
+            n_components=k or self.rank_,
             progress=self._progress,
         )
 

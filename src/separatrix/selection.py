@@ -303,7 +303,8 @@ def refit_grid(
     scorer : callable
         How good a projection is.
     n_components : int
-        Leading coordinates that are scored, or as many as there are.
+        Leading coordinates that are scored, or as many as there are. A projection without
+        coordinates scores zero: whatever projects on something is preferred.
     progress : callable, optional
         Told in a line what was done, fold by fold.
 
@@ -316,6 +317,8 @@ def refit_grid(
         known, new = rows(train), rows(held)
         for j, project in enumerate(fit(train)):
             Z = project(known)
+            if Z.shape[1] == 0:
+                continue
             end = np.array([min(n_components, Z.shape[1])])
             scores[i, j] = scorer(Z, codes[train], project(new), codes[held], end)[0]
         if progress is not None:
