@@ -309,6 +309,15 @@ def orthonormal_descent(
 # Estimators ----------------------------------------------------------------------------------
 
 
+def varying_features(X: Any) -> Array:
+    """Which columns are not constant, but for rounding."""
+    high, low = X.max(axis=0), X.min(axis=0)
+    if sp.issparse(X):
+        high, low = high.toarray().ravel(), low.toarray().ravel()
+    size = np.maximum(np.abs(high), np.abs(low))
+    return high - low > 4 * np.finfo(X.dtype).eps * size
+
+
 class LDGProblem(NamedTuple):
     """Rows in the coordinates where the problem is solved.
 
@@ -581,10 +590,9 @@ class LDG(SubspaceEstimator):
             local=self.local,
             priors=self.priors,
             random_state=self.random_state,
-            verbose=self.verbose,
         )
         # in the span of the rows, or in a feature space, nothing but the coordinates differs
-        return model._dimension_path(problem.data)
+        return model._dimension_path(problem.data, self._progress)
 
     def _judged_in(self, data: LabelledData) -> int | None:
         """Dimension in which settings are judged; None is what None would keep in the fold."""
@@ -699,6 +707,8 @@ def gamma_path(estimator: LDG, X: ArrayLike, y: ArrayLike, gammas: Sequence[floa
     """
     if type(estimator) is not LDG:
         raise TypeError(f"gamma_path is for LDG, got a {type(estimator).__name__}")
+    if len(gammas) == 0:
+        raise ValueError("gammas is empty: give at least one value of gamma in (0, 1]")
     first = clone(estimator).set_params(gamma=float(gammas[0]))
     data = first._validated(X, y)
     moments = first._summarised(data)
