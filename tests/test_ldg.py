@@ -233,6 +233,8 @@ def test_a_path_of_gammas_is_the_fits_one_by_one(X, y):
         assert model.gamma_ == alone.gamma_
     with pytest.raises(ValueError, match=r"gamma=2.0 is not valid"):
         gamma_path(LDG(n_neighbors=3), X, y, [0.3, 2.0])
+    with pytest.raises(ValueError, match="gammas is empty"):
+        gamma_path(LDG(n_neighbors=3), X, y, [])
     with pytest.raises(TypeError, match="is for LDG, got a SparseLDG"):
         gamma_path(SparseLDG(), X, y, [0.3])
 
@@ -338,6 +340,7 @@ def test_gamma_and_neighbours_are_chosen_by_refitting(X, y):
     assert fixed.selection_ == {}
 
 
+@pytest.mark.filterwarnings("ignore:LDG found no direction")
 @pytest.mark.parametrize("estimator", [LDG, SparseLDG, KernelLDG, TransferLDG])
 def test_the_defaults_judge_what_they_return_and_return_something(estimator):
     rng = np.random.default_rng(0)

@@ -384,7 +384,8 @@ def dimension_path(
         Folds. None fits once, to all rows, and classifies each by its neighbours among the others,
         as the source does: cheaper, and misleading when features are more than rows.
     fit_params : mapping, optional
-        More arguments of `fit`, with one entry for each row.
+        More arguments of `fit`, with one entry for each row. Scores do not know them: rows held
+        out count alike, whatever their weights.
     random_state : int, RandomState or None
         Source of the folds.
     progress : callable, optional
