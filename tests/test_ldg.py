@@ -11,7 +11,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
 
-from separatrix import LDG, ClassMoments, MaximumMarginCriterion, SparseLDG
+from separatrix import (
+    LDG,
+    ClassMoments,
+    KernelLDG,
+    MaximumMarginCriterion,
+    SparseLDG,
+    TransferLDG,
+)
 from separatrix.ldg import (
     DiscriminativeGaussians,
     LDGScatters,
@@ -23,7 +30,7 @@ from separatrix.ldg import (
     orthonormal_descent,
 )
 from separatrix.linalg import principal_angles
-from separatrix.selection import training_parts
+from separatrix.selection import GridScores, training_parts
 from tests.discovery import SHAPES, TALL, WIDE, labelled
 
 every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
@@ -226,6 +233,8 @@ def test_a_path_of_gammas_is_the_fits_one_by_one(X, y):
         assert model.gamma_ == alone.gamma_
     with pytest.raises(ValueError, match=r"gamma=2.0 is not valid"):
         gamma_path(LDG(n_neighbors=3), X, y, [0.3, 2.0])
+    with pytest.raises(ValueError, match="gammas is empty"):
+        gamma_path(LDG(n_neighbors=3), X, y, [])
     with pytest.raises(TypeError, match="is for LDG, got a SparseLDG"):
         gamma_path(SparseLDG(), X, y, [0.3])
 
@@ -329,6 +338,46 @@ def test_gamma_and_neighbours_are_chosen_by_refitting(X, y):
     fixed = LDG(2, gamma=model.gamma_, n_neighbors=model.n_neighbors_).fit(X, y)
     assert_allclose(model.components_, fixed.components_, atol=1e-12)
     assert fixed.selection_ == {}
+
+
+@pytest.mark.filterwarnings("ignore:LDG found no direction")
+@pytest.mark.parametrize("estimator", [LDG, SparseLDG, KernelLDG, TransferLDG])
+def test_the_defaults_judge_what_they_return_and_return_something(estimator):
+    rng = np.random.default_rng(0)
+    y = np.arange(150) % 2
+    X = rng.normal(size=(150, 12))
+    X[:, 0] += 0.8 * y
+    assert LDG(gamma=0.2, n_neighbors=4).fit(X, y).transform(X).shape[1] == 0
+    more = {"sample_domain": np.where(np.arange(150) < 130, 1, -1)}
+    model = estimator().fit(X, y, **(more if estimator is TransferLDG else {}))
+    assert model.transform(X).shape[1] > 0
+
+
+@pytest.mark.filterwarnings("ignore:LDG found no direction")
+@every_shape
+def test_without_a_dimension_gamma_is_judged_in_what_each_fold_keeps(X, y):
+    X = X + 2 * np.random.default_rng(1).standard_normal(X.shape)
+    record = LDG().fit(X, y).selection_["gamma"]
+    kept = set()
+    for j in range(0, len(record.settings), 3):
+        for row, (fit, held) in zip(record.scores, training_parts(y, 3), strict=True):
+            fold = LDG(**record.settings[j]).fit(X[fit], y[fit])
+            kept.add(len(fold.components_))
+            if len(fold.components_) == 0:
+                assert row[j] == 0
+                continue
+            rule = KNeighborsClassifier(3).fit(fold.transform(X[fit]), y[fit])
+            assert_allclose(row[j], rule.score(fold.transform(X[held]), y[held]))
+    assert len(kept) > 1
+
+
+def test_a_setting_chosen_for_what_it_keeps_in_folds_keeps_the_leading_direction():
+    model = LDG()
+    model.selection_ = {"gamma": GridScores(({},), np.array([[0.7], [0.0]]), {})}
+    assert model._n_kept(5, 0) == 1
+    assert model._n_kept(5, 3) == 3
+    model.selection_ = {"gamma": GridScores(({},), np.zeros((2, 1)), {})}
+    assert model._n_kept(5, 0) == 0  # there was none in the folds either
 
 
 def test_only_what_is_auto_is_tried():

@@ -138,3 +138,11 @@ def test_the_dimension_is_chosen_in_the_mapped_space():
     rows = KernelLDG(len(X) - 1, **FIXED).fit(X, y).transform(X)  # all there is, turned
     expected = LDG("auto", **FIXED).fit(rows, y).selection_["n_components"]
     assert_array_equal(path.scores, expected.scores)
+
+
+def test_the_choice_of_the_dimension_is_told_by_the_kernel_method(capsys):
+    X, y = TALL
+    KernelLDG("auto", gamma=0.6, n_neighbors=3, verbose=True).fit(X, y)
+    told = capsys.readouterr().out
+    assert "[KernelLDG] fold 5 of 5: best score" in told
+    assert "[LDG]" not in told

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
@@ -112,6 +113,70 @@ def test_without_a_bound_the_directions_are_those_of_ldg(X, y, deflation):
     assert_allclose(model.explained_ratio_, full.explained_ratio_, rtol=1e-5)
 
 
+@pytest.mark.parametrize("deflation", ["sparse", "orthonormal"])
+@pytest.mark.parametrize(("X", "y"), [TALL, WIDE], ids=["tall", "wide"])
+def test_without_a_bound_all_directions_are_those_of_ldg(X, y, deflation):
+    k = min(len(X) - 1, X.shape[1])
+    full = LDG(k, gamma=0.3, n_neighbors=3).fit(X, y)
+    assert full.criterion_[-2] < 0  # values below that of directions without data
+    model = SparseLDG(k, sparsity=1e6, deflation=deflation, gamma=0.3, n_neighbors=3)
+    model.set_params(max_iter=20000).fit(X, y)
+    cosines = np.abs(np.sum(model.components_ * full.components_, axis=1))
+    assert_allclose(cosines, 1, atol=1e-3)
+    assert_allclose(model.criterion_, full.criterion_, atol=1e-5 * np.abs(full.criterion_).max())
+
+
+@pytest.mark.parametrize("deflation", ["sparse", "orthonormal"])
+@pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_directions_without_data_come_last_whatever_their_value(as_rows, deflation):
+    settings = {"sparsity": 2.0, "deflation": deflation, "gamma": 0.3, "n_neighbors": 3}
+    X, y = TALL
+    constant = np.column_stack([X, np.full(len(X), 3.0), np.full(len(X), 0.1)])
+    model = SparseLDG(6, **settings).fit(as_rows(constant), y)
+    assert_array_equal(model.components_[:, 6:], 0)
+    alone = SparseLDG(6, **settings).fit(as_rows(X), y)
+    assert_allclose(model.criterion_, alone.criterion_, rtol=0.05, atol=1e-3)
+    with pytest.raises(ValueError, match="at most 6"):
+        SparseLDG(7, **settings).fit(as_rows(constant), y)
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((30, 80)) < 0.2, rng.standard_normal((30, 80)), 0.0)
+    X[:, 40:] = 0.0
+    X[:, 30:40] = X[:, 20:30]  # twice the same: their difference is constant
+    y = np.arange(30) % 2
+    model = SparseLDG(12, **settings).fit(as_rows(X), y)
+    assert (model.criterion_ < 0).any()
+    assert model.transform(as_rows(X)).std(axis=0).min() > 0.05
+
+
+def test_auto_tries_few_directions_and_only_roughly(monkeypatch):
+    X, y = WIDE
+    tried = []
+
+    def noted(Z, k, *args, tol, **kwargs):
+        tried.append((k, tol))
+        return sparse_directions(Z, k, *args, tol=tol, **kwargs)
+
+    monkeypatch.setattr("separatrix.ldg_sparse.sparse_directions", noted)
+    SparseLDG("auto", **FIXED).fit(X, y)
+    assert len(tried) == 6
+    assert all(k <= 10 and tol > 1e-6 for k, tol in tried[:5])
+    assert tried[5][1] < 1e-8
+    tried.clear()
+    noise = np.random.default_rng(0).standard_normal((60, 8))
+    SparseLDG("auto", gamma=0.1, n_neighbors=4).fit(noise, np.arange(60) % 2)
+    assert max(k for k, _ in tried) == 3
+
+
+def test_one_feature_each_is_exactly_one():
+    X, y = standardised("wine")
+    model = SparseLDG(6, sparsity=1.0, **FIXED).fit(X, y)
+    assert_array_equal(np.count_nonzero(model.components_, axis=1), 1)
+    assert_array_equal(np.abs(model.components_).max(axis=1), 1)
+    for X, y in (TALL, WIDE):
+        model = SparseLDG(5, sparsity=1.0, gamma=0.3, n_neighbors=3).fit(X, y)
+        assert_array_equal(np.count_nonzero(model.components_, axis=1), 1)
+
+
 def test_wide_rows_solve_the_problem_in_all_features():
     X, y = WIDE
     Z = matrix(X, y)
@@ -130,11 +195,12 @@ def test_sparse_deflation_makes_what_was_found_the_worst_there_is():
     # the deflation of the source sets the value of a direction to zero: below the positive ones
     overlap = np.abs(B.T @ B) - np.eye(13)
     assert overlap.max() < 0.999
+    worst = evals[-1] + 0.1 * np.abs(evals).max()
     for i in range(1, 13):
         deflated = Z.copy()
         for b in B[:, :i].T:
-            deflated += (evals[-1] - b @ deflated @ b) * np.outer(b, b)
-            assert_allclose(b @ deflated @ b, evals[-1])
+            deflated += (worst - b @ deflated @ b) * np.outer(b, b)
+            assert_allclose(b @ deflated @ b, worst)
         found = B[:, i]
         assert_allclose(np.abs(found).sum() ** 2, 3.0, rtol=1e-6)
         again = plain(deflated, 1, 3.0)[0][:, 0]
@@ -184,7 +250,7 @@ def test_a_search_cut_short_says_so():
 def test_gamma_and_neighbours_are_those_of_ldg_and_the_dimension_is_its_own():
     X, y = WIDE
     model = SparseLDG("auto", sparsity=3.0).fit(X, y)
-    full = LDG().fit(X, y)
+    full = LDG("auto").fit(X, y)
     assert (model.gamma_, model.n_neighbors_) == (full.gamma_, full.n_neighbors_)
     assert_array_equal(model.selection_["gamma"].scores, full.selection_["gamma"].scores)
     settled = {"gamma": model.gamma_, "n_neighbors": model.n_neighbors_}

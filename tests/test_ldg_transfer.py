@@ -218,3 +218,47 @@ def test_both_work_in_a_pipeline_by_metadata_routing():
     Z = DomainScaler().fit_transform(X, sample_domain=domain)
     alone = TransferLDG(2, alpha=0.1, **FIXED).fit(Z, y, sample_domain=domain)
     assert_allclose(got, alone.transform(Z[domain < 0]))
+
+
+def test_a_domain_of_one_row_takes_the_scale_of_the_others_and_says_so():
+    X, _, domain = two_domains()
+    one = np.flatnonzero(domain < 0)[:1]
+    rows = np.concatenate([np.flatnonzero(domain > 0), one])
+    with pytest.warns(UserWarning, match="domain -1 has only one row"):
+        scaler = DomainScaler().fit(X[rows], sample_domain=domain[rows])
+    assert scaler.kept_.all()
+    source = X[domain > 0]
+    assert_allclose(scaler.transform(X[:5]), (X[:5] - X[one]) / source.std(axis=0))
+    with pytest.warns(UserWarning, match="keeps no feature"):
+        assert not DomainScaler().fit(X[:2], sample_domain=[1, -1]).kept_.any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_small_variation_about_a_large_mean_is_kept_and_a_constant_is_not(dtype):
+    rng = np.random.default_rng(0)
+    X = (1000 + rng.standard_normal((20000, 3))).astype(dtype)
+    X[:, 1] = 0.1
+    scaler = DomainScaler().fit(X)
+    assert_array_equal(scaler.kept_, [True, False, True])
+    assert_allclose(scaler.transform(X)[:, [0, 2]].std(axis=0), 1, atol=1e-3)
+    assert_array_equal(scaler.transform(X)[:, 1], 0)
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was():
+    X, y, domain = two_domains()
+    fresh = TransferLDG(3, alpha=0.3, **FIXED)
+    with pytest.raises(ValueError, match="n_components=7"):
+        fresh.set_params(n_components=7).fit(X, y, sample_domain=domain)
+    assert set(vars(fresh)) == set(TransferLDG().get_params())
+    model = TransferLDG(3, alpha=0.3, **FIXED).fit(X, y, sample_domain=domain)
+    before = dict(vars(model))
+    assert "_source" not in before
+    with pytest.raises(ValueError, match="no rows of class"):
+        model.fit(X[:, :4], np.where(domain < 0, 9, y), sample_domain=domain)
+    assert vars(model) == before
+
+
+def test_the_choice_of_the_dimension_is_told(capsys):
+    X, y, domain = two_domains()
+    TransferLDG("auto", alpha=0.3, verbose=True, **FIXED).fit(X, y, sample_domain=domain)
+    assert "[TransferLDG] fold 10 of 10: best score" in capsys.readouterr().out

@@ -216,13 +216,53 @@ def test_auto_finds_the_dimension_that_holds_the_classes():
 
 def test_weights_go_into_the_folds():
     X, y = overlapping(60)
-    weights = np.where(np.arange(60) < 30, 1.0, 0.0)
+    weights = np.where(np.arange(60) < 30, 1.0, 0.01)
     model = FisherDiscriminant("auto").fit(X, y, sample_weight=weights)
     fit, held = training_parts(y, 5)[0]
     fold = FisherDiscriminant().fit(X[fit], y[fit], sample_weight=weights[fit])
     rule = KNeighborsClassifier(3).fit(fold.transform(X[fit]), y[fit])
     expected = rule.score(fold.transform(X[held]), y[held])
     assert_allclose(model.selection_["n_components"].scores[0, -1], expected)
+
+
+def test_rows_fade_once_when_the_dimension_is_chosen():
+    X, y = overlapping()
+    ages = np.arange(len(y))[::-1]
+    faded = FisherDiscriminant("auto", decay=0.97).fit(X, y)
+    weighted = FisherDiscriminant("auto").fit(X, y, sample_weight=0.97**ages)
+    path, by_weights = (m.selection_["n_components"] for m in (faded, weighted))
+    assert_array_equal(path.scores, by_weights.scores)
+
+
+def test_rows_that_are_forgotten_neither_judge_nor_vote():
+    X, y = overlapping()
+    w = np.ones(len(y))
+    w[::3] = 0.0
+    X[::3] += 100 * np.random.default_rng(0).standard_normal((40, 7))
+    weighted = FisherDiscriminant("auto").fit(X, y, sample_weight=w)
+    alone = FisherDiscriminant("auto").fit(X[w > 0], y[w > 0])
+    paths = [m.selection_["n_components"] for m in (weighted, alone)]
+    assert_array_equal(paths[0].scores, paths[1].scores)
+    assert_allclose(weighted.components_, alone.components_, atol=1e-8)
+    recent = FisherDiscriminant("auto", window=60).fit(X, y)
+    alone = FisherDiscriminant("auto").fit(X[-60:], y[-60:])
+    paths = [m.selection_["n_components"] for m in (recent, alone)]
+    assert_array_equal(paths[0].scores, paths[1].scores)
+
+
+def test_priors_are_those_of_the_classes_that_are_left():
+    X, y = overlapping()
+    order = np.argsort(y, kind="stable")
+    X, y = X[order], y[order]
+    window = int(np.count_nonzero(y > 0))
+    p = np.array([0.5, 0.2, 0.3])
+    model = FisherDiscriminant("auto", window=window, priors=p).fit(X, y)
+    left = FisherDiscriminant("auto", priors=[0.4, 0.6]).fit(X[y > 0], y[y > 0])
+    paths = [m.selection_["n_components"] for m in (model, left)]
+    assert_array_equal(paths[0].scores, paths[1].scores)
+    one = FisherDiscriminant("auto", window=5, priors=p)
+    one.fit(X, y)
+    assert one.selection_["n_components"].scores.shape == (0, 1)
 
 
 def test_auto_needs_rows():

@@ -32,7 +32,12 @@ from separatrix.rows import (
     row_blocks,
 )
 from separatrix.scatter import SparseRows, joint_span
-from separatrix.selection import MOST_COMPONENTS, DimensionPath, dimension_path
+from separatrix.selection import (
+    MOST_COMPONENTS,
+    NOTHING_TO_CHOOSE,
+    DimensionPath,
+    dimension_path,
+)
 from separatrix.window import SlidingWindow
 
 # Parameters ----------------------------------------------------------------------------------
@@ -260,15 +265,33 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             return {}
         return {"n_components": self._dimension_path(data)}
 
-    def _dimension_path(self, data: LabelledData) -> DimensionPath:
-        """Held-out scores of each dimension."""
+    def _dimension_path(
+        self, data: LabelledData, progress: Callable[[str], None] | None = None
+    ) -> DimensionPath:
+        """Held-out scores of each dimension, by the rows that count for anything."""
+        if data.weights is not None:
+            counted = np.flatnonzero(data.weights > 0)
+            data = data._replace(
+                X=data.X[counted], codes=data.codes[counted], weights=data.weights[counted]
+            )
+        present = np.unique(data.codes)
+        if len(present) < 2:
+            return NOTHING_TO_CHOOSE
+        # rows that are forgotten are gone already, and those that fade have their weights
+        changed: dict[str, Any] = {
+            name: None for name in ("window", "decay") if getattr(self, name, None) is not None
+        }
+        priors = getattr(self, "priors", None)
+        if priors is not None and len(present) < len(data.classes):
+            left = np.asarray(priors, dtype=np.float64)[present]
+            changed["priors"] = left / left.sum() if left.sum() > 0 else None
         return dimension_path(
-            self,
+            clone(self).set_params(**changed) if changed else self,
             data.X,
             data.classes[data.codes],
             fit_params={} if data.weights is None else {"sample_weight": data.weights},
             random_state=getattr(self, "random_state", 0),
-            progress=self._progress,
+            progress=progress or self._progress,
         )
 
     def _progress(self, line: str) -> None:

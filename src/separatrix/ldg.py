@@ -152,6 +152,11 @@ class LDGScatters(NamedTuple):
         size = float(np.trace(self.V) + gamma * np.trace(self.A))
         return numerical_rank(-evals, len(self.V), largest=size)
 
+    def leading(self, gamma: float, basis: Array, k: int | None) -> Array:
+        """The k smallest directions; without k, those of negative eigenvalues."""
+        evals, U = self.smallest(gamma, basis, k)
+        return U if k is not None else U[:, : self.n_negative(gamma, evals)]
+
 
 def local_scatters(
     X: Any,
@@ -304,6 +309,15 @@ def orthonormal_descent(
 # Estimators ----------------------------------------------------------------------------------
 
 
+def varying_features(X: Any) -> Array:
+    """Which columns are not constant, but for rounding."""
+    high, low = X.max(axis=0), X.min(axis=0)
+    if sp.issparse(X):
+        high, low = high.toarray().ravel(), low.toarray().ravel()
+    size = np.maximum(np.abs(high), np.abs(low))
+    return high - low > 4 * np.finfo(X.dtype).eps * size
+
+
 class LDGProblem(NamedTuple):
     """Rows in the coordinates where the problem is solved.
 
@@ -388,11 +402,14 @@ class LDG(SubspaceEstimator):
     ----------
     n_components : int, "auto" or None
         Number of directions, up to the rank of the centred data. None keeps every direction with
-        a negative eigenvalue of ``V - γ A``, "auto" as many as cross-validation favours, up to 40.
+        a negative eigenvalue of ``V - γ A``, and the leading one where γ or k was chosen for what
+        it kept in the folds and keeps none on all rows; "auto" as many as cross-validation
+        favours, up to 40.
     gamma : "auto" or float in (0, 1]
         γ, what distance from the other classes is worth beside nearness to the own. "auto" tries
-        0.2, 0.4, … 1 by three-fold cross-validation of three nearest neighbours, in five
-        dimensions more than classes or half of all there are, whatever `n_components` is.
+        0.2, 0.4, … 1 by three-fold cross-validation of three nearest neighbours: with
+        ``n_components=None`` in the directions that None keeps in the fold, where none scores
+        zero, otherwise in five dimensions more than classes or half of all there are.
     n_neighbors : "auto" or int
         k. A class with no more rows than k gives all it has. "auto" tries 1, 4 and 16.
     local : bool
@@ -573,15 +590,20 @@ class LDG(SubspaceEstimator):
             local=self.local,
             priors=self.priors,
             random_state=self.random_state,
-            verbose=self.verbose,
         )
         # in the span of the rows, or in a feature space, nothing but the coordinates differs
-        return model._dimension_path(problem.data)
+        return model._dimension_path(problem.data, self._progress)
+
+    def _judged_in(self, data: LabelledData) -> int | None:
+        """Dimension in which settings are judged; None is what None would keep in the fold."""
+        if self.n_components is None:
+            return None
+        return judging_dimension(len(data.classes), self.rank_)
 
     def _refitted(self, problem: LDGProblem, settings: list[dict[str, Any]]) -> GridScores:
-        """Scores of settings of γ and k, at a few more dimensions than classes."""
+        """Scores of settings of γ and k."""
         data = problem.data
-        k = judging_dimension(len(data.classes), self.rank_)
+        k = self._judged_in(data)
         counts = list(dict.fromkeys(s["n_neighbors"] for s in settings))
         gammas = list(dict.fromkeys(s["gamma"] for s in settings))
 
@@ -592,7 +614,7 @@ class LDG(SubspaceEstimator):
             )
             for scatters in fold.scatters(counts, local=self.local):
                 for gamma in gammas:
-                    W = fold.lift(scatters.smallest(gamma, fold.basis, k)[1])
+                    W = fold.lift(scatters.leading(gamma, fold.basis, k))
                     yield projection(W)
 
         return refit_grid(
@@ -601,18 +623,25 @@ class LDG(SubspaceEstimator):
             lambda numbers: data.X[numbers],
             data.codes,
             training_parts(data.codes, GRID_FOLDS, self.random_state),
-            n_components=k,
+            n_components=k or self.rank_,
             progress=self._progress,
         )
 
     # Solving ----------------------------------------------------------------------------------
 
+    def _n_kept(self, rank: int, negative: int) -> int:
+        """How many directions to keep of so many, of which some have a negative eigenvalue."""
+        if self.n_components is not None:
+            return self._n_wanted(rank, "the rank of the centred data")
+        judged = self.selection_.get("gamma")
+        if negative == 0 and judged is not None and judged.scores.any():
+            return 1  # the setting was chosen for what it kept in the folds
+        return negative
+
     def _solved(self, problem: LDGProblem, scatters: LDGScatters) -> Solution:
         evals, U = scatters.smallest(self.gamma_, problem.basis)
         rank = len(evals)
-        negative = scatters.n_negative(self.gamma_, evals)
-        wanted = self._n_wanted(rank, "the rank of the centred data")
-        k = negative if self.n_components is None else wanted
+        k = self._n_kept(rank, scatters.n_negative(self.gamma_, evals))
         self.objective_, self.n_iter_ = np.zeros(0), 1
         U, criterion = U[:, :k], -evals
         if self.solver == "gradient" and 0 < k < rank:
@@ -678,6 +707,8 @@ def gamma_path(estimator: LDG, X: ArrayLike, y: ArrayLike, gammas: Sequence[floa
     """
     if type(estimator) is not LDG:
         raise TypeError(f"gamma_path is for LDG, got a {type(estimator).__name__}")
+    if len(gammas) == 0:
+        raise ValueError("gammas is empty: give at least one value of gamma in (0, 1]")
     first = clone(estimator).set_params(gamma=float(gammas[0]))
     data = first._validated(X, y)
     moments = first._summarised(data)

@@ -72,8 +72,8 @@ class KernelLDG(KernelEstimator, LDG):
     Notes
     -----
     ``dual_coef_ @ K @ dual_coef_.T`` is the identity for the centred kernel matrix K of the
-    training rows. The linear kernel gives `LDG`. The nearest rows in feature space are the
-    nearest in the features for "rbf", and others for "poly".
+    training rows. The linear kernel gives `LDG` up to sign. The nearest rows in feature space are
+    the nearest in the features for "rbf", and others for "poly".
 
     The eigenproblem of the source, ``(L_V - γ L_A) K α = λ α`` (3.29), is not symmetric: its
     solutions are neither real by construction nor of unit length in feature space.

@@ -22,7 +22,7 @@ from separatrix.base import (
     real_number,
     whole_number,
 )
-from separatrix.ldg import LDG, LDGProblem, LDGScatters
+from separatrix.ldg import LDG, LDGProblem, LDGScatters, varying_features
 from separatrix.linalg import Array, numerical_rank
 from separatrix.moments import ClassMoments
 from separatrix.selection import DimensionPath
@@ -36,8 +36,26 @@ SIFTED_AFTER = 10
 KEPT = 4
 """How many do."""
 
+SETTLED = 1e-9
+"""Fall of a value, as a share of it, at which a search has settled."""
+
+ROUGHLY = 1e-5
+"""The same where directions are only tried, to choose their number."""
+
+NEAR_ZERO = 0.1
+"""Share of the largest eigenvalue below which values count as being of this size."""
+
 WORKED_ON = 200
 """Features, at least, that they go on among."""
+
+MARGIN = 0.1
+"""How far above the largest eigenvalue a direction found is put: a share of the largest size."""
+
+MOST_SPARSE = 10
+"""Directions that are tried when their number is to be chosen: each is a search of its own."""
+
+BEYOND = 3
+"""How many of these may have no negative eigenvalue."""
 
 # The mathematics -----------------------------------------------------------------------------
 
@@ -98,6 +116,8 @@ class Deflated(NamedTuple):
         The matrix is ``Z + Σ ρ_i b_i b_iᵀ``: what is added to the value of each.
     project : bool
         Take the span of B out of Z first: ``P Z P + Σ ρ_i b_i b_iᵀ`` with ``P = I - B Bᵀ``.
+    outside : float
+        Value of directions orthogonal to Q, along which no row varies: ``Z + outside (I - Q Qᵀ)``.
     """
 
     S: Array
@@ -105,10 +125,14 @@ class Deflated(NamedTuple):
     B: Array
     rho: Array
     project: bool
+    outside: float = 0.0
 
     def plain(self, X: Array) -> Array:
         """``Z X``."""
-        return self.S @ X if self.Q is None else self.Q @ (self.S @ (self.Q.T @ X))
+        if self.Q is None:
+            return self.S @ X
+        inside = self.Q.T @ X
+        return self.outside * X + self.Q @ (self.S @ inside - self.outside * inside)
 
     def apply(self, X: Array) -> Array:
         """The product with the columns of X."""
@@ -123,7 +147,12 @@ class Deflated(NamedTuple):
         """The diagonal of Z alone."""
         if self.Q is None:
             return np.diagonal(self.S)
-        return np.einsum("ij,ij->i", self.Q @ self.S, self.Q)
+        inside = self.S - self.outside * np.eye(len(self.S))
+        return self.outside + np.einsum("ij,ij->i", self.Q @ inside, self.Q)
+
+    def varies_along(self, B: Array) -> bool:
+        """Whether any column of B has a part in Q."""
+        return self.Q is None or bool(np.abs(self.Q.T @ B).max() > 1e-7)
 
     def among(self, chosen: Array) -> Array:
         """The rows and columns of some features."""
@@ -162,7 +191,12 @@ class Search(NamedTuple):
 
 
 def descend(
-    apply: Callable[[Array], Array], search: Search, largest: float, radius: float, max_iter: int
+    apply: Callable[[Array], Array],
+    search: Search,
+    largest: float,
+    radius: float,
+    max_iter: int,
+    tol: float,
 ) -> Search:
     """Steps ``b ← sparse_unit(σ b - Z b)`` until all columns settle.
 
@@ -177,8 +211,9 @@ def descend(
         new_values = np.sum(new * Znew, axis=0)
         falls = new_values <= values
         stuck = ~falls & (sigma >= largest)  # by rounding
-        slow = falls & (values - new_values <= 1e-9 * np.abs(values))
-        settled = stuck | slow
+        size = np.maximum(np.abs(values), NEAR_ZERO * largest)
+        slow = falls & (values - new_values <= tol * size)
+        settled = settled | stuck | slow
         sigma = np.where(falls, 0.8 * sigma, np.minimum(2 * sigma, 1.01 * largest))
         B, ZB = np.where(falls, new, B), np.where(falls, Znew, ZB)
         values = np.where(falls, new_values, values)
@@ -188,7 +223,7 @@ def descend(
 
 
 def sparse_smallest(
-    Z: Deflated, sparsity: float, starts: Array, largest: float, *, max_iter: int
+    Z: Deflated, sparsity: float, starts: Array, largest: float, *, max_iter: int, tol: float
 ) -> SparseDirection:
     """Minimise ``bᵀ Z b`` subject to ``‖b‖₂ = 1`` and ``‖b‖₁² ≤ sparsity``.
 
@@ -200,7 +235,7 @@ def sparse_smallest(
     values = np.sum(B * Z.apply(B), axis=0)
     sigma = np.full(B.shape[1], max(0.05 * largest, float(-values.min()), 1e-300))
     search = Search(B, values, sigma, np.zeros(B.shape[1], dtype=bool), 0)
-    search = descend(Z.apply, search, largest, radius, min(SIFTED_AFTER, max_iter)).best(KEPT)
+    search = descend(Z.apply, search, largest, radius, min(SIFTED_AFTER, max_iter), tol).best(KEPT)
     while not search.settled.all() and search.n_iter < max_iter:
         pull = search.sigma * search.B - Z.apply(search.B)
         chosen = ((sparse_unit(pull, radius) != 0) | (search.B != 0)).any(axis=1)
@@ -208,7 +243,7 @@ def sparse_smallest(
         chosen[strongest[: max(WORKED_ON, 2 * np.count_nonzero(chosen))]] = True
         inner = Z.among(chosen).__matmul__
         some = search._replace(B=search.B[chosen])
-        some = descend(inner, some, largest, radius, max_iter - search.n_iter)
+        some = descend(inner, some, largest, radius, max_iter - search.n_iter, tol)
         whole = np.zeros_like(search.B)
         whole[chosen] = some.B
         left_out = sparse_unit(some.sigma * whole - Z.apply(whole), radius)[~chosen]
@@ -219,10 +254,11 @@ def sparse_smallest(
     )
 
 
-def orthogonal_on_support(Z: Deflated, b: Array) -> Array:
+def orthogonal_on_support(Z: Deflated, b: Array, worst: float) -> Array:
     """The best unit vector orthogonal to the directions so far among the features that b names.
 
-    Where these features leave no room, those with the steepest descent are added until they do.
+    Where these features leave no room in which rows vary, those with the steepest descent are
+    added until they do. A direction along which no row varies has the value `worst`.
     """
     chosen = b != 0
     steepest = np.argsort(-np.abs(Z.apply(b[:, None])[:, 0]), kind="stable")
@@ -230,18 +266,39 @@ def orthogonal_on_support(Z: Deflated, b: Array) -> Array:
     while True:
         _, s, Vt = np.linalg.svd(Z.B[chosen].T)
         room = Vt[numerical_rank(s, max(Z.B.shape), largest=1.0) :].T
-        if room.shape[1]:
+        basis = np.zeros((len(b), room.shape[1]))
+        basis[chosen] = room
+        if room.shape[1] and Z.varies_along(basis):
             break
         chosen[next(waiting)] = True
-    basis = np.zeros((len(b), room.shape[1]))
-    basis[chosen] = room
-    inner = basis.T @ Z.plain(basis)
-    best = basis @ np.linalg.eigh((inner + inner.T) / 2)[1][:, 0]
+    best = smallest_inside(Z, basis)
+    if not Z.varies_along(best):
+        best = smallest_inside(Z._replace(outside=worst), basis)
     return np.where(chosen, best, 0.0)
 
 
+def smallest_inside(Z: Deflated, basis: Array) -> Array:
+    """The smallest eigenvector of Z without deflation inside an orthonormal basis."""
+    inner = basis.T @ Z.plain(basis)
+    return basis @ np.linalg.eigh((inner + inner.T) / 2)[1][:, 0]
+
+
+def without_traces(b: Array) -> Array:
+    """The unit vector without the entries that rounding left."""
+    size = np.abs(b)
+    b = np.where(size > 1e-10 * size.max(), b, 0.0)
+    return b / np.linalg.norm(b)
+
+
 def sparse_directions(
-    Z: Deflated, k: int, sparsity: float, U: Array, largest: float, *, max_iter: int
+    Z: Deflated,
+    k: int,
+    sparsity: float,
+    U: Array,
+    largest: float,
+    *,
+    max_iter: int,
+    tol: float = SETTLED,
 ) -> tuple[Array, int, bool]:
     """Sparse directions one after the other, the steps of the longest search, and if all settled.
 
@@ -259,22 +316,44 @@ def sparse_directions(
         Largest eigenvalue of Z.
     max_iter : int
         Steps of a search.
+    tol : float
+        Fall of a value, as a share of it, at which a search ends.
     """
-    features = np.argsort(Z.diagonal_of_z(), kind="stable")[:STARTS]
-    singles = np.zeros((len(U), len(features)))
-    singles[features, np.arange(len(features))] = 1.0
+    worst = largest + MARGIN * float(np.abs(np.linalg.eigvalsh(Z.S)).max(initial=0.0))
+    singles = single_features(Z)
     steps, settled = 1, True
-    for i in range(k):
+    i = 0
+    while i < k:
         starts = np.hstack([U[:, max(0, i - 1) : i + KEPT], singles])
-        bound = largest + (0.0 if Z.project else Z.rho.sum())
-        found = sparse_smallest(Z, sparsity, starts, bound, max_iter=max_iter)
-        b = found.b
+        raised = (
+            0.0
+            if Z.project or not i
+            else np.linalg.norm(Z.B * np.sqrt(np.clip(Z.rho, 0, None)), 2) ** 2
+        )
+        found = sparse_smallest(
+            Z, sparsity, starts, float(worst + raised), max_iter=max_iter, tol=tol
+        )
+        if found.value > -1e-9 * worst and Z.Q is not None and Z.outside == 0:
+            # where no row varies the value is zero, smaller than the positive ones to come
+            Z = Z._replace(outside=worst)
+            singles = single_features(Z)
+            continue
+        b = without_traces(found.b)
         if Z.project and i:
-            b = orthogonal_on_support(Z, b)
+            b = without_traces(orthogonal_on_support(Z, b, worst))
         # the direction found becomes the worst there is
-        Z = Z.raised(b, largest if Z.project else largest - found.value)
+        Z = Z.raised(b, worst if Z.project else worst - found.value)
         steps, settled = max(steps, found.n_iter), settled and found.converged
+        i += 1
     return Z.B, steps, settled
+
+
+def single_features(Z: Deflated) -> Array:
+    """Unit vectors of the features of the least value."""
+    features = np.argsort(Z.diagonal_of_z(), kind="stable")[:STARTS]
+    singles = np.zeros((len(Z.B), len(features)))
+    singles[features, np.arange(len(features))] = 1.0
+    return singles
 
 
 # Estimators ----------------------------------------------------------------------------------
@@ -290,15 +369,17 @@ class SparseLDG(LDG):
     Parameters
     ----------
     n_components : int, "auto" or None
-        As in `LDG`; None keeps as many as `LDG` would.
+        As in `LDG`; None keeps as many as `LDG` would. "auto" tries at most ten, of which at
+        most three more than there are negative eigenvalues: each is a search of its own.
     sparsity : float, at least 1
         s. From the number of features on the bound does not matter.
     deflation : "sparse" or "orthonormal"
         How a direction b that was found is taken out of Z. "sparse" adds ``(λ - bᵀ Z b) b bᵀ``,
-        with λ the largest eigenvalue of Z, so that b becomes the worst there is; directions may
-        overlap. "orthonormal" takes b out by projection, finds the features that the next
-        direction names, and among these the best direction orthogonal to all before; where few
-        features leave no room for that, more are named.
+        with λ above the largest eigenvalue of Z by a tenth of the largest in size, so that b
+        becomes the worst there is; directions may overlap. "orthonormal" takes b out by
+        projection, finds the features that the next direction names, and among these the best
+        direction orthogonal to all before; where few features leave no room for that, more are
+        named.
     gamma : "auto" or float in (0, 1]
         γ, as in `LDG`, chosen without sparsity.
     n_neighbors : "auto" or int
@@ -334,6 +415,11 @@ class SparseLDG(LDG):
     ``‖b‖₂ = 1`` and, with sparse deflation and for the first direction, ``‖b‖₁² ≤ s``. With
     orthonormal deflation ``components_ @ components_.T`` is the identity. Where the semidefinite
     program of the source (3.32) has a solution of rank one, it is ``b bᵀ`` for the first b.
+
+    Constant features are never named. While a direction of negative value is left the problem is
+    the one above; after that ``λ (I - Q Qᵀ)`` is added to Z, with Q an orthonormal basis of the
+    centred rows, so that directions along which no row varies come last, as in `LDG`. With s at
+    least the number of features all directions are those of `LDG` up to sign.
 
     The problem is not convex: the search goes on from the best of many starts, by steps that
     cost a product with Z and a sort. Fewer rows than features are no obstacle: Z is not formed.
@@ -406,18 +492,28 @@ class SparseLDG(LDG):
     def _solved(self, problem: LDGProblem, scatters: LDGScatters) -> Solution:
         evals, U = scatters.smallest(self.gamma_, problem.basis)
         rank = len(evals)
-        wanted = self._n_wanted(rank, "the rank of the centred data")
-        negative = scatters.n_negative(self.gamma_, evals)
-        k = negative if self.n_components is None else wanted
+        k = self._n_kept(rank, scatters.n_negative(self.gamma_, evals))
         S = scatters.V - self.gamma_ * scatters.A
         n_features = self.n_features_in_
-        Q = problem.lift(np.eye(len(S))) if len(S) < n_features else None
-        empty = np.zeros((n_features, 0))
+        # a feature that is constant is no part of the problem
+        used = np.ones(n_features, dtype=bool)
+        Q = None
+        if rank < n_features:
+            used = varying_features(self._data.X)
+            S = problem.basis.T @ S @ problem.basis
+            Q = problem.lift(problem.basis)[used]
+        empty = np.zeros((np.count_nonzero(used), 0))
         Z = Deflated(S, Q, empty, np.zeros(0), self.deflation == "orthonormal")
-        starts = problem.lift(U[:, : k + KEPT])
+        starts = problem.lift(U[:, : k + KEPT])[used]
         largest = max(float(np.max(evals, initial=0.0)), 0.0)
         B, self.n_iter_, settled = sparse_directions(
-            Z, k, self.sparsity, starts, largest, max_iter=self.max_iter
+            Z,
+            k,
+            self.sparsity,
+            starts,
+            largest,
+            max_iter=self.max_iter,
+            tol=ROUGHLY if self._every_direction else SETTLED,
         )
         if not settled:
             warnings.warn(
@@ -430,7 +526,13 @@ class SparseLDG(LDG):
         added = np.linalg.qr(B)[0]
         gains = np.clip(-np.sum(added * Z.plain(added), axis=0), 0.0, None)
         missing = np.clip(-evals, 0.0, None).sum() - gains.sum()
-        return Solution(B, np.append(gains, max(missing, 0.0)), rank)
+        W = np.zeros((n_features, k))
+        W[used] = B
+        return Solution(W, np.append(gains, max(missing, 0.0)), rank)
+
+    def _n_kept(self, rank: int, negative: int) -> int:
+        k = super()._n_kept(rank, negative)
+        return min(k, negative + BEYOND, MOST_SPARSE) if self._every_direction else k
 
     def _path_of(self, problem: LDGProblem) -> DimensionPath:
         model = clone(self)

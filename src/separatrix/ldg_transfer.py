@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from itertools import product
@@ -21,6 +22,7 @@ from separatrix.base import (
     Solution,
     one_of,
     real_number,
+    unchanged_on_failure,
     whole_number,
 )
 from separatrix.ldg import (
@@ -29,11 +31,11 @@ from separatrix.ldg import (
     LDGProblem,
     LDGScatters,
     class_neighbours,
-    judging_dimension,
     local_scatters,
     projection,
     scatters_about,
     tried_neighbours,
+    varying_features,
 )
 from separatrix.linalg import Array, range_basis
 from separatrix.moments import ClassMoments
@@ -141,10 +143,11 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     domains_ : array (n_domains,)
         Domains that were seen, sorted.
     means_, scales_ : array (n_domains, n_features)
-        Mean and standard deviation of each feature in each.
+        Mean and standard deviation of each feature in each. A domain of one row has the pooled
+        deviation of the others.
     kept_ : array of bool (n_features,)
-        Features that vary in every domain. The others become zero in all: what is constant in one
-        domain cannot be compared with it.
+        Features that vary in every domain of more than one row. The others become zero in all:
+        what is constant in one domain cannot be compared with it.
 
     Notes
     -----
@@ -185,9 +188,27 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         parts = [rows[domains == domain] for domain in self.domains_]
         self.means_ = np.stack([part.mean(axis=0, dtype=np.float64) for part in parts])
         self.scales_ = np.stack([part.std(axis=0, dtype=np.float64) for part in parts])
-        # the deviation of a constant feature is only the rounding of its mean
-        rounding = len(rows) * np.finfo(rows.dtype).eps * np.abs(self.means_)
-        self.kept_ = (self.scales_ > rounding).all(axis=0)
+        counts = np.array([len(part) for part in parts])
+        several = counts > 1
+        if several.any():
+            vary = [varying_features(part) for part in parts if len(part) > 1]
+            self.kept_ = np.logical_and.reduce(vary)
+        else:
+            self.kept_ = np.zeros(rows.shape[1], dtype=bool)
+        if several.any() and not several.all():
+            pooled = np.average(self.scales_[several] ** 2, axis=0, weights=counts[several])
+            self.scales_[~several] = np.sqrt(pooled)
+            warnings.warn(
+                f"domain {self.domains_[~several].tolist()[0]} has only one row, which has no "
+                "scale: that of the other domains is used for it",
+                stacklevel=2,
+            )
+        if not self.kept_.any():
+            warnings.warn(
+                "DomainScaler keeps no feature: none varies in every domain, and transform "
+                "returns zeros",
+                stacklevel=2,
+            )
         return self
 
     def transform(self, X: ArrayLike, sample_domain: ArrayLike | None = None) -> Array:
@@ -353,19 +374,20 @@ class TransferLDG(LDG):
         self
             The fitted estimator.
         """
-        data = self._validated(X, y)
-        source = check_domains(sample_domain, data.X.shape[0]) > 0
-        missing = np.setdiff1d(np.arange(len(data.classes)), data.codes[source])
-        if len(missing):
-            raise ValueError(
-                f"the source has no rows of class {data.classes[missing].tolist()[0]!r}: "
-                "neighbours are sought there, so every class must be among the rows with a "
-                "positive sample_domain"
-            )
-        self._source = source
-        self.selection_ = {}
-        self._learn(self._summarised(data), data)
-        del self._source
+        with unchanged_on_failure(self):
+            data = self._validated(X, y)
+            source = check_domains(sample_domain, data.X.shape[0]) > 0
+            missing = np.setdiff1d(np.arange(len(data.classes)), data.codes[source])
+            if len(missing):
+                raise ValueError(
+                    f"the source has no rows of class {data.classes[missing].tolist()[0]!r}: "
+                    "neighbours are sought there, so every class must be among the rows with a "
+                    "positive sample_domain"
+                )
+            self._source = source
+            self.selection_ = {}
+            self._learn(self._summarised(data), data)
+            del self._source
         return self
 
     def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
@@ -421,7 +443,7 @@ class TransferLDG(LDG):
         problem: LDGProblem,
         scatters: DomainScatters,
         settings: list[dict[str, Any]],
-        n_components: int,
+        n_components: int | None,
     ) -> Callable[[Array], Iterator[Callable[[Any], Array]]]:
         """What fits every setting to some rows; the source is summed once for all folds."""
         of_source = cache(scatters.of_source)
@@ -434,7 +456,7 @@ class TransferLDG(LDG):
             for setting in settings:
                 k, alpha = setting["n_neighbors"], setting["alpha"]
                 total = of_target(k).plus(of_source(k), 1 - alpha, alpha)
-                yield projection(total.smallest(setting["gamma"], basis, n_components)[1])
+                yield projection(total.leading(setting["gamma"], basis, n_components))
 
         return fit
 
@@ -443,14 +465,14 @@ class TransferLDG(LDG):
     ) -> GridScores:
         """Scores of settings on target rows that were left out."""
         data = problem.data
-        k = judging_dimension(len(data.classes), self.rank_)
+        k = self._judged_in(data)
         return refit_grid(
             settings,
             self._refits(problem, scatters, settings, k),
             lambda numbers: data.X[numbers],
             data.codes,
             self._parts(data.codes),
-            n_components=k,
+            n_components=k or self.rank_,
             progress=self._progress,
         )
 
@@ -461,11 +483,15 @@ class TransferLDG(LDG):
         data = problem.data
         fit = self._refits(problem, scatters, [setting], MOST_COMPONENTS)
         found = []
-        for train, held in self._parts(data.codes):
+        parts = self._parts(data.codes)
+        for i, (train, held) in enumerate(parts):
             project = next(fit(train))
             Z, Z_held = project(data.X[train]), project(data.X[held])
             ends = np.arange(1, Z.shape[1] + 1)
             found.append(neighbour_scores(Z, data.codes[train], Z_held, data.codes[held], ends))
+            if len(ends):
+                line = f"best score {found[-1].max():.3f} with {found[-1].argmax() + 1} directions"
+                self._progress(f"fold {i + 1} of {len(parts)}: {line}")
         common = min(len(scores) for scores in found)
         if common == 0:
             return NOTHING_TO_CHOOSE

@@ -303,7 +303,8 @@ def refit_grid(
     scorer : callable
         How good a projection is.
     n_components : int
-        Leading coordinates that are scored, or as many as there are.
+        Leading coordinates that are scored, or as many as there are. A projection without
+        coordinates scores zero: whatever projects on something is preferred.
     progress : callable, optional
         Told in a line what was done, fold by fold.
 
@@ -316,6 +317,8 @@ def refit_grid(
         known, new = rows(train), rows(held)
         for j, project in enumerate(fit(train)):
             Z = project(known)
+            if Z.shape[1] == 0:
+                continue
             end = np.array([min(n_components, Z.shape[1])])
             scores[i, j] = scorer(Z, codes[train], project(new), codes[held], end)[0]
         if progress is not None:
@@ -381,7 +384,8 @@ def dimension_path(
         Folds. None fits once, to all rows, and classifies each by its neighbours among the others,
         as the source does: cheaper, and misleading when features are more than rows.
     fit_params : mapping, optional
-        More arguments of `fit`, with one entry for each row.
+        More arguments of `fit`, with one entry for each row. Scores do not know them: rows held
+        out count alike, whatever their weights.
     random_state : int, RandomState or None
         Source of the folds.
     progress : callable, optional
