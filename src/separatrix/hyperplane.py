@@ -62,8 +62,9 @@ def soft_margin_hyperplane(
     """Minimise ``½‖w‖² + Σ cost_i max(0, 1 - signs_i (w·z_i + b))``.
 
     Wide problems by decomposition of the dual (libsvm), tall ones by Newton's method on a smoothed
-    loss, and large ones of either kind by coordinate descent in the dual (liblinear). All solve
-    the same problem; the first two to rounding as a rule, the third to `tol`.
+    loss: both to rounding as a rule, and else to `tol`. Large ones of either kind by coordinate
+    descent in the dual (liblinear), which charges for the intercept too: with classes of unlike
+    sizes the normal may be off by a few hundredths of a radian, whatever `tol`.
 
     Parameters
     ----------
@@ -166,6 +167,10 @@ def newton(
     """
     scores = Z @ w + b
     eps, n_iter = WIDEST, 0
+    if w.any():  # rows on the margin often stay there as costs grow
+        exact = _exact_step(Z, signs, cost, Split.of(1 - signs * scores, tol))
+        if exact is not None:
+            return _finished(Z, exact, n_iter)
     while True:
         solved = settled = stuck = False
         while not (solved or settled or stuck) and n_iter < max_iter:
@@ -180,10 +185,9 @@ def newton(
             settled = not stuck and x * most <= 1e-14 * size
             w, b = w + x * (step.normal - w), b + x * (step.intercept - b)
             scores = scores + x * change
-        for exact_step in (_on_the_margin, _at_a_corner):
-            exact = exact_step(Z, signs, cost, split)
-            if _optimal(exact, signs, cost, split):
-                return _finished(Z, exact, n_iter)
+        exact = _exact_step(Z, signs, cost, split)
+        if exact is not None:
+            return _finished(Z, exact, n_iter)
         if eps <= tol or n_iter == max_iter:
             break
         eps = max(eps / NARROWING, tol)
@@ -247,7 +251,7 @@ def _smoothed_minimum(
         shift = outside.sum()
         b = b + float(np.sign(shift)) if abs(shift) > 1e-12 * cost.sum() else b
         return _step(Z, signs, outside, b)
-    softness = np.maximum(2 * eps / cost[split.zone], 1e-13)
+    softness = 2 * eps / cost[split.zone]
     target = signs[split.zone] * (1 + eps)
     if len(zone) > Z.shape[1] or len(Z) > 2 * Z.shape[1]:
         w, b = _weighted_ridge(zone, 1 / softness, target, Z.T @ outside, float(outside.sum()))
@@ -255,7 +259,7 @@ def _smoothed_minimum(
         outside[split.zone] = (target - scores[split.zone]) / softness
         return Step(w, b, scores, signs * outside)
     K = zone @ zone.T
-    K.flat[:: len(K) + 1] += softness
+    K.flat[:: len(K) + 1] += np.maximum(softness, 1e-13)
     target = target - zone @ (Z.T @ outside)
     free = _cholesky_solve(K, np.column_stack([target, np.ones(len(zone))]))
     b = float((free[:, 0].sum() + outside.sum()) / free[:, 1].sum())
@@ -313,6 +317,15 @@ def _line_minimum(
         middle = (low + high) / 2
         low, high = (middle, high) if slope(middle) < 0 else (low, middle)
     return (low + high) / 2
+
+
+def _exact_step(Z: Array, signs: Array, cost: Array, split: Split) -> Step | None:
+    """The best hyperplane, if it is one with the rows of the zone on their margin."""
+    for attempt in (_on_the_margin, _at_a_corner):
+        step = attempt(Z, signs, cost, split)
+        if _optimal(step, signs, cost, split):
+            return step
+    return None
 
 
 def _on_the_margin(Z: Array, signs: Array, cost: Array, split: Split) -> Step | None:
