@@ -18,7 +18,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from separatrix.linalg import Array
 
-EXACT_UP_TO = 1e9
+EXACT_UP_TO = 4e9
 """Multiplications (rows × features²) up to which tall problems are solved to rounding."""
 
 GRAM_UP_TO = 5000
@@ -31,7 +31,7 @@ NARROWING = 10.0
 """Factor by which the zone shrinks once its problem is solved."""
 
 SHORTEST = 1e-10
-"""Part of a step below which a search that should descend has failed."""
+"""Part of the scores by which they must change for a search that should descend to go on."""
 
 
 class Hyperplane(NamedTuple):
@@ -181,7 +181,7 @@ def newton(
             x = 1.0 if solved else _line_minimum(signs, cost, eps, w, scores, step)
             change = step.scores - scores
             size, most = 1 + float(np.abs(scores).max()), float(np.abs(change).max())
-            stuck = x <= SHORTEST and most > 1e-6 * size
+            stuck = x * most <= SHORTEST * size and most > 1e-6 * size
             settled = not stuck and x * most <= 1e-14 * size
             w, b = w + x * (step.normal - w), b + x * (step.intercept - b)
             scores = scores + x * change
@@ -313,6 +313,8 @@ def _line_minimum(
     low, high = 0.0, 1.0
     while slope(high) < 0 and high < 1e9:
         low, high = high, 2 * high
+    while low == 0 and high > 1e-30 and slope(high / 16) >= 0:  # steps may be far too long
+        high /= 16
     for _ in range(40):
         middle = (low + high) / 2
         low, high = (middle, high) if slope(middle) < 0 else (low, middle)
