@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import linprog
 from sklearn.base import clone
-from sklearn.datasets import make_circles
+from sklearn.datasets import load_iris, make_circles
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
@@ -191,6 +192,85 @@ def test_a_problem_without_a_direction_has_a_zero_normal():
     assert_array_equal(soft_margin_hyperplane(0 * Z, signs, np.ones(20)).normal, 0)
 
 
+def least_hinge(Z, signs):
+    """The least sum of shortfalls that any hyperplane leaves, as a linear program."""
+    n, d = Z.shape
+    result = linprog(
+        np.r_[np.zeros(d + 1), np.ones(n)],
+        A_ub=np.column_stack([-signs[:, None] * Z, -signs, -np.eye(n)]),
+        b_ub=-np.ones(n),
+        bounds=[(None, None)] * (d + 1) + [(0, None)] * n,
+    )
+    return result.fun, result.x[:d]
+
+
+def reached_by(plane, Z, signs, C):
+    """What is minimised, over C."""
+    shortfall = np.maximum(0, 1 - signs * (Z @ plane.normal + plane.intercept))
+    return shortfall.sum() + plane.normal @ plane.normal / (2 * C)
+
+
+def iris_one_against_rest():
+    X, y = load_iris(return_X_y=True)
+    return X - X.mean(axis=0), np.where(y == 1, 1.0, -1.0)
+
+
+def heavy_tails():
+    rng = np.random.default_rng(0)
+    signs = np.where(rng.random(60) < 0.5, 1.0, -1.0)
+    X = rng.standard_t(1, size=(60, 5))
+    return X - X.mean(axis=0), signs
+
+
+def unlike_scales():
+    rng = np.random.default_rng(0)
+    signs = np.where(rng.random(100) < 0.5, 1.0, -1.0)
+    X = rng.standard_normal((100, 7)) * np.logspace(-3, 3, 7)
+    return X - X.mean(axis=0), signs
+
+
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("data", "C"), [(iris_one_against_rest, 1e6), (heavy_tails, 1e4), (heavy_tails, 1e6)]
+)
+def test_overlapping_classes_at_a_high_cost_have_their_hyperplane(data, C):
+    Z, signs = data()
+    cost = np.full(len(Z), C)
+    plane = soft_margin_hyperplane(Z, signs, cost)
+    assert plane.exact
+    assert_optimal(Z, signs, cost, plane)
+    hinge, w = least_hinge(Z, signs)
+    reached = reached_by(plane, Z, signs, C)
+    assert hinge * (1 - 1e-9) <= reached <= (hinge + w @ w / (2 * C)) * (1 + 1e-9)
+    assert reached <= hinge * (1 + 1e-6)
+
+
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("C", [1.0, 1e2, 1e4, 1e6])
+def test_features_of_unlike_scales_do_not_stop_the_search(C):
+    Z, signs = unlike_scales()
+    plane = soft_margin_hyperplane(Z, signs, np.full(len(Z), C))
+    hinge, w = least_hinge(Z, signs)
+    reached = reached_by(plane, Z, signs, C)
+    assert hinge * (1 - 1e-9) <= reached <= (hinge + w @ w / (2 * C)) * (1 + 1e-6)
+    # no plane through the same features on one scale, as libsvm finds it, is better
+    scale = Z.std(axis=0)
+    model = svc(Z / scale, signs)
+    theirs = Hyperplane(model.coef_[0] / scale, model.intercept_[0], False, 0)
+    assert reached <= reached_by(theirs, Z, signs, C)
+
+
+def test_a_hyperplane_that_is_not_finished_is_not_taken_for_none():
+    Z, signs = iris_one_against_rest()
+    for max_iter in (1, 2, 5):
+        with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter} steps") as said:
+            plane = soft_margin_hyperplane(Z, signs, np.full(150, 1e6), max_iter=max_iter)
+        assert len(said) == 1
+        assert plane.n_iter == max_iter
+        assert not plane.exact
+        assert plane.normal.any()
+
+
 def test_an_unfinished_hyperplane_is_said(monkeypatch):
     Z, signs = overlapping()
     with pytest.warns(ConvergenceWarning, match="max_iter=2 steps"):
@@ -361,12 +441,22 @@ def test_a_class_weight_of_two_is_every_row_of_the_class_twice():
     [
         ({7: 1.0}, r"labels that are not in y: \[7\]"),
         ({1: 0.0}, "positive numbers"),
+        ({0: "x"}, r"class_weight=\{0: 'x'\} must hold positive numbers"),
         ("heavy", "class_weight='heavy' is not valid"),
     ],
 )
 def test_odd_weights_are_refused(weight, words):
     with pytest.raises(ValueError, match=words):
         MarginMaximizingDiscriminant(class_weight=weight).fit(*PAIR)
+
+
+def test_a_linear_fit_that_is_refused_leaves_the_kernel_fit():
+    X, y = PAIR
+    model = MarginMaximizingDiscriminant(kernel="rbf").fit(X, y)
+    before = dict(vars(model), kernel=None)
+    with pytest.raises(ValueError, match="NaN"):
+        model.set_params(kernel=None).fit(np.full_like(X, np.nan), y)
+    assert vars(model) == before
 
 
 @both

@@ -18,7 +18,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from separatrix.linalg import Array
 
-EXACT_UP_TO = 1e9
+EXACT_UP_TO = 4e9
 """Multiplications (rows × features²) up to which tall problems are solved to rounding."""
 
 GRAM_UP_TO = 5000
@@ -29,6 +29,9 @@ WIDEST = 2.0
 
 NARROWING = 10.0
 """Factor by which the zone shrinks once its problem is solved."""
+
+SHORTEST = 1e-10
+"""Part of the scores by which they must change for a search that should descend to go on."""
 
 
 class Hyperplane(NamedTuple):
@@ -59,8 +62,9 @@ def soft_margin_hyperplane(
     """Minimise ``½‖w‖² + Σ cost_i max(0, 1 - signs_i (w·z_i + b))``.
 
     Wide problems by decomposition of the dual (libsvm), tall ones by Newton's method on a smoothed
-    loss, and large ones of either kind by coordinate descent in the dual (liblinear). All solve
-    the same problem; the first two to rounding as a rule, the third to `tol`.
+    loss: both to rounding as a rule, and else to `tol`. Large ones of either kind by coordinate
+    descent in the dual (liblinear), which charges for the intercept too: with classes of unlike
+    sizes the normal may be off by a few hundredths of a radian, whatever `tol`.
 
     Parameters
     ----------
@@ -109,6 +113,8 @@ class Found(NamedTuple):
         Whether the normal is zero but for rounding or `tol`.
     heaviest : float
         The largest weight of a row in the normal.
+    finished : bool
+        Whether the solver ended of itself.
     """
 
     normal: Array
@@ -117,6 +123,7 @@ class Found(NamedTuple):
     n_iter: int
     vanishes: bool
     heaviest: float = np.inf
+    finished: bool = True
 
 
 # Newton's method -----------------------------------------------------------------------------
@@ -132,51 +139,72 @@ def capped_newton(Z: Array, signs: Array, cost: Array, tol: float, max_iter: int
     Where no row weighs as much as the cap, higher costs would change nothing.
     """
     cap, highest, n_iter = CAP, float(cost.max()), 0
+    w, b = np.zeros(Z.shape[1]), 0.0
     while True:
-        found = newton(Z, signs, np.minimum(cost, cap), tol, max_iter)
-        n_iter += found.n_iter
-        if cap >= highest or (found.exact and found.heaviest < cap):
-            return found._replace(n_iter=n_iter)
+        found = newton(Z, signs, np.minimum(cost, cap), tol, max_iter - n_iter, w, b)
+        n_iter, w, b = n_iter + found.n_iter, found.normal, found.intercept
+        enough = cap >= highest or (found.exact and found.heaviest < cap)
+        if enough or n_iter >= max_iter:
+            break
         cap *= CAP
+    if not (enough and found.finished):
+        _warn_unfinished(n_iter, max_iter)
+    return found._replace(
+        n_iter=n_iter, exact=enough and found.exact, vanishes=enough and found.vanishes
+    )
 
 
-def newton(Z: Array, signs: Array, cost: Array, tol: float, max_iter: int) -> Found:
+def newton(
+    Z: Array, signs: Array, cost: Array, tol: float, max_iter: int, w: Array, b: float
+) -> Found:
     """Newton's method on a smoothed hinge whose smooth zone shrinks until it does not matter.
 
     With ``t_i`` the shortfall of row i from its margin, the loss is 0 below -ε, ``t`` above ε and
     a parabola between. Given which rows are where, the minimum is a linear system in the rows of
     the zone; a search along the way to it makes every step descend. As soon as the rows in the
     zone, put exactly on their margin, satisfy the conditions of optimality of the hinge itself,
-    the hyperplane is exact; otherwise ε ends at `tol`.
+    the hyperplane is exact; otherwise ε ends at `tol`. The search starts at w and b.
     """
-    w, b, scores = np.zeros(Z.shape[1]), 0.0, np.zeros(len(Z))
+    scores = Z @ w + b
     eps, n_iter = WIDEST, 0
+    if w.any():  # rows on the margin often stay there as costs grow
+        exact = _exact_step(Z, signs, cost, Split.of(1 - signs * scores, tol))
+        if exact is not None:
+            return _finished(Z, exact, n_iter)
     while True:
-        solved = stalled = False
-        while not (solved or stalled) and n_iter < max_iter:
+        solved = settled = stuck = False
+        while not (solved or settled or stuck) and n_iter < max_iter:
             n_iter += 1
             split = Split.of(1 - signs * scores, eps)
             step = _smoothed_minimum(Z, signs, cost, split, eps, b)
             solved = bool(split.fits(1 - signs * step.scores, step.duals, cost, eps, 1e-9 * eps))
             x = 1.0 if solved else _line_minimum(signs, cost, eps, w, scores, step)
-            change = x * (step.scores - scores)
-            w, b, scores = w + x * (step.normal - w), b + x * (step.intercept - b), scores + change
-            stalled = float(np.abs(change).max()) <= 1e-14 * (1 + float(np.abs(scores).max()))
-        exact = _on_the_margin(Z, signs, cost, split)
-        if _optimal(exact, signs, cost, split):
+            change = step.scores - scores
+            size, most = 1 + float(np.abs(scores).max()), float(np.abs(change).max())
+            stuck = x * most <= SHORTEST * size and most > 1e-6 * size
+            settled = not stuck and x * most <= 1e-14 * size
+            w, b = w + x * (step.normal - w), b + x * (step.intercept - b)
+            scores = scores + x * change
+        exact = _exact_step(Z, signs, cost, split)
+        if exact is not None:
             return _finished(Z, exact, n_iter)
         if eps <= tol or n_iter == max_iter:
             break
         eps = max(eps / NARROWING, tol)
-    if not (solved or stalled):
-        _warn_unfinished(max_iter)
-    return Found(w, b, False, n_iter, _within_tolerance(Z, w, cost, eps))
+    finished = eps <= tol and (solved or settled)
+    vanishes = finished and _no_better_than_none(Z, signs, cost, w, b, eps)
+    return Found(w, b, False, n_iter, vanishes, finished=finished)
 
 
-def _within_tolerance(Z: Array, w: Array, cost: Array, tol: float) -> bool:
-    """Whether an approximate normal may be zero: rows score alike, and not for want of cost."""
-    alike = float(np.abs(Z @ w).max()) <= 4 * tol
-    return alike and bool(np.linalg.norm(w) <= 1e-2 * cost.sum())
+def _no_better_than_none(
+    Z: Array, signs: Array, cost: Array, w: Array, b: float, tol: float
+) -> bool:
+    """Whether an approximate normal may be zero: rows score alike, and a zero costs no more."""
+    scores = Z @ w
+    alike = float(np.abs(scores).max()) <= 4 * tol
+    reached = 0.5 * float(w @ w) + float(cost @ np.maximum(0, 1 - signs * (scores + b)))
+    by_none = 2 * min(float(cost[signs > 0].sum()), float(cost[signs < 0].sum()))
+    return alike and by_none <= (1 + 1e-9) * reached
 
 
 class Split(NamedTuple):
@@ -223,33 +251,46 @@ def _smoothed_minimum(
         shift = outside.sum()
         b = b + float(np.sign(shift)) if abs(shift) > 1e-12 * cost.sum() else b
         return _step(Z, signs, outside, b)
-    from_outside = Z.T @ outside
-    softness = np.maximum(2 * eps / cost[split.zone], 1e-13)
-    target = np.column_stack(
-        [signs[split.zone] * (1 + eps) - zone @ from_outside, np.ones(len(zone))]
-    )
-    free = _ridge_solve(zone, softness, target)
+    softness = 2 * eps / cost[split.zone]
+    target = signs[split.zone] * (1 + eps)
+    if len(zone) > Z.shape[1] or len(Z) > 2 * Z.shape[1]:
+        w, b = _weighted_ridge(zone, 1 / softness, target, Z.T @ outside, float(outside.sum()))
+        scores = Z @ w + b
+        outside[split.zone] = (target - scores[split.zone]) / softness
+        return Step(w, b, scores, signs * outside)
+    K = zone @ zone.T
+    K.flat[:: len(K) + 1] += np.maximum(softness, 1e-13)
+    target = target - zone @ (Z.T @ outside)
+    free = _cholesky_solve(K, np.column_stack([target, np.ones(len(zone))]))
     b = float((free[:, 0].sum() + outside.sum()) / free[:, 1].sum())
     outside[split.zone] = free[:, 0] - b * free[:, 1]
     return _step(Z, signs, outside, b)
 
 
+def _weighted_ridge(
+    A: Array, weights: Array, target: Array, pull: Array, push: float
+) -> tuple[Array, float]:
+    """Minimise ``½‖w‖² - pull·w - push b + ½ Σ weights_i (w·a_i + b - target_i)²``.
+
+    The intercept is eliminated by the weighted means, and w is a least-squares problem: its normal
+    equations would square a condition that high costs and narrow zones make large.
+    """
+    r, total = A.shape[1], float(weights.sum())
+    mean, level = weights @ A / total, float(weights @ target) / total
+    root = np.sqrt(weights)
+    system = np.zeros((len(A) + r, r + 1))
+    system[: len(A), :r] = root[:, None] * (A - mean)
+    system[: len(A), r] = root * (target - level)
+    system[len(A) :, :r] = np.eye(r)
+    system[len(A) :, r] = pull - push * mean
+    R = scipy.linalg.qr(system, mode="r", overwrite_a=True, check_finite=False)[0]
+    w = scipy.linalg.solve_triangular(R[:r, :r], R[:r, r], check_finite=False)
+    return w, level - float(mean @ w) + push / total
+
+
 def _step(Z: Array, signs: Array, signed_duals: Array, b: float) -> Step:
     w = Z.T @ signed_duals
     return Step(w, b, Z @ w + b, signs * signed_duals)
-
-
-def _ridge_solve(zone: Array, softness: Array, target: Array) -> Array:
-    """``(zone zoneᵀ + diag(softness))⁻¹ target`` by the smaller of the two sides."""
-    m, r = zone.shape
-    if m <= r:
-        K = zone @ zone.T
-        K.flat[:: m + 1] += softness
-        return _cholesky_solve(K, target)
-    weighed = zone / softness[:, None]
-    H = zone.T @ weighed
-    H.flat[:: r + 1] += 1
-    return target / softness[:, None] - weighed @ _cholesky_solve(H, weighed.T @ target)
 
 
 def _cholesky_solve(S: Array, target: Array) -> Array:
@@ -272,10 +313,21 @@ def _line_minimum(
     low, high = 0.0, 1.0
     while slope(high) < 0 and high < 1e9:
         low, high = high, 2 * high
+    while low == 0 and high > 1e-30 and slope(high / 16) >= 0:  # steps may be far too long
+        high /= 16
     for _ in range(40):
         middle = (low + high) / 2
         low, high = (middle, high) if slope(middle) < 0 else (low, middle)
     return (low + high) / 2
+
+
+def _exact_step(Z: Array, signs: Array, cost: Array, split: Split) -> Step | None:
+    """The best hyperplane, if it is one with the rows of the zone on their margin."""
+    for attempt in (_on_the_margin, _at_a_corner):
+        step = attempt(Z, signs, cost, split)
+        if _optimal(step, signs, cost, split):
+            return step
+    return None
 
 
 def _on_the_margin(Z: Array, signs: Array, cost: Array, split: Split) -> Step | None:
@@ -294,6 +346,26 @@ def _on_the_margin(Z: Array, signs: Array, cost: Array, split: Split) -> Step | 
     free = _saddle_solve(zone @ zone.T, target)
     outside[split.zone] = free[:m]
     return _step(Z, signs, outside, float(free[m]))
+
+
+def _at_a_corner(Z: Array, signs: Array, cost: Array, split: Split) -> Step | None:
+    """The hyperplane that the margins of the zone's rows alone determine, if they do.
+
+    High costs make the normal a small sum of large weights; here it is not summed.
+    """
+    outside = np.where(split.short, signs * cost, 0.0)
+    m, r = len(split.zone), Z.shape[1]
+    if not r < m <= max(4 * (r + 1), 200):
+        return None
+    corner = np.column_stack([Z[split.zone], np.ones(m)])
+    options = {"cond": 1e-12, "lapack_driver": "gelsy", "check_finite": False}
+    plane, _, rank, _ = scipy.linalg.lstsq(corner, signs[split.zone], **options)
+    if rank <= r:
+        return None
+    w, b = plane[:r], float(plane[r])
+    missing = np.append(w - Z.T @ outside, -outside.sum())
+    outside[split.zone] = scipy.linalg.lstsq(corner.T, missing, **options)[0]
+    return Step(w, b, Z @ w + b, signs * outside)
 
 
 def _saddle_solve(K: Array, target: Array) -> Array:
@@ -388,10 +460,12 @@ def dual_descent(Z: Array, signs: Array, cost: Array, tol: float, max_iter: int)
     with warnings.catch_warnings(record=True) as caught, _unchecked():
         warnings.simplefilter("always")
         model.fit(Z, signs, sample_weight=cost)
-    if any(issubclass(warning.category, ConvergenceWarning) for warning in caught):
-        _warn_unfinished(max_iter)
-    w, n_iter = model.coef_[0], int(np.max(model.n_iter_))
-    return Found(w, float(model.intercept_[0]), False, n_iter, _within_tolerance(Z, w, cost, tol))
+    w, b, n_iter = model.coef_[0], float(model.intercept_[0]), int(np.max(model.n_iter_))
+    finished = not any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+    if not finished:
+        _warn_unfinished(n_iter, max_iter)
+    vanishes = finished and _no_better_than_none(Z, signs, cost, w, b, tol)
+    return Found(w, b, False, n_iter, vanishes, finished=finished)
 
 
 def _unchecked() -> AbstractContextManager[None]:
@@ -399,10 +473,14 @@ def _unchecked() -> AbstractContextManager[None]:
     return config_context(assume_finite=True, skip_parameter_validation=True)
 
 
-def _warn_unfinished(max_iter: int) -> None:
+def _warn_unfinished(n_iter: int, max_iter: int) -> None:
+    end = f"after max_iter={max_iter} steps"
+    if n_iter < max_iter:
+        end = f"when no step was left to make after {n_iter}"
+    remedy = "Raise max_iter or tol" if n_iter >= max_iter else "Raise tol"
     warnings.warn(
-        f"a hyperplane was not finished after max_iter={max_iter} steps: the direction is "
-        "approximate. Raise max_iter or tol, lower C, or standardise the features.",
+        f"a hyperplane was not finished {end}: the direction is approximate. {remedy}, lower C, "
+        "or standardise the features.",
         ConvergenceWarning,
         stacklevel=2,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -25,6 +25,7 @@ from separatrix.base import (
     SubspaceEstimator,
     one_of,
     real_number,
+    unchanged_on_failure,
     whole_number,
 )
 from separatrix.base_kernel import KERNEL_CONSTRAINTS, KernelEstimator
@@ -384,7 +385,11 @@ def _refuse_odd_weights(class_weight: Mapping[Any, float], classes: Array) -> No
             f"class_weight has labels that are not in y: {unknown[:5]}; the classes are "
             f"{classes.tolist()[:10]}"
         )
-    odd = {k: v for k, v in class_weight.items() if not (np.isfinite(v) and v > 0)}
+    odd = {
+        k: v
+        for k, v in class_weight.items()
+        if not (isinstance(v, Real) and np.isfinite(v) and v > 0)
+    }
     if odd:
         raise ValueError(f"class_weight={odd!r} must hold positive numbers")
 
@@ -414,8 +419,9 @@ class MarginEstimator(HyperplaneMixin, KernelEstimator):
         """
         if self.kernel is not None:
             return super().fit(X, y)
-        self._map = self.dual_coef_ = self.kernel_gamma_ = None
-        return SubspaceEstimator.fit(self, X, y)
+        with unchanged_on_failure(self):
+            self._map = self.dual_coef_ = self.kernel_gamma_ = None
+            return SubspaceEstimator.fit(self, X, y)
 
     def _learn(self, moments: ClassMoments, data: LabelledData | None) -> None:
         if self.kernel is None:
