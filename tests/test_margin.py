@@ -21,7 +21,7 @@ from separatrix import (
     WithinSupportVectorDiscriminant,
     hyperplane,
 )
-from separatrix.hyperplane import Hyperplane, soft_margin_hyperplane
+from separatrix.hyperplane import Hyperplane, Points, soft_margin_hyperplane
 from separatrix.linalg import principal_angles
 from separatrix.margin import (
     decorrelation,
@@ -63,6 +63,10 @@ def svc(Z, y, C=1.0, **options):
     return model.fit(Z - Z.mean(axis=0), y)
 
 
+def plane_of(Z, signs, cost, **options):
+    return soft_margin_hyperplane(Points.of(Z), signs, cost, **options)
+
+
 def angle(u, v):
     return principal_angles([u], [v])[0]
 
@@ -95,7 +99,7 @@ def overlapping(n=120, d=8, seed=0):
 def test_the_hyperplane_is_optimal(n, d, C):
     Z, signs = overlapping(n, d)
     cost = np.full(n, C)
-    plane = soft_margin_hyperplane(Z, signs, cost)
+    plane = plane_of(Z, signs, cost)
     assert plane.exact
     assert plane.normal.any()
     assert_optimal(Z, signs, cost, plane)
@@ -104,7 +108,7 @@ def test_the_hyperplane_is_optimal(n, d, C):
 def test_each_row_has_its_own_cost():
     Z, signs = overlapping()
     cost = np.where(signs > 0, 2.0, 0.5)
-    plane = soft_margin_hyperplane(Z, signs, cost)
+    plane = plane_of(Z, signs, cost)
     assert_optimal(Z, signs, cost, plane)
     theirs = svc(Z, signs, class_weight={1: 2.0, -1: 0.5})
     assert angle(plane.normal, theirs.coef_[0]) < AS_LIBSVM
@@ -113,8 +117,8 @@ def test_each_row_has_its_own_cost():
 
 def test_rows_given_twice_leave_the_hyperplane():
     Z, signs = overlapping()
-    once = soft_margin_hyperplane(Z, signs, np.ones(len(Z)))
-    twice = soft_margin_hyperplane(np.tile(Z, (2, 1)), np.tile(signs, 2), np.full(2 * len(Z), 0.5))
+    once = plane_of(Z, signs, np.ones(len(Z)))
+    twice = plane_of(np.tile(Z, (2, 1)), np.tile(signs, 2), np.full(2 * len(Z), 0.5))
     assert twice.exact
     assert_allclose(twice.normal, once.normal, atol=1e-11)
     assert_allclose(twice.intercept, once.intercept, atol=1e-11)
@@ -123,15 +127,15 @@ def test_rows_given_twice_leave_the_hyperplane():
 @pytest.mark.parametrize("factor", [1e-8, 1e8])
 def test_data_of_any_size_have_a_hyperplane(factor):
     Z, signs = overlapping()
-    plane = soft_margin_hyperplane(Z, signs, np.ones(len(Z)))
-    scaled = soft_margin_hyperplane(factor * Z, signs, np.full(len(Z), factor**-2))
+    plane = plane_of(Z, signs, np.ones(len(Z)))
+    scaled = plane_of(factor * Z, signs, np.full(len(Z), factor**-2))
     assert_allclose(scaled.normal * factor, plane.normal, rtol=1e-9)
 
 
 def test_a_cost_that_no_row_reaches_does_not_matter():
     X, y = WIDE_PAIR
     Z, signs = X - X.mean(axis=0), 2.0 * y - 1
-    hard = [soft_margin_hyperplane(Z, signs, np.full(len(Z), C)) for C in (1e3, 1e12)]
+    hard = [plane_of(Z, signs, np.full(len(Z), C)) for C in (1e3, 1e12)]
     assert all(plane.exact for plane in hard)
     assert_allclose(hard[0].normal, hard[1].normal, rtol=1e-9)
     assert_allclose(np.min(signs * (Z @ hard[0].normal + hard[0].intercept)), 1)
@@ -146,9 +150,7 @@ def test_all_solvers_solve_the_same_problem(monkeypatch, C):
     planes = []
     for solver in SOLVERS:
         monkeypatch.setattr(hyperplane, "solver", lambda *shape, solver=solver: solver)
-        planes.append(
-            soft_margin_hyperplane(Z, signs, np.full(200, C), tol=1e-8, max_iter=100_000)
-        )
+        planes.append(plane_of(Z, signs, np.full(200, C), tol=1e-8, max_iter=100_000))
     newton, decomposition, descent = planes
     assert newton.exact
     assert decomposition.exact
@@ -161,7 +163,8 @@ def test_all_solvers_solve_the_same_problem(monkeypatch, C):
 
 
 @pytest.mark.parametrize(
-    ("n", "d", "expected"), [(100, 80, 1), (2000, 50, 0), (20_000, 500, 2), (6000, 4000, 2)]
+    ("n", "d", "expected"),
+    [(100, 80, 1), (2000, 50, 0), (20_000, 500, 0), (20_000, 1000, 2), (6000, 4000, 2)],
 )
 def test_the_solver_follows_from_the_size(n, d, expected):
     assert hyperplane.solver(n, d) is SOLVERS[expected]
@@ -170,7 +173,7 @@ def test_the_solver_follows_from_the_size(n, d, expected):
 def test_what_libsvm_leaves_wrong_is_repaired_or_solved_anew(monkeypatch):
     X, y = WIDE_PAIR
     Z, signs = X - X.mean(axis=0), 2.0 * y - 1
-    plane = soft_margin_hyperplane(Z, signs, np.full(len(Z), 0.01))
+    plane = plane_of(Z, signs, np.full(len(Z), 0.01))
 
     class Rough(SVC):
         def fit(self, *args, **kwargs):
@@ -179,17 +182,15 @@ def test_what_libsvm_leaves_wrong_is_repaired_or_solved_anew(monkeypatch):
             )
 
     monkeypatch.setattr(hyperplane, "SVC", Rough)
-    assert_allclose(
-        soft_margin_hyperplane(Z, signs, np.full(len(Z), 0.01)).normal, plane.normal, atol=1e-11
-    )
+    assert_allclose(plane_of(Z, signs, np.full(len(Z), 0.01)).normal, plane.normal, atol=1e-11)
 
 
 def test_a_problem_without_a_direction_has_a_zero_normal():
     Z = np.tile([[1.0, 2], [-1, 2], [1, -2], [-1, -2]], (5, 1))
     signs = np.r_[-np.ones(12), np.ones(8)]
     for C in (1e-3, 1.0, 1e3):
-        assert_array_equal(soft_margin_hyperplane(Z, signs, np.full(20, C)).normal, 0)
-    assert_array_equal(soft_margin_hyperplane(0 * Z, signs, np.ones(20)).normal, 0)
+        assert_array_equal(plane_of(Z, signs, np.full(20, C)).normal, 0)
+    assert_array_equal(plane_of(0 * Z, signs, np.ones(20)).normal, 0)
 
 
 def least_hinge(Z, signs):
@@ -236,7 +237,7 @@ def unlike_scales():
 def test_overlapping_classes_at_a_high_cost_have_their_hyperplane(data, C):
     Z, signs = data()
     cost = np.full(len(Z), C)
-    plane = soft_margin_hyperplane(Z, signs, cost)
+    plane = plane_of(Z, signs, cost)
     assert plane.exact
     assert_optimal(Z, signs, cost, plane)
     hinge, w = least_hinge(Z, signs)
@@ -249,7 +250,7 @@ def test_overlapping_classes_at_a_high_cost_have_their_hyperplane(data, C):
 @pytest.mark.parametrize("C", [1.0, 1e2, 1e4, 1e6])
 def test_features_of_unlike_scales_do_not_stop_the_search(C):
     Z, signs = unlike_scales()
-    plane = soft_margin_hyperplane(Z, signs, np.full(len(Z), C))
+    plane = plane_of(Z, signs, np.full(len(Z), C))
     hinge, w = least_hinge(Z, signs)
     reached = reached_by(plane, Z, signs, C)
     assert hinge * (1 - 1e-9) <= reached <= (hinge + w @ w / (2 * C)) * (1 + 1e-6)
@@ -264,7 +265,7 @@ def test_a_hyperplane_that_is_not_finished_is_not_taken_for_none():
     Z, signs = iris_one_against_rest()
     for max_iter in (1, 2, 5):
         with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter} steps") as said:
-            plane = soft_margin_hyperplane(Z, signs, np.full(150, 1e6), max_iter=max_iter)
+            plane = plane_of(Z, signs, np.full(150, 1e6), max_iter=max_iter)
         assert len(said) == 1
         assert plane.n_iter == max_iter
         assert not plane.exact
@@ -274,10 +275,10 @@ def test_a_hyperplane_that_is_not_finished_is_not_taken_for_none():
 def test_an_unfinished_hyperplane_is_said(monkeypatch):
     Z, signs = overlapping()
     with pytest.warns(ConvergenceWarning, match="max_iter=2 steps"):
-        soft_margin_hyperplane(Z, signs, np.ones(len(Z)), max_iter=2)
+        plane_of(Z, signs, np.ones(len(Z)), max_iter=2)
     monkeypatch.setattr(hyperplane, "solver", lambda *shape: hyperplane.dual_descent)
     with pytest.warns(ConvergenceWarning, match="max_iter=2 steps"):
-        soft_margin_hyperplane(Z, signs, np.ones(len(Z)), max_iter=2)
+        plane_of(Z, signs, np.ones(len(Z)), max_iter=2)
 
 
 # Successive directions -------------------------------------------------------------------------
@@ -485,9 +486,9 @@ def test_every_direction_is_taken_off_before_the_next_is_sought():
     X, y = PAIR
     rows, seen = X - X.mean(axis=0), []
 
-    def find(Z, signs, cost):
-        seen.append(Z.copy())
-        return soft_margin_hyperplane(Z, signs, cost)
+    def find(points, signs, cost):
+        seen.append(points.rows.copy())
+        return soft_margin_hyperplane(points, signs, cost)
 
     problem = one_against_rest(y, np.array([0, 1]), 1e3, None)[0]
     W = np.hstack(list(successive_directions(rows, [problem], find, None)))
@@ -631,7 +632,7 @@ def test_a_hyperplane_no_better_than_chance_is_no_direction():
     problems = one_against_rest(np.array([0, 1, 2, 0]), np.arange(3), 1.0, None)
     planes = iter([(0.0, 1.0), (-1.0, -3.0), (1.0, 0.0)])  # accuracies 1/2, 3/4, 1/4
 
-    def find(Z, signs, cost):
+    def find(points, signs, cost):
         w, b = next(planes)
         return Hyperplane(np.array([w]), b, True, 1)
 

@@ -30,9 +30,10 @@ from separatrix.base import (
 )
 from separatrix.base_kernel import KERNEL_CONSTRAINTS, KernelEstimator
 from separatrix.fisher import range_basis
-from separatrix.hyperplane import Hyperplane, soft_margin_hyperplane
+from separatrix.hyperplane import Hyperplane, Points, soft_margin_hyperplane
 from separatrix.kernel import Kernel, RandomState, empirical_kernel_map
 from separatrix.linalg import (
+    EPS,
     Array,
     CholeskyWhitener,
     Lift,
@@ -102,7 +103,8 @@ def rows_in_their_span(data: LabelledData, moments: ClassMoments) -> Rows:
         to_features, rows = empirical_kernel_map(X, Kernel("linear", {}))
         return Rows(rows, lambda W: X.T @ (to_features.basis @ W))
     dense = X.toarray() if sp.issparse(X) else X
-    centred = (dense - moments.origin) - (moments.mean - moments.origin)
+    centred = dense - moments.origin
+    centred -= moments.mean - moments.origin
     if X.shape[0] < X.shape[1]:
         return Rows(*span(centred, bound=len(centred) - 1))
     basis = range_basis(moments.St, moments.eps)
@@ -129,7 +131,7 @@ def block_basis(V: Array, known: Array) -> Array:
     return np.linalg.qr(without(U, known))[0] if U.shape[1] else U
 
 
-FindPlane = Callable[[Array, Array, Array], Hyperplane]
+FindPlane = Callable[[Points, Array, Array], Hyperplane]
 
 
 def successive_directions(
@@ -148,7 +150,7 @@ def successive_directions(
         Centred rows.
     problems : sequence of Problem
     find : callable
-        Takes rows, signs and costs to a hyperplane.
+        Takes points, signs and costs to a hyperplane.
     whitener : CholeskyWhitener, optional
 
     Yields
@@ -157,10 +159,11 @@ def successive_directions(
         Until no hyperplane has a direction left.
     """
     n_directions = Z.shape[1]
-    Z = np.array(whitener.whiten(Z.T).T if whitener else Z, order="C")
+    Z = np.ascontiguousarray(whitener.whiten(Z.T).T) if whitener else np.array(Z, order="C")
+    points = Points.of(Z)
     W, Q = np.zeros((n_directions, 0)), np.zeros((n_directions, 0))
     while W.shape[1] < n_directions:
-        planes = [find(Z, problem.signs, problem.cost) for problem in problems]
+        planes = [find(points, problem.signs, problem.cost) for problem in problems]
         normals = [plane.normal for plane in planes if plane.normal.any()]
         if not normals:
             return
@@ -174,7 +177,7 @@ def successive_directions(
         taken = np.linalg.qr(taken)[0]
         taken = np.linalg.qr(without(taken, Q))[0]
         Q = np.hstack([Q, taken])
-        Z -= (Z @ taken) @ taken.T
+        points = points.less(taken)
 
 
 def between_shares(W: Array, moments: ClassMoments) -> Array:
@@ -289,7 +292,8 @@ class Normals(NamedTuple):
 def support_vector_normals(Z: Array, problems: Sequence[Problem], find: FindPlane) -> Normals:
     """Unit normals of all hyperplanes that are better than chance."""
     first = 1 if len(problems) == 1 else 0
-    planes = [find(Z, problem.signs, problem.cost) for problem in problems]
+    points = Points.of(Z)
+    planes = [find(points, problem.signs, problem.cost) for problem in problems]
     W = np.column_stack([plane.normal for plane in planes])
     lengths = np.linalg.norm(W, axis=0)
     accuracy = np.array(
@@ -338,8 +342,8 @@ class HyperplaneMixin(SubspaceEstimator):
             _refuse_odd_weights(self.class_weight, data.classes)
         return one_against_rest(data.codes, data.classes, self.C, self.class_weight)
 
-    def _find(self, Z: Array, signs: Array, cost: Array) -> Hyperplane:
-        plane = soft_margin_hyperplane(Z, signs, cost, tol=self.tol, max_iter=self.max_iter)
+    def _find(self, points: Points, signs: Array, cost: Array) -> Hyperplane:
+        plane = soft_margin_hyperplane(points, signs, cost, tol=self.tol, max_iter=self.max_iter)
         self.n_iter_ = max(self.n_iter_, plane.n_iter)
         return plane
 
@@ -577,13 +581,15 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         rows, lift = rows_in_their_span(data, moments)
         rank = rows.shape[1]
         wanted = self._n_wanted(rank, "the rank of the centred data")
-        W = self._directions(rows, data, wanted)
+        W = self._directions(rows, data, moments, wanted)
         W = _orthonormal(lift(W)) if W.shape[1] else np.zeros((moments.n_features, 0))
         return Solution(W, between_shares(W, moments), rank)
 
-    def _directions(self, rows: Array, data: LabelledData, wanted: int) -> Array:
+    def _directions(
+        self, rows: Array, data: LabelledData, moments: ClassMoments, wanted: int
+    ) -> Array:
         """So many directions as columns, or as many as there are."""
-        whitener = self._whitener(rows, data)
+        whitener = self._whitener(rows, data, moments)
         blocks = successive_directions(rows, self._problems(data), self._find, whitener)
         W = np.zeros((rows.shape[1], 0))
         for number, block in enumerate(blocks, start=1):
@@ -600,7 +606,9 @@ class MarginMaximizingDiscriminant(MarginEstimator):
             )
         return W
 
-    def _whitener(self, rows: Array, data: LabelledData) -> CholeskyWhitener | None:
+    def _whitener(
+        self, rows: Array, data: LabelledData, moments: ClassMoments
+    ) -> CholeskyWhitener | None:
         """Coordinates in which the quadratic part of the problem is the identity."""
         return None
 
@@ -738,12 +746,16 @@ class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
         )
         self.ridge = ridge
 
-    def _whitener(self, rows: Array, data: LabelledData) -> CholeskyWhitener | None:
+    def _whitener(
+        self, rows: Array, data: LabelledData, moments: ClassMoments
+    ) -> CholeskyWhitener | None:
         self.ridge_ = 0.0
         if not rows.any():
             return None
-        moments = data._replace(X=rows).moments()
-        Sw, n_features = moments.Sw, data.X.shape[1]
+        n_features = moments.n_features
+        if rows.shape[1] < n_features or moments.eps > EPS:
+            moments = data._replace(X=rows).moments()
+        Sw = np.array(moments.Sw)
         spread = np.trace(Sw)
         if spread <= rows.shape[1] * moments.eps * np.sum(rows**2):  # classes are points
             spread = float(np.sum(rows**2))
