@@ -16,6 +16,7 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
+from separatrix.caution import warn_caller
 from separatrix.linalg import Array
 
 EXACT_UP_TO = 1e10
@@ -598,9 +599,8 @@ def _warn_unfinished(n_iter: int, max_iter: int) -> None:
     if n_iter < max_iter:
         end = f"when no step was left to make after {n_iter}"
     remedy = "Raise max_iter or tol" if n_iter >= max_iter else "Raise tol"
-    warnings.warn(
+    warn_caller(
         f"a hyperplane was not finished {end}: the direction is approximate. {remedy}, lower C, "
         "or standardise the features.",
         ConvergenceWarning,
-        stacklevel=2,
     )

@@ -7,7 +7,6 @@ class against the rest, and drops those that repeat others.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
@@ -29,6 +28,7 @@ from separatrix.base import (
     whole_number,
 )
 from separatrix.base_kernel import KERNEL_CONSTRAINTS, KernelEstimator
+from separatrix.caution import warn_caller
 from separatrix.fisher import range_basis
 from separatrix.hyperplane import Hyperplane, Points, soft_margin_hyperplane
 from separatrix.kernel import Kernel, RandomState, empirical_kernel_map
@@ -353,11 +353,10 @@ class HyperplaneMixin(SubspaceEstimator):
 
     def _warn_without_directions(self, n_components: int) -> None:
         if n_components == 0:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} found no direction that separates the classes: the best "
                 f"hyperplane leaves all rows on one side with C={self.C:g}. Try "
-                'class_weight="balanced" or a larger C. transform returns no columns.',
-                stacklevel=4,
+                'class_weight="balanced" or a larger C. transform returns no columns.'
             )
 
 
@@ -598,11 +597,10 @@ class MarginMaximizingDiscriminant(MarginEstimator):
             if self.n_components is None or W.shape[1] >= wanted:
                 return W if self.n_components is None else W[:, :wanted]
         if W.shape[1] and isinstance(self.n_components, Integral):
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} found {W.shape[1]} of n_components={wanted} directions: "
                 "no further hyperplane has rows on both sides. Try a larger C or "
-                'class_weight="balanced".',
-                stacklevel=7,
+                'class_weight="balanced".'
             )
         return W
 
