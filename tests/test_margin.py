@@ -225,10 +225,10 @@ def heavy_tails():
     return X - X.mean(axis=0), signs
 
 
-def unlike_scales():
+def unlike_scales(n=100, d=7):
     rng = np.random.default_rng(0)
-    signs = np.where(rng.random(100) < 0.5, 1.0, -1.0)
-    X = rng.standard_normal((100, 7)) * np.logspace(-3, 3, 7)
+    signs = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    X = rng.standard_normal((n, d)) * np.logspace(-3, 3, d)
     return X - X.mean(axis=0), signs
 
 
@@ -261,6 +261,32 @@ def test_features_of_unlike_scales_do_not_stop_the_search(C):
     model = svc(Z / scale, signs)
     theirs = Hyperplane(model.coef_[0] / scale, model.intercept_[0], False, 0)
     assert reached <= reached_by(theirs, Z, signs, C)
+
+
+def relative_gap(plane, Z, signs, C):
+    """How far a dual solution, sought among the rows at their margin, stays below."""
+    margins = signs * (Z @ plane.normal + plane.intercept)
+    on_margin = np.abs(margins - 1) < 1e-7
+    weights = np.where((margins < 1) & ~on_margin, C, 0.0)
+    system = np.vstack([Z.T * signs, signs])
+    system /= np.abs(system).max(axis=1, keepdims=True)
+    size = np.abs(Z).max(axis=0)
+    missing = np.append(plane.normal / size, 0.0) - system @ weights
+    weights[on_margin] = np.linalg.lstsq(system[:, on_margin], missing)[0]
+    assert ((weights > -1e-7 * C) & (weights < (1 + 1e-7) * C)).all()
+    assert abs(weights @ signs) < 1e-7 * C
+    reached = C * reached_by(plane, Z, signs, C)
+    w = Z.T @ (weights * signs)
+    return (reached - weights.sum() + w @ w / 2) / reached
+
+
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e2, 1e4, 1e6])
+def test_features_of_unlike_scales_have_an_exact_hyperplane(C):
+    Z, signs = unlike_scales(300, 10)
+    plane = plane_of(Z, signs, np.full(300, C))
+    assert plane.exact
+    assert relative_gap(plane, Z, signs, C) < 1e-9
 
 
 def test_a_hyperplane_that_is_not_finished_is_not_taken_for_none():

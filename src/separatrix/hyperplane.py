@@ -448,7 +448,9 @@ def _exact_step(
             break
         if _optimal(step, signs, cost, changing):
             return step, n_tried
-        changing = changing.repaired(1 - signs * step.scores, step.duals, cost)
+        before, changing = changing, changing.repaired(1 - signs * step.scores, step.duals, cost)
+        if all(map(np.array_equal, before, changing)):
+            break
     corner = _at_a_corner(points.rows, signs, cost, split)
     return (corner if _optimal(corner, signs, cost, split) else None), n_tried
 
@@ -466,10 +468,16 @@ def _on_the_margin(points: Points, signs: Array, cost: Array, split: Split) -> S
     if m == 0:
         return _step(Z, signs, outside, _middle_intercept(signs, Z @ (Z.T @ outside), split))
     w = Z.T @ outside
-    target = np.append(signs[split.zone] - zone @ w, -outside.sum())
-    free = _saddle_solve(points.products(split.zone), target)
-    w, b = w + zone.T @ free[:m], float(free[m])
-    outside[split.zone] = free[:m]
+    K, b, target = points.products(split.zone), 0.0, signs[split.zone] - zone @ w
+    for _ in range(3):  # what is left after large sums have cancelled is solved for again
+        balance = -float(outside.sum())
+        free = _by_products(zone, K, target, balance) or _by_triangle(zone, target, balance)
+        q, shift, change = free or _least_weights(zone, K, target, balance)
+        outside[split.zone] += q
+        w, b = w + change, b + shift
+        target = signs[split.zone] - zone @ w - b
+        if np.abs(target).max() <= 1e-12:
+            break
     return Step(w, b, Z @ w + b, signs * outside)
 
 
@@ -498,19 +506,45 @@ def _most_on_the_margin(r: int) -> int:
     return max(r + 1, 200, min(4 * (r + 1), 400))
 
 
-def _saddle_solve(K: Array, target: Array) -> Array:
-    """Solve ``K q + b = target[:-1]`` and ``Σ q = target[-1]``; the least q where it is open."""
-    m = len(K)
+Weights = tuple[Array, float, Array]
+"""q, b and ``zoneᵀ q`` with ``zone zoneᵀ q + b = target`` and ``Σ q = balance``."""
+
+
+def _by_products(zone: Array, K: Array, target: Array, balance: float) -> Weights | None:
+    """The quick way, by inner products, if it loses no digits that matter."""
     with suppress(np.linalg.LinAlgError):
-        both = _cholesky_solve(K.copy(order="F"), np.column_stack([target[:m], np.ones(m)]))
-        b = (both[:, 0].sum() - target[m]) / both[:, 1].sum()
+        both = _cholesky_solve(K.copy(order="F"), np.column_stack([target, np.ones(len(K))]))
+        b = (both[:, 0].sum() - balance) / both[:, 1].sum()
         q = both[:, 0] - b * both[:, 1]
-        if float(np.abs(K @ q + b - target[:m]).max()) <= 1e-11 * float(np.abs(target).max()):
-            return np.append(q, b)
+        size = max(float(np.abs(target).max()), abs(balance))
+        if float(np.abs(K @ q + b - target).max()) <= 1e-11 * size:
+            return q, float(b), zone.T @ q
+    return None
+
+
+def _by_triangle(zone: Array, target: Array, balance: float) -> Weights | None:
+    """By the triangle R of ``zoneᵀ = Q R``: its condition is the root of that of the products."""
+    if len(zone) > zone.shape[1]:
+        return None
+    Q, R = np.linalg.qr(zone.T)
+    size = np.abs(np.diagonal(R))
+    if size.min() <= 1e-12 * size.max():
+        return None
+    both = np.column_stack([target, np.ones(len(R))])
+    u, o = scipy.linalg.solve_triangular(R, both, trans="T", check_finite=False).T
+    b = float((o @ u - balance) / (o @ o))
+    v = u - b * o
+    return scipy.linalg.solve_triangular(R, v, check_finite=False), b, Q @ v
+
+
+def _least_weights(zone: Array, K: Array, target: Array, balance: float) -> Weights:
+    """The least q where rows that are given more than once leave it open."""
+    m = len(K)
     system = np.ones((m + 1, m + 1))
     system[:m, :m], system[m, m] = K, 0.0
     options = {"cond": 1e-12, "lapack_driver": "gelsy", "check_finite": False}
-    return scipy.linalg.lstsq(system, target, **options)[0]
+    free = scipy.linalg.lstsq(system, np.append(target, balance), **options)[0]
+    return free[:m], float(free[m]), zone.T @ free[:m]
 
 
 def _optimal(step: Step | None, signs: Array, cost: Array, split: Split) -> TypeGuard[Step]:
