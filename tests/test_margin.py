@@ -172,6 +172,45 @@ def test_the_solver_follows_from_the_size(n, d, expected):
     assert hyperplane.solver(n, d) is SOLVERS[expected]
 
 
+@pytest.mark.parametrize("size", [1.0, 1e6])
+def test_inner_products_follow_what_is_taken_off_the_rows(size):
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((40, 3)))[0]
+    Z = rng.standard_normal((30, 40)) + size * rng.standard_normal((30, 3)) @ Q.T
+    whole = Points.of(Z.copy())
+    assert_allclose(whole.gram, Z @ Z.T)
+    left = whole.less(Q)
+    assert_allclose(left.rows @ Q, 0, atol=1e-14 * size)
+    assert_allclose(left.gram, left.rows @ left.rows.T, atol=1e-11)  # a size² of 1e12 is gone
+    some = np.array([3, 17, 4])
+    assert_allclose(left.products(some), left.rows[some] @ left.rows[some].T, atol=1e-11)
+    assert Points.of(Z.T).gram is not None
+    assert Points.of(Z[:, :9]).gram is None
+
+
+@pytest.mark.parametrize("mild", [0.0, 1e6])
+@pytest.mark.parametrize("m", [3, 50])
+def test_a_weighted_ridge_has_no_slope_left(monkeypatch, m, mild):
+    monkeypatch.setattr(hyperplane, "MILD", mild)
+    rng = np.random.default_rng(0)
+    A, weights, target = rng.normal(1, 1, (m, 8)), rng.uniform(1, 3, m), rng.standard_normal(m)
+    pull, push = rng.standard_normal(8), 0.7
+    w, b = hyperplane._weighted_ridge(A.copy(), weights, target, pull, push)
+    residual = weights * (A @ w + b - target)
+    assert_allclose(w - pull + A.T @ residual, 0, atol=1e-12)
+    assert_allclose(residual.sum(), push, atol=1e-12)
+
+
+@both
+def test_large_problems_have_nearly_the_same_directions(monkeypatch, model):
+    X, y = pair(600, 6, 1.5)
+    fitted = clone(model).set_params(n_components=3, C=0.1, max_iter=100_000)
+    exact = clone(fitted).fit(X, y).components_
+    monkeypatch.setattr(hyperplane, "EXACT_UP_TO", 0.0)
+    for u, v in zip(fitted.fit(X, y).components_, exact, strict=True):
+        assert 0 < angle(u, v) < 0.03
+
+
 def test_what_libsvm_leaves_wrong_is_repaired_or_solved_anew(monkeypatch):
     X, y = WIDE_PAIR
     Z, signs = X - X.mean(axis=0), 2.0 * y - 1
