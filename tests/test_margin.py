@@ -127,8 +127,9 @@ def test_rows_given_twice_leave_the_hyperplane():
 
 
 @pytest.mark.parametrize("factor", [1e-8, 1e8])
-def test_data_of_any_size_have_a_hyperplane(factor):
-    Z, signs = overlapping()
+@pytest.mark.parametrize(("n", "d"), [(120, 8), (40, 100)])
+def test_data_of_any_size_have_a_hyperplane(n, d, factor):
+    Z, signs = overlapping(n, d)
     plane = plane_of(Z, signs, np.ones(len(Z)))
     scaled = plane_of(factor * Z, signs, np.full(len(Z), factor**-2))
     assert_allclose(scaled.normal * factor, plane.normal, rtol=1e-9)
@@ -166,7 +167,14 @@ def test_all_solvers_solve_the_same_problem(monkeypatch, C):
 
 @pytest.mark.parametrize(
     ("n", "d", "expected"),
-    [(100, 80, 1), (2000, 50, 0), (20_000, 500, 0), (20_000, 1000, 2), (6000, 4000, 2)],
+    [
+        (160, 80, 1),
+        (161, 80, 0),
+        (20_000, 500, 0),
+        (20_000, 1000, 2),
+        (5000, 4000, 1),
+        (6000, 4000, 2),
+    ],
 )
 def test_the_solver_follows_from_the_size(n, d, expected):
     assert hyperplane.solver(n, d) is SOLVERS[expected]
@@ -211,7 +219,8 @@ def test_large_problems_have_nearly_the_same_directions(monkeypatch, model):
         assert 0 < angle(u, v) < 0.03
 
 
-def test_what_libsvm_leaves_wrong_is_repaired_or_solved_anew(monkeypatch):
+@pytest.mark.parametrize(("repairs", "solved_anew"), [(10, False), (1, True)])
+def test_what_libsvm_leaves_wrong_is_repaired_or_solved_anew(monkeypatch, repairs, solved_anew):
     X, y = WIDE_PAIR
     Z, signs = X - X.mean(axis=0), 2.0 * y - 1
     plane = plane_of(Z, signs, np.full(len(Z), 0.01))
@@ -222,8 +231,14 @@ def test_what_libsvm_leaves_wrong_is_repaired_or_solved_anew(monkeypatch):
                 *args, **kwargs
             )
 
+    calls = []
+    newton = hyperplane.capped_newton
     monkeypatch.setattr(hyperplane, "SVC", Rough)
-    assert_allclose(plane_of(Z, signs, np.full(len(Z), 0.01)).normal, plane.normal, atol=1e-11)
+    monkeypatch.setattr(hyperplane, "REPAIRS", repairs)
+    monkeypatch.setattr(hyperplane, "capped_newton", lambda *a: calls.append(a) or newton(*a))
+    again = plane_of(Z, signs, np.full(len(Z), 0.01)).normal
+    assert_allclose(again, plane.normal, atol=1e-11)
+    assert bool(calls) == solved_anew
 
 
 def test_a_problem_without_a_direction_has_a_zero_normal():
@@ -328,15 +343,23 @@ def test_features_of_unlike_scales_have_an_exact_hyperplane(C):
     assert relative_gap(plane, Z, signs, C) < 1e-9
 
 
-def test_a_hyperplane_that_is_not_finished_is_not_taken_for_none():
+@pytest.mark.parametrize("C", [1e-2, 1e6])
+def test_a_hyperplane_that_is_not_finished_is_not_taken_for_none(C):
     Z, signs = iris_one_against_rest()
     for max_iter in (1, 2, 5):
         with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter} steps") as said:
-            plane = plane_of(Z, signs, np.full(150, 1e6), max_iter=max_iter)
+            plane = plane_of(Z, signs, np.full(150, C), max_iter=max_iter)
         assert len(said) == 1
         assert plane.n_iter == max_iter
         assert not plane.exact
         assert plane.normal.any()
+
+
+def test_a_normal_that_parts_the_rows_is_not_taken_for_none():
+    Z, signs, cost = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]), np.ones(2)
+    worse_than_none = np.array([10.0])
+    assert not hyperplane._no_better_than_none(Z, signs, cost, worse_than_none, 0.0, 1e-4)
+    assert hyperplane._no_better_than_none(Z, signs, cost, np.zeros(1), 0.0, 1e-4)
 
 
 def test_an_unfinished_hyperplane_is_said(monkeypatch):
@@ -383,6 +406,16 @@ def test_components_are_orthonormal_to_the_last_digit(model, X, y, C):
     W = fitted.components_
     assert fitted.n_components_ == len(W) > 1
     assert_allclose(W @ W.T, np.eye(len(W)), atol=1e-12)
+
+
+@both
+def test_components_are_orthonormal_where_inner_products_lose_digits(model):
+    rng = np.random.default_rng(0)
+    U = np.linalg.qr(rng.standard_normal((24, 24)) - 1)[0]
+    V = np.linalg.qr(rng.standard_normal((60, 24)))[0]
+    X = (U - U.mean(axis=0)) * np.logspace(0, 2.8, 24) @ V.T
+    W = clone(model).set_params(n_components=8, C=1.0).fit(X, np.arange(24) % 2).components_
+    assert_allclose(W @ W.T, np.eye(8), atol=1e-14)
 
 
 def deflated_svms(X, y, k, C):

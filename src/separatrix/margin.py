@@ -114,10 +114,8 @@ def rows_in_their_span(data: LabelledData, moments: ClassMoments) -> Rows:
 
 
 def without(V: Array, Q: Array) -> Array:
-    """Columns of V less their part in the span of the orthonormal columns of Q, done twice."""
-    for _ in range(2):
-        V = V - Q @ (Q.T @ V)
-    return V
+    """Columns of V less their part in the span of the orthonormal columns of Q."""
+    return V - Q @ (Q.T @ V)
 
 
 def block_basis(V: Array, known: Array) -> Array:
