@@ -26,6 +26,7 @@ from separatrix import (
 from separatrix.hyperplane import Hyperplane, Points, soft_margin_hyperplane
 from separatrix.linalg import principal_angles
 from separatrix.margin import (
+    block_basis,
     decorrelation,
     eliminate,
     one_against_rest,
@@ -536,6 +537,16 @@ def test_a_partial_block_is_the_first_of_the_block():
     whole = MarginMaximizingDiscriminant(6).fit(*TALL)
     part = MarginMaximizingDiscriminant(4).fit(*TALL)
     assert_allclose(part.components_, whole.components_[:4], atol=1e-12)
+
+
+def test_normals_of_a_block_count_alike():
+    rng = np.random.default_rng(0)
+    V, known = rng.standard_normal((7, 3)), np.eye(7)[:, :2]
+    block = block_basis(V, known)
+    longer = block_basis(V * [1.0, 100.0, 0.01], known)
+    assert_allclose(same_up_to_sign(block, longer), block, atol=1e-12)
+    assert_allclose(block.T @ known, 0, atol=1e-15)
+    assert block_basis(V[:, [0, 0]], known).shape == (7, 1)
 
 
 def test_an_outweighed_class_has_no_direction_unless_weights_are_balanced():

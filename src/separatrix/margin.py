@@ -476,8 +476,8 @@ class MarginMaximizingDiscriminant(MarginEstimator):
     n_landmarks : int or None
         As in `KernelFisherDiscriminant`.
     tol : float
-        How far from 1 the margin of a support vector may end. Hyperplanes of up to about a
-        thousand rows and features are exact as a rule.
+        How far from 1 the margin of a support vector may end. Hyperplanes are exact as a rule up
+        to ``n_samples * n_features**2 = 1e10``, and of no more than 5000 rows.
     max_iter : int
         Steps at most for each hyperplane.
     verbose : bool
@@ -652,8 +652,8 @@ class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
     n_landmarks : int or None
         As in `KernelFisherDiscriminant`.
     tol : float
-        How far from 1 the margin of a support vector may end. Hyperplanes of up to about a
-        thousand rows and features are exact as a rule.
+        How far from 1 the margin of a support vector may end. Hyperplanes are exact as a rule up
+        to ``n_samples * n_features**2 = 1e10``, and of no more than 5000 rows.
     max_iter : int
         Steps at most for each hyperplane.
     verbose : bool
