@@ -750,7 +750,15 @@ def test_redundancy_leaves_the_end_of_the_path():
     assert_allclose(some.components_, all_of_them.components_[: some.n_components_], atol=1e-12)
     assert SupportVectorProjection(redundancy=1.0).fit(X, y).n_components_ == 1
     acute = SupportVectorProjection(angle="acute").fit(X, y)
-    assert (acute.elimination_distances_ <= 0.25 * 1.7).all()
+    lines = decorrelation(all_of_them.components_.T, all_of_them.accuracy_, acute=True)
+    assert_allclose(acute.elimination_distances_[0], lines.min())
+    assert acute.elimination_distances_[0] < path[0] - 0.01
+
+
+def test_of_two_as_near_the_one_with_the_narrower_margin_goes():
+    distance = np.array([[np.inf, 0.1, 0.4], [0.1, np.inf, 0.4], [0.4, 0.4, np.inf]])
+    assert_array_equal(eliminate(distance, np.array([3.0, 1.0, 2.0])).order, [1, 2, 0])
+    assert_array_equal(eliminate(distance, np.array([1.0, 3.0, 2.0])).order, [0, 2, 1])
 
 
 def test_a_class_between_the_others_has_no_hyperplane():
