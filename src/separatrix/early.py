@@ -41,6 +41,8 @@ from separatrix.early_region import (
     is_supported,
     largest_reliability,
     squared_distances_to_boundaries,
+    squared_reach,
+    squared_steps_down,
 )
 from separatrix.linalg import Array
 from separatrix.rows import refuse_lazy_frame, refuse_nonfinite_rows
@@ -287,16 +289,28 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     # Judging -----------------------------------------------------------------------------------
 
-    def _judged(self, known: Knowledge, n_unknown: int) -> tuple[Array, Array]:
-        """The guess for each row, and how reliable it is."""
+    def _judged(
+        self, known: Knowledge, n_unknown: int, least: float = 0.0
+    ) -> tuple[Array, Array]:
+        """The guess for each row, and how reliable it is: exactly, or a bound below `least`."""
         if self.region == "ideal":
             return _likelier_side(known)
         f = self._functions_about(known.mean)
         guess = f.b.argmax(axis=1)
-        spread, box = known.spread, self.region == "box"
-        squared = squared_distances_to_boundaries(f, spread, guess, box).min(axis=1)
-        if box:
-            n_unknown = int(spread.any(axis=(0, 2)).sum())
+        if least > 0 and f.Q is not None and self.region != "box":
+            enough = squared_reach(least, n_unknown, self.region)
+            squared = squared_steps_down(f, known, guess, enough)
+            left = np.flatnonzero(largest_reliability(squared, n_unknown, self.region) >= least)
+            part = Quadratic(f.Q[left] if len(f.Q) > 1 else f.Q, f.c[left], f.b[left])
+            known, rows = known.rows(left), guess[left]
+        else:
+            left, part, rows, squared = slice(None), f, guess, np.empty(len(guess))
+        if len(rows):
+            spread, box = known.spread, self.region == "box"
+            distances = squared_distances_to_boundaries(part, spread, rows, box)
+            squared[left] = distances.min(axis=1)
+            if box:
+                n_unknown = int(spread.any(axis=(0, 2)).sum())
         return guess, largest_reliability(squared, n_unknown, self.region)
 
     def _functions_about(self, means: Array) -> Quadratic:
@@ -452,21 +466,21 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Z = np.nan_to_num(self._conditional.units.apply(rows))
         E = np.array([view.factor.innovations(Z - view.mean) for view in self._views])
         progress = Progress.start(self._views, self._conditional.weights, len(rows))
-        watched = np.flatnonzero(lengths < self.n_features_in_)
         watched = np.arange(len(rows))
-        for t in range(self.n_features_in_):
+        for t in range(int(lengths.min(initial=1) > 0), self.n_features_in_):
             if t:
                 progress.take(self._views, t - 1, E[:, watched, t - 1])
-            asked = np.flatnonzero((lengths[watched] == t) | (t > 0))
-            if not len(asked):
-                continue
-            known = progress.rows(asked).knowledge(self._views, t)
-            guess, reliable = self._judged(known, int(self._n_unknown[t]))
-            ends = (lengths[watched[asked]] == t) | ((reliable >= tau) & wanted[guess])
-            at = watched[asked[ends]]
+            known = progress.knowledge(self._views, t)
+            n_unknown = int(self._n_unknown[t])
+            guess, reliable = self._judged(known, n_unknown, tau)
+            over = lengths[watched] == t
+            if over.any():
+                guess[over], reliable[over] = self._judged(known.rows(over), n_unknown)
+            ends = over | ((reliable >= tau) & wanted[guess] & (t > 0))
+            at = watched[ends]
             codes[at], found[at], times[at] = guess[ends], reliable[ends], t
-            left = np.setdiff1d(np.arange(len(watched)), asked[ends])
-            watched, progress = watched[left], progress.rows(left)
+            if ends.any():
+                watched, progress = watched[~ends], progress.rows(~ends)
             if not len(watched):
                 break
         if len(watched):

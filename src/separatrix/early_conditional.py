@@ -18,9 +18,9 @@ from scipy.special import softmax
 
 from separatrix.linalg import EPS, Array, numerical_rank
 from separatrix.moments import ClassMoments
-from separatrix.selection import GRID_FOLDS, training_parts
+from separatrix.selection import N_FOLDS, training_parts
 
-SHRINKAGES = np.logspace(-6, 0, 13)
+SHRINKAGES = np.logspace(-6, 0, 25)
 """What ``regularization="auto"`` tries."""
 
 LEAST_SHARE = 1e-6
@@ -229,12 +229,27 @@ def held_out_shrinkage(Z: Array, codes: Array) -> float:
         Each code has a mean and a covariance of its own.
     """
     scores = np.zeros(len(SHRINKAGES))
-    for fit, held in training_parts(codes, GRID_FOLDS):
+    Z = _without_constraints(Z)
+    for fit, held in training_parts(codes, N_FOLDS):
         for code in np.unique(codes[held]):
             known, new = Z[fit[codes[fit] == code]], Z[held[codes[held] == code]]
             scores += _log_likelihoods(known, new)
     # rows that are all held together leave nothing to compare, and nothing is as likely as all
     return float(SHRINKAGES[::-1][np.argmax(scores[::-1])])
+
+
+def _without_constraints(Z: Array) -> Array:
+    """Rows in the directions in which they vary, when there are enough to tell.
+
+    Rows that satisfy an equation, such as a sum of zero, would be the likelier the smaller the
+    shrinkage, whatever it does elsewhere.
+    """
+    n, d = Z.shape
+    if n <= d:
+        return Z
+    evals, V = np.linalg.eigh(Z.T @ Z / n)
+    varies = evals > SHRINKAGES[0]
+    return Z if varies.all() else Z @ V[:, varies]
 
 
 def _log_likelihoods(known: Array, new: Array) -> Array:
@@ -326,6 +341,18 @@ class Knowledge(NamedTuple):
         parts = [roots[:, i, None, None] * F for i, F in enumerate(self.spreads)]
         wide = np.concatenate([*parts, apart], axis=2)
         return np.linalg.qr(wide.transpose(0, 2, 1), mode="r").transpose(0, 2, 1)
+
+    def covariance_times(self, V: Array) -> Array:
+        """The covariance of each row times its own vector (n, q), without forming it."""
+        if len(self.means) == 1:
+            F = self.spreads[0]
+            return V @ (F @ F.T) if len(V) > F.shape[1] else (V @ F) @ F.T
+        result = np.zeros_like(V)
+        for mean, share, F in zip(self.means, self.shares.T, self.spreads, strict=True):
+            apart = mean - self.mean
+            along = np.einsum("nq,nq->n", apart, V)
+            result += share[:, None] * (V @ (F @ F.T) + along[:, None] * apart)
+        return result
 
     def rows(self, chosen: Array) -> Knowledge:
         """What is known of some of the rows."""

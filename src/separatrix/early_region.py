@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtr, ndtr
+from scipy.special import chdtr, chdtri, ndtr
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
@@ -22,6 +22,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import gen_batches
 
 from separatrix.decision import GaussianClassifierMixin, LocalQDA, Quadratic
+from separatrix.early_conditional import Knowledge
 from separatrix.linalg import EPS, Array, boundary_distance
 
 LINEAR = (
@@ -147,6 +148,20 @@ def largest_reliability(squared: Array, n_unknown: Array | int, region: str) -> 
     return np.minimum(found, 1 - EPS / 2)  # certain is what is complete
 
 
+def squared_reach(reliability: float, n_unknown: int, region: str) -> float:
+    """The squared radius of the set of measure τ, ellipsoid or Chebyshev's.
+
+    Examples
+    --------
+    >>> round(squared_reach(0.9, 1, "chebyshev"), 6)
+    10.0
+    """
+    n = max(n_unknown, 1)
+    if region == "ellipsoid":
+        return float(chdtri(n, 1 - reliability))
+    return n / (1 - reliability) if reliability < 1 else np.inf
+
+
 def box_distance(curvatures: Array, slopes: Array, gaps: Array) -> Array:
     """The smallest h with ``γ + Σ min_{|z| ≤ h} (λ_i z² + β_i z) ≤ 0``, where γ ≥ 0.
 
@@ -193,10 +208,63 @@ def box_distance(curvatures: Array, slopes: Array, gaps: Array) -> Array:
 
 def contrasts_with(f: Quadratic, guess: Array) -> Quadratic:
     """``f_c - f_g`` for the guess c of each row and every class g; infinite for c itself."""
+    return Quadratic(None, f.c[np.arange(len(guess)), guess][:, None] - f.c, _gaps(f, guess))
+
+
+def _gaps(f: Quadratic, guess: Array) -> Array:
     rows = np.arange(len(guess))
     gaps = f.b[rows, guess][:, None] - f.b
     gaps[rows, guess] = np.inf
-    return Quadratic(None, f.c[rows, guess][:, None] - f.c, gaps)
+    return gaps
+
+
+def squared_steps_down(f: Quadratic, known: Knowledge, guess: Array, enough: float) -> Array:
+    """Upper bounds of the squared distances to the nearest boundary: one step each way down.
+
+    From the mean straight down ``f_c - f_g`` in the metric of the covariance a boundary is never
+    nearer than the nearest, and seldom much farther; what it takes is one product with the
+    covariance. The classes g come in the order of their gaps, and no more of them are tried than
+    are needed to come below `enough`.
+
+    Parameters
+    ----------
+    f : Quadratic
+        As in `squared_distances_to_boundaries`, with a quadratic part.
+    known : Knowledge
+    guess : array (n,)
+    enough : float
+    """
+    gaps = _gaps(f, guess)
+    order = np.argsort(gaps, axis=1, kind="stable")
+    found = np.full(len(guess), np.inf)
+    left = np.arange(len(guess))
+    for g in order.T[: gaps.shape[1] - 1]:
+        slopes = f.c[left, guess[left]] - f.c[left, g[left]]
+        P = known.rows(left).covariance_times(slopes)
+        variance = np.einsum("nr,nr->n", slopes, P)
+        bend = _difference_along(f.Q, left, guess[left], g[left], P)
+        gap = gaps[left, g[left]]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            root = variance + np.sqrt(variance**2 - 4 * bend * gap)
+            steps = np.where(root > 0, 4 * variance * (gap / root) ** 2, np.inf)
+        found[left] = np.minimum(found[left], steps)
+        left = left[found[left] >= enough]
+    return found
+
+
+def _difference_along(Q: Array, rows: Array, c: Array, g: Array, P: Array) -> Array:
+    """``pᵀ (Q_c - Q_g) p`` for each row p of P."""
+    at = rows if len(Q) > 1 else 0
+    if Q.ndim == 3:
+        return np.einsum("nr,nr,nr->n", Q[at, c] - Q[at, g], P, P)
+    if len(Q) > 1:
+        return np.einsum("nr,nrs,ns->n", P, Q[at, c] - Q[at, g], P)
+    found = np.empty(len(P))
+    for pair in np.unique(np.stack([c, g]), axis=1).T:
+        same = (c == pair[0]) & (g == pair[1])
+        bend = Q[0, pair[0]] - Q[0, pair[1]]
+        found[same] = np.einsum("nr,nr->n", P[same] @ bend, P[same])
+    return found
 
 
 def squared_distances_to_boundaries(f: Quadratic, spread: Array, guess: Array, box: bool) -> Array:
@@ -260,6 +328,8 @@ def _ellipsoid_distances(
     bend: Array, F: Array, slopes: Array, gaps: Array, diagonal: bool
 ) -> Array:
     """Squared lengths of the shortest z that change the sign of the quadratics at ``F z``."""
+    if not bend.any():  # classes of one neighbour each have the same quadratic part
+        return _ratio(gaps, np.linalg.norm(_applied(slopes, F), axis=-1)) ** 2
     Ft = F.swapaxes(-1, -2)
     M = Ft @ (bend[..., None] * F) if diagonal else Ft @ bend @ F
     evals, V = np.linalg.eigh(M)
