@@ -137,17 +137,25 @@ def thin_factor(A: Array, noise: float) -> ThinFactor:
 class Gaussian(NamedTuple):
     """A normal model of rows in units of their features: ``Σ = (1 - α) S + α I``.
 
+    The identity is that of the directions in which rows vary, when there are enough to tell: an
+    equation that all of them satisfy is expected to hold.
+
     Attributes
     ----------
     mean : array (d,)
         In the units of the features.
     scatter : array (d, d) or (d, n)
         S, or A with ``S = A Aᵀ`` when there are more features than rows.
+    shrinkage : float
+        α.
+    closed : array (d, k)
+        Orthonormal directions in which rows do not vary.
     """
 
     mean: Array
     scatter: Array
     shrinkage: float
+    closed: Array
 
     def factor(self, order: Array) -> Factor:
         """Of the covariance of the features in another order."""
@@ -156,6 +164,8 @@ class Gaussian(NamedTuple):
             return thin_factor(A, self.shrinkage)
         covariance = (1 - self.shrinkage) * self.scatter[np.ix_(order, order)]
         covariance[np.diag_indices_from(covariance)] += self.shrinkage
+        closed = self.closed[order]
+        covariance -= max(self.shrinkage - SHRINKAGES[0], 0.0) * (closed @ closed.T)
         return DenseFactor(np.linalg.cholesky(covariance))
 
 
@@ -200,19 +210,46 @@ def fit_gaussians(
     regularization : "auto" or float
         The shrinkage.
     """
-    share = (
-        held_out_shrinkage(Z[:, Z.any(axis=0)], codes)
-        if isinstance(regularization, str)
-        else float(regularization)
-    )
-    wide = Z.shape[1] > len(Z)
+    means = np.array([Z[codes == code].mean(axis=0) for code in range(codes.max() + 1)])
+    centred = Z - means[codes]
+    open_, closed = directions_of(centred)
+    if isinstance(regularization, str):
+        share = held_out_shrinkage(Z @ open_ if closed.shape[1] else Z, codes)
+    else:
+        share = float(regularization)
     models = []
-    for code in range(codes.max() + 1):
-        rows = Z[codes == code]
-        mean = rows.mean(axis=0)
-        A = (rows - mean).T / np.sqrt(len(rows))
-        models.append(Gaussian(mean, A if wide else A @ A.T, share))
+    for code, mean in enumerate(means):
+        A = centred[codes == code].T / np.sqrt(np.count_nonzero(codes == code))
+        scatter = A if Z.shape[1] > len(Z) else A @ A.T
+        models.append(Gaussian(mean, scatter, share, closed))
     return models, share
+
+
+def directions_of(centred: Array) -> tuple[Array, Array]:
+    """Orthonormal directions in which rows vary, and others in which they do not.
+
+    The latter are those of fewer variance than any shrinkage that is tried; series of mean zero
+    have one. Rows that are no more than features cannot tell, but for features that are constant.
+
+    Parameters
+    ----------
+    centred : array (n, d)
+        Rows in units of their features.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0]])
+    >>> open_, closed = directions_of(rows)
+    >>> abs(closed.T).round(3)
+    array([[0.707, 0.707]])
+    """
+    n, d = centred.shape
+    if n <= d:
+        constant = ~centred.any(axis=0)
+        return np.eye(d)[:, ~constant], np.eye(d)[:, constant]
+    evals, V = np.linalg.eigh(centred.T @ centred / n)
+    varies = evals > SHRINKAGES[0]
+    return V[:, varies], V[:, ~varies]
 
 
 def held_out_shrinkage(Z: Array, codes: Array) -> float:
@@ -224,32 +261,18 @@ def held_out_shrinkage(Z: Array, codes: Array) -> float:
     Parameters
     ----------
     Z : array (n, d)
-        Rows in units of their features, without features that never vary.
+        Rows in the directions in which they vary: others would be the likelier the smaller the
+        shrinkage, whatever it does elsewhere.
     codes : array (n,)
         Each code has a mean and a covariance of its own.
     """
     scores = np.zeros(len(SHRINKAGES))
-    Z = _without_constraints(Z)
     for fit, held in training_parts(codes, N_FOLDS):
         for code in np.unique(codes[held]):
             known, new = Z[fit[codes[fit] == code]], Z[held[codes[held] == code]]
             scores += _log_likelihoods(known, new)
     # rows that are all held together leave nothing to compare, and nothing is as likely as all
     return float(SHRINKAGES[::-1][np.argmax(scores[::-1])])
-
-
-def _without_constraints(Z: Array) -> Array:
-    """Rows in the directions in which they vary, when there are enough to tell.
-
-    Rows that satisfy an equation, such as a sum of zero, would be the likelier the smaller the
-    shrinkage, whatever it does elsewhere.
-    """
-    n, d = Z.shape
-    if n <= d:
-        return Z
-    evals, V = np.linalg.eigh(Z.T @ Z / n)
-    varies = evals > SHRINKAGES[0]
-    return Z if varies.all() else Z @ V[:, varies]
 
 
 def _log_likelihoods(known: Array, new: Array) -> Array:
