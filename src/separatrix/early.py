@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -78,6 +78,13 @@ class Decisions(NamedTuple):
     def time(self) -> Any:
         """For series, the number of leading values that were used: the same as `n_observed`."""
         return self.n_observed
+
+
+class Expectation(NamedTuple):
+    """Mean and standard deviation of each value of some rows, given those that are known."""
+
+    mean: Array
+    std: Array
 
 
 class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -362,9 +369,7 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         observed = ~np.isnan(rows)
         codes = np.zeros(len(rows), dtype=int)
         found = np.ones(len(rows))
-        patterns, members = np.unique(observed, axis=0, return_inverse=True)
-        for i, pattern in enumerate(patterns):
-            at = np.flatnonzero(members.ravel() == i)
+        for pattern, at in _by_pattern(rows):
             if pattern.all():
                 codes[at] = self._codes_of(rows[at])
             else:
@@ -487,6 +492,32 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             codes[watched] = self._codes_of(rows[watched])
         return codes, found, times
 
+    def expected(self, X: ArrayLike) -> Expectation:
+        """What the model expects of the values that are missing.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+            Rows with NaN for what is missing.
+
+        Returns
+        -------
+        Expectation
+            ``mean`` (n_samples, n_features), the values themselves where they are known, and
+            ``std``, zero there.
+        """
+        rows = new_rows(self, X).astype(np.float64, copy=False)
+        _refuse_infinite(rows)
+        features = self._conditional._replace(B=None, shift=self._conditional.units.mean)
+        mean, std = rows.copy(), np.zeros(rows.shape)
+        for observed, at in _by_pattern(rows):
+            if not observed.all():
+                known = features.given(rows[at], observed)
+                missing = np.ix_(at, ~observed)
+                mean[missing] = known.mean[:, ~observed]
+                std[missing] = np.sqrt(np.sum(known.spread**2, axis=2))[:, ~observed]
+        return Expectation(mean, std)
+
     def stream(
         self, *, reliability: float | None = None, classes: ArrayLike | None = None
     ) -> DecisionStream:
@@ -580,6 +611,13 @@ def _lengths(rows: Array) -> Array:
             "series from their start. Use decide for rows with gaps"
         )
     return observed.sum(axis=1)
+
+
+def _by_pattern(rows: Array) -> Iterator[tuple[Array, Array]]:
+    """Each pattern of observed features, and the numbers of the rows that have it."""
+    patterns, members = np.unique(~np.isnan(rows), axis=0, return_inverse=True)
+    for i, pattern in enumerate(patterns):
+        yield pattern, np.flatnonzero(members.ravel() == i)
 
 
 def _refuse_infinite(rows: Array) -> None:
