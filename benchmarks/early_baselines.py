@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -66,3 +66,36 @@ class ECTS:
 def fixed_time_neighbour(X: Array, y: Array, X_new: Array) -> Array:
     """Labels (n_new, n_times) of the nearest neighbour of each prefix."""
     return np.stack([y[D.argmin(axis=1)] for D in prefix_distances(X_new, X)], axis=1)
+
+
+def aeon_models() -> dict[str, Any]:
+    """TEASER and a probability threshold, or nothing where aeon is not installed."""
+    try:
+        from aeon.classification.early_classification import (
+            TEASER,
+            ProbabilityThresholdEarlyClassifier,
+        )
+    except ImportError:
+        return {}
+    return {
+        "TEASER (aeon)": AeonEarly(TEASER(random_state=0)),
+        "probability 0.85 (aeon)": AeonEarly(ProbabilityThresholdEarlyClassifier(random_state=0)),
+    }
+
+
+class AeonEarly:
+    """An early classifier of aeon, asked for labels, times and the labels at the end."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def fit(self, X: Array, y: Array) -> Self:
+        self.model.fit(X[:, None], y)
+        return self
+
+    def decide(self, X: Array) -> EarlyLabels:
+        label, _ = self.model.predict(X[:, None])
+        points = np.asarray(self.model._classification_points)
+        time = points[np.asarray(self.model.get_state_info())[:, 0]]
+        complete = self.model._estimators[-1].predict(X[:, None])
+        return EarlyLabels(label, time, complete)
