@@ -36,6 +36,7 @@ from separatrix.early_conditional import (
 )
 from separatrix.early_region import (
     SUPPORTED,
+    ScoreTable,
     about,
     discriminants_of,
     is_supported,
@@ -262,6 +263,8 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self._conditional = Conditional(units, models, weights, B, shift)
         self._views = self._conditional.views()
         self._n_unknown = self._unknown_after()
+        by_scores = linear and self.region != "box" and len(models) == 1
+        self._table = ScoreTable.of(self._views[0]) if by_scores else None
 
     def _coordinates(self, at: Array) -> tuple[Array | None, Array]:
         """Weights of the features in what the classifier sees, and its value at a point."""
@@ -285,7 +288,8 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return found
 
     def _unknown_of(self, missing: Array) -> int:
-        return n_unknown_directions(self._directions, missing & self._conditional.units.varies)
+        unknown = missing & self._conditional.units.varies
+        return max(n_unknown_directions(self._directions, unknown), 1)
 
     # Judging -----------------------------------------------------------------------------------
 
@@ -310,8 +314,18 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             distances = squared_distances_to_boundaries(part, spread, rows, box)
             squared[left] = distances.min(axis=1)
             if box:
-                n_unknown = int(spread.any(axis=(0, 2)).sum())
+                n_unknown = max(int(spread.any(axis=(0, 2)).sum()), 1)
         return guess, largest_reliability(squared, n_unknown, self.region)
+
+    def _judged_after(self, t: int, progress: Progress, least: float = 0.0) -> tuple[Array, Array]:
+        """The same after t values of series."""
+        n_unknown = int(self._n_unknown[t])
+        if self._table is None:
+            return self._judged(progress.knowledge(self._views, t), n_unknown, least)
+        scores = progress.means[0]
+        guess = scores.argmax(axis=1)
+        distances = self._table.distances(scores, guess, scores.max(axis=1)[:, None], t)
+        return guess, largest_reliability(distances**2, n_unknown, self.region)
 
     def _functions_about(self, means: Array) -> Quadratic:
         if self._rule is None:
@@ -470,12 +484,10 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         for t in range(int(lengths.min(initial=1) > 0), self.n_features_in_):
             if t:
                 progress.take(self._views, t - 1, E[:, watched, t - 1])
-            known = progress.knowledge(self._views, t)
-            n_unknown = int(self._n_unknown[t])
-            guess, reliable = self._judged(known, n_unknown, tau)
+            guess, reliable = self._judged_after(t, progress, tau)
             over = lengths[watched] == t
             if over.any():
-                guess[over], reliable[over] = self._judged(known.rows(over), n_unknown)
+                guess[over], reliable[over] = self._judged_after(t, progress.rows(over))
             ends = over | ((reliable >= tau) & wanted[guess] & (t > 0))
             at = watched[ends]
             codes[at], found[at], times[at] = guess[ends], reliable[ends], t
@@ -544,15 +556,27 @@ class DecisionStream:
         self._values.append(number)
         units = model._conditional.units
         z = (number - units.mean[t]) / units.scale[t]
-        pairs = zip(self._views, self._states, strict=True)
-        e = np.array([[view.factor.step(state, t, z - view.mean[t])] for view, state in pairs])
-        self._progress.take(self._views, t, e)
-        t += 1
+        if model._table is not None:
+            view, scores = self._views[0], self._progress.means[0, 0]
+            e = view.factor.step(self._states[0], t, z - view.mean[t])
+            scores += e * model._table.gains[t]
+        else:
+            pairs = zip(self._views, self._states, strict=True)
+            steps = [[view.factor.step(state, t, z - view.mean[t])] for view, state in pairs]
+            self._progress.take(self._views, t, np.array(steps))
+        return self._decision(t + 1)
+
+    def _decision(self, t: int) -> Decisions:
+        model = self._model
         if t == model.n_features_in_:
             code, reliable = model._codes_of(np.array([self._values]))[0], 1.0
+        elif model._table is not None:
+            scores = self._progress.means[0, 0]
+            code = scores.argmax()
+            distance = model._table.distances(scores, code, scores[code], t)
+            reliable = float(largest_reliability(distance**2, model._n_unknown[t], model.region))
         else:
-            known = self._progress.knowledge(self._views, t)
-            codes, found = model._judged(known, int(model._n_unknown[t]))
+            codes, found = model._judged_after(t, self._progress)
             code, reliable = codes[0], float(found[0])
         decided = bool(reliable >= self._tau and self._wanted[code])
         return Decisions(model.classes_[code], decided, reliable, t)

@@ -9,7 +9,7 @@ first touches a boundary ``f_c - f_g = 0``: one distance answers for all τ.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import chdtr, chdtri, ndtr
@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import gen_batches
 
 from separatrix.decision import GaussianClassifierMixin, LocalQDA, Quadratic
-from separatrix.early_conditional import Knowledge
+from separatrix.early_conditional import Knowledge, View
 from separatrix.linalg import EPS, Array, boundary_distance
 
 LINEAR = (
@@ -38,6 +38,9 @@ SUPPORTED = (
     "QuadraticDiscriminantAnalysis, LocalQDA, or a classifier of this package with coef_ "
     "(FisherDiscriminant and its relatives, IPCAC)"
 )
+
+NO_DEVIATION = 1e-100
+"""Stands for the standard deviation of what is known, which has none."""
 
 MATRICES_AT_ONCE = 1 << 21
 """Entries of the matrices that are decomposed together (16 MB)."""
@@ -125,7 +128,7 @@ def largest_reliability(squared: Array, n_unknown: Array | int, region: str) -> 
     squared : array
         Squared distances, in standard deviations.
     n_unknown : array of int or int
-        Directions, or coordinates of the box, that are unknown.
+        Directions, or coordinates of the box, that are unknown: at least one.
 
     Examples
     --------
@@ -137,14 +140,14 @@ def largest_reliability(squared: Array, n_unknown: Array | int, region: str) -> 
     array([0.841, 0.999])
     """
     if region == "ellipsoid":
-        found = chdtr(np.maximum(n_unknown, 1), squared)
+        found = chdtr(n_unknown, squared)
     elif region == "box":
         found = (2 * ndtr(np.sqrt(squared)) - 1) ** n_unknown
     elif region == "ideal":
         found = ndtr(np.sqrt(squared))
     else:
         with np.errstate(divide="ignore"):
-            found = np.maximum(1 - np.maximum(n_unknown, 1) / squared, 0.0)
+            found = np.maximum(1 - n_unknown / squared, 0.0)
     return np.minimum(found, 1 - EPS / 2)  # certain is what is complete
 
 
@@ -156,10 +159,9 @@ def squared_reach(reliability: float, n_unknown: int, region: str) -> float:
     >>> round(squared_reach(0.9, 1, "chebyshev"), 6)
     10.0
     """
-    n = max(n_unknown, 1)
     if region == "ellipsoid":
-        return float(chdtri(n, 1 - reliability))
-    return n / (1 - reliability) if reliability < 1 else np.inf
+        return float(chdtri(n_unknown, 1 - reliability))
+    return n_unknown / (1 - reliability) if reliability < 1 else np.inf
 
 
 def box_distance(curvatures: Array, slopes: Array, gaps: Array) -> Array:
@@ -201,6 +203,45 @@ def box_distance(curvatures: Array, slopes: Array, gaps: Array) -> Array:
     with np.errstate(divide="ignore"):
         found = np.divide(2 * C, below, out=np.full(C.shape, np.inf), where=below > 0)
     return np.where(gaps > 0, np.maximum(found, 0.0), 0.0)
+
+
+class ScoreTable(NamedTuple):
+    """Linear scores of one normal model: what each value adds, how far apart they stay open.
+
+    Attributes
+    ----------
+    gains : array (d, n_classes)
+        What each innovation adds to the scores.
+    steepness : array (d + 1, n_classes, n_classes)
+        The inverse of the standard deviation of the difference of two scores after so many values;
+        1 for the difference of a score with itself.
+    own : array (n_classes, n_classes)
+        Infinite on the diagonal, zero elsewhere: a class is never a rival of itself.
+    """
+
+    gains: Array
+    steepness: Array
+    own: Array
+
+    @classmethod
+    def of(cls, view: View) -> ScoreTable:
+        """From a view whose functions are the scores; d n_classes² flops."""
+        gains = np.ascontiguousarray(view.gains.T)
+        open_ = gains * view.varies[:, None]
+        apart = (open_[:, :, None] - open_[:, None]) ** 2
+        n_classes = gains.shape[1]
+        variance = np.zeros((len(gains) + 1, n_classes, n_classes))
+        variance[:-1] = np.cumsum(apart[::-1], axis=0)[::-1]
+        deviation = np.maximum(np.sqrt(variance), NO_DEVIATION)
+        deviation[:, range(n_classes), range(n_classes)] = 1.0
+        return cls(gains, 1 / deviation, np.where(np.eye(n_classes, dtype=bool), np.inf, 0.0))
+
+    def distances(self, scores: Array, guess: Any, best: Any, t: int) -> Array:
+        """To the nearest boundary, in standard deviations, of scores (..., n_classes)."""
+        gaps = best - scores
+        gaps += self.own[guess]
+        gaps *= self.steepness[t, guess]
+        return gaps.min(axis=-1)
 
 
 # Distances to the boundaries -------------------------------------------------------------------
