@@ -38,7 +38,7 @@ def test_a_normal_model_is_conditioned_on_what_is_known(rule, pattern):
     X, y = TALL
     seen = np.array(pattern, dtype=bool)
     model = EarlyClassifier(rule, regularization=0.2).fit(X, y)
-    found = model.expected(np.where(seen, X[:5], np.nan))
+    found = model.expect(np.where(seen, X[:5], np.nan))
     assert_allclose(found.mean[:, seen], X[:5, seen])
     assert not found.std[:, seen].any()
     for i in range(5):
@@ -52,7 +52,7 @@ def test_a_mixture_adds_what_the_classes_differ_by(pattern):
     X, y = TALL
     seen = np.array(pattern, dtype=bool)
     model = EarlyClassifier(LocalQDA(4), conditional="mixture", regularization=0.2).fit(X, y)
-    found = model.expected(np.where(seen, X[:5], np.nan))
+    found = model.expect(np.where(seen, X[:5], np.nan))
     means = np.stack([X[y == c].mean(axis=0) for c in range(3)])
     within = np.mean((X - means[y]) ** 2, axis=0)
     models = [shrunk(X[y == c], 0.2, within) for c in range(3)]
@@ -77,12 +77,12 @@ def test_complete_rows_and_mixed_patterns_come_back_in_their_order():
     model = EarlyClassifier(FisherDiscriminant()).fit(X, y)
     holes = X[:4].copy()
     holes[0, 3:] = holes[2, :2] = holes[3, 3:] = np.nan
-    found = model.expected(holes)
+    found = model.expect(holes)
     assert_allclose(found.mean[1], X[1])
     assert not found.std[1].any()
     for i in range(4):
-        alone = model.expected(holes[[i]])
+        alone = model.expect(holes[[i]])
         assert_allclose(found.mean[i], alone.mean[0])
         assert_allclose(found.std[i], alone.std[0])
     with pytest.raises(ValueError, match="infinity in row 0, column 2"):
-        model.expected(np.where(np.arange(6) == 2, np.inf, X[:1]))
+        model.expect(np.where(np.arange(6) == 2, np.inf, X[:1]))

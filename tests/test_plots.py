@@ -169,7 +169,7 @@ def test_a_decision_is_drawn_where_it_falls_with_what_was_expected_then():
     assert_allclose(came.get_ydata(), series[t:])
     assert at.get_xdata()[0] == t
     cut = np.where(np.arange(24) < t, series, np.nan)
-    rest = EARLY.expected(cut[None])
+    rest = EARLY.expect(cut[None])
     assert_allclose(expected.get_ydata(), rest.mean[0, t:])
     (band,) = ax.collections
     drawn = band.get_paths()[0].vertices

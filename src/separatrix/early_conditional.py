@@ -16,7 +16,7 @@ import numpy as np
 import scipy.linalg
 from scipy.special import softmax
 
-from separatrix.linalg import EPS, Array, numerical_rank
+from separatrix.linalg import EPS, Array, numerical_rank, span, triangle
 from separatrix.moments import ClassMoments
 from separatrix.selection import N_FOLDS, training_parts
 
@@ -45,7 +45,7 @@ class DenseFactor(NamedTuple):
         return self.L if B is None else B.T @ self.L
 
     def innovations(self, rows: Array) -> Array:
-        """e with ``L e = x`` for the leading features (n, t) of centred rows."""
+        """E with ``L e = x`` for the leading features (n, t) of centred rows."""
         t = rows.shape[1]
         solved = scipy.linalg.solve_triangular(
             self.L[:t, :t], rows.T, lower=True, check_finite=False
@@ -88,7 +88,7 @@ class ThinFactor(NamedTuple):
         return gains
 
     def innovations(self, rows: Array) -> Array:
-        """e with ``L e = x`` for the leading features (n, t) of centred rows."""
+        """E with ``L e = x`` for the leading features (n, t) of centred rows."""
         z = np.zeros((len(rows), self.A.shape[1]))
         e = np.empty(rows.shape)
         for t in range(rows.shape[1]):
@@ -212,9 +212,9 @@ def fit_gaussians(
     """
     means = np.array([Z[codes == code].mean(axis=0) for code in range(codes.max() + 1)])
     centred = Z - means[codes]
-    open_, closed = directions_of(centred)
+    varying, closed = directions_of(centred)
     if isinstance(regularization, str):
-        share = held_out_shrinkage(Z @ open_ if closed.shape[1] else Z, codes)
+        share = held_out_shrinkage(Z[:, Z.any(axis=0)] if varying is None else Z @ varying, codes)
     else:
         share = float(regularization)
     models = []
@@ -225,11 +225,11 @@ def fit_gaussians(
     return models, share
 
 
-def directions_of(centred: Array) -> tuple[Array, Array]:
-    """Orthonormal directions in which rows vary, and others in which they do not.
+def directions_of(centred: Array) -> tuple[Array | None, Array]:
+    """Orthonormal directions in which rows vary, and those in which they do not.
 
-    The latter are those of fewer variance than any shrinkage that is tried; series of mean zero
-    have one. Rows that are no more than features cannot tell, but for features that are constant.
+    The latter have less variance than any shrinkage that is tried; series of mean zero have one.
+    Rows that are no more than features cannot tell: None, and no direction.
 
     Parameters
     ----------
@@ -239,14 +239,13 @@ def directions_of(centred: Array) -> tuple[Array, Array]:
     Examples
     --------
     >>> rows = np.array([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0]])
-    >>> open_, closed = directions_of(rows)
+    >>> varying, closed = directions_of(rows)
     >>> abs(closed.T).round(3)
     array([[0.707, 0.707]])
     """
     n, d = centred.shape
     if n <= d:
-        constant = ~centred.any(axis=0)
-        return np.eye(d)[:, ~constant], np.eye(d)[:, constant]
+        return None, np.zeros((d, 0))
     evals, V = np.linalg.eigh(centred.T @ centred / n)
     varies = evals > SHRINKAGES[0]
     return V[:, varies], V[:, ~varies]
@@ -280,13 +279,15 @@ def _log_likelihoods(known: Array, new: Array) -> Array:
     n, d = known.shape
     mean = known.mean(axis=0)
     A, H = (known - mean) / np.sqrt(n), new - mean
+    outside = float(np.sum(H**2))
     if n > d:
         evals, V = np.linalg.eigh(A.T @ A)
+        inside = np.sum((H @ V) ** 2, axis=0)
     else:
-        _, s, Vt = np.linalg.svd(A, full_matrices=False)
-        evals, V = s**2, Vt.T
-    inside = np.sum((H @ V) ** 2, axis=0)
-    outside = max(float(np.sum(H**2) - inside.sum()), 0.0) if n <= d else 0.0
+        spanned = span(A, bound=n - 1)
+        _, s, Vt = np.linalg.svd(spanned.coordinates, full_matrices=False)
+        evals, inside = s**2, np.sum((H @ spanned.lift(Vt.T)) ** 2, axis=0)
+    outside = max(outside - inside.sum(), 0.0) if len(evals) < d else 0.0
     scores = []
     for share in SHRINKAGES:
         variances = (1 - share) * np.maximum(evals, 0.0) + share
@@ -327,11 +328,11 @@ class View(NamedTuple):
         left = self.gains[:, t:][:, self.varies[t:]]
         if len(left) >= left.shape[1]:
             return left
-        return np.linalg.qr(left.T, mode="r").T
+        return triangle([left.T]).T
 
 
 class Knowledge(NamedTuple):
-    """What is known of linear functions of rows: ``mean + spread z``, z of mean zero and variance I.
+    """What is known of linear functions of rows: ``mean + spread z``, z of mean 0 and variance I.
 
     Attributes
     ----------
@@ -363,7 +364,16 @@ class Knowledge(NamedTuple):
         apart = roots[:, None] * (self.means - self.mean).transpose(1, 2, 0)
         parts = [roots[:, i, None, None] * F for i, F in enumerate(self.spreads)]
         wide = np.concatenate([*parts, apart], axis=2)
-        return np.linalg.qr(wide.transpose(0, 2, 1), mode="r").transpose(0, 2, 1)
+        return np.asarray(np.linalg.qr(wide.swapaxes(1, 2), mode="r")).swapaxes(1, 2)
+
+    @property
+    def variances(self) -> Array:
+        """(n or 1, q): the diagonals of the covariances."""
+        own = np.array([np.sum(F**2, axis=1) for F in self.spreads])
+        if len(self.means) == 1:
+            return own
+        apart = (self.means - self.mean) ** 2
+        return np.einsum("nk,knq->nq", self.shares, own[:, None] + apart)
 
     def covariance_times(self, V: Array) -> Array:
         """The covariance of each row times its own vector (n, q), without forming it."""

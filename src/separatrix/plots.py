@@ -323,7 +323,7 @@ def plot_early_decision(
     decision = early.decide_early(values[None], reliability=reliability)
     t = int(decision.time[0])
     times = np.arange(1, len(values) + 1)
-    rest = early.expected(np.where(times <= t, values, np.nan)[None])
+    rest = early.expect(np.where(times <= t, values, np.nan)[None])
     mean, std = rest.mean[0], rest.std[0]
     ax = _axes(ax)
     ax.plot(times[:t], values[:t], color="C0", label="seen")
