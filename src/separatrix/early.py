@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -46,6 +47,7 @@ from separatrix.early_region import (
 from separatrix.linalg import Array
 from separatrix.moments import ClassMoments
 from separatrix.rows import refuse_lazy_frame, refuse_nonfinite_rows, row_blocks
+from separatrix.selection import N_FOLDS, training_parts
 
 LEAST_SHRINKAGE = 1e-8
 """Below it the covariance of rows that are fewer than features cannot be told from singular."""
@@ -123,7 +125,8 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         The set A. "ellipsoid" has measure τ for normal rows. "box" has at least that, coordinate by
         coordinate. "chebyshev" has it for any distribution with these moments. "ideal" takes no
         set but the probability of the class itself, for a linear rule of two classes; it decides
-        earliest.
+        earliest. A set is larger than it need be, the probability is not: the spread of the model
+        is therefore widened by what training rows that are held out exceed it by.
     conditional : "gaussian" or "mixture"
         One normal model of all rows, or one for each class, weighted by how likely they are given
         what is known.
@@ -142,6 +145,8 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     estimator_, reducer_ : the fitted classifier, and transformer or None
     regularization_ : float
         α.
+    widening_ : float
+        Factor of the standard deviations of the model; 1 unless the region is "ideal".
     classes_ : array (n_classes,)
 
     Notes
@@ -246,7 +251,7 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             self._learn(data._replace(X=data.X.astype(np.float64, copy=False)))
         return self
 
-    def _learn(self, data: LabelledData) -> None:
+    def _learn(self, data: LabelledData, *, widen: bool = True) -> None:
         labels = data.classes[data.codes]
         self.reducer_ = None
         if self.reducer is not None:
@@ -265,6 +270,9 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 f'{len(self.classes_)} classes. Use region="ellipsoid"'
             )
         self._condition(data, data.moments(scatter=False))
+        self.widening_ = self._seen_spread(data) if widen and self.region == "ideal" else 1.0
+        self._conditional = self._conditional.widened(self.widening_)
+        self._views = self._conditional.views()
         by_scores = linear and self.region != "box" and len(self._views) == 1
         self._table = ScoreTable.of(self._views[0]) if by_scores else None
         n_functions, r = len(self.classes_), self._views[0].gains.shape[0]
@@ -287,8 +295,22 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         )
         weights = np.bincount(codes) / len(codes)
         self._conditional = Conditional(units, models, weights, B, shift)
-        self._views = self._conditional.views()
         self._n_unknown = self._unknown_after()
+
+    def _seen_spread(self, data: LabelledData) -> float:
+        """How much more than expected the score of rows spreads that were held out.
+
+        The root of the average over all prefixes, as far as the score is open after them.
+        """
+        errors, variances = np.zeros((2, self.n_features_in_))
+        for fit, held in training_parts(data.codes, N_FOLDS):
+            part = copy(self).set_params(regularization=self.regularization_)
+            part._learn(data.rows(fit), widen=False)
+            found = part._conditional.surprises(data.X[held])
+            errors, variances = errors + found[0], variances + found[1]
+        open_ = variances > 1e-9 * variances[0]
+        ratios = errors[open_] / variances[open_]
+        return max(1.0, float(np.sqrt(ratios.mean()))) if open_.any() else 1.0
 
     def _coordinates(self, at: Array) -> tuple[Array | None, Array]:
         """Weights of the features in what the classifier sees, and its value at a point."""

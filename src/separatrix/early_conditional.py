@@ -150,23 +150,26 @@ class Gaussian(NamedTuple):
         α.
     closed : array (d, k)
         Orthonormal directions in which rows do not vary.
+    widening : float
+        Factor of all standard deviations.
     """
 
     mean: Array
     scatter: Array
     shrinkage: float
     closed: Array
+    widening: float = 1.0
 
     def factor(self, order: Array) -> Factor:
         """Of the covariance of the features in another order."""
         if self.scatter.shape[0] != self.scatter.shape[1]:
             A = np.sqrt(1 - self.shrinkage) * self.scatter[order]
-            return thin_factor(A, self.shrinkage)
+            return thin_factor(self.widening * A, self.widening**2 * self.shrinkage)
         covariance = (1 - self.shrinkage) * self.scatter[np.ix_(order, order)]
         covariance[np.diag_indices_from(covariance)] += self.shrinkage
         closed = self.closed[order]
         covariance -= max(self.shrinkage - SHRINKAGES[0], 0.0) * (closed @ closed.T)
-        return DenseFactor(np.linalg.cholesky(covariance))
+        return DenseFactor(self.widening * np.linalg.cholesky(covariance))
 
 
 class FeatureUnits(NamedTuple):
@@ -431,6 +434,35 @@ class Conditional(NamedTuple):
             varies = self.units.varies[order]
             found.append(View(model.mean[order], factor, origin, gains, varies))
         return found
+
+    def widened(self, factor: float) -> Conditional:
+        """The same with standard deviations multiplied by a factor."""
+        return self._replace(models=[model._replace(widening=factor) for model in self.models])
+
+    def surprises(self, X: Array) -> tuple[Array, Array]:
+        """Squared errors of what is expected from prefixes of complete rows, and what they should be.
+
+        Of the difference of two functions, summed over rows (n, d).
+
+        Returns
+        -------
+        errors, variances : arrays (d,)
+            What was seen and what the models say, after 0, 1, … d - 1 features.
+        """
+        assert self.B is not None, "there are two functions"
+        apart = self._replace(B=self.B @ [[-1.0], [1.0]], shift=np.diff(self.shift))
+        values = ((X - self.units.mean) @ apart.B + apart.shift)[:, 0]
+        views, Z = apart.views(), self.units.apply(X)
+        E = np.array([view.factor.innovations(Z - view.mean) for view in views])
+        progress = Progress.start(views, self.weights, len(X))
+        errors, variances = np.empty((2, X.shape[1]))
+        for t in range(X.shape[1]):
+            if t:
+                progress.take(views, t - 1, E[:, :, t - 1])
+            known = progress.knowledge(views, t)
+            errors[t] = np.sum((values - known.mean[:, 0]) ** 2)
+            variances[t] = np.sum(np.broadcast_to(known.variances[:, 0], len(X)))
+        return errors, variances
 
     def given(self, X: Array, observed: Array) -> Knowledge:
         """What rows (n, d) tell by some of their features (d,), the same for all."""

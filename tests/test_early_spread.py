@@ -1,4 +1,4 @@
-"""What is expected of missing values, by conditioning as in a textbook."""
+"""What is expected of missing values and how far it is off, by conditioning as in a textbook."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import softmax
 from scipy.stats import multivariate_normal
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from separatrix import EarlyClassifier, FisherDiscriminant, LocalQDA
+from separatrix import EarlyClassifier, FisherDiscriminant, LocalQDA, datasets
+from separatrix.selection import training_parts
 from tests.discovery import TALL, labelled
 
 PATTERNS = {
@@ -86,3 +88,54 @@ def test_complete_rows_and_mixed_patterns_come_back_in_their_order():
         assert_allclose(found.std[i], alone.std[0])
     with pytest.raises(ValueError, match="infinity in row 0, column 2"):
         model.expect(np.where(np.arange(6) == 2, np.inf, X[:1]))
+
+
+def test_the_spread_of_ideal_decisions_is_that_of_rows_held_out():
+    X, y = labelled(40, 6, n_classes=2)
+    model = EarlyClassifier(LinearDiscriminantAnalysis(), region="ideal").fit(X, y)
+    alpha = model.regularization_
+    errors, variances = np.zeros((2, 6))
+    for fit, held in training_parts(y, 5):
+        rule = LinearDiscriminantAnalysis().fit(X[fit], y[fit])
+        S, w = shrunk(X[fit], alpha), rule.coef_[0]
+        for t in range(6):
+            seen = np.arange(6) < t
+            for x in X[held]:
+                rest, R = conditioned(X[fit].mean(axis=0), S, x, seen)
+                errors[t] += (w[~seen] @ (rest - x[~seen])) ** 2
+                variances[t] += w[~seen] @ R @ w[~seen]
+    assert model.widening_ > 1.01
+    assert_allclose(model.widening_, np.sqrt(np.mean(errors / variances)), rtol=1e-4)
+    ellipsoid = EarlyClassifier(LinearDiscriminantAnalysis()).fit(X, y)
+    assert ellipsoid.widening_ == 1
+    holes = np.where(np.arange(6) < 3, X, np.nan)
+    wide, narrow = (m.expect(holes).std for m in (model, ellipsoid))
+    assert_allclose(wide, model.widening_ * narrow)
+
+
+def test_ideal_decisions_of_few_rows_keep_their_promise():
+    n, d = 30, 60
+    series = datasets.make_series(2000 + n, d, 2, onset=0.0, separation=3.0, random_state=2)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=0.1), region="ideal", reliability=0.9)
+    model.fit(series.data[:n], series.target[:n])
+    assert model.widening_ > 1.05
+    rest = series.data[n:]
+    found, complete = model.decide_early(rest), model.predict(rest)
+    assert found.time.mean() < d - 1
+    assert np.mean(found.label == complete) >= 0.9
+    # and would break it without
+    model._conditional = model._conditional.widened(1.0)
+    model._views = model._conditional.views()
+    model._table = None
+    assert np.mean(model.decide_early(rest).label == complete) < 0.9
+
+
+def test_many_rows_need_no_more_spread():
+    series = datasets.make_series(3000, 12, 2, separation=1.0, random_state=0)
+    model = EarlyClassifier(FisherDiscriminant(), region="ideal").fit(series.data, series.target)
+    assert 1 <= model.widening_ < 1.03
+
+
+def test_rows_that_cannot_be_held_out_leave_the_spread_as_it_is():
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=0.1), region="ideal")
+    assert model.fit([[0.0, 1.0], [2.0, 3.0]], [0, 1]).widening_ == 1
