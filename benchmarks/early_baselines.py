@@ -97,5 +97,5 @@ class AeonEarly:
         label, _ = self.model.predict(X[:, None])
         points = np.asarray(self.model._classification_points)
         time = points[np.asarray(self.model.get_state_info())[:, 0]]
-        complete = self.model._estimators[-1].predict(X[:, None])
+        complete = self.model.estimators_[-1].predict(X[:, None])
         return EarlyLabels(label, time, complete)

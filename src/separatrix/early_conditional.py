@@ -450,8 +450,8 @@ class Conditional(NamedTuple):
             What was seen and what the models say, after 0, 1, … d - 1 features.
         """
         assert self.B is not None, "there are two functions"
-        apart = self._replace(B=self.B @ [[-1.0], [1.0]], shift=np.diff(self.shift))
-        values = ((X - self.units.mean) @ apart.B + apart.shift)[:, 0]
+        apart = self._replace(B=self.B @ [[-1.0], [1.0]], shift=np.zeros(1))
+        values = (X - self.units.mean) @ apart.B
         views, Z = apart.views(), self.units.apply(X)
         E = np.array([view.factor.innovations(Z - view.mean) for view in views])
         progress = Progress.start(views, self.weights, len(X))
@@ -460,8 +460,8 @@ class Conditional(NamedTuple):
             if t:
                 progress.take(views, t - 1, E[:, :, t - 1])
             known = progress.knowledge(views, t)
-            errors[t] = np.sum((values - known.mean[:, 0]) ** 2)
-            variances[t] = np.sum(np.broadcast_to(known.variances[:, 0], len(X)))
+            errors[t] = np.sum((values - known.mean) ** 2)
+            variances[t] = np.sum(np.broadcast_to(known.variances, values.shape))
         return errors, variances
 
     def given(self, X: Array, observed: Array) -> Knowledge:
