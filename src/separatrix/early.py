@@ -122,11 +122,11 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     reliability : float in [0, 1]
         τ. With 0 the first value is enough, with 1 nothing less than the complete row.
     region : "ellipsoid", "box", "chebyshev" or "ideal"
-        The set A. "ellipsoid" has measure τ for normal rows. "box" has at least that, coordinate by
-        coordinate. "chebyshev" has it for any distribution with these moments. "ideal" takes no
-        set but the probability of the class itself, for a linear rule of two classes; it decides
-        earliest. A set is larger than it need be, the probability is not: the spread of the model
-        is therefore widened by what training rows that are held out exceed it by.
+        The set A. "ellipsoid" has measure τ for normal rows. "box" has at least that, coordinate
+        by coordinate. "chebyshev" has it for any distribution with these moments. "ideal" takes
+        no set but the probability of the class itself, for a linear rule of two classes; it
+        decides earliest. A set is larger than it need be, the probability is not: there the
+        spread of the model is widened by what training rows that are held out exceed it by.
     conditional : "gaussian" or "mixture"
         One normal model of all rows, or one for each class, weighted by how likely they are given
         what is known.
@@ -347,7 +347,7 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         guess, squared = np.empty(n_rows, dtype=int), np.empty(n_rows)
         box = self.region == "box"
         if box:  # its sides are coordinates
-            n_unknown = max(int(np.count_nonzero(known.variances.any(axis=0))), 1)
+            n_unknown = max(int(np.count_nonzero(known.moves)), 1)
         # rounding must not refute what is just reliable
         enough = 0.0 if box else (1 - 1e-9) * squared_reach(least, n_unknown, self.region)
         for part in gen_batches(n_rows, self._portion):
@@ -454,8 +454,9 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
             for at, pattern in _patterns(observed):
                 known = features.given(rows[at], pattern)
-                mean[at, block] = np.where(observed[at, block], rows[at, block], known.mean)
-                std[at, block] = np.sqrt(known.variances)
+                open_ = ~pattern[block]
+                mean[np.ix_(at, np.arange(d)[block][open_])] = known.mean[:, open_]
+                std[np.ix_(at, np.arange(d)[block][open_])] = np.sqrt(known.variances[:, open_])
         return Expectation(mean, std)
 
     def _given(self, rows: Array, observed: Array) -> Knowledge:

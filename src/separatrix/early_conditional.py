@@ -215,9 +215,13 @@ def fit_gaussians(
     """
     means = np.array([Z[codes == code].mean(axis=0) for code in range(codes.max() + 1)])
     centred = Z - means[codes]
-    varying, closed = directions_of(centred)
+    some = centred.any(axis=0)
+    varying, within = directions_of(centred[:, some])
+    closed = np.zeros((Z.shape[1], within.shape[1]))
+    closed[some] = within
     if isinstance(regularization, str):
-        share = held_out_shrinkage(Z[:, Z.any(axis=0)] if varying is None else Z @ varying, codes)
+        rows = Z[:, some]
+        share = held_out_shrinkage(rows if varying is None else rows @ varying, codes)
     else:
         share = float(regularization)
     models = []
@@ -359,12 +363,21 @@ class Knowledge(NamedTuple):
         return np.einsum("nk,knq->nq", self.shares, self.means)
 
     @property
+    def moves(self) -> Array:
+        """Which of the functions are not known yet (q,)."""
+        return np.any([F.any(axis=1) for F in self.spreads], axis=0)
+
+    def _apart(self) -> Array:
+        """Means of the models less their average; of what is known they differ by rounding."""
+        return (self.means - self.mean) * self.moves
+
+    @property
     def spread(self) -> Array:
         """F (n or 1, q, k): covariances F Fᵀ, by the identity of total variance."""
         if len(self.means) == 1:
             return self.spreads[0][None]
         roots = np.sqrt(self.shares)
-        apart = roots[:, None] * (self.means - self.mean).transpose(1, 2, 0)
+        apart = roots[:, None] * self._apart().transpose(1, 2, 0)
         parts = [roots[:, i, None, None] * F for i, F in enumerate(self.spreads)]
         wide = np.concatenate([*parts, apart], axis=2)
         return np.asarray(np.linalg.qr(wide.swapaxes(1, 2), mode="r")).swapaxes(1, 2)
@@ -375,8 +388,7 @@ class Knowledge(NamedTuple):
         own = np.array([np.sum(F**2, axis=1) for F in self.spreads])
         if len(self.means) == 1:
             return own
-        apart = (self.means - self.mean) ** 2
-        return np.einsum("nk,knq->nq", self.shares, own[:, None] + apart)
+        return np.einsum("nk,knq->nq", self.shares, own[:, None] + self._apart() ** 2)
 
     def covariance_times(self, V: Array) -> Array:
         """The covariance of each row times its own vector (n, q), without forming it."""
@@ -384,8 +396,7 @@ class Knowledge(NamedTuple):
             F = self.spreads[0]
             return V @ (F @ F.T) if len(V) > F.shape[1] else (V @ F) @ F.T
         result = np.zeros_like(V)
-        for mean, share, F in zip(self.means, self.shares.T, self.spreads, strict=True):
-            apart = mean - self.mean
+        for apart, share, F in zip(self._apart(), self.shares.T, self.spreads, strict=True):
             along = np.einsum("nq,nq->n", apart, V)
             result += share[:, None] * (V @ (F @ F.T) + along[:, None] * apart)
         return result

@@ -305,9 +305,8 @@ def _ratio(gaps: Array, widths: Array) -> Array:
 
 def _quadratic_distances(f: Quadratic, known: Knowledge, guess: Array, box: bool) -> Array:
     assert f.Q is not None, "linear functions have a shorter way"
-    spread = known.spread
-    moves = spread.any(axis=(0, 2))  # what is observed does not
-    F, slopes, gaps = spread[:, moves], _slopes(f, guess)[:, :, moves], _gaps(f, guess)
+    moves = known.moves
+    F, slopes, gaps = known.spread[:, moves], _slopes(f, guess)[:, :, moves], _gaps(f, guess)
     diagonal = f.Q.ndim == 3
     Q = f.Q[..., moves] if diagonal else f.Q[..., moves, :][..., moves]
     distances = _box_distances if box else _ellipsoid_distances
