@@ -38,9 +38,7 @@ models = {
     "logistic regression": EarlyClassifier(LogisticRegression()).fit(X, y),
     "LocalQDA": EarlyClassifier(LocalQDA(reg=0.1)).fit(X, y),
 }
-curves = {
-    name: reliability_curve(model, X_new, y_new, REQUIRED) for name, model in models.items()
-}
+curves = {name: reliability_curve(model, X_new, y_new, REQUIRED) for name, model in models.items()}
 for name, records in curves.items():
     print(f"{name}: accuracy {models[name].score(X_new, y_new):.3f} of complete series")
     print(f"{'tau':>10}{'time':>8}{'reliability':>13}{'accuracy':>10}{'early':>8}")
