@@ -44,6 +44,7 @@ from separatrix.early_region import (
     squared_reach,
     squared_steps_down,
 )
+from separatrix.selection import N_FOLDS, training_parts
 
 
 def series(n, d, n_classes=3, seed=0, apart=1.5):
@@ -227,8 +228,6 @@ def test_what_is_expected_of_missing_values(data, conditional):
 def test_the_shrinkage_is_the_one_under_which_held_out_rows_are_likeliest():
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     chosen = held_out_shrinkage(Z, np.zeros(len(Z), dtype=int))
-    from separatrix.selection import N_FOLDS, training_parts
-
     scores = []
     for share in SHRINKAGES:
         total = 0.0
@@ -244,8 +243,6 @@ def test_the_shrinkage_is_the_one_under_which_held_out_rows_are_likeliest():
 def test_the_shrinkage_of_few_rows_is_chosen_as_that_of_many():
     Z = (WIDE - WIDE.mean(axis=0)) / WIDE.std(axis=0)
     chosen = held_out_shrinkage(Z, np.zeros(len(Z), dtype=int))
-    from separatrix.selection import N_FOLDS, training_parts
-
     scores = []
     for share in SHRINKAGES:
         total = 0.0
@@ -318,7 +315,7 @@ def test_functions_about_points_are_the_same_functions():
 # Distances -------------------------------------------------------------------------------------
 
 
-def radial_distances(f, F, guess, n_directions=200_000):
+def radial_distances(f, F, guess, n_directions=40_000):
     """Shortest steps at which another class wins, along many directions z, solved exactly."""
     rng = np.random.default_rng(0)
     U = rng.standard_normal((n_directions, F.shape[1]))
@@ -348,7 +345,7 @@ def random_quadratics(rng, n_classes, r):
 @pytest.mark.parametrize("r", [1, 2, 3])
 def test_the_distance_to_a_quadratic_boundary_is_the_shortest_of_many(r):
     rng = np.random.default_rng(r)
-    for _ in range(12):
+    for _ in range(8):
         f = random_quadratics(rng, 3, r)
         F = rng.standard_normal((r, r))
         known = Knowledge(np.zeros((1, 1, r)), np.ones((1, 1)), [F])
@@ -649,7 +646,7 @@ def test_series_that_have_not_gone_further_yet():
 
 def test_series_that_are_longer_than_those_learned_are_refused():
     model = EarlyClassifier(FisherDiscriminant()).fit(X, y)
-    with pytest.raises(ValueError, match="8 features.*expecting 7"):
+    with pytest.raises(ValueError, match=r"8 features.*expecting 7"):
         model.decide_early(np.zeros((2, 8)))
     stream = model.stream()
     for value in NEW[0]:
@@ -712,25 +709,43 @@ def test_the_ideal_decides_first_and_chebyshev_last():
     assert times["ideal"].mean() < times["ellipsoid"].mean() < times["chebyshev"].mean()
 
 
-def test_the_ideal_probability_under_a_mixture():
-    rows, labels = X[TWO], y[TWO]
-    model = EarlyClassifier(LogisticRegression(), region="ideal", conditional="mixture")
+@every_conditional
+def test_the_ideal_is_a_normal_probability_as_wide_as_held_out_rows_ask_for(conditional):
+    rows, labels = X[TWO][:30], y[TWO][:30]
+    model = EarlyClassifier(LogisticRegression(), region="ideal", conditional=conditional)
     model.fit(rows, labels)
-    means, covariances, weights = written_out(model, rows, labels)
     w, b = model.estimator_.coef_[0], model.estimator_.intercept_[0]
+    codes = labels if conditional == "mixture" else np.zeros_like(labels)
+    squares = []
+    for fit, held in training_parts(labels, N_FOLDS):
+        units = model._conditional.units  # chosen once
+        mean = rows[fit].mean(axis=0)
+        Z = (rows[fit] - mean) / units.scale
+        means = [Z[codes[fit] == c].mean(axis=0) for c in np.unique(codes)]
+        alpha = model.regularization_
+        Sigma = [
+            units.scale[:, None]
+            * ((1 - alpha) * np.cov(Z[codes[fit] == c].T, bias=True) + alpha * np.eye(7))
+            * units.scale
+            for c in np.unique(codes)
+        ]
+        weights = np.bincount(codes[fit]) / len(fit)
+        written = ([mean + units.scale * m for m in means], Sigma, weights)
+        for row in rows[held]:
+            for t in range(7):
+                m, R = mixed(*written, row, np.arange(7) < t)
+                squares.append((w @ (row - m)) ** 2 / (w @ R @ w))
+    assert_allclose(model.inflation_, max(np.sqrt(np.mean(squares)), 1), rtol=1e-6)
+    assert model.inflation_ > 1
+    written = written_out(model, rows, codes)
     gaps = with_gaps(NEW[:10])
     found = model.decide(gaps)
     for i, row in enumerate(gaps):
-        observed = ~np.isnan(row)
-        o = np.flatnonzero(observed)
-        parts = [conditioned(m, S, row, observed) for m, S in zip(means, covariances, strict=True)]
-        logs = np.log(weights) + [
-            multivariate_normal.logpdf(row[o], m[o], S[np.ix_(o, o)]) if len(o) else 0.0
-            for m, S in zip(means, covariances, strict=True)
-        ]
-        above = softmax(logs) @ [norm.cdf((w @ m + b) / np.sqrt(w @ R @ w)) for m, R in parts]
-        assert found.label[i] == (above > 0.5)
-        assert_allclose(found.reliability[i], max(above, 1 - above), rtol=1e-7)
+        m, R = mixed(*written, row, ~np.isnan(row))
+        score = w @ m + b
+        expected = norm.cdf(abs(score) / np.sqrt(w @ R @ w) / model.inflation_)
+        assert found.label[i] == (score > 0)
+        assert_allclose(found.reliability[i], expected, rtol=1e-7)
 
 
 # Degenerate rows -------------------------------------------------------------------------------
@@ -780,7 +795,7 @@ def test_more_features_than_rows(rule, conditional, region):
 
 @every_conditional
 def test_many_features_are_never_squared(conditional):
-    d = 3000
+    d = 1500
     rows, labels = series(12, d, n_classes=2)
     tracemalloc.start()
     model = EarlyClassifier(FisherDiscriminant(), conditional=conditional).fit(rows, labels)
@@ -866,10 +881,10 @@ def test_a_reducer_without_mean_starts_at_the_origin():
 
 
 def test_the_ideal_needs_two_classes_and_a_hyperplane():
-    with pytest.raises(ValueError, match='region="ideal" .* fitted to 3 classes'):
+    with pytest.raises(ValueError, match=r'region="ideal" .* fitted to 3 classes'):
         EarlyClassifier(LinearSVC(), region="ideal").fit(X, y)
     with pytest.raises(
-        ValueError, match='region="ideal" .* a linear rule, but estimator=LocalQDA'
+        ValueError, match=r'region="ideal" .* a linear rule, but estimator=LocalQDA'
     ):
         EarlyClassifier(LocalQDA(2), region="ideal").fit(X[TWO], y[TWO])
 

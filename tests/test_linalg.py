@@ -235,9 +235,10 @@ def test_a_quadratic_that_stays_positive_has_no_boundary():
     assert linalg.boundary_distance(convex, slopes, np.array(1.001)) == np.inf
     assert_allclose(linalg.boundary_distance(convex, slopes, np.array(0.999)), 1, rtol=0.1)
     assert linalg.boundary_distance(np.zeros(2), np.zeros(2), np.array(1.0)) == np.inf
-    assert linalg.boundary_distance(np.zeros((3, 0)), np.zeros((3, 0)), np.ones(3)).tolist() == [
-        np.inf
-    ] * 3
+    assert (
+        linalg.boundary_distance(np.zeros((3, 0)), np.zeros((3, 0)), np.ones(3)).tolist()
+        == [np.inf] * 3
+    )
     assert linalg.boundary_distance(convex, slopes, np.array(0.0)) == 0
 
 

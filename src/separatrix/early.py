@@ -7,7 +7,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
@@ -31,6 +30,7 @@ from separatrix.early_conditional import (
     Progress,
     feature_units,
     fit_gaussians,
+    held_out_inflation,
     n_unknown_directions,
 )
 from separatrix.early_region import (
@@ -46,6 +46,7 @@ from separatrix.early_region import (
 from separatrix.linalg import Array
 from separatrix.moments import ClassMoments
 from separatrix.rows import refuse_lazy_frame, refuse_nonfinite_rows, row_blocks
+from separatrix.selection import N_FOLDS, training_parts
 
 LEAST_SHRINKAGE = 1e-8
 """Below it the covariance of rows that are fewer than features cannot be told from singular."""
@@ -123,7 +124,7 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         The set A. "ellipsoid" has measure τ for normal rows. "box" has at least that, coordinate
         by coordinate. "chebyshev" has it for any distribution with these moments. "ideal" takes
         no set but the probability of the class itself, for a linear rule of two classes; it
-        decides earliest.
+        decides earliest, and has nothing to spare when the model is wrong.
     conditional : "gaussian" or "mixture"
         One normal model of all rows, or one for each class, weighted by how likely they are given
         what is known.
@@ -142,6 +143,10 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     estimator_, reducer_ : the fitted classifier, and transformer or None
     regularization_ : float
         α.
+    inflation_ : float
+        For "ideal", what standard deviations are multiplied by: how much farther training rows
+        that are held out are from what is expected than the model says. 1 for other regions,
+        whose sets are larger than they need to be.
     classes_ : array (n_classes,)
 
     Notes
@@ -151,9 +156,11 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     The promise is as good as the model: features that are jointly normal, or normal in each class,
     with these moments. For "mixture" a normal set is an approximation where several classes are
-    still likely ("chebyshev" and "ideal" remain exact). For `LocalQDA` the quadratic functions are
-    those of the neighbours of the expected row, not of the complete row, which nobody knows yet.
-    Series that were normalised with their whole length leak what is still to come.
+    still likely ("chebyshev" remains exact), and the models that are likely are often surer than
+    they ought to be: with "ideal", which spares nothing, prefer "gaussian". For `LocalQDA` the
+    quadratic functions are those of the neighbours of the expected row, not of the complete row,
+    which nobody knows yet. Series that were normalised with their whole length leak what is still
+    to come.
 
     ``A = {m + F z}`` with ``F Fᵀ`` the conditional covariance R of the coordinates: the ellipsoid
     is ``|z|² ≤ δ`` with δ the quantile of the chi-squared distribution (n / (1 - τ) for
@@ -282,11 +289,16 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         mixture = self.conditional == "mixture"
         codes = data.codes if mixture else np.zeros(len(data.codes), dtype=int)
         units = feature_units(data.X, codes, moments)
-        models, self.regularization_ = fit_gaussians(
-            units.apply(data.X), codes, self.regularization
-        )
+        Z = units.apply(data.X)
+        models, self.regularization_ = fit_gaussians(Z, codes, self.regularization)
         weights = np.bincount(codes) / len(codes)
         self._conditional = Conditional(units, models, weights, B, shift)
+        self.inflation_ = 1.0
+        if self.region == "ideal":
+            assert B is not None, "linear scores have weights"
+            apart = self._conditional._replace(B=np.diff(B), shift=np.diff(shift))
+            parts = training_parts(data.codes, N_FOLDS)
+            self.inflation_ = held_out_inflation(apart, Z, codes, parts)
         self._views = self._conditional.views()
         self._n_unknown = self._unknown_after()
 
@@ -319,15 +331,15 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _judged(self, known: Knowledge, n_unknown: int, least: float = 0.0) -> tuple[Array, Array]:
         """The guess for each row, and how reliable it is: exactly, or a bound below `least`."""
-        if self.region == "ideal":
-            return _likelier_side(known)
         n_rows = len(known.shares)
         guess, squared = np.empty(n_rows, dtype=int), np.empty(n_rows)
         box = self.region == "box"
         if box:  # its sides are coordinates
             n_unknown = max(int(np.count_nonzero(known.moves)), 1)
         # rounding must not refute what is just reliable
-        enough = 0.0 if box else (1 - 1e-9) * squared_reach(least, n_unknown, self.region)
+        enough = 0.0
+        if self.region in ("ellipsoid", "chebyshev"):
+            enough = (1 - 1e-9) * squared_reach(least, n_unknown, self.region)
         for part in gen_batches(n_rows, self._portion):
             some = known.rows(part)
             f = self._functions_about(some.mean)
@@ -335,7 +347,10 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             squared[part] = squared_distances_to_boundaries(
                 f, some, guess[part], box=box, enough=enough
             )
-        return guess, largest_reliability(squared, n_unknown, self.region)
+        return guess, self._reliability_of(squared, n_unknown)
+
+    def _reliability_of(self, squared: Any, n_unknown: Any) -> Any:
+        return largest_reliability(squared / self.inflation_**2, n_unknown, self.region)
 
     def _judged_after(self, t: int, progress: Progress, least: float = 0.0) -> tuple[Array, Array]:
         """The same after t values of series."""
@@ -345,7 +360,7 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         scores = progress.means[0]
         guess = scores.argmax(axis=1)
         distances = self._table.distances(scores, guess, scores.max(axis=1)[:, None], t)
-        return guess, largest_reliability(distances**2, n_unknown, self.region)
+        return guess, self._reliability_of(distances**2, n_unknown)
 
     def _functions_about(self, means: Array) -> Quadratic:
         if self._rule is None:
@@ -624,24 +639,12 @@ class DecisionStream:
             scores = self._progress.means[0, 0]
             code = scores.argmax()
             distance = model._table.distances(scores, code, scores[code], t)
-            reliable = float(largest_reliability(distance**2, model._n_unknown[t], model.region))
+            reliable = float(model._reliability_of(distance**2, model._n_unknown[t]))
         else:
             codes, found = model._judged_after(t, self._progress)
             code, reliable = codes[0], float(found[0])
         decided = bool(reliable >= self._tau and self._wanted[code])
         return Decisions(model.classes_[code], decided, reliable, t)
-
-
-def _likelier_side(known: Knowledge) -> tuple[Array, Array]:
-    """The likelier of two classes by their linear scores, and its probability."""
-    above = np.zeros(known.means.shape[1])
-    for mean, share, F in zip(known.means, known.shares.T, known.spreads, strict=True):
-        gap = mean[:, 1] - mean[:, 0]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(gap == 0, 0.0, gap / np.linalg.norm(F[1] - F[0]))
-        above += share * ndtr(ratio)
-    reliable = np.maximum(above, 1 - above)
-    return (above > 0.5).astype(int), np.minimum(reliable, 1 - 2.0**-53)
 
 
 def _patterns(observed: Array) -> Iterator[tuple[Array, Array]]:

@@ -512,3 +512,43 @@ def n_unknown_directions(B: Array | None, unknown: Array) -> int:
         return int(np.count_nonzero(unknown))
     s = np.linalg.svd(B[unknown], compute_uv=False)
     return numerical_rank(s, max(B.shape))
+
+
+def held_out_inflation(
+    conditional: Conditional, Z: Array, codes: Array, parts: Sequence[tuple[Array, Array]]
+) -> float:
+    """How much farther rows that were held out are from what is expected than they should be.
+
+    The root of the average, over rows and prefixes, of the squared difference of a function of a
+    row and its expectation given the prefix, in units of its variance: one for a true model, more
+    for one that knows too few rows. Never less than one.
+
+    Parameters
+    ----------
+    conditional : Conditional
+        With one function.
+    Z : array (n, d)
+        The rows it was fitted to, in units of their features.
+    codes : array (n,)
+        Which model each row belongs to.
+    parts : sequence of pairs
+        Rows to fit to and rows held out.
+    """
+    assert conditional.B is not None, "a function has weights"
+    B = conditional.units.scale[:, None] * conditional.B
+    squares = []
+    for fit, held in parts:
+        models, _ = fit_gaussians(Z[fit], codes[fit], conditional.models[0].shrinkage)
+        weights = np.bincount(codes[fit]) / len(fit)
+        views = conditional._replace(models=models).views()
+        progress = Progress.start(views, weights, len(held))
+        E = [view.factor.innovations(Z[held] - view.mean) for view in views]
+        complete = conditional.shift + Z[held] @ B
+        for t in range(Z.shape[1]):
+            known = progress.knowledge(views, t)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                squares.append((complete - known.mean) ** 2 / known.variances)
+            progress.take(views, t, np.array([e[:, t] for e in E]))
+    ratios = np.concatenate([np.ravel(part) for part in squares]) if squares else np.ones(1)
+    ratios = ratios[np.isfinite(ratios)]
+    return float(max(np.sqrt(ratios.mean()), 1.0)) if len(ratios) else 1.0
