@@ -392,18 +392,20 @@ def test_diagonal_quadratics_are_diagonal_matrices(box):
 
 def test_quadratics_without_bend_are_linear_functions():
     rng = np.random.default_rng(0)
-    c, b = rng.standard_normal((20, 3, 4)), rng.random((20, 3))
+    c, b = rng.standard_normal((1, 3, 4)), rng.random((20, 3))
     known = Knowledge(np.zeros((1, 20, 4)), np.ones((20, 1)), [rng.standard_normal((4, 4))])
     guess = b.argmax(axis=1)
     for box in (False, True):
         linear = squared_distances_to_boundaries(Quadratic(None, c, b), known, guess, box=box)
         for Q in (np.ones((20, 3, 4)), np.zeros((20, 3, 4, 4)), np.full((20, 3, 4), 1.0)):
-            flat = squared_distances_to_boundaries(Quadratic(Q, c, b), known, guess, box=box)
-            assert_allclose(flat, linear, rtol=1e-9)
+            flat = Quadratic(Q, np.repeat(c, 20, axis=0), b)
+            found = squared_distances_to_boundaries(flat, known, guess, box=box)
+            assert_allclose(found, linear, rtol=1e-9)
         slight = np.zeros((20, 3, 4))
         slight[:, 0, 0] = 1e-12
-        bent = squared_distances_to_boundaries(Quadratic(slight, c, b), known, guess, box=box)
-        assert_allclose(bent, linear, rtol=1e-6)
+        bent = Quadratic(slight, np.repeat(c, 20, axis=0), b)
+        found = squared_distances_to_boundaries(bent, known, guess, box=box)
+        assert_allclose(found, linear, rtol=1e-6)
 
 
 def test_a_step_down_is_never_shorter_than_the_distance():

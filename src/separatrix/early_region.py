@@ -94,7 +94,8 @@ def about(f: Quadratic, points: Array) -> Quadratic:
     Returns
     -------
     Quadratic
-        Leading axes (n, n_classes); the quadratic part, common to all points, has (1, n_classes).
+        Leading axes (n, n_classes); what is common to all points has (1, n_classes): the quadratic
+        part, and the slopes of linear functions.
 
     Examples
     --------
@@ -104,8 +105,7 @@ def about(f: Quadratic, points: Array) -> Quadratic:
     (array([[9.]]), array([[[6.]]]))
     """
     if f.Q is None:
-        slopes = np.broadcast_to(f.c, (len(points), *f.c.shape))
-        return Quadratic(None, slopes, points @ f.c.T + f.b)
+        return Quadratic(None, f.c[None], points @ f.c.T + f.b)
     bend = (points @ f.Q).swapaxes(0, 1)
     return Quadratic(f.Q[None], f.c + 2 * bend, np.einsum("ngr,nr->ng", f.c + bend, points) + f.b)
 
@@ -252,8 +252,8 @@ def squared_distances_to_boundaries(
     Parameters
     ----------
     f : Quadratic
-        Functions of the step from the mean, leading axes (n, n_classes); the quadratic part may
-        have (1, n_classes).
+        Functions of the step from the mean, leading axes (n, n_classes); as `about` gives them,
+        or with quadratic parts of their own.
     known : Knowledge
         Of the arguments of f.
     guess : array (n,)
@@ -288,11 +288,15 @@ def _slopes(f: Quadratic, guess: Array) -> Array:
 
 
 def _linear_distances(f: Quadratic, known: Knowledge, guess: Array, box: bool) -> Array:
-    slopes = _slopes(f, guess)
+    """From the deviations of the differences of any two functions, or the widths of the box."""
+    apart = f.c[0][:, None] - f.c[0]
+    if len(known.means) > 1:  # then each row has its own
+        apart = apart[guess]
     if box:
-        widths = (np.abs(slopes) @ np.sqrt(known.variances)[:, :, None])[..., 0]
+        widths = (np.abs(apart) @ np.sqrt(known.variances)[..., None])[..., 0]
     else:
-        widths = np.linalg.norm(slopes @ known.spread, axis=2)
+        widths = np.linalg.norm(apart @ known.spread, axis=-1)
+    widths = widths[guess] if len(known.means) == 1 else widths
     return np.min(_ratio(_gaps(f, guess), widths), axis=1) ** 2
 
 
