@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtr
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
@@ -30,7 +32,6 @@ from separatrix.early_conditional import (
     Progress,
     feature_units,
     fit_gaussians,
-    held_out_inflation,
     n_unknown_directions,
 )
 from separatrix.early_region import (
@@ -124,7 +125,8 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         The set A. "ellipsoid" has measure τ for normal rows. "box" has at least that, coordinate
         by coordinate. "chebyshev" has it for any distribution with these moments. "ideal" takes
         no set but the probability of the class itself, for a linear rule of two classes; it
-        decides earliest, and has nothing to spare when the model is wrong.
+        decides earliest. A set is larger than it need be, the probability is not: the spread of
+        the model is therefore widened by what training rows that are held out exceed it by.
     conditional : "gaussian" or "mixture"
         One normal model of all rows, or one for each class, weighted by how likely they are given
         what is known.
@@ -143,10 +145,8 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     estimator_, reducer_ : the fitted classifier, and transformer or None
     regularization_ : float
         α.
-    inflation_ : float
-        For "ideal", what standard deviations are multiplied by: how much farther training rows
-        that are held out are from what is expected than the model says. 1 for other regions,
-        whose sets are larger than they need to be.
+    widening_ : float
+        Factor of the standard deviations of the model; 1 unless the region is "ideal".
     classes_ : array (n_classes,)
 
     Notes
@@ -253,7 +253,7 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             self._learn(data._replace(X=data.X.astype(np.float64, copy=False)))
         return self
 
-    def _learn(self, data: LabelledData) -> None:
+    def _learn(self, data: LabelledData, *, widen: bool = True) -> None:
         labels = data.classes[data.codes]
         self.reducer_ = None
         if self.reducer is not None:
@@ -271,15 +271,19 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 f"linear rule, but estimator={self.estimator!r} was fitted to "
                 f'{len(self.classes_)} classes. Use region="ellipsoid"'
             )
-        self._condition(data, data.moments(scatter=False))
+        self._conditional = self._conditioned(data, data.moments(scatter=False))
+        self._n_unknown = self._unknown_after()
+        self.widening_ = self._seen_spread(data) if widen and self.region == "ideal" else 1.0
+        self._conditional = self._conditional.widened(self.widening_)
+        self._views = self._conditional.views()
         by_scores = linear and self.region != "box" and len(self._views) == 1
         self._table = ScoreTable.of(self._views[0]) if by_scores else None
         n_functions, r = len(self.classes_), self._views[0].gains.shape[0]
         full = getattr(self.estimator_, "covariance", None) == "full"
         self._portion = max(1, FUNCTIONS_AT_ONCE // (n_functions * r * (r if full else 1)))
 
-    def _condition(self, data: LabelledData, moments: ClassMoments) -> None:
-        """Fit the model of the features to see what the classifier sees."""
+    def _conditioned(self, data: LabelledData, moments: ClassMoments) -> Conditional:
+        """The model of the features, to see what the classifier sees."""
         self._directions, shift = self._coordinates(moments.mean)
         B, rule = self._directions, self._rule
         if rule is not None and rule.Q is None and self.region != "box":
@@ -291,16 +295,22 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         units = feature_units(data.X, codes, moments)
         Z = units.apply(data.X)
         models, self.regularization_ = fit_gaussians(Z, codes, self.regularization)
-        weights = np.bincount(codes) / len(codes)
-        self._conditional = Conditional(units, models, weights, B, shift)
-        self.inflation_ = 1.0
-        if self.region == "ideal":
-            assert B is not None, "linear scores have weights"
-            apart = self._conditional._replace(B=np.diff(B), shift=np.diff(shift))
-            parts = training_parts(data.codes, N_FOLDS)
-            self.inflation_ = held_out_inflation(apart, Z, codes, parts)
-        self._views = self._conditional.views()
-        self._n_unknown = self._unknown_after()
+        return Conditional(units, models, np.bincount(codes) / len(codes), B, shift)
+
+    def _seen_spread(self, data: LabelledData) -> float:
+        """How much more than expected the score of rows spreads that were held out.
+
+        The root of the average over all prefixes, as far as the score is open after them.
+        """
+        errors, variances = np.zeros((2, self.n_features_in_))
+        for fit, held in training_parts(data.codes, N_FOLDS):
+            part = copy(self).set_params(regularization=self.regularization_)
+            part._learn(data.rows(fit), widen=False)
+            found = part._conditional.surprises(data.X[held])
+            errors, variances = errors + found[0], variances + found[1]
+        open_ = variances > 1e-9 * variances[0]
+        ratios = errors[open_] / variances[open_]
+        return max(1.0, float(np.sqrt(ratios.mean()))) if open_.any() else 1.0
 
     def _coordinates(self, at: Array) -> tuple[Array | None, Array]:
         """Weights of the features in what the classifier sees, and its value at a point."""
@@ -331,6 +341,8 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _judged(self, known: Knowledge, n_unknown: int, least: float = 0.0) -> tuple[Array, Array]:
         """The guess for each row, and how reliable it is: exactly, or a bound below `least`."""
+        if self.region == "ideal":
+            return _likelier_side(known)
         n_rows = len(known.shares)
         guess, squared = np.empty(n_rows, dtype=int), np.empty(n_rows)
         box = self.region == "box"
@@ -347,10 +359,7 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             squared[part] = squared_distances_to_boundaries(
                 f, some, guess[part], box=box, enough=enough
             )
-        return guess, self._reliability_of(squared, n_unknown)
-
-    def _reliability_of(self, squared: Any, n_unknown: Any) -> Any:
-        return largest_reliability(squared / self.inflation_**2, n_unknown, self.region)
+        return guess, largest_reliability(squared, n_unknown, self.region)
 
     def _judged_after(self, t: int, progress: Progress, least: float = 0.0) -> tuple[Array, Array]:
         """The same after t values of series."""
@@ -360,7 +369,7 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         scores = progress.means[0]
         guess = scores.argmax(axis=1)
         distances = self._table.distances(scores, guess, scores.max(axis=1)[:, None], t)
-        return guess, self._reliability_of(distances**2, n_unknown)
+        return guess, largest_reliability(distances**2, n_unknown, self.region)
 
     def _functions_about(self, means: Array) -> Quadratic:
         if self._rule is None:
@@ -639,12 +648,24 @@ class DecisionStream:
             scores = self._progress.means[0, 0]
             code = scores.argmax()
             distance = model._table.distances(scores, code, scores[code], t)
-            reliable = float(model._reliability_of(distance**2, model._n_unknown[t]))
+            reliable = float(largest_reliability(distance**2, model._n_unknown[t], model.region))
         else:
             codes, found = model._judged_after(t, self._progress)
             code, reliable = codes[0], float(found[0])
         decided = bool(reliable >= self._tau and self._wanted[code])
         return Decisions(model.classes_[code], decided, reliable, t)
+
+
+def _likelier_side(known: Knowledge) -> tuple[Array, Array]:
+    """The likelier of two classes by their linear scores, and its probability."""
+    above = np.zeros(known.means.shape[1])
+    for mean, share, F in zip(known.means, known.shares.T, known.spreads, strict=True):
+        gap = mean[:, 1] - mean[:, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(gap == 0, 0.0, gap / np.linalg.norm(F[1] - F[0]))
+        above += share * ndtr(ratio)
+    reliable = np.maximum(above, 1 - above)
+    return (above > 0.5).astype(int), np.minimum(reliable, 1 - 2.0**-53)
 
 
 def _patterns(observed: Array) -> Iterator[tuple[Array, Array]]:

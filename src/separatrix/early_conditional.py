@@ -150,23 +150,26 @@ class Gaussian(NamedTuple):
         α.
     closed : array (d, k)
         Orthonormal directions in which rows do not vary.
+    widening : float
+        Factor of all standard deviations.
     """
 
     mean: Array
     scatter: Array
     shrinkage: float
     closed: Array
+    widening: float = 1.0
 
     def factor(self, order: Array) -> Factor:
         """Of the covariance of the features in another order."""
         if self.scatter.shape[0] != self.scatter.shape[1]:
             A = np.sqrt(1 - self.shrinkage) * self.scatter[order]
-            return thin_factor(A, self.shrinkage)
+            return thin_factor(self.widening * A, self.widening**2 * self.shrinkage)
         covariance = (1 - self.shrinkage) * self.scatter[np.ix_(order, order)]
         covariance[np.diag_indices_from(covariance)] += self.shrinkage
         closed = self.closed[order]
         covariance -= max(self.shrinkage - SHRINKAGES[0], 0.0) * (closed @ closed.T)
-        return DenseFactor(np.linalg.cholesky(covariance))
+        return DenseFactor(self.widening * np.linalg.cholesky(covariance))
 
 
 class FeatureUnits(NamedTuple):
@@ -443,6 +446,35 @@ class Conditional(NamedTuple):
             found.append(View(model.mean[order], factor, origin, gains, varies))
         return found
 
+    def widened(self, factor: float) -> Conditional:
+        """The same with standard deviations multiplied by a factor."""
+        return self._replace(models=[model._replace(widening=factor) for model in self.models])
+
+    def surprises(self, X: Array) -> tuple[Array, Array]:
+        """Squared errors of what is expected from prefixes of complete rows, and their mean.
+
+        Of the difference of two functions, summed over rows (n, d).
+
+        Returns
+        -------
+        errors, variances : arrays (d,)
+            What was seen and what the models say, after 0, 1, … d - 1 features.
+        """
+        assert self.B is not None, "there are two functions"
+        apart = self._replace(B=self.B @ [[-1.0], [1.0]], shift=np.zeros(1))
+        values = (X - self.units.mean) @ apart.B
+        views, Z = apart.views(), self.units.apply(X)
+        E = np.array([view.factor.innovations(Z - view.mean) for view in views])
+        progress = Progress.start(views, self.weights, len(X))
+        errors, variances = np.empty((2, X.shape[1]))
+        for t in range(X.shape[1]):
+            if t:
+                progress.take(views, t - 1, E[:, :, t - 1])
+            known = progress.knowledge(views, t)
+            errors[t] = np.sum((values - known.mean) ** 2)
+            variances[t] = np.sum(np.broadcast_to(known.variances, values.shape))
+        return errors, variances
+
     def given(self, X: Array, observed: Array) -> Knowledge:
         """What rows (n, d) tell by some of their features (d,), the same for all."""
         order = np.argsort(~observed, kind="stable")
@@ -512,43 +544,3 @@ def n_unknown_directions(B: Array | None, unknown: Array) -> int:
         return int(np.count_nonzero(unknown))
     s = np.linalg.svd(B[unknown], compute_uv=False)
     return numerical_rank(s, max(B.shape))
-
-
-def held_out_inflation(
-    conditional: Conditional, Z: Array, codes: Array, parts: Sequence[tuple[Array, Array]]
-) -> float:
-    """How much farther rows that were held out are from what is expected than they should be.
-
-    The root of the average, over rows and prefixes, of the squared difference of a function of a
-    row and its expectation given the prefix, in units of its variance: one for a true model, more
-    for one that knows too few rows. Never less than one.
-
-    Parameters
-    ----------
-    conditional : Conditional
-        With one function.
-    Z : array (n, d)
-        The rows it was fitted to, in units of their features.
-    codes : array (n,)
-        Which model each row belongs to.
-    parts : sequence of pairs
-        Rows to fit to and rows held out.
-    """
-    assert conditional.B is not None, "a function has weights"
-    B = conditional.units.scale[:, None] * conditional.B
-    squares = []
-    for fit, held in parts:
-        models, _ = fit_gaussians(Z[fit], codes[fit], conditional.models[0].shrinkage)
-        weights = np.bincount(codes[fit]) / len(fit)
-        views = conditional._replace(models=models).views()
-        progress = Progress.start(views, weights, len(held))
-        E = [view.factor.innovations(Z[held] - view.mean) for view in views]
-        complete = conditional.shift + Z[held] @ B
-        for t in range(Z.shape[1]):
-            known = progress.knowledge(views, t)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                squares.append((complete - known.mean) ** 2 / known.variances)
-            progress.take(views, t, np.array([e[:, t] for e in E]))
-    ratios = np.concatenate([np.ravel(part) for part in squares]) if squares else np.ones(1)
-    ratios = ratios[np.isfinite(ratios)]
-    return float(max(np.sqrt(ratios.mean()), 1.0)) if len(ratios) else 1.0
