@@ -125,8 +125,8 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         The set A. "ellipsoid" has measure τ for normal rows. "box" has at least that, coordinate
         by coordinate. "chebyshev" has it for any distribution with these moments. "ideal" takes
         no set but the probability of the class itself, for a linear rule of two classes; it
-        decides earliest. A set is larger than it need be, the probability is not: there the
-        spread of the model is widened by what training rows that are held out exceed it by.
+        decides earliest. A set is larger than it need be, the probability is not: the spread of
+        the model is therefore widened by what training rows that are held out exceed it by.
     conditional : "gaussian" or "mixture"
         One normal model of all rows, or one for each class, weighted by how likely they are given
         what is known.
@@ -156,9 +156,11 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     The promise is as good as the model: features that are jointly normal, or normal in each class,
     with these moments. For "mixture" a normal set is an approximation where several classes are
-    still likely ("chebyshev" and "ideal" remain exact). For `LocalQDA` the quadratic functions are
-    those of the neighbours of the expected row, not of the complete row, which nobody knows yet.
-    Series that were normalised with their whole length leak what is still to come.
+    still likely ("chebyshev" remains exact), and the models that are likely are often surer than
+    they ought to be: with "ideal", which spares nothing, prefer "gaussian". For `LocalQDA` the
+    quadratic functions are those of the neighbours of the expected row, not of the complete row,
+    which nobody knows yet. Series that were normalised with their whole length leak what is still
+    to come.
 
     ``A = {m + F z}`` with ``F Fᵀ`` the conditional covariance R of the coordinates: the ellipsoid
     is ``|z|² ≤ δ`` with δ the quantile of the chi-squared distribution (n / (1 - τ) for
@@ -269,7 +271,8 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 f"linear rule, but estimator={self.estimator!r} was fitted to "
                 f'{len(self.classes_)} classes. Use region="ellipsoid"'
             )
-        self._condition(data, data.moments(scatter=False))
+        self._conditional = self._conditioned(data, data.moments(scatter=False))
+        self._n_unknown = self._unknown_after()
         self.widening_ = self._seen_spread(data) if widen and self.region == "ideal" else 1.0
         self._conditional = self._conditional.widened(self.widening_)
         self._views = self._conditional.views()
@@ -279,8 +282,8 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         full = getattr(self.estimator_, "covariance", None) == "full"
         self._portion = max(1, FUNCTIONS_AT_ONCE // (n_functions * r * (r if full else 1)))
 
-    def _condition(self, data: LabelledData, moments: ClassMoments) -> None:
-        """Fit the model of the features to see what the classifier sees."""
+    def _conditioned(self, data: LabelledData, moments: ClassMoments) -> Conditional:
+        """The model of the features, to see what the classifier sees."""
         self._directions, shift = self._coordinates(moments.mean)
         B, rule = self._directions, self._rule
         if rule is not None and rule.Q is None and self.region != "box":
@@ -290,12 +293,9 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         mixture = self.conditional == "mixture"
         codes = data.codes if mixture else np.zeros(len(data.codes), dtype=int)
         units = feature_units(data.X, codes, moments)
-        models, self.regularization_ = fit_gaussians(
-            units.apply(data.X), codes, self.regularization
-        )
-        weights = np.bincount(codes) / len(codes)
-        self._conditional = Conditional(units, models, weights, B, shift)
-        self._n_unknown = self._unknown_after()
+        Z = units.apply(data.X)
+        models, self.regularization_ = fit_gaussians(Z, codes, self.regularization)
+        return Conditional(units, models, np.bincount(codes) / len(codes), B, shift)
 
     def _seen_spread(self, data: LabelledData) -> float:
         """How much more than expected the score of rows spreads that were held out.
@@ -349,7 +349,9 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if box:  # its sides are coordinates
             n_unknown = max(int(np.count_nonzero(known.moves)), 1)
         # rounding must not refute what is just reliable
-        enough = 0.0 if box else (1 - 1e-9) * squared_reach(least, n_unknown, self.region)
+        enough = 0.0
+        if self.region in ("ellipsoid", "chebyshev"):
+            enough = (1 - 1e-9) * squared_reach(least, n_unknown, self.region)
         for part in gen_batches(n_rows, self._portion):
             some = known.rows(part)
             f = self._functions_about(some.mean)

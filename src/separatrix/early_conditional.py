@@ -451,7 +451,7 @@ class Conditional(NamedTuple):
         return self._replace(models=[model._replace(widening=factor) for model in self.models])
 
     def surprises(self, X: Array) -> tuple[Array, Array]:
-        """Squared errors of what is expected from prefixes of complete rows, and what they should be.
+        """Squared errors of what is expected from prefixes of complete rows, and their mean.
 
         Of the difference of two functions, summed over rows (n, d).
 

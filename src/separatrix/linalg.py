@@ -572,9 +572,9 @@ def boundary_distance(evals: Array, slopes: Array, gaps: Array) -> Array:
     array(9.)
     """
     shape = np.broadcast_shapes(evals.shape[:-1], slopes.shape[:-1], gaps.shape)
-    k = evals.shape[-1]
-    lam = np.broadcast_to(evals, (*shape, k)).reshape(-1, k)
-    squares = np.broadcast_to(slopes, (*shape, k)).reshape(-1, k) ** 2 / 4
+    k, flattened = evals.shape[-1], (int(np.prod(shape)), evals.shape[-1])
+    lam = np.broadcast_to(evals, (*shape, k)).reshape(flattened)
+    squares = np.broadcast_to(slopes, (*shape, k)).reshape(flattened) ** 2 / 4
     gap = np.broadcast_to(gaps, shape).ravel()
     concave = np.maximum(-lam.min(axis=1, initial=0.0), 0.0)
     raised = lam + concave[:, None]  # μ = w / (1 + concave w) lets w be any positive number
