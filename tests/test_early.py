@@ -92,8 +92,7 @@ def written_out(model, X, codes):
         closed = V[:, evals <= 1e-6]
         target = target - (1 - 1e-6 / alpha) * closed @ closed.T
     covariances = [np.cov(Z[codes == c].T, bias=True) for c in np.unique(codes)]
-    wide = model.widening_**2
-    Sigma = [wide * ((1 - alpha) * S + alpha * target) for S in covariances]
+    Sigma = [(1 - alpha) * S + alpha * target for S in covariances]
     return (
         [X.mean(axis=0) + units.scale * m for m in means],
         [model.widening_**2 * units.scale[:, None] * S * units.scale for S in Sigma],
