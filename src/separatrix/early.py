@@ -451,14 +451,15 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         mean, std = rows.copy(), np.zeros_like(rows)
         d = self.n_features_in_
         for block in row_blocks(d, d):
-            features = self._conditional._replace(
-                B=np.eye(d)[:, block], shift=self._conditional.units.mean[block]
+            features = np.arange(d)[block]
+            seen = self._conditional._replace(
+                B=np.eye(d, len(features), -features[0]), shift=self._conditional.units.mean[block]
             )
             for at, pattern in _patterns(observed):
-                known = features.given(rows[at], pattern)
-                open_ = ~pattern[block]
-                mean[np.ix_(at, np.arange(d)[block][open_])] = known.mean[:, open_]
-                std[np.ix_(at, np.arange(d)[block][open_])] = np.sqrt(known.variances[:, open_])
+                known, open_ = seen.given(rows[at], pattern), ~pattern[block]
+                there = np.ix_(at, features[open_])
+                mean[there] = known.mean[:, open_]
+                std[there] = np.sqrt(known.variances[:, open_])
         return Expectation(mean, std)
 
     def _given(self, rows: Array, observed: Array) -> Knowledge:
@@ -558,7 +559,10 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         for t in range(int(lengths.min(initial=1) > 0), self.n_features_in_):
             if t:
                 progress.take(self._views, t - 1, E[:, watched, t - 1])
-            guess, reliable = self._judged_after(t, progress, tau)
+            if tau < 1:
+                guess, reliable = self._judged_after(t, progress, tau)
+            else:  # nothing short of the whole row
+                guess, reliable = np.zeros(len(watched), dtype=int), np.zeros(len(watched))
             over = lengths[watched] == t
             if over.any():
                 guess[over], reliable[over] = self._judged_after(t, progress.rows(over))
@@ -597,6 +601,10 @@ class DecisionStream:
 
     After each value the answer is what `EarlyClassifier.decide` would say of the values so far; a
     later one may differ. The first that is decided is that of `EarlyClassifier.decide_early`.
+
+    A value costs d products for each model and each function that matters: scores of a linear
+    rule, or coordinates. A quadratic rule then decomposes a matrix of the unknown directions for
+    each pair of classes.
     """
 
     def __init__(self, model: EarlyClassifier, tau: float, wanted: Array) -> None:

@@ -277,7 +277,7 @@ def held_out_shrinkage(Z: Array, codes: Array) -> float:
         for code in np.unique(codes[held]):
             known, new = Z[fit[codes[fit] == code]], Z[held[codes[held] == code]]
             scores += _log_likelihoods(known, new)
-    # rows that are all held together leave nothing to compare, and nothing is as likely as all
+    # nothing is held out where every row is alone: then the largest
     return float(SHRINKAGES[::-1][np.argmax(scores[::-1])])
 
 
@@ -367,17 +367,13 @@ class Knowledge(NamedTuple):
         """Which of the functions are not known yet (q,)."""
         return np.any([F.any(axis=1) for F in self.spreads], axis=0)
 
-    def _apart(self) -> Array:
-        """Means of the models less their average; of what is known they differ by rounding."""
-        return (self.means - self.mean) * self.moves
-
     @property
     def spread(self) -> Array:
         """F (n or 1, q, k): covariances F Fᵀ, by the identity of total variance."""
         if len(self.means) == 1:
             return self.spreads[0][None]
         roots = np.sqrt(self.shares)
-        apart = roots[:, None] * self._apart().transpose(1, 2, 0)
+        apart = roots[:, None] * (self.means - self.mean).transpose(1, 2, 0)
         parts = [roots[:, i, None, None] * F for i, F in enumerate(self.spreads)]
         wide = np.concatenate([*parts, apart], axis=2)
         return np.asarray(np.linalg.qr(wide.swapaxes(1, 2), mode="r")).swapaxes(1, 2)
@@ -388,7 +384,7 @@ class Knowledge(NamedTuple):
         own = np.array([np.sum(F**2, axis=1) for F in self.spreads])
         if len(self.means) == 1:
             return own
-        return np.einsum("nk,knq->nq", self.shares, own[:, None] + self._apart() ** 2)
+        return np.einsum("nk,knq->nq", self.shares, own[:, None] + (self.means - self.mean) ** 2)
 
     def covariance_times(self, V: Array) -> Array:
         """The covariance of each row times its own vector (n, q), without forming it."""
@@ -396,7 +392,9 @@ class Knowledge(NamedTuple):
             F = self.spreads[0]
             return V @ (F @ F.T) if len(V) > F.shape[1] else (V @ F) @ F.T
         result = np.zeros_like(V)
-        for apart, share, F in zip(self._apart(), self.shares.T, self.spreads, strict=True):
+        for apart, share, F in zip(
+            self.means - self.mean, self.shares.T, self.spreads, strict=True
+        ):
             along = np.einsum("nq,nq->n", apart, V)
             result += share[:, None] * (V @ (F @ F.T) + along[:, None] * apart)
         return result

@@ -610,7 +610,7 @@ def _secular_maximum(raised: Array, concave: Array, squares: Array, gap: Array) 
         slope = 2 * (1 + a * w[:, 0]) * np.sum(weighted * share, axis=1) * w[:, 0]
         low[left] = np.where(value <= gap[left], u, low[left])
         high[left] = np.where(value >= gap[left], u, high[left])
-        with np.errstate(divide="ignore", over="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             step = u + np.log(gap[left] / value) * value / slope
         middle = np.where(np.isinf(high[left]), u + stride, (low[left] + high[left]) / 2)
         inside = (step >= low[left]) & (step <= np.minimum(high[left], u + 8 * stride))
@@ -620,7 +620,11 @@ def _secular_maximum(raised: Array, concave: Array, squares: Array, gap: Array) 
         if not len(left):
             break
     w = np.exp(found)
-    return w / (1 + concave * w) * (gap - w * np.sum(squares / (1 + w[:, None] * raised), axis=1))
+    share = 1 / (1 + w[:, None] * raised)
+    lower = w / (1 + concave * w) * (gap - w * np.sum(squares * share, axis=1))
+    # a vertex that barely touches zero is at the end of w, where D is all rounding
+    length = np.sum(squares * (w[:, None] * share) ** 2, axis=1)
+    return np.where(concave > 0, lower, length)
 
 
 # A factorisation that grows ------------------------------------------------------------------
