@@ -30,9 +30,9 @@ REQUIRED = (0.001, 0.1, 0.5, 0.9, 0.99)
 # --------------------------------
 #
 # Reliability is the share of decisions that the complete series confirms. It is above τ for every
-# τ, by far: a set of probability τ that lies within a class is a hard demand, most of all when many
-# values are still unknown. "All at that time" gives every series the same patience: the average
-# time of the line before.
+# τ, by far: that a set of probability τ lies within a class is a hard demand, most of all when
+# many values are still unknown. "All at" gives every series the same patience, the average time
+# that one of the τ took.
 
 models = {
     "logistic regression": EarlyClassifier(LogisticRegression()).fit(X, y),

@@ -62,6 +62,18 @@ def test_discriminants_are_the_scores_around_a_row(X, y, covariance):
     assert_allclose(here.b, model.decision_function(new))
 
 
+@every_covariance
+@pytest.mark.parametrize("k", [1, 60])
+def test_what_all_rows_have_in_common_is_given_once(covariance, k):
+    X, y = TALL
+    new = labelled(12, 6, seed=3)[0]
+    model = LocalQDA(k, covariance=covariance, reg=0.05).fit(X, y)
+    f = model.discriminants(new)
+    assert f.Q.shape == ((1, 3, 6) if covariance == "diag" else (1, 3, 6, 6))
+    assert_allclose(f(new[:, None]), by_the_book(model, X, y, new, k, covariance), rtol=1e-7)
+    assert_allclose(f(new[:, None]), model.decision_function(new), rtol=1e-7)
+
+
 def test_a_quadratic_may_be_diagonal_full_or_linear():
     rng = np.random.default_rng(0)
     q, c, b, x = (rng.standard_normal(s) for s in ((4, 3), (4, 3), 4, (4, 3)))

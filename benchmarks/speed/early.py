@@ -116,7 +116,7 @@ def decisions(settings: Settings) -> list[Row]:
 
 
 def fitted_teaser(X: Array, y: Array) -> Any:
-    """Fitted to few series: its predictions cost little more after many, but fitting takes hours."""
+    """Fitted to few series: more make its predictions slower, and fitting would take hours."""
     found = aeon_models().get(TEASER)
     return None if found is None else found.fit(X, y).model
 

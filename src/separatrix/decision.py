@@ -451,7 +451,7 @@ class LocalQDA(ClassScoresMixin, BaseEstimator):
     unit first. Neighbours are counted, not weighed: there is no `sample_weight`.
 
     A prediction costs one product with all training rows, then k rows of each class are averaged;
-    nothing is computed for a class that gives all it has but the first time.
+    what a class says that gives all it has is computed once for all rows.
 
     References
     ----------
@@ -552,23 +552,30 @@ class LocalQDA(ClassScoresMixin, BaseEstimator):
         `own` are the numbers of the points among the training rows, when they are to be left out.
         """
         n_points, r = points.shape
-        shape = (n_points, len(neighbours), r)
-        offsets = np.empty(shape)
-        covariances = np.empty((*shape, r) if self.covariance == "full" else shape)
-        squares = self._rows**2 if self.covariance == "diag" else None
+        offsets = np.empty((n_points, len(neighbours), r))
+        whole = [
+            own is None and near.shape[1] == self._counts[c] for c, near in enumerate(neighbours)
+        ]
+        full = self.covariance == "full"
+        alone = max(near.shape[1] for near in neighbours) == 1
+        n_covariances = 1 if alone or all(whole) else n_points
+        covariances = np.zeros((n_covariances, *offsets.shape[1:], *((r,) if full else ())))
+        squares = None if full else self._rows**2
         for c, near in enumerate(neighbours):
-            once = slice(1 if own is None and near.shape[1] == self._counts[c] else None)
+            once = slice(1 if whole[c] else None)
             excluded = np.full(n_points, -1) if own is None else own
-            mean, covariances[:, c] = self._moments(near[once], excluded[once], squares)
+            mean, covariance = self._moments(near[once], excluded[once], squares)
             np.subtract(about, mean, out=offsets[:, c])
-        diagonal = covariances
-        if self.covariance == "full":
-            diagonal = np.einsum("...ii->...i", covariances)
+            if not alone:
+                covariances[:, c] = covariance
+        diagonal = np.einsum("...ii->...i", covariances) if full else covariances
         diagonal += self.ridge_
         return gaussian_discriminants(offsets, covariances, np.log(self.priors_))
 
     def _moments(self, near: Array, excluded: Array, squares: Array | None) -> tuple[Array, Array]:
         """Mean and covariance of the neighbours of each point, but for itself."""
+        if near.shape[1] == 1:
+            return self._rows[near[:, 0]], np.zeros(1)
         A = averaging(near, excluded, len(self._rows))
         mean = A @ self._rows
         if squares is not None:
@@ -599,7 +606,8 @@ class LocalQDA(ClassScoresMixin, BaseEstimator):
         Quadratic
             ``Q`` of shape (n_samples, n_classes, n_features), or with one more axis of features
             for full covariances, ``c`` (n_samples, n_classes, n_features) and ``b`` (n_samples,
-            n_classes): log-posteriors up to a term common to the classes.
+            n_classes): log-posteriors up to a term common to the classes. The first axis of ``Q``
+            is 1 where all rows have it in common: with one neighbour, or all there are.
         """
         points = self._centred(X)
         reference = np.zeros(1) if about is None else np.asarray(about, dtype=np.float64)

@@ -401,7 +401,8 @@ def _difference_along(Q: Array | None, rows: Array, c: Array, g: Array, P: Array
     """``pᵀ (Q_c - Q_g) p`` for each row p of P."""
     assert Q is not None, "linear functions need no bound"
     if Q.ndim == 3:
-        return np.einsum("nr,nr->n", (Q[rows, c] - Q[rows, g]) * P, P)
+        at = rows if len(Q) > 1 else 0
+        return np.einsum("nr,nr->n", (Q[at, c] - Q[at, g]) * P, P)
     if len(Q) > 1:
         bend = Q[rows, c] - Q[rows, g]
         return np.einsum("nr,nr->n", (bend @ P[..., None])[..., 0], P)

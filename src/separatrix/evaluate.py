@@ -175,8 +175,8 @@ def reliability_curve(
     list of dict
         One for each τ, then one for each fixed time, with `rule` ("reliable" or "fixed time"),
         `required` (τ, or None), `time`, `reliability` (share of all decisions that are those of
-        the complete series), `early_reliability` (the same among decisions before the end), `early`
-        (how many these are) and `accuracy`.
+        the complete series), `early_reliability` (the same among decisions before the end),
+        `early` (how many these are) and `accuracy`.
 
     Examples
     --------
@@ -201,8 +201,10 @@ def reliability_curve(
     records = []
     for tau in reliabilities:
         decisions = early.decide_early(rows, reliability=tau)
-        judged = _judged(decisions.label, decisions.time, complete, labels, rows.shape[1])
-        records.append(ReliabilityRecord(rule="reliable", required=float(tau), **judged))
+        before = decisions.time < rows.shape[1]
+        records.append(
+            _judged(float(tau), decisions.label, decisions.time, before, complete, labels)
+        )
     if times is None:
         times = sorted({math.ceil(record["time"]) for record in records})
     for t in times:
@@ -210,22 +212,29 @@ def reliability_curve(
             raise ValueError(f"times={list(times)} must be between 0 and {rows.shape[1]}")
         seen = np.where(np.arange(rows.shape[1]) < t, rows, np.nan)
         guess = early.decide(seen, reliability=0.0).label
-        judged = _judged(guess, np.full(len(rows), t), complete, labels, rows.shape[1])
-        records.append(ReliabilityRecord(rule="fixed time", required=None, **judged))
+        when = np.full(len(rows), t)
+        records.append(_judged(None, guess, when, when < rows.shape[1], complete, labels))
     return records
 
 
 def _judged(
-    decided: np.ndarray, times: np.ndarray, complete: np.ndarray, y: np.ndarray, end: int
-) -> dict[str, Any]:
-    same, before = decided == complete, times < end
-    return {
-        "time": float(times.mean()),
-        "reliability": float(same.mean()),
-        "early_reliability": float(same[before].mean()) if before.any() else math.nan,
-        "early": float(before.mean()),
-        "accuracy": float(np.mean(decided == y)),
-    }
+    required: float | None,
+    decided: np.ndarray,
+    times: np.ndarray,
+    before: np.ndarray,
+    complete: np.ndarray,
+    y: np.ndarray,
+) -> ReliabilityRecord:
+    same = decided == complete
+    return ReliabilityRecord(
+        rule="fixed time" if required is None else "reliable",
+        required=required,
+        time=float(times.mean()),
+        reliability=float(same.mean()),
+        early_reliability=float(same[before].mean()) if before.any() else math.nan,
+        early=float(before.mean()),
+        accuracy=float(np.mean(decided == y)),
+    )
 
 
 def _is_fitted(estimator: Any) -> bool:
