@@ -763,6 +763,17 @@ def test_a_constant_feature_tells_nothing(rule, conditional, region):
     assert np.isfinite(more.decide_early(elsewhere).reliability).all()
 
 
+def test_a_constant_feature_with_a_weight_is_expected_to_stay():
+    rows, new = (np.column_stack([part, np.full(len(part), 5.0)]) for part in (X, NEW))
+    model = EarlyClassifier(LinearSVC()).fit(rows, y)
+    assert model.estimator_.coef_[:, -1].all()
+    cut = np.where(np.arange(8) < 5, new, np.nan)
+    early, whole = model.decide_early(cut, reliability=1.0), model.decide(cut)
+    assert_allclose(early.reliability, whole.reliability, rtol=1e-9)
+    told = model.decide(np.where(np.arange(8) == 7, 5.0, cut))
+    assert_allclose(told.reliability, whole.reliability, rtol=1e-6)
+
+
 @every_rule
 @every_conditional
 @every_region
