@@ -6,6 +6,8 @@ The names below are the public ones, by stage: data → statistics → subspace 
 from separatrix import datasets, evaluate, linalg
 from separatrix.base import merge  # one model from models trained apart
 from separatrix.ddag import DDAGClassifier  # many classes from classifiers of two
+from separatrix.decision import LocalQDA  # Gaussians of the neighbours in each class
+from separatrix.early import EarlyClassifier  # decides on incomplete rows, with a reliability
 from separatrix.fisher import (
     DirectDiscriminant,  # the span of the class means, Sw diagonal in it
     FisherDiscriminant,  # Fisher, LDA, MDA: also shrunk, after PCA, batch by batch
@@ -54,6 +56,7 @@ __all__ = [
     "DDAGClassifier",
     "DirectDiscriminant",
     "DomainScaler",
+    "EarlyClassifier",
     "FisherDiscriminant",
     "GSVDDiscriminant",
     "GroupedDiscriminant",
@@ -62,6 +65,7 @@ __all__ = [
     "KernelLDG",
     "KernelSupportVectorICA",
     "LocalFisherDiscriminant",
+    "LocalQDA",
     "MarginMaximizingDiscriminant",
     "MaximumMarginCriterion",
     "MixtureIPCAC",
