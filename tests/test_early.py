@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -846,6 +847,12 @@ def test_frames_names_and_single_precision():
     assert_array_equal(found.label, expected.label)
     assert_allclose(found.reliability, expected.reliability)
     assert_array_equal(model.feature_names_in_, names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        short = model.decide_early(pd.DataFrame(NEW[:, :4], columns=names[:4]))
+    assert_array_equal(short.label, model.decide_early(NEW[:, :4]).label)
+    with pytest.raises(ValueError, match="feature names"):
+        model.decide_early(pd.DataFrame(NEW[:, :4], columns=names[1:5]))
     single = EarlyClassifier(FisherDiscriminant()).fit(X.astype(np.float32), y)
     double = EarlyClassifier(FisherDiscriminant()).fit(X.astype(np.float32).astype(float), y)
     rows = with_gaps(NEW).astype(np.float32)
