@@ -44,6 +44,7 @@ from separatrix.margin_ica import (
     SupportVectorICA,  # hyperplanes and independent components orthogonal to them
 )
 from separatrix.moments import ClassMoments  # counts, means, scatter: they add and subtract
+from separatrix.persist import load, save  # models in files that hold no code
 
 __version__ = "0.1.0"
 
@@ -76,5 +77,7 @@ __all__ = [
     "datasets",
     "evaluate",
     "linalg",
+    "load",
     "merge",
+    "save",
 ]

@@ -5,8 +5,8 @@ Subtracting what has left loses digits with every step; here nothing is ever sub
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,7 +76,7 @@ class SlidingWindow:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._rows: deque[Rows] = deque()
+        self._rows: list[Rows] = []
         self._stop = 0
         self._turn = 0
         self._back: ClassMoments | None = None
@@ -93,6 +93,11 @@ class SlidingWindow:
         other.__dict__.update(vars(self))
         other._rows, other._front = self._rows.copy(), self._front.copy()
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is written to a file: the same with the rows in as few blocks as they can be."""
+        alike = groupby(self._rows, lambda r: (type(r.X), r.X.dtype, r.weights is None))
+        return {**vars(self), "_rows": [_joined_rows(list(rows)) for _, rows in alike]}
 
     def push(
         self,
@@ -119,8 +124,7 @@ class SlidingWindow:
         own = None if weights is None else weights.copy()  # the caller may reuse the arrays
         self._rows.append(Rows(self._stop, X.copy(), y, own))
         self._stop, self._back = self._stop + len(y), back
-        while self._rows[0].stop <= self.start:
-            self._rows.popleft()
+        self._rows = [rows for rows in self._rows if rows.stop > self.start]
         self._settle(summarise, condense)
 
     def total(self, summarise: Summarise, condense: Condense) -> ClassMoments:
@@ -159,6 +163,14 @@ class SlidingWindow:
                 part = self._summary(covered, covered + step, summarise)
                 above = self._front[-1][1] if self._front else None
                 self._front.append((covered, _sum(condense, above, part)))
+
+
+def _joined_rows(parts: Sequence[Rows]) -> Rows:
+    """Stretches of rows of one kind, one after the other, as one."""
+    y = np.concatenate([part.y for part in parts])
+    weights = [part.weights for part in parts if part.weights is not None]
+    X = _stacked([part.X for part in parts])
+    return Rows(parts[0].start, X, y, np.concatenate(weights) if weights else None)
 
 
 def _sum(condense: Condense, old: ClassMoments | None, new: ClassMoments) -> ClassMoments:
