@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from functools import cache
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -340,6 +341,7 @@ def _allowed() -> dict[str, frozenset[str]]:
     scalars = frozenset(f"numpy.{kind.__name__}" for kind in numbers)
     plain = frozenset({"builtins.str", "builtins.int", "builtins.float", "builtins.bool"})
     sparse = (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix)
+    import_module("separatrix.public")  # by name: it imports this module, and all estimators
     estimators = frozenset(type_name(kind) for kind in _own_estimators(BaseEstimator))
     return {
         "JsonNode": frozenset({"builtins.str"}),
@@ -356,7 +358,7 @@ def _allowed() -> dict[str, frozenset[str]]:
 
 
 def _own_estimators(base: type) -> Iterator[type]:
-    """The estimators of this package, all of which are imported with it."""
+    """The estimators of this package, as far as they are imported."""
     kinds: list[type] = base.__subclasses__()
     for kind in kinds:
         if kind.__module__.startswith("separatrix."):
