@@ -2,15 +2,52 @@
 
 from __future__ import annotations
 
+import hashlib
+import platform
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import version
 from typing import Any, TypedDict
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import gen_batches
+from sklearn.utils import check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from separatrix.comparison import (
+    Comparison,
+    Fold,
+    Loadings,
+    MethodRecord,
+    Progress,
+    Summary,
+    View,
+    from_plain,
+    to_plain,
+)
+from separatrix.contenders import LEFT_OUT, Contender, contenders
+from separatrix.fold import DECISIONS, Data, Job, decision_of, run_fold, split_rows
+from separatrix.ranking import mean_interval
+from separatrix.rows import encode_labels, refuse_lazy_frame, refuse_nonfinite_rows
+
+__all__ = [
+    "Comparison",
+    "Contender",
+    "Fold",
+    "Loadings",
+    "MethodRecord",
+    "PrequentialRecord",
+    "Progress",
+    "Summary",
+    "View",
+    "compare",
+    "from_plain",
+    "prequential",
+    "progress",
+    "to_plain",
+]
 
 
 class PrequentialRecord(TypedDict):
@@ -155,3 +192,119 @@ def progress(
             "verbose=False"
         ) from None
     return track(items, description=what, total=total)
+
+
+# Comparing methods -------------------------------------------------------------------------------
+
+
+def compare(
+    methods: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    n_splits: int = 10,
+    test_size: float = 0.3,
+    scale: Any = "standard",
+    decision: str = "own",
+    feature_names: Iterable[str] | None = None,
+    time_budget: float | None = None,
+    memory: bool = True,
+    n_jobs: int | None = None,
+    results: Any = None,
+    progress: Callable[[Progress], None] | None = None,
+    random_state: int = 0,
+) -> Comparison:
+    """Compare methods on the same repeated splits, every choice made inside the training part."""
+    data, classes = labelled_data(X, y, feature_names)
+    asked = contenders(methods)
+    folds: dict[str, list[Fold]] = {c.name: [] for c in asked}
+    for split in range(n_splits):
+        for contender in asked:
+            job = Job(contender, split, test_size, scale, decision, random_state, memory)
+            folds[contender.name].append(run_fold(job, data))
+    tests = [split_rows(data.codes, test_size, (random_state, s))[1] for s in range(n_splits)]
+    return Comparison(
+        classes=tuple(classes.tolist()),
+        class_counts=tuple(np.bincount(data.codes).tolist()),
+        feature_names=data.feature_names,
+        n_samples=len(data.codes),
+        labels=tuple(data.codes.tolist()),
+        tests=tuple(tuple(test.tolist()) for test in tests),
+        settings={
+            "n_splits": n_splits,
+            "test_size": test_size,
+            "scale": scale if isinstance(scale, str | None) else repr(scale),
+            "decision": decision,
+            "time_budget": time_budget,
+            "random_state": random_state,
+        },
+        methods=tuple(
+            method_record(c, folds[c.name], decision, n_splits, test_size) for c in asked
+        ),
+        left_out=dict(LEFT_OUT) if methods is None else {},
+        data=fingerprint(data, classes),
+        versions={
+            "python": platform.python_version(),
+            **{p: version(p) for p in ("separatrix", "scikit-learn", "numpy", "scipy")},
+        },
+        seconds=sum(f.seconds for found in folds.values() for f in found),
+    )
+
+
+def labelled_data(
+    X: Any, y: ArrayLike, feature_names: Iterable[str] | None
+) -> tuple[Data, np.ndarray]:
+    """Checked rows with the names of their features, and the classes."""
+    refuse_lazy_frame(X)
+    if feature_names is None and hasattr(X, "columns"):
+        feature_names = X.columns
+    rows = check_array(
+        X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
+    )
+    names = [f"x{j}" for j in range(rows.shape[1])]
+    if feature_names is not None:
+        names = [str(name) for name in feature_names]
+    if len(names) != rows.shape[1]:
+        raise ValueError(
+            f"feature_names has {len(names)} names, but X has {rows.shape[1]} features"
+        )
+    refuse_nonfinite_rows(rows, np.array(names, dtype=object))
+    classes, codes = encode_labels(column_or_1d(y), rows.shape[0])
+    return Data(rows, codes, len(classes), tuple(names)), classes
+
+
+def fingerprint(data: Data, classes: np.ndarray) -> str:
+    """A short text that other rows, labels or names of features do not have."""
+    parts = [data.X.data, data.X.indices, data.X.indptr] if sp.issparse(data.X) else [data.X]
+    digest = hashlib.sha256(repr((data.X.shape, data.feature_names, classes.tolist())).encode())
+    for part in [*parts, data.codes.astype(np.int64)]:
+        digest.update(str(part.dtype).encode())
+        digest.update(np.ascontiguousarray(part))
+    return digest.hexdigest()[:16]
+
+
+def method_record(
+    contender: Contender, folds: list[Fold], decision: str, n_splits: int, test_size: float
+) -> MethodRecord:
+    """What the folds of a method come to."""
+    done = [fold for fold in folds if fold.status == "done"]
+    reason = next((fold.reason for fold in folds if fold.status != "done"), "")
+    names = dict.fromkeys(name for fold in done for name in fold.scores)
+    return MethodRecord(
+        name=contender.name,
+        kind=contender.kind,
+        description=contender.description,
+        estimator=repr(contender.estimator),
+        grid={name: list(values) for name, values in contender.grid.items()},
+        decision=decision_of(contender, decision),
+        status="done" if len(done) == n_splits else "partial" if done else "failed",
+        reason=reason,
+        n_done=len(done),
+        summary={
+            name: Summary(
+                *mean_interval([f.scores[name] for f in done if name in f.scores], test_size)
+            )
+            for name in names
+        },
+        folds=tuple(folds),
+    )
