@@ -16,6 +16,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from separatrix.base import SubspaceEstimator
 from separatrix.ipcac import IPCAC
+from separatrix.selection import MOST_COMPONENTS
 
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "*": {
@@ -35,8 +36,18 @@ the parameter, under the name of a class for that class alone. Values of ``kerne
 multiples of "scale", ``1 / (n_features * X.var())``. One parameter is chosen after the other, in
 this order.
 
-Parameters that an estimator chooses itself ("auto": γ and neighbours of the LDG family) are left to
-it, and the number of directions is chosen with each of the values here."""
+Parameters that an estimator chooses itself ("auto": γ and neighbours of the LDG family) are left
+to it, and the number of directions is chosen with each of the values here."""
+
+LANDMARK_ROWS = 2000
+"""Training rows beyond which kernel methods use landmarks."""
+
+N_LANDMARKS = 500
+"""How many."""
+
+MOST_ROWS = {"KernelLDG": 1000, "MixtureIPCAC": 1000, "NCA": 1000}
+"""Methods whose time grows too fast with rows, and the training rows they are fitted to at most,
+drawn from each class by its share."""
 
 LEFT_OUT = {
     "DomainScaler": "it scales features and finds no subspace",
@@ -64,6 +75,8 @@ class Contender:
     choose_dimension : bool
         Whether the number of directions is chosen, too. Those estimators must find directions one
         after the other, so that the first ones do not depend on how many follow.
+    most_rows : int or None
+        Training rows to fit to, at most.
     """
 
     name: str
@@ -72,6 +85,7 @@ class Contender:
     description: str = ""
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     choose_dimension: bool = False
+    most_rows: int | None = None
 
 
 def package_methods() -> list[Contender]:
@@ -111,6 +125,7 @@ def _package_method(name: str, cls: Any) -> Contender:
         description=first_sentence(cls),
         grid=grid,
         choose_dimension="n_components" in params,
+        most_rows=MOST_ROWS.get(name),
     )
 
 
@@ -132,7 +147,7 @@ def reference_methods() -> list[Contender]:
         Contender("raw", FunctionTransformer(), "reference", "All features as they are."),
         Contender(
             "PCA",
-            PCA(40),
+            PCA(),
             "reference",
             "Principal axes: the directions of largest variance, without labels.",
             choose_dimension=True,
@@ -148,8 +163,29 @@ def reference_methods() -> list[Contender]:
             NeighborhoodComponentsAnalysis(),
             "reference",
             "Neighbourhood components of scikit-learn: directions for nearest neighbours.",
+            most_rows=MOST_ROWS["NCA"],
         ),
     ]
+
+
+def settings_by_size(
+    contender: Contender, n_rows: int, n_features: int, n_classes: int
+) -> dict[str, Any]:
+    """Parameters that follow from the size of the training part alone.
+
+    Estimators that the caller brought are left as they are.
+    """
+    estimator = contender.estimator
+    if contender.kind == "given":
+        return {}
+    if isinstance(estimator, PCA):  # folds that judge it have at least half of the rows
+        return {"n_components": max(1, min(MOST_COMPONENTS, n_features, n_rows // 2))}
+    if isinstance(estimator, NeighborhoodComponentsAnalysis):
+        return {"n_components": min(n_features, max(2, n_classes - 1))}
+    params = estimator.get_params(deep=False)
+    if n_rows > LANDMARK_ROWS and params.get("kernel") is not None:
+        return {"n_landmarks": N_LANDMARKS}
+    return {}
 
 
 def contenders(methods: Any) -> list[Contender]:
