@@ -22,14 +22,13 @@ from separatrix import (
 from separatrix.ldg import (
     DiscriminativeGaussians,
     LDGScatters,
-    averaging,
-    class_neighbours,
     gamma_path,
     global_scatters,
     local_scatters,
     orthonormal_descent,
 )
 from separatrix.linalg import principal_angles
+from separatrix.rows import averaging, class_neighbours
 from separatrix.selection import GridScores, training_parts
 from tests.discovery import SHAPES, TALL, WIDE, labelled
 
@@ -123,7 +122,7 @@ def test_small_classes_give_what_they_have_and_a_singleton_nothing():
 def test_blocks_do_not_show(monkeypatch):
     X, y = labelled(300, 6)
     whole = LDG(gamma=0.7, n_neighbors=3).fit(X, y)
-    monkeypatch.setattr("separatrix.ldg.DISTANCES_AT_ONCE", 2000)
+    monkeypatch.setattr("separatrix.rows.DISTANCES_AT_ONCE", 2000)
     monkeypatch.setattr("separatrix.rows.BLOCK_ENTRIES", 100)
     parts = LDG(gamma=0.7, n_neighbors=3).fit(X, y)
     assert_allclose(parts.components_, whole.components_, atol=1e-10)

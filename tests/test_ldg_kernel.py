@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.neighbors import KNeighborsClassifier
 
 from separatrix import LDG, KernelLDG
-from separatrix.ldg import class_neighbours
+from separatrix.rows import class_neighbours
 from separatrix.selection import dimension_path
 from tests.discovery import SHAPES, TALL, same_up_to_sign
 

@@ -12,8 +12,9 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix import LDG, SparseLDG, datasets
-from separatrix.ldg import class_neighbours, local_scatters
+from separatrix.ldg import local_scatters
 from separatrix.ldg_sparse import Deflated, sparse_directions, sparse_unit
+from separatrix.rows import class_neighbours
 from tests.discovery import TALL, WIDE
 
 FIXED = {"gamma": 0.6, "n_neighbors": 4}

@@ -167,6 +167,56 @@ class LabelledData(NamedTuple):
         return self._replace(X=rows), lambda W: W
 
 
+def labelled_data(
+    estimator: BaseEstimator,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    classes: ArrayLike | None = None,
+    reset: bool = True,
+    accept_sparse: bool = False,
+) -> LabelledData:
+    """Rows, labels and weights, checked but for what is not finite."""
+    refuse_lazy_frame(X)
+    rows, labels = validate_data(
+        estimator,
+        X,
+        y,
+        accept_sparse="csr" if accept_sparse else False,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        reset=reset,
+    )
+    check_classification_targets(labels)
+    known, codes = encode_labels(labels, rows.shape[0], classes)
+    weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
+    return LabelledData(rows, codes, known, weights, getattr(estimator, "feature_names_in_", None))
+
+
+def new_rows(estimator: BaseEstimator, X: ArrayLike, *, accept_sparse: bool = False) -> Any:
+    """Rows of the features that were learned, checked but for what is not finite."""
+    check_is_fitted(estimator)
+    refuse_lazy_frame(X)
+    return validate_data(
+        estimator,
+        X,
+        accept_sparse="csr" if accept_sparse else False,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        reset=False,
+    )
+
+
+def refuse_one_class(estimator: BaseEstimator, classes: Array) -> None:
+    """Raise when there is nothing to separate."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"{type(estimator).__name__} needs at least two classes to separate, but y has only "
+            f"one class: {classes.tolist()[0]!r}"
+        )
+
+
 class Solution(NamedTuple):
     """Directions found by a method.
 
@@ -325,11 +375,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Checked parameters, rows, labels of at least two classes, and weights."""
         check_parameters(self, self._parameter_constraints)
         data = self._checked_rows(X, y, sample_weight)
-        if len(data.classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least two classes to separate, but y has only "
-                f"one class: {data.classes.tolist()[0]!r}"
-            )
+        refuse_one_class(self, data.classes)
         return data
 
     def _checked_rows(
@@ -341,20 +387,15 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         classes: ArrayLike | None = None,
         reset: bool = True,
     ) -> LabelledData:
-        refuse_lazy_frame(X)
-        rows, labels = validate_data(
+        return labelled_data(
             self,
             X,
             y,
-            accept_sparse="csr" if self._accepts_sparse else False,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
+            sample_weight,
+            classes=classes,
             reset=reset,
+            accept_sparse=self._accepts_sparse,
         )
-        check_classification_targets(labels)
-        known, codes = encode_labels(labels, rows.shape[0], classes)
-        weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
-        return LabelledData(rows, codes, known, weights, getattr(self, "feature_names_in_", None))
 
     def _n_wanted(self, available: int, why: str) -> int:
         """How many of the available directions to keep, or an error that says why not so many."""
@@ -431,16 +472,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _new_rows(self, X: ArrayLike) -> Any:
         """Rows of the features that were learned, checked but for what is not finite."""
-        check_is_fitted(self)
-        refuse_lazy_frame(X)
-        return validate_data(
-            self,
-            X,
-            accept_sparse="csr" if self._accepts_sparse else False,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            reset=False,
-        )
+        return new_rows(self, X, accept_sparse=self._accepts_sparse)
 
     def _project(self, X: ArrayLike) -> Array:
         X = self._new_rows(X)

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix.base import unchanged_on_failure
+from separatrix.base import refuse_one_class, unchanged_on_failure
 from separatrix.linalg import Array
 from separatrix.rows import encode_labels, refuse_lazy_frame
 
@@ -109,11 +109,7 @@ class DDAGClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         )
         check_classification_targets(labels)
         self.classes_, codes = encode_labels(labels, rows.shape[0])
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "DDAGClassifier needs at least two classes to separate, but y has only one class: "
-                f"{self.classes_.tolist()[0]!r}"
-            )
+        refuse_one_class(self, self.classes_)
         self.reducer_ = None if self.reducer is None else clone(self.reducer).fit(rows, labels)
         rows = self._reduced(rows)
         self.nodes_ = np.array(list(combinations(range(len(self.classes_)), 2)))

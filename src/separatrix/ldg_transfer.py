@@ -30,7 +30,6 @@ from separatrix.ldg import (
     LDG,
     LDGProblem,
     LDGScatters,
-    class_neighbours,
     local_scatters,
     projection,
     scatters_about,
@@ -39,7 +38,7 @@ from separatrix.ldg import (
 )
 from separatrix.linalg import Array, range_basis
 from separatrix.moments import ClassMoments
-from separatrix.rows import LabelledRows
+from separatrix.rows import LabelledRows, class_neighbours
 from separatrix.selection import (
     MOST_COMPONENTS,
     NOTHING_TO_CHOOSE,

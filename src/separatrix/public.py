@@ -6,6 +6,8 @@ All of them are importable from `separatrix`, which loads this module when the f
 from separatrix import datasets, evaluate, linalg
 from separatrix.base import merge  # one model from models trained apart
 from separatrix.ddag import DDAGClassifier  # many classes from classifiers of two
+from separatrix.decision import LocalQDA  # Gaussians of the neighbours in each class
+from separatrix.early import EarlyClassifier  # decides on rows that are not complete yet
 from separatrix.fisher import (
     DirectDiscriminant,  # the span of the class means, Sw diagonal in it
     FisherDiscriminant,  # Fisher, LDA, MDA: also shrunk, after PCA, batch by batch
@@ -53,6 +55,7 @@ __all__ = [
     "DDAGClassifier",
     "DirectDiscriminant",
     "DomainScaler",
+    "EarlyClassifier",
     "FisherDiscriminant",
     "GSVDDiscriminant",
     "GroupedDiscriminant",
@@ -61,6 +64,7 @@ __all__ = [
     "KernelLDG",
     "KernelSupportVectorICA",
     "LocalFisherDiscriminant",
+    "LocalQDA",
     "MarginMaximizingDiscriminant",
     "MaximumMarginCriterion",
     "MixtureIPCAC",

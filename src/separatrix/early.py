@@ -1,0 +1,605 @@
+"""Decisions from incomplete rows, made when the complete row would probably decide the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from separatrix.base import (
+    Allowed,
+    LabelledData,
+    centred_product,
+    check_parameters,
+    labelled_data,
+    new_rows,
+    one_of,
+    real_number,
+    refuse_one_class,
+    unchanged_on_failure,
+)
+from separatrix.decision import LocalQDA, Quadratic
+from separatrix.early_conditional import (
+    Conditional,
+    Knowledge,
+    Progress,
+    View,
+    feature_units,
+    fit_gaussians,
+    n_unknown_directions,
+)
+from separatrix.early_region import (
+    SUPPORTED,
+    about,
+    discriminants_of,
+    is_supported,
+    largest_reliability,
+    squared_distances_to_boundaries,
+    squared_reach,
+    squared_steps_down,
+)
+from separatrix.linalg import Array
+from separatrix.rows import refuse_lazy_frame, refuse_nonfinite_rows
+
+LEAST_SHRINKAGE = 1e-8
+"""Below it the covariance of rows that are fewer than features cannot be told from singular."""
+
+INNOVATIONS_AT_ONCE = 1 << 23
+"""Innovations that are held at once (64 MB)."""
+
+
+class Decisions(NamedTuple):
+    """What can be said of incomplete rows; scalars from a stream, arrays otherwise.
+
+    Attributes
+    ----------
+    label : array (n,)
+        The decision, or the guess it would be for rows that are not decided.
+    decided : array of bool (n,)
+        Whether the decision stands with the reliability that was asked for.
+    reliability : array (n,)
+        The largest τ at which it stands; 1 for complete rows, and for no others.
+    n_observed : array of int (n,)
+        Values the decision was made from.
+    """
+
+    label: Any
+    decided: Any
+    reliability: Any
+    n_observed: Any
+
+    @property
+    def time(self) -> Any:
+        """For series, the number of leading values that were used: the same as `n_observed`."""
+        return self.n_observed
+
+
+class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """A classifier that decides on incomplete rows once more values would hardly change its mind.
+
+    Let ĝ(x) be the class that `estimator` gives a complete row x, the largest of linear or
+    quadratic functions ``f_g``. Of an incomplete row some features z are known, and a normal model
+    of the training rows gives the others a mean and a covariance. The row is decided as class c
+    when
+
+    ``f_c(x) ≥ f_g(x)`` for all classes g and all x in A, with ``P(x in A | z) ≥ τ``,
+
+    so that the decision agrees with ĝ of the complete row with probability at least τ. With each
+    decision comes the largest τ at which it stands.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Cloned and fitted to the complete training rows: `LocalQDA`, `FisherDiscriminant` and other
+        classifiers of this package with ``coef_``; LinearSVC, LogisticRegression,
+        LinearDiscriminantAnalysis, RidgeClassifier, SGDClassifier and
+        QuadraticDiscriminantAnalysis of scikit-learn.
+    reliability : float in [0, 1]
+        τ. With 0 the first value is enough, with 1 nothing less than the complete row.
+    region : "ellipsoid", "box", "chebyshev" or "ideal"
+        The set A. "ellipsoid" has measure τ for normal rows. "box" has at least that, coordinate by
+        coordinate. "chebyshev" has it for any distribution with these moments. "ideal" takes no
+        set but the probability of the class itself, for a linear rule of two classes; it decides
+        earliest.
+    conditional : "gaussian" or "mixture"
+        One normal model of all rows, or one for each class, weighted by how likely they are given
+        what is known.
+    regularization : "auto" or float in [1e-8, 1]
+        α in ``Σ = (1 - α) S + α diag(S)``, S the covariance of the training rows; of each class for
+        "mixture", with the diagonal of their average. "auto" takes the α under which training rows
+        that are held out are most likely.
+    reducer : transformer or None
+        Linear, with ``components_`` (and ``mean_``): `LDG`, `FisherDiscriminant`, PCA. Cloned and
+        fitted to the complete training rows; the classifier works on its few coordinates, and the
+        set A lies among them.
+
+    Attributes
+    ----------
+    estimator_, reducer_ : the fitted classifier, and transformer or None
+    regularization_ : float
+        α.
+    classes_ : array (n_classes,)
+
+    Notes
+    -----
+    Complete rows get the label of `estimator_` and reliability 1. The reliability of any other row
+    is below 1. Decisions at a smaller τ include those at a larger one, at any given time.
+
+    The promise is as good as the model: features that are jointly normal, or normal in each class,
+    with these moments. For "mixture" a normal set is an approximation where several classes are
+    still likely ("chebyshev" and "ideal" remain exact). For `LocalQDA` the quadratic functions are
+    those of the neighbours of the expected row, not of the complete row, which nobody knows yet.
+    Series that were normalised with their whole length leak what is still to come.
+
+    ``A = {m + F z}`` with ``F Fᵀ`` the conditional covariance R of the coordinates: the ellipsoid
+    is ``|z|² ≤ δ`` with δ the quantile of the chi-squared distribution (n / (1 - τ) for
+    Chebyshev), n the rank of R: the number of directions that are still unknown, so fewer
+    coordinates decide earlier. The box has sides of equal mass ``τ^(1/n)`` for n unknown
+    coordinates, or eigenvectors of ``f_c - f_g`` when that mixes coordinates. The distance of m to
+    the boundary ``f_c = f_g`` in this metric is in closed form for linear rules and boxes, and the
+    root of one monotone function for quadratic rules, whatever their signature: no local minimum
+    is met.
+
+    Prefixes of all lengths share one Cholesky factor: d³ / 3 flops once, d² for each row and its
+    length. With more features than rows no d × d matrix is formed, but for a box or a quadratic
+    rule without reducer, where the set itself has d dimensions. Another pattern of missing values
+    costs a factorisation of its own, for all rows that share it.
+
+    References
+    ----------
+    Parrish, Supervised dimensionality reduction for different learning architectures, doctoral
+    thesis, University of Washington (2012), chapter 5: (5.2) is the rule, (5.3)-(5.5) the sets,
+    proposition 2 the linear distance, (5.18) the classes, (5.19) and (5.20) the models.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from separatrix import EarlyClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 100)
+    >>> X = rng.normal(size=(200, 20)).cumsum(axis=1) + np.outer(2 * y - 1, np.arange(20) / 4)
+    >>> model = EarlyClassifier(LogisticRegression(), reliability=0.95).fit(X[::2], y[::2])
+    >>> early = model.decide_early(X[1::2])
+    >>> bool(early.time.mean() < 20)
+    True
+    >>> bool(np.mean(early.label == model.predict(X[1::2])) >= 0.95)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+        "reliability": (real_number(0, 1),),
+        "region": (one_of("ellipsoid", "box", "chebyshev", "ideal"),),
+        "conditional": (one_of("gaussian", "mixture"),),
+        "regularization": (one_of("auto"), real_number(LEAST_SHRINKAGE, 1)),
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        reliability: float = 0.9,
+        region: str = "ellipsoid",
+        conditional: str = "gaussian",
+        regularization: str | float = "auto",
+        reducer: Any | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.reliability = reliability
+        self.region = region
+        self.conditional = conditional
+        self.regularization = regularization
+        self.reducer = reducer
+
+    # Learning ----------------------------------------------------------------------------------
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit the reducer, the classifier and the model of the features to complete rows.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+            Training rows, without missing values.
+        y : array (n_samples,)
+            Their class labels.
+
+        Returns
+        -------
+        self
+            The fitted classifier.
+        """
+        check_parameters(self, self._parameter_constraints)
+        if not is_supported(self.estimator):
+            raise TypeError(
+                f"estimator={self.estimator!r} is not supported: EarlyClassifier needs to know its "
+                f"linear or quadratic functions of the features. Use {SUPPORTED}"
+            )
+        with unchanged_on_failure(self):
+            data = labelled_data(self, X, y)
+            refuse_nonfinite_rows(data.X, data.feature_names)
+            refuse_one_class(self, data.classes)
+            self.classes_ = data.classes
+            self._learn(data._replace(X=data.X.astype(np.float64, copy=False)))
+        return self
+
+    def _learn(self, data: LabelledData) -> None:
+        labels = data.classes[data.codes]
+        self.reducer_ = None
+        if self.reducer is not None:
+            self.reducer_ = clone(self.reducer).fit(data.X, labels)
+            _refuse_other_than_linear(self.reducer_, data.X)
+        self.estimator_ = clone(self.estimator).fit(self._reduced(data.X), labels)
+        local = isinstance(self.estimator_, LocalQDA)
+        rule = None if local else discriminants_of(self.estimator_)
+        linear = rule is not None and rule.Q is None
+        if self.region == "ideal" and not (linear and len(self.classes_) == 2):
+            raise ValueError(
+                'region="ideal" is the probability of a half-space: it needs two classes and a '
+                f"linear rule, but estimator={self.estimator!r} was fitted to "
+                f'{len(self.classes_)} classes. Use region="ellipsoid"'
+            )
+        moments = data.moments(scatter=False)
+        self._directions, shift = self._coordinates(moments.mean)
+        B = self._directions
+        if linear and self.region != "box":  # the functions themselves are all that matters
+            B = rule.c.T if B is None else B @ rule.c.T
+            shift = rule.c @ shift + rule.b
+            rule = Quadratic(None, np.eye(len(rule.c)), np.zeros(len(rule.c)))
+        self._rule = rule
+        mixture = self.conditional == "mixture"
+        codes = data.codes if mixture else np.zeros(len(data.codes), dtype=int)
+        units = feature_units(data.X, codes, moments)
+        models, self.regularization_ = fit_gaussians(
+            units.apply(data.X), codes, self.regularization
+        )
+        weights = np.bincount(codes) / len(codes)
+        self._conditional = Conditional(units, models, weights, B, shift)
+        self._views = self._conditional.views()
+        self._n_unknown = self._unknown_after()
+
+    def _coordinates(self, at: Array) -> tuple[Array | None, Array]:
+        """Weights of the features in what the classifier sees, and its value at a point."""
+        if self.reducer_ is None:
+            return None, at
+        W = np.asarray(self.reducer_.components_, dtype=np.float64)
+        return W.T, W @ (at - getattr(self.reducer_, "mean_", 0.0))
+
+    def _reduced(self, X: Array) -> Array:
+        return X if self.reducer_ is None else np.asarray(self.reducer_.transform(X))
+
+    def _unknown_after(self) -> Array:
+        """Unknown directions after each number of leading values."""
+        d = self.n_features_in_
+        most = self._unknown_of(np.ones(d, dtype=bool))
+        found = np.full(d + 1, most)
+        for t in range(d, -1, -1):
+            found[t] = self._unknown_of(np.arange(d) >= t)
+            if found[t] == most:  # those before it know no more
+                break
+        return found
+
+    def _unknown_of(self, missing: Array) -> int:
+        return n_unknown_directions(self._directions, missing & self._conditional.units.varies)
+
+    # Judging -----------------------------------------------------------------------------------
+
+    def _judged(
+        self, known: Knowledge, n_unknown: int, least: float = 0.0
+    ) -> tuple[Array, Array]:
+        """The guess for each row, and how reliable it is: exactly, or a bound below `least`."""
+        if self.region == "ideal":
+            return _likelier_side(known)
+        f = self._functions_about(known.mean)
+        guess = f.b.argmax(axis=1)
+        if least > 0 and f.Q is not None and self.region != "box":
+            enough = squared_reach(least, n_unknown, self.region)
+            squared = squared_steps_down(f, known, guess, enough)
+            left = np.flatnonzero(largest_reliability(squared, n_unknown, self.region) >= least)
+            part = Quadratic(f.Q[left] if len(f.Q) > 1 else f.Q, f.c[left], f.b[left])
+            known, rows = known.rows(left), guess[left]
+        else:
+            left, part, rows, squared = slice(None), f, guess, np.empty(len(guess))
+        if len(rows):
+            spread, box = known.spread, self.region == "box"
+            distances = squared_distances_to_boundaries(part, spread, rows, box)
+            squared[left] = distances.min(axis=1)
+            if box:
+                n_unknown = int(spread.any(axis=(0, 2)).sum())
+        return guess, largest_reliability(squared, n_unknown, self.region)
+
+    def _functions_about(self, means: Array) -> Quadratic:
+        if self._rule is None:
+            return self.estimator_.discriminants(means, about=means)
+        return about(self._rule, means)
+
+    def predict(self, X: ArrayLike) -> Array:
+        """The class of complete rows, as `estimator_` gives it.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+            Rows without missing values; `decide` takes others.
+
+        Returns
+        -------
+        array (n_samples,)
+        """
+        rows = new_rows(self, X)
+        refuse_nonfinite_rows(rows, getattr(self, "feature_names_in_", None))
+        return self.estimator_.predict(self._reduced(rows))
+
+    def decide(
+        self,
+        X: ArrayLike,
+        *,
+        reliability: float | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Decisions:
+        """Decide on rows of which any values may be missing.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+            Rows with NaN for what is missing.
+        reliability : float, optional
+            τ, in place of the estimator's.
+        classes : array, optional
+            Decide for these classes only: a row that would be decided as another is not decided.
+
+        Returns
+        -------
+        Decisions
+        """
+        rows = new_rows(self, X).astype(np.float64, copy=False)
+        tau, wanted = self._asked(reliability, classes)
+        _refuse_infinite(rows)
+        observed = ~np.isnan(rows)
+        codes = np.zeros(len(rows), dtype=int)
+        found = np.ones(len(rows))
+        patterns, members = np.unique(observed, axis=0, return_inverse=True)
+        for i, pattern in enumerate(patterns):
+            at = np.flatnonzero(members.ravel() == i)
+            if pattern.all():
+                codes[at] = self._codes_of(rows[at])
+            else:
+                known = self._given(rows[at], pattern)
+                codes[at], found[at] = self._judged(known, self._unknown_of(~pattern))
+        return self._decisions(codes, found, observed.sum(axis=1), tau, wanted)
+
+    def _given(self, rows: Array, observed: Array) -> Knowledge:
+        t = int(observed.sum())
+        if observed[:t].all():  # a prefix
+            Z = self._conditional.units.apply(rows[:, :t])
+            return self._conditional.at(self._views, Z)
+        return self._conditional.given(rows, observed)
+
+    def _codes_of(self, complete: Array) -> Array:
+        labels = self.estimator_.predict(self._reduced(complete))
+        return np.searchsorted(self.classes_, labels)
+
+    def _asked(
+        self, reliability: float | None, classes: ArrayLike | None
+    ) -> tuple[float, Array]:
+        """τ, and which classes may be decided for."""
+        tau = self.reliability if reliability is None else reliability
+        allowed = real_number(0, 1)
+        if not allowed.test(tau):
+            raise ValueError(f"reliability={tau!r} is not valid: it must be {allowed.words}")
+        if classes is None:
+            return float(tau), np.ones(len(self.classes_), dtype=bool)
+        given = np.atleast_1d(np.asarray(classes))
+        unknown = given[~np.isin(given, self.classes_)]
+        if len(unknown) or not len(given):
+            raise ValueError(
+                f"classes={given.tolist()} must be some of the classes that were learned: "
+                f"{self.classes_.tolist()[:10]}"
+            )
+        return float(tau), np.isin(self.classes_, given)
+
+    def _decisions(
+        self, codes: Array, found: Array, n_observed: Array, tau: float, wanted: Array
+    ) -> Decisions:
+        decided = (found >= tau) & wanted[codes]
+        return Decisions(self.classes_[codes], decided, found, n_observed)
+
+    def decide_early(
+        self,
+        X: ArrayLike,
+        *,
+        reliability: float | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Decisions:
+        """Decide on series at the first time at which the decision is reliable.
+
+        Column after column is taken in. A row is decided after the first value at the earliest,
+        and as soon as `decide` would decide on the values so far; at its full length always.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_times)
+            Series, at most as long as those that were learned. Shorter ones, or NaN in the last
+            columns, are series that have not gone further yet: they may remain undecided.
+        reliability, classes
+            As in `decide`.
+
+        Returns
+        -------
+        Decisions
+            ``time`` is the number of leading values that were used; all there are for rows that
+            remain undecided.
+        """
+        check_is_fitted(self)
+        tau, wanted = self._asked(reliability, classes)
+        rows = self._series(X)
+        lengths = _lengths(rows)
+        codes = np.zeros(len(rows), dtype=int)
+        found, times = np.ones(len(rows)), lengths.copy()
+        portion = max(1, INNOVATIONS_AT_ONCE // (self.n_features_in_ * len(self._views)))
+        for part in gen_batches(len(rows), portion):
+            result = self._first_decisions(rows[part], lengths[part], tau, wanted)
+            codes[part], found[part], times[part] = result
+        return self._decisions(codes, found, times, tau, wanted)
+
+    def _series(self, X: ArrayLike) -> Array:
+        """Validated rows of full width; what is beyond their end is missing."""
+        refuse_lazy_frame(X)
+        d = self.n_features_in_
+        shape = np.shape(X)
+        if len(shape) == 2 and 0 < shape[1] < d:
+            X = np.pad(np.asarray(X, dtype=np.float64), ((0, 0), (0, d - shape[1])), constant_values=np.nan)
+        rows = new_rows(self, X).astype(np.float64, copy=False)
+        _refuse_infinite(rows)
+        return rows
+
+    def _first_decisions(
+        self, rows: Array, lengths: Array, tau: float, wanted: Array
+    ) -> tuple[Array, Array, Array]:
+        """Codes, reliabilities and times of rows that are watched from their first value on."""
+        codes = np.zeros(len(rows), dtype=int)
+        found, times = np.ones(len(rows)), lengths.copy()
+        Z = np.nan_to_num(self._conditional.units.apply(rows))
+        E = np.array([view.factor.innovations(Z - view.mean) for view in self._views])
+        progress = Progress.start(self._views, self._conditional.weights, len(rows))
+        watched = np.arange(len(rows))
+        for t in range(int(lengths.min(initial=1) > 0), self.n_features_in_):
+            if t:
+                progress.take(self._views, t - 1, E[:, watched, t - 1])
+            known = progress.knowledge(self._views, t)
+            n_unknown = int(self._n_unknown[t])
+            guess, reliable = self._judged(known, n_unknown, tau)
+            over = lengths[watched] == t
+            if over.any():
+                guess[over], reliable[over] = self._judged(known.rows(over), n_unknown)
+            ends = over | ((reliable >= tau) & wanted[guess] & (t > 0))
+            at = watched[ends]
+            codes[at], found[at], times[at] = guess[ends], reliable[ends], t
+            if ends.any():
+                watched, progress = watched[~ends], progress.rows(~ends)
+            if not len(watched):
+                break
+        if len(watched):
+            codes[watched] = self._codes_of(rows[watched])
+        return codes, found, times
+
+    def stream(
+        self, *, reliability: float | None = None, classes: ArrayLike | None = None
+    ) -> DecisionStream:
+        """Follow one series whose values come one by one.
+
+        Parameters
+        ----------
+        reliability, classes
+            As in `decide`.
+
+        Returns
+        -------
+        DecisionStream
+            Its `push` takes a value and tells what could be decided now.
+        """
+        check_is_fitted(self)
+        return DecisionStream(self, *self._asked(reliability, classes))
+
+
+class DecisionStream:
+    """One series whose values come one by one, as `EarlyClassifier.stream` starts it.
+
+    After each value the answer is what `EarlyClassifier.decide` would say of the values so far; a
+    later one may differ. The first that is decided is that of `EarlyClassifier.decide_early`.
+    """
+
+    def __init__(self, model: EarlyClassifier, tau: float, wanted: Array) -> None:
+        self._model, self._tau, self._wanted = model, tau, wanted
+        self._views = model._views
+        self._states = [view.factor.start() for view in self._views]
+        self._progress = Progress.start(self._views, model._conditional.weights, 1)
+        self._values: list[float] = []
+
+    def push(self, value: float) -> Decisions:
+        """Take the next value of the series.
+
+        Parameters
+        ----------
+        value : float
+
+        Returns
+        -------
+        Decisions
+            Of scalars.
+        """
+        t, model = len(self._values), self._model
+        if t == model.n_features_in_:
+            raise ValueError(
+                f"the series is complete: the model was fitted to {t} values. Start another "
+                "with stream()"
+            )
+        number = float(value)
+        if not np.isfinite(number):
+            raise ValueError(f"value={value!r} is not a finite number: use decide for gaps")
+        self._values.append(number)
+        units = model._conditional.units
+        z = (number - units.mean[t]) / units.scale[t]
+        pairs = zip(self._views, self._states, strict=True)
+        e = np.array([[view.factor.step(state, t, z - view.mean[t])] for view, state in pairs])
+        self._progress.take(self._views, t, e)
+        t += 1
+        if t == model.n_features_in_:
+            code, reliable = model._codes_of(np.array([self._values]))[0], 1.0
+        else:
+            known = self._progress.knowledge(self._views, t)
+            codes, found = model._judged(known, int(model._n_unknown[t]))
+            code, reliable = codes[0], float(found[0])
+        decided = bool(reliable >= self._tau and self._wanted[code])
+        return Decisions(model.classes_[code], decided, reliable, t)
+
+
+def _likelier_side(known: Knowledge) -> tuple[Array, Array]:
+    """The likelier of two classes by their linear scores, and its probability."""
+    above = np.zeros(known.means.shape[1])
+    for mean, share, F in zip(known.means, known.shares.T, known.spreads, strict=True):
+        gap = mean[:, 1] - mean[:, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(gap == 0, 0.0, gap / np.linalg.norm(F[1] - F[0]))
+        above += share * ndtr(ratio)
+    reliable = np.maximum(above, 1 - above)
+    return (above > 0.5).astype(int), np.minimum(reliable, 1 - 2.0**-53)
+
+
+def _lengths(rows: Array) -> Array:
+    """Number of leading values of each row, after which nothing may follow."""
+    observed = ~np.isnan(rows)
+    gaps = np.any(observed[:, 1:] & ~observed[:, :-1], axis=1)
+    if gaps.any():
+        raise ValueError(
+            f"row {int(np.argmax(gaps))} of X has values after a missing one: decide_early reads "
+            "series from their start. Use decide for rows with gaps"
+        )
+    return observed.sum(axis=1)
+
+
+def _refuse_infinite(rows: Array) -> None:
+    if np.isinf(rows).any():
+        row, column = np.argwhere(np.isinf(rows))[0].tolist()
+        raise ValueError(
+            f"Input X contains infinity in row {row}, column {column}: use NaN for missing values"
+        )
+
+
+def _refuse_other_than_linear(reducer: Any, X: Array) -> None:
+    """Raise unless the transformer is the centred product with its components."""
+    W = getattr(reducer, "components_", None)
+    if W is not None:
+        expected = np.asarray(reducer.transform(X))
+        found = centred_product(X, np.broadcast_to(getattr(reducer, "mean_", 0.0), X.shape[1]), W.T)
+        scale = np.max(np.abs(expected), initial=1e-300)
+        if expected.shape == found.shape and np.allclose(found, expected, atol=1e-6 * scale):
+            return
+    raise TypeError(
+        f"reducer={reducer!r} is not (X - mean_) @ components_.T: EarlyClassifier needs a linear "
+        "transformer such as LDG(), FisherDiscriminant() or PCA() without whitening"
+    )

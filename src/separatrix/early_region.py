@@ -1,0 +1,350 @@
+"""How far a decision is from changing: sets of stated probability, and boundaries that meet them.
+
+Given what is observed, the row is ``m + F z`` with z of mean zero and variance I. The class c that
+wins at m stands on every z in a set of measure τ when no other class wins anywhere in the set.
+All sets here grow with τ about z = 0, so that the decision stands up to the τ at which the set
+first touches a boundary ``f_c - f_g = 0``: one distance answers for all τ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtr, chdtri, ndtr
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.svm import LinearSVC
+from sklearn.utils import gen_batches
+
+from separatrix.decision import GaussianClassifierMixin, LocalQDA, Quadratic
+from separatrix.early_conditional import Knowledge
+from separatrix.linalg import EPS, Array, boundary_distance
+
+LINEAR = (
+    LinearSVC,
+    LogisticRegression,
+    LinearDiscriminantAnalysis,
+    RidgeClassifier,
+    SGDClassifier,
+    GaussianClassifierMixin,
+)
+SUPPORTED = (
+    "LinearSVC, LogisticRegression, LinearDiscriminantAnalysis, RidgeClassifier, SGDClassifier, "
+    "QuadraticDiscriminantAnalysis, LocalQDA, or a classifier of this package with coef_ "
+    "(FisherDiscriminant and its relatives, IPCAC)"
+)
+
+MATRICES_AT_ONCE = 1 << 21
+"""Entries of the matrices that are decomposed together (16 MB)."""
+
+
+# Discriminants ---------------------------------------------------------------------------------
+
+
+def is_supported(estimator: Any) -> bool:
+    """Whether the classes of a classifier are those of the largest quadratic or linear function."""
+    return isinstance(estimator, (*LINEAR, QuadraticDiscriminantAnalysis, LocalQDA))
+
+
+def discriminants_of(estimator: Any) -> Quadratic:
+    """The functions of which a fitted classifier takes the largest, one for each class.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Fitted, with a linear or quadratic rule that is the same everywhere.
+
+    Examples
+    --------
+    >>> X, y = np.array([[0.0], [1.0], [4.0], [5.0]]), np.array([0, 0, 1, 1])
+    >>> f = discriminants_of(LinearDiscriminantAnalysis().fit(X, y))
+    >>> bool(f(np.array([[2.4]])).argmax() == 0), bool(f(np.array([[2.6]])).argmax() == 1)
+    (True, True)
+    """
+    if isinstance(estimator, QuadraticDiscriminantAnalysis):
+        return _gaussian_quadratics(estimator)
+    coef = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
+    intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), len(coef))
+    if len(coef) == 1:  # the score of the second class alone
+        coef, intercept = np.vstack([0 * coef, coef]), np.append(0.0, intercept)
+    return Quadratic(None, coef, intercept)
+
+
+def _gaussian_quadratics(estimator: QuadraticDiscriminantAnalysis) -> Quadratic:
+    Q, c, b = [], [], []
+    parts = (estimator.means_, estimator.rotations_, estimator.scalings_, estimator.priors_)
+    for mean, V, variances, prior in zip(*parts, strict=True):
+        P = (V / variances) @ V.T
+        Q.append(-P / 2)
+        c.append(P @ mean)
+        b.append(np.log(prior) - (np.log(variances).sum() + mean @ P @ mean) / 2)
+    return Quadratic(np.array(Q), np.array(c), np.array(b))
+
+
+def about(f: Quadratic, points: Array) -> Quadratic:
+    """The functions f (n_classes,) as functions of the step from each point.
+
+    Returns
+    -------
+    Quadratic
+        Leading axes (n, n_classes); the quadratic part, common to all points, has (1, n_classes).
+
+    Examples
+    --------
+    >>> f = Quadratic(np.array([[[1.0]]]), np.array([[0.0]]), np.array([0.0]))
+    >>> g = about(f, np.array([[3.0]]))
+    >>> g.b, g.c
+    (array([[9.]]), array([[[6.]]]))
+    """
+    if f.Q is None:
+        slopes = np.broadcast_to(f.c, (len(points), *f.c.shape))
+        return Quadratic(None, slopes, points @ f.c.T + f.b)
+    bend = (points @ f.Q).swapaxes(0, 1)
+    return Quadratic(
+        f.Q[None], f.c + 2 * bend, np.einsum("ngr,nr->ng", f.c + bend, points) + f.b
+    )
+
+
+# Sets of measure τ -----------------------------------------------------------------------------
+
+
+def largest_reliability(squared: Array, n_unknown: Array | int, region: str) -> Array:
+    """The measure of the set that reaches to a squared distance from the mean.
+
+    Ellipsoid: the mass of a normal vector, by the chi-squared distribution. Chebyshev: a lower
+    bound of the mass whatever the distribution. Box: by Šidák's inequality at least the product of
+    the masses of all coordinates. Ideal: the mass of a half-space of a normal vector, exactly.
+
+    Parameters
+    ----------
+    squared : array
+        Squared distances, in standard deviations.
+    n_unknown : array of int or int
+        Directions, or coordinates of the box, that are unknown.
+
+    Examples
+    --------
+    >>> largest_reliability(np.array([1.0, 9.0]), 1, "ellipsoid").round(3)
+    array([0.683, 0.997])
+    >>> largest_reliability(np.array([1.0, 9.0]), 1, "chebyshev").round(3)
+    array([0.   , 0.889])
+    >>> largest_reliability(np.array([1.0, 9.0]), 1, "ideal").round(3)
+    array([0.841, 0.999])
+    """
+    if region == "ellipsoid":
+        found = chdtr(np.maximum(n_unknown, 1), squared)
+    elif region == "box":
+        found = (2 * ndtr(np.sqrt(squared)) - 1) ** n_unknown
+    elif region == "ideal":
+        found = ndtr(np.sqrt(squared))
+    else:
+        with np.errstate(divide="ignore"):
+            found = np.maximum(1 - np.maximum(n_unknown, 1) / squared, 0.0)
+    return np.minimum(found, 1 - EPS / 2)  # certain is what is complete
+
+
+def squared_reach(reliability: float, n_unknown: int, region: str) -> float:
+    """The squared radius of the set of measure τ, ellipsoid or Chebyshev's.
+
+    Examples
+    --------
+    >>> round(squared_reach(0.9, 1, "chebyshev"), 6)
+    10.0
+    """
+    n = max(n_unknown, 1)
+    if region == "ellipsoid":
+        return float(chdtri(n, 1 - reliability))
+    return n / (1 - reliability) if reliability < 1 else np.inf
+
+
+def box_distance(curvatures: Array, slopes: Array, gaps: Array) -> Array:
+    """The smallest h with ``γ + Σ min_{|z| ≤ h} (λ_i z² + β_i z) ≤ 0``, where γ ≥ 0.
+
+    Coordinate i adds ``λ_i h² - |β_i| h`` until h passes its vertex ``|β_i| / 2 λ_i``, if it is
+    convex, and stays there. Between the sorted vertices the sum is a parabola.
+
+    Parameters
+    ----------
+    curvatures, slopes : array (..., k)
+        λ and β.
+    gaps : array (...)
+
+    Examples
+    --------
+    >>> box_distance(np.array([[1.0, -1.0]]), np.array([[2.0, 0.0]]), np.array([4.0]))
+    array([1.73205081])
+    """
+    steep = np.abs(slopes)
+    convex = curvatures > 0
+    vertex = np.divide(steep, 2 * curvatures, out=np.full(steep.shape, np.inf), where=convex)
+    order = np.argsort(vertex, axis=-1)
+    vertex = np.take_along_axis(vertex, order, axis=-1)
+    lam = np.take_along_axis(np.broadcast_to(curvatures, steep.shape), order, axis=-1)
+    steep = np.take_along_axis(steep, order, axis=-1)
+    passed = np.isfinite(vertex)
+    bottom = np.where(passed, steep * np.where(passed, vertex, 0.0) / 2, 0.0)
+    zero = np.zeros((*steep.shape[:-1], 1))
+    before = np.concatenate([zero, np.cumsum(bottom, axis=-1)], axis=-1)
+    rest = gaps[..., None] - before
+    A = np.concatenate([np.cumsum(lam[..., ::-1], axis=-1)[..., ::-1], zero], axis=-1)
+    B = np.concatenate([np.cumsum(steep[..., ::-1], axis=-1)[..., ::-1], zero], axis=-1)
+    h = np.where(passed, vertex, 0.0)
+    above = passed & ((A[..., :-1] * h - B[..., :-1]) * h + rest[..., :-1] > 0)
+    at = np.sum(np.logical_and.accumulate(above, axis=-1), axis=-1)[..., None]
+    A, B, C = (np.take_along_axis(part, at, axis=-1)[..., 0] for part in (A, B, rest))
+    below = np.sqrt(np.maximum(B**2 - 4 * A * C, 0.0)) + B
+    with np.errstate(divide="ignore"):
+        found = np.divide(2 * C, below, out=np.full(C.shape, np.inf), where=below > 0)
+    return np.where(gaps > 0, np.maximum(found, 0.0), 0.0)
+
+
+# Distances to the boundaries -------------------------------------------------------------------
+
+
+def contrasts_with(f: Quadratic, guess: Array) -> Quadratic:
+    """``f_c - f_g`` for the guess c of each row and every class g; infinite for c itself."""
+    return Quadratic(None, f.c[np.arange(len(guess)), guess][:, None] - f.c, _gaps(f, guess))
+
+
+def _gaps(f: Quadratic, guess: Array) -> Array:
+    rows = np.arange(len(guess))
+    gaps = f.b[rows, guess][:, None] - f.b
+    gaps[rows, guess] = np.inf
+    return gaps
+
+
+def squared_steps_down(f: Quadratic, known: Knowledge, guess: Array, enough: float) -> Array:
+    """Upper bounds of the squared distances to the nearest boundary: one step each way down.
+
+    From the mean straight down ``f_c - f_g`` in the metric of the covariance a boundary is never
+    nearer than the nearest, and seldom much farther; what it takes is one product with the
+    covariance. The classes g come in the order of their gaps, and no more of them are tried than
+    are needed to come below `enough`.
+
+    Parameters
+    ----------
+    f : Quadratic
+        As in `squared_distances_to_boundaries`, with a quadratic part.
+    known : Knowledge
+    guess : array (n,)
+    enough : float
+    """
+    gaps = _gaps(f, guess)
+    order = np.argsort(gaps, axis=1, kind="stable")
+    found = np.full(len(guess), np.inf)
+    left = np.arange(len(guess))
+    for g in order.T[: gaps.shape[1] - 1]:
+        slopes = f.c[left, guess[left]] - f.c[left, g[left]]
+        P = known.rows(left).covariance_times(slopes)
+        variance = np.einsum("nr,nr->n", slopes, P)
+        bend = _difference_along(f.Q, left, guess[left], g[left], P)
+        gap = gaps[left, g[left]]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            root = variance + np.sqrt(variance**2 - 4 * bend * gap)
+            steps = np.where(root > 0, 4 * variance * (gap / root) ** 2, np.inf)
+        found[left] = np.minimum(found[left], steps)
+        left = left[found[left] >= enough]
+    return found
+
+
+def _difference_along(Q: Array, rows: Array, c: Array, g: Array, P: Array) -> Array:
+    """``pᵀ (Q_c - Q_g) p`` for each row p of P."""
+    at = rows if len(Q) > 1 else 0
+    if Q.ndim == 3:
+        return np.einsum("nr,nr,nr->n", Q[at, c] - Q[at, g], P, P)
+    if len(Q) > 1:
+        return np.einsum("nr,nrs,ns->n", P, Q[at, c] - Q[at, g], P)
+    found = np.empty(len(P))
+    for pair in np.unique(np.stack([c, g]), axis=1).T:
+        same = (c == pair[0]) & (g == pair[1])
+        bend = Q[0, pair[0]] - Q[0, pair[1]]
+        found[same] = np.einsum("nr,nr->n", P[same] @ bend, P[same])
+    return found
+
+
+def squared_distances_to_boundaries(f: Quadratic, spread: Array, guess: Array, box: bool) -> Array:
+    """From the means to where another class wins, (n, n_classes); infinite for the guess itself.
+
+    Parameters
+    ----------
+    f : Quadratic
+        Functions of the step from the mean, leading axes (n, n_classes); the quadratic part may
+        have (1, n_classes).
+    spread : array (n or 1, r, k)
+        F, as `Knowledge` gives it.
+    guess : array (n,)
+        The class that wins at the mean.
+    box : bool
+        Distances in the maximum norm, coordinate by coordinate, in place of Euclidean ones.
+    """
+    d = contrasts_with(f, guess)
+    open_ = spread.any(axis=(0, 2))  # what is observed does not move
+    F, slopes = spread[:, open_], d.c[:, :, open_]
+    if f.Q is None:
+        if box:
+            widths = np.abs(slopes) @ np.sqrt(np.sum(F**2, axis=2))[:, :, None]
+            return _ratio(d.b, widths[..., 0]) ** 2
+        return _ratio(d.b, np.linalg.norm(slopes @ F, axis=2)) ** 2
+    Q = f.Q[..., open_] if f.Q.ndim == 3 else f.Q[..., open_, :][..., open_]
+    distances = _box_distances if box else _ellipsoid_distances
+    found = np.full(d.b.shape, np.inf)
+    for rows, c, g in _pairs(guess, d.b.shape[1], max(F.shape[1:], default=1), len(Q), len(F)):
+        if len(Q) == len(F) == 1:
+            bend, own = Q[0, c] - Q[0, g], F[0]
+        else:
+            at = rows if len(Q) > 1 else 0
+            bend, own = Q[at, c] - Q[at, g], F[rows] if len(F) > 1 else F
+        found[rows, g] = distances(bend, own, slopes[rows, g], d.b[rows, g], f.Q.ndim == 3)
+    return found
+
+
+def _ratio(gaps: Array, widths: Array) -> Array:
+    """Infinite where nothing varies, zero where there is no gap."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(gaps > 0, gaps / widths, 0.0)
+
+
+def _pairs(
+    guess: Array, n_classes: int, order: int, n_quadratics: int, n_spreads: int
+) -> Iterator[tuple[Array, Any, Any]]:
+    """Rows, their guess and another class: together where they share the decomposition."""
+    if n_quadratics == n_spreads == 1:
+        for c in np.unique(guess):
+            rows = np.flatnonzero(guess == c)
+            yield from ((rows, c, g) for g in range(n_classes) if g != c)
+        return
+    for part in gen_batches(len(guess), max(1, MATRICES_AT_ONCE // order**2)):
+        rows = np.arange(len(guess))[part]
+        for apart in range(1, n_classes):
+            yield rows, guess[rows], (guess[rows] + apart) % n_classes
+
+
+def _ellipsoid_distances(
+    bend: Array, F: Array, slopes: Array, gaps: Array, diagonal: bool
+) -> Array:
+    """Squared lengths of the shortest z that change the sign of the quadratics at ``F z``."""
+    if not bend.any():  # classes of one neighbour each have the same quadratic part
+        return _ratio(gaps, np.linalg.norm(_applied(slopes, F), axis=-1)) ** 2
+    Ft = F.swapaxes(-1, -2)
+    M = Ft @ (bend[..., None] * F) if diagonal else Ft @ bend @ F
+    evals, V = np.linalg.eigh(M)
+    return boundary_distance(evals, _applied(slopes, F @ V), gaps)
+
+
+def _box_distances(bend: Array, F: Array, slopes: Array, gaps: Array, diagonal: bool) -> Array:
+    """The same in the maximum norm, of coordinates in which the quadratic is a sum of squares."""
+    if not diagonal:
+        bend, V = np.linalg.eigh(bend)
+        F, slopes = V.swapaxes(-1, -2) @ F, _applied(slopes, V)
+    deviations = np.sqrt(np.sum(F**2, axis=-1))
+    return box_distance(bend * deviations**2, slopes * deviations, gaps) ** 2
+
+
+def _applied(rows: Array, V: Array) -> Array:
+    """Each row times V, or times its own V."""
+    return rows @ V if V.ndim == 2 else (rows[:, None] @ V)[:, 0]
