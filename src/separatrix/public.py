@@ -7,7 +7,6 @@ from separatrix import datasets, evaluate, linalg
 from separatrix.base import merge  # one model from models trained apart
 from separatrix.ddag import DDAGClassifier  # many classes from classifiers of two
 from separatrix.decision import LocalQDA  # Gaussians of the neighbours in each class
-from separatrix.early import EarlyClassifier  # decides on rows that are not complete yet
 from separatrix.fisher import (
     DirectDiscriminant,  # the span of the class means, Sw diagonal in it
     FisherDiscriminant,  # Fisher, LDA, MDA: also shrunk, after PCA, batch by batch
@@ -55,7 +54,6 @@ __all__ = [
     "DDAGClassifier",
     "DirectDiscriminant",
     "DomainScaler",
-    "EarlyClassifier",
     "FisherDiscriminant",
     "GSVDDiscriminant",
     "GroupedDiscriminant",
