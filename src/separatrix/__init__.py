@@ -5,6 +5,7 @@ for, so that the command line answers without waiting for numerics it does not n
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     if name == "__all__" or not name.startswith("__"):
+        if find_spec(f"separatrix.{name}") is not None:
+            return import_module(f"separatrix.{name}")
         public = import_module("separatrix.public")
         if name in ("__all__", *public.__all__):
             globals().update({known: getattr(public, known) for known in public.__all__})

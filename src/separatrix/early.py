@@ -289,9 +289,7 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     # Judging -----------------------------------------------------------------------------------
 
-    def _judged(
-        self, known: Knowledge, n_unknown: int, least: float = 0.0
-    ) -> tuple[Array, Array]:
+    def _judged(self, known: Knowledge, n_unknown: int, least: float = 0.0) -> tuple[Array, Array]:
         """The guess for each row, and how reliable it is: exactly, or a bound below `least`."""
         if self.region == "ideal":
             return _likelier_side(known)
@@ -383,9 +381,7 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         labels = self.estimator_.predict(self._reduced(complete))
         return np.searchsorted(self.classes_, labels)
 
-    def _asked(
-        self, reliability: float | None, classes: ArrayLike | None
-    ) -> tuple[float, Array]:
+    def _asked(self, reliability: float | None, classes: ArrayLike | None) -> tuple[float, Array]:
         """τ, and which classes may be decided for."""
         tau = self.reliability if reliability is None else reliability
         allowed = real_number(0, 1)
@@ -452,7 +448,11 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         d = self.n_features_in_
         shape = np.shape(X)
         if len(shape) == 2 and 0 < shape[1] < d:
-            X = np.pad(np.asarray(X, dtype=np.float64), ((0, 0), (0, d - shape[1])), constant_values=np.nan)
+            X = np.pad(
+                np.asarray(X, dtype=np.float64),
+                ((0, 0), (0, d - shape[1])),
+                constant_values=np.nan,
+            )
         rows = new_rows(self, X).astype(np.float64, copy=False)
         _refuse_infinite(rows)
         return rows
@@ -595,7 +595,9 @@ def _refuse_other_than_linear(reducer: Any, X: Array) -> None:
     W = getattr(reducer, "components_", None)
     if W is not None:
         expected = np.asarray(reducer.transform(X))
-        found = centred_product(X, np.broadcast_to(getattr(reducer, "mean_", 0.0), X.shape[1]), W.T)
+        found = centred_product(
+            X, np.broadcast_to(getattr(reducer, "mean_", 0.0), X.shape[1]), W.T
+        )
         scale = np.max(np.abs(expected), initial=1e-300)
         if expected.shape == found.shape and np.allclose(found, expected, atol=1e-6 * scale):
             return

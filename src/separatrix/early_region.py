@@ -105,9 +105,7 @@ def about(f: Quadratic, points: Array) -> Quadratic:
         slopes = np.broadcast_to(f.c, (len(points), *f.c.shape))
         return Quadratic(None, slopes, points @ f.c.T + f.b)
     bend = (points @ f.Q).swapaxes(0, 1)
-    return Quadratic(
-        f.Q[None], f.c + 2 * bend, np.einsum("ngr,nr->ng", f.c + bend, points) + f.b
-    )
+    return Quadratic(f.Q[None], f.c + 2 * bend, np.einsum("ngr,nr->ng", f.c + bend, points) + f.b)
 
 
 # Sets of measure τ -----------------------------------------------------------------------------

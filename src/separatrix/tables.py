@@ -41,7 +41,7 @@ class Table(NamedTuple):
     target : str or None
         Name of the column of labels.
     kept : data frame
-        Columns that are no features, by request.
+        Columns as they were, by request.
     """
 
     X: Any
@@ -57,8 +57,9 @@ def read_table(
     source: Any,
     *,
     target: str | None = None,
-    labelled: bool = True,
+    labelled: bool | None = True,
     ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
     form: str | None = None,
     sep: str | None = None,
     header: bool = True,
@@ -74,10 +75,13 @@ def read_table(
         such file. ``-`` is standard input.
     target : str, optional
         Name of the column of labels; the last column by default.
-    labelled : bool
-        Whether there are labels. Otherwise `target` is left out where it is there.
+    labelled : bool or None
+        Whether there are labels; None takes them where `target` is there and has no gaps. It is
+        never a feature.
     ignore : sequence of str
         Columns that are no features, such as identifiers.
+    keep : sequence of str
+        Columns to return as they are, features or not.
     form : "csv", "tsv", "parquet", "npz" or "arff", optional
         The format where the name does not tell; csv for standard input.
     sep : str, optional
@@ -100,30 +104,34 @@ def read_table(
     """
     frame, last = _frame(source, form, sep, header)
     frame.columns = [str(name) for name in frame.columns]
-    return as_table(
-        frame, last if target is None and labelled else target, labelled=labelled, ignore=ignore
-    )
+    target = last if target is None and labelled else target
+    return as_table(frame, target, labelled=labelled, ignore=ignore, keep=keep)
 
 
 def as_table(
-    frame: Any, target: str | None, *, labelled: bool = True, ignore: Sequence[str] = ()
+    frame: Any,
+    target: str | None,
+    *,
+    labelled: bool | None = True,
+    ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
 ) -> Table:
-    """Features, labels and columns left out of a data frame; see `read_table`."""
+    """Features, labels and columns to keep of a data frame; see `read_table`."""
     if len(frame) == 0:
         raise ValueError("there are no rows")
-    for name in ignore:
+    for name in (*ignore, *keep, *((str(target),) if labelled else ())):
         refuse_unknown(name, frame.columns, "column")
-    if labelled:
-        refuse_unknown(str(target), frame.columns, "column")
+    if labelled is None:
+        labelled = target in frame.columns and not frame[target].isna().any()
     out = [name for name in (*ignore, target) if name in frame.columns]
     X = frame.drop(columns=out)
     if X.shape[1] == 0:
         raise ValueError(
-            f"there are no features beside {', '.join(map(repr, out))}: is the separator of the "
-            "columns another one? It can be given"
+            f"there are no features beside {', '.join(map(repr, out))}: if the columns are "
+            "separated by something else, give it (--sep)"
         )
     y = label_text(frame[target], str(target)) if labelled else None
-    return Table(_as_numbers(X), y, target, frame[[n for n in ignore if n in frame.columns]])
+    return Table(_as_numbers(X), y, target, frame[list(keep)])
 
 
 def _frame(source: Any, form: str | None, sep: str | None, header: bool) -> tuple[Any, str]:
@@ -419,6 +427,17 @@ def preprocessing(
         [("numbers", for_numbers, numbers), ("words", for_words, words)],
         verbose_feature_names_out=False,
     )
+
+
+def one_hot(X: Any) -> Any:
+    """The frame with a column of zeros and ones for each value of its columns of text.
+
+    The values are those of all rows, and say nothing of labels; gaps in text have none of them.
+    """
+    words = text_columns(X)
+    if not words:
+        return X
+    return pandas_module().get_dummies(X, columns=words, dtype=np.float64)
 
 
 def same_features(X: Any, names: Iterable[str], words: Sequence[str] = ()) -> Any:
