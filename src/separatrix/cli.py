@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import click
@@ -31,7 +34,8 @@ from separatrix.console import Commands, Console, jobs, preparing, reading, seed
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version")
-def main() -> None:
+@click.option("--debug", is_flag=True, help="Show where in the program a mistake was found.")
+def main(debug: bool) -> None:
     """Find the subspace that separates your classes, and keep a model that uses it.
 
     \b
@@ -108,26 +112,33 @@ def compare(
 
     talk = Console(as_json, quiet)
     refuse_unwritable(report, data)
+    if report is not None and find_spec("separatrix.report") is None:
+        raise ImportError("this installation has no reports: leave out --report")
     X, y, scale = numbers_of(labelled_table(talk, data, how), how)
     asked = None if methods is None else known_methods(methods.split(","))
-    with talk.progress("compare") as shown:
-        found = evaluate.compare(
-            asked,
-            X,
-            y,
-            n_splits=splits,
-            test_size=test_size,
-            scale=scale,
-            decision=decision,
-            time_budget=budget,
-            n_jobs=jobs,
-            results=results,
-            random_state=seed,
-            progress=lambda now: shown(now.done, now.total, time_left(now)),
-        )
+    try:
+        with talk.progress("compare") as shown:
+            found = evaluate.compare(
+                asked,
+                X,
+                y,
+                n_splits=splits,
+                test_size=test_size,
+                scale=scale,
+                decision=decision,
+                time_budget=budget,
+                n_jobs=jobs,
+                results=results,
+                random_state=seed,
+                progress=lambda now: shown(now.done, now.total, time_left(now)),
+            )
+    except KeyboardInterrupt:
+        if results is not None:
+            talk.note(f"What is done is in {results}: the same command goes on with it.")
+        raise
     record = summary_of(found)
     if report is not None:
-        record["report"] = write_report(found, report, f"separatrix {' '.join(sys.argv[1:])}")
+        record["report"] = write_report(found, report, title=data)
     talk.result(record, leaderboard(record))
 
 
@@ -155,57 +166,66 @@ def numbers_of(table: Any, how: Mapping[str, Any]) -> tuple[Any, Any, Any]:
 
 
 def summary_of(found: Any) -> dict[str, Any]:
-    """The comparison in a few numbers for each method, best first."""
+    """The comparison in a few numbers for each method, best first, and which differ."""
+    from separatrix.evaluate import rank_methods
+    from separatrix.evaluate import to_plain as plain
+
     methods = [
         {
             "name": method.name,
             "status": method.status,
             "reason": method.reason,
             "splits": method.n_done,
-            **{
-                score: {"mean": s.mean, "low": s.low, "high": s.high}
-                for score, s in method.summary.items()
-            },
+            **{score: plain(summary) for score, summary in method.summary.items()},
         }
         for method in found.methods
     ]
     methods.sort(key=lambda m: -m["accuracy"]["mean"] if "accuracy" in m else 1.0)
+    complete = [method for method in methods if method["status"] == "done"]
+    groups = plain(rank_methods(found).groups) if len(complete) > 1 else []
     return {
         "rows": found.n_samples,
         "features": len(found.feature_names),
         "classes": [str(label) for label in found.classes],
         "settings": found.settings,
         "methods": methods,
+        "alike": groups,
         "left_out": found.left_out,
         "seconds": found.seconds,
     }
 
 
 def leaderboard(record: Mapping[str, Any]) -> str:
-    """The summary as a table, and what failed below it."""
+    """The summary as a table, and below it which differ and what failed."""
     rows = []
     for method in record["methods"]:
         if "accuracy" in method:
             a, b = method["accuracy"], method["balanced_accuracy"]
+            interval = f"{a['low']:.3f} to {min(a['high'], 1.0):.3f}"
             part = "" if method["status"] == "done" else f"only {method['splits']} splits"
-            interval = f"{a['low']:.3f} to {a['high']:.3f}"
             rows.append([method["name"], f"{a['mean']:.3f}", interval, f"{b['mean']:.3f}", part])
-    text = console.columns(["method", "accuracy", "95 % interval", "balanced", ""], rows)
-    for method in record["methods"]:
-        if method["reason"]:
-            text += f"\n{method['name']} {method['status']}: {method['reason']}"
-    return text + (f"\nThe report is {record['report']}" if "report" in record else "")
+    lines = [console.columns(["method", "accuracy", "95 % interval", "balanced", ""], rows)]
+    if record["alike"]:
+        first = record["alike"][0]
+        lines.append(
+            f"{first[0]} is best; no difference was shown to {', '.join(first[1:])}."
+            if len(first) > 1
+            else f"{first[0]} is better than all others by more than chance."
+        )
+    lines += [
+        f"{m['name']} {m['status']}: {m['reason']}" for m in record["methods"] if m["reason"]
+    ]
+    lines += [f"The report is {record['report']}"] if "report" in record else []
+    return "\n".join(lines)
 
 
-def write_report(found: Any, path: str, command: str) -> str:
+def write_report(found: Any, path: str, title: str) -> str:
     """Write the report; returns where it is."""
     from separatrix.persist import write_whole
 
-    try:
-        from separatrix import report
-    except ImportError:
-        raise ImportError("this installation has no reports: leave out --report") from None
-    write_whole(path, report.render(report.facts(found, command=command)).encode())
+    report: Any = import_module("separatrix.report")
+    command = shlex.join(["separatrix", *sys.argv[1:]])
+    write_whole(path, report.render(report.facts(found, title=title, command=command)).encode())
     return os.path.abspath(path)
 
 

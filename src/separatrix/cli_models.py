@@ -176,7 +176,7 @@ def predict(
     record: dict[str, Any] = {"rows": len(labels)}
     if table.y is not None:
         record["accuracy"] = float((table.y == labels.astype(str)).mean())
-        talk.note(f"{record['accuracy']:.4f} of {len(labels)} labels are predicted")
+        talk.note(f"{100 * record['accuracy']:.2f} % of {len(labels)} labels are as predicted")
     write_rows(talk, table.kept, found, output, record)
 
 

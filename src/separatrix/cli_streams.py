@@ -94,7 +94,7 @@ def stream(
 
     def keep(now: Progress, head: str) -> None:
         if output is not None:
-            notes = {"target": target, "rows": now.rows, "method": type(model).__name__}
+            notes = {"target": stop.batch.target, "rows": now.rows, "method": type(model).__name__}
             save(model, output, notes={**notes, "stream": now._asdict(), "head": head})
 
     with opened(data) as file, stopping() as stop, talk.progress("stream") as shown:
@@ -184,6 +184,8 @@ class Stop:
 
     asked = False
     waiting = False
+    batch: Any = None
+    """The one that came last."""
 
     def __call__(self, *_: Any) -> None:
         """Hear a signal."""
@@ -204,6 +206,7 @@ class Stop:
                 self.waiting = False
             if batch is None:
                 return
+            self.batch = batch
             yield batch
 
 
@@ -292,18 +295,20 @@ def early(
         X, y = table.X, table.y
         new = labelled_table(talk, test, {**how, "target": table.target})
         X_new, y_new = new.X, new.y
-    model = EarlyClassifier(
-        rule, reliability=reliability, region=region, conditional=conditional
-    ).fit(X.to_numpy(), y)
+    model = EarlyClassifier(rule, reliability=reliability, region=region, conditional=conditional)
+    try:
+        model.fit(X.to_numpy(), y)
+    except TypeError as error:  # a method that EarlyClassifier cannot use
+        raise ValueError(str(error)) from None
     found = model.decide_early(X_new.to_numpy())
-    right = found.label == y_new
+    complete = model.predict(X_new.to_numpy())
     record = {
         "rows": len(y_new),
         "decided": float(found.decided.mean()),
         "values_used": float((found.time / X.shape[1]).mean()),
-        "accuracy": float(right.mean()),
-        "accuracy_of_complete_rows": float((model.predict(X_new.to_numpy()) == y_new).mean()),
-        "agreement": float((model.predict(X_new.to_numpy()) == found.label).mean()),
+        "accuracy": float((found.label == y_new).mean()),
+        "accuracy_of_complete_rows": float((complete == y_new).mean()),
+        "agreement": float((complete == found.label).mean()),
     }
     if output is not None:
         decisions = {

@@ -123,16 +123,15 @@ def columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     terminal = Terminal(width=None if sys.stdout.isatty() else 160)
     with terminal.capture() as captured:
         terminal.print(table)
-    return captured.get().rstrip()
+    return "\n".join(line.rstrip() for line in captured.get().splitlines() if line.strip())
 
 
 # Options that several commands have ----------------------------------------------------------
 
 
 def talking(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--json`, `--quiet` and `--debug`."""
+    """`--json` and `--quiet`."""
     for option in (
-        click.option("--debug", is_flag=True, expose_value=True, hidden=True),
         click.option("-q", "--quiet", is_flag=True, help="Show results and mistakes only."),
         click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     ):

@@ -22,6 +22,7 @@ class Batch(NamedTuple):
 
     X: Any
     y: Any
+    target: str
     end: int
 
 
@@ -150,7 +151,7 @@ def iter_batches(
     Yields
     ------
     Batch
-        With ``X`` (data frame), ``y`` (labels as text) and ``end``.
+        With ``X`` (data frame), ``y`` (labels as text), ``target`` and ``end``.
 
     Examples
     --------
@@ -175,8 +176,9 @@ def iter_batches(
         place += len(block)
         if block.strip():
             frame = _parsed(block, sep, columns)
-            table = as_table(frame, columns[-1] if target is None else target, ignore=ignore)
-            yield Batch(table.X, table.y, place)
+            name = str(columns[-1]) if target is None else target
+            table = as_table(frame, name, ignore=ignore)
+            yield Batch(table.X, table.y, name, place)
 
 
 def _skip(file: BinaryIO, names: bytes, start: int, head: str | None) -> None:
