@@ -6,6 +6,7 @@ import gzip
 import io
 import signal
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -214,6 +215,9 @@ class Stop:
 def stopping() -> Iterator[Stop]:
     """A `Stop` that hears signals."""
     stop = Stop()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop  # signals are for the main thread
+        return
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
