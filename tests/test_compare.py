@@ -721,14 +721,14 @@ def test_files_of_other_data_or_other_kinds_are_refused_and_left_alone(tmp_path)
 
 
 KILLED = """
-import os, signal, sys
+import os, signal, sys, tempfile
 import numpy as np
 from separatrix.evaluate import compare
+tempfile.tempdir = sys.argv[3]
 with np.load(sys.argv[1]) as data:
     X, y = data["X"], data["y"]
 def kill(state):
     if state.done == 3 and state.running:
-        print(os.getpid(), flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
 compare(["FisherDiscriminant", "LDG", "PCA"], X, y, n_splits=2, n_jobs=2, memory=False,
         results=sys.argv[2], progress=kill)
@@ -740,12 +740,16 @@ def test_a_killed_comparison_leaves_its_results_and_no_process(tmp_path):
     np.savez(tmp_path / "data.npz", X=X, y=Y)
     path = tmp_path / "folds.jsonl"
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, tmp_path / "data.npz", path],
+        [sys.executable, "-c", KILLED, tmp_path / "data.npz", path, tmp_path],
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
+    patience = time.monotonic() + 60
+    while list(tmp_path.glob("separatrix-*")) and time.monotonic() < patience:
+        time.sleep(0.1)  # the workers see that they are alone, and clean up
+    assert not list(tmp_path.glob("separatrix-*"))
     assert 3 <= len(path.read_text().splitlines()) - 1 < 6
     methods = ["FisherDiscriminant", "LDG", "PCA"]
     told = []

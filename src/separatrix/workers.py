@@ -204,13 +204,14 @@ _here: dict[str, Any] = {}
 def _start(path: Path, parent: int) -> None:
     _here["data"] = joblib.load(path, mmap_mode="r")
     _here["threads"] = threadpool_limits(1)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=_end_with, args=(parent, path.parent), daemon=True).start()
 
 
-def _end_with(parent: int) -> None:
-    """End this process soon after the one that started it is gone."""
+def _end_with(parent: int, directory: Path) -> None:
+    """End this process soon after the one that started it is gone, and take its files away."""
     while os.getppid() == parent:
         time.sleep(1.0)
+    shutil.rmtree(directory, ignore_errors=True)
     os._exit(1)
 
 
