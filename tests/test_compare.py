@@ -40,7 +40,7 @@ from separatrix.contenders import (
     settings_by_size,
 )
 from separatrix.evaluate import Comparison, compare, from_plain, to_plain
-from separatrix.fold import some_rows, split_rows
+from separatrix.fold import judged, some_rows, split_rows
 from separatrix.kernel import inverse_width
 from separatrix.selection import dimension_path
 from tests.discovery import all_estimators, labelled, name_of
@@ -187,6 +187,12 @@ def test_classes_without_test_rows_do_not_count():
         right = np.array(fold.predicted) == truth
         shares = [right[truth == c].mean() for c in range(3)]
         assert fold.scores["balanced_accuracy"] == pytest.approx(np.mean(shares))
+
+
+def test_a_class_that_is_predicted_but_not_tested_has_no_f_of_its_own():
+    scores = judged(np.array([0, 0, 1, 1]), np.array([0, 2, 1, 1]))
+    assert scores["macro_f"] == pytest.approx((2 / 3 + 1) / 2)
+    assert scores["balanced_accuracy"] == pytest.approx(0.75)
 
 
 # The methods -------------------------------------------------------------------------------------
@@ -522,12 +528,14 @@ class Hungry(ClassifierMixin, BaseEstimator):
         return np.zeros(len(X), dtype=int)
 
 
-def test_memory_is_what_a_fit_holds_at_most_and_is_measured_once():
+def test_memory_is_what_a_fit_holds_at_most_and_is_measured_once(monkeypatch):
     (method,) = compare([Hungry()], X, Y, n_splits=2).methods
     first, second = method.folds
     assert 16e6 <= first.peak_bytes < 16.5e6
     assert second.peak_bytes is None
     assert compare([Hungry()], X, Y, **CHEAP).methods[0].folds[0].peak_bytes is None
+    monkeypatch.setattr("separatrix.fold.LONGEST_MEASURED", 0.0)
+    assert compare([Hungry()], X, Y, n_splits=1).methods[0].folds[0].peak_bytes is None
 
 
 def test_the_summary_is_that_of_the_splits_with_an_interval():

@@ -50,7 +50,7 @@ def test_the_t_test_is_the_formula_of_overlapping_splits():
 
 
 def test_a_plain_t_test_would_find_what_is_not_there():
-    """Splits of the same rows: five hundred times two methods that are equally good."""
+    """Splits of the same rows: two hundred times two methods that are equally good."""
     found = np.zeros(2)
     for seed in range(200):
         rng = np.random.default_rng(seed)
@@ -254,3 +254,9 @@ def test_one_method_has_nobody_to_differ_from():
     found = rank_methods({"a": [0.5, 0.6]})
     assert (found.groups, found.pairs, found.critical_difference) == ((("a",),), (), None)
     assert found.notes == ()
+
+
+def test_methods_that_all_failed_are_all_left_out():
+    found = rank_methods({"a": [None, None], "b": [None, 0.5]}, test_size=0.3)
+    assert (found.methods, found.groups) == ((), ())
+    assert set(found.left_out) == {"a", "b"}
