@@ -338,6 +338,15 @@ def test_text_becomes_columns_in_a_comparison(table):
     assert json.loads(found.stdout)["features"] == 5
 
 
+def test_gaps_are_filled_in_each_training_part(table):
+    table.loc[::7, "v1"] = None
+    table.to_csv("flowers.csv", index=False)
+    options = ["--id", "plant", "--methods", "raw,LDA", "--splits", "2"]
+    assert "missing in 9 of 60 rows" in refused("compare", "flowers.csv", *options)
+    found = run("compare", "flowers.csv", *options, "--missing", "median", "--json")
+    assert {m["status"] for m in json.loads(found.stdout)["methods"]} == {"done"}
+
+
 def test_lists_name_everything():
     methods = json.loads(run("methods", "--json").stdout)["methods"]
     by_name = {m["name"]: m for m in methods}

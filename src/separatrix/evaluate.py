@@ -248,7 +248,8 @@ def compare(
         (`contenders.GRIDS`); estimators are fitted as they are given, which may well be a
         `GridSearchCV`.
     X : array, data frame or sparse matrix (n_samples, n_features)
-        Rows. What is missing or infinite is refused.
+        Rows. What is missing or infinite is refused, unless a transformer is given as `scale`:
+        it may fill in what is missing.
     y : array (n_samples,)
         Labels. A class of one row is always in the training part.
     n_splits : int
@@ -314,7 +315,8 @@ def compare(
     True
     """
     _check_settings(n_splits, test_size, scale, decision, time_budget, random_state)
-    data, classes = labelled_data(X, y, feature_names)
+    gaps_are_filled = not (scale is None or isinstance(scale, str))
+    data, classes = labelled_data(X, y, feature_names, gaps=gaps_are_filled)
     asked = contenders(methods)
     jobs = [
         Job(contender, split, test_size, scale, decision, int(random_state), memory)
@@ -382,9 +384,9 @@ def _check_settings(
 
 
 def labelled_data(
-    X: Any, y: ArrayLike, feature_names: Iterable[str] | None
+    X: Any, y: ArrayLike, feature_names: Iterable[str] | None, *, gaps: bool = False
 ) -> tuple[Data, np.ndarray]:
-    """Checked rows with the names of their features, and the classes."""
+    """Checked rows with the names of their features, and the classes; maybe with gaps."""
     refuse_lazy_frame(X)
     if feature_names is None and hasattr(X, "columns"):
         feature_names = X.columns
@@ -398,7 +400,8 @@ def labelled_data(
         raise ValueError(
             f"feature_names has {len(names)} names, but X has {rows.shape[1]} features"
         )
-    refuse_nonfinite_rows(rows, np.array(names, dtype=object))
+    if not gaps:
+        refuse_nonfinite_rows(rows, np.array(names, dtype=object))
     labels = column_or_1d(y)
     check_classification_targets(labels)
     if len(labels) != rows.shape[0]:
@@ -417,7 +420,7 @@ def fingerprint(data: Data, classes: np.ndarray) -> str:
     digest = hashlib.sha256(repr((data.X.shape, data.feature_names, classes.tolist())).encode())
     for part in [*parts, data.codes.astype(np.int64)]:
         digest.update(str(part.dtype).encode())
-        digest.update(np.ascontiguousarray(part))
+        digest.update(np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()[:20]
 
 
@@ -452,8 +455,8 @@ def _all_folds(
     keys = {(job.contender.name, job.split): job_key(job) for job in jobs} if file else {}
     known = {} if file is None else _known_folds(keys, file, time_budget)
     spent: dict[str, float] = {}
-    for (name, _), fold in known.items():
-        spent[name] = spent.get(name, 0.0) + fold.seconds
+    for (name, _), read in known.items():
+        spent[name] = spent.get(name, 0.0) + read.seconds
     todo = [job for job in jobs if (job.contender.name, job.split) not in known]
     clock = Clock(todo, len(jobs), known.values(), n_jobs)
     tell = progress or (lambda _: None)
