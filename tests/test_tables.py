@@ -273,7 +273,7 @@ def test_columns_of_a_model_are_found_by_name():
 
 
 def test_labels_of_one_class_or_of_no_class_are_refused():
-    with pytest.raises(ValueError, match="'y' has only the label 'a': there is nothing"):
+    with pytest.raises(ValueError, match="'y' has only the label 'a': nothing is"):
         refuse_one_class(np.array(["a", "a"]), "y")
     with pytest.raises(ValueError, match="another label in each of 3 rows"):
         refuse_one_class(np.array(["a", "b", "c"]), "y")

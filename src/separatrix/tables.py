@@ -290,7 +290,7 @@ def refuse_one_class(y: np.ndarray, name: str | None) -> None:
     classes = np.unique(y)
     if len(classes) < 2:
         raise ValueError(
-            f"column {name!r} has only the label {str(classes[0])!r}: there is nothing to separate. "
+            f"column {name!r} has only the label {str(classes[0])!r}: nothing is to be separated. "
             "Name another column of labels"
         )
     if len(classes) == len(y) and len(y) > 2:
