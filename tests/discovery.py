@@ -22,7 +22,11 @@ def all_estimators() -> list[Any]:
 
 
 def _instance(cls: Any) -> Any:
-    estimator = cls(separatrix.IPCAC()) if cls is separatrix.DDAGClassifier else cls()
+    around = {
+        separatrix.DDAGClassifier: separatrix.IPCAC,
+        separatrix.EarlyClassifier: separatrix.FisherDiscriminant,
+    }
+    estimator = cls(around[cls]()) if cls in around else cls()
     # FastICA does not converge on Gaussian rows: few steps do not magnify rounding
     steady = {"random_state": 0, "ica_max_iter": 5}
     taken = {k: v for k, v in steady.items() if k in estimator.get_params()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import importlib
 import io
 import json
 import os
@@ -19,7 +20,7 @@ import pytest
 import scipy.sparse as sp
 import skops.io
 from numpy.testing import assert_array_equal
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
@@ -30,7 +31,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
-import separatrix
 from separatrix import (
     LDG,
     ClassMoments,
@@ -708,23 +708,28 @@ def corrupted(content, rng):
     return bytes(changed) if changed != content else content[:-1]
 
 
-def test_the_list_of_types_is_what_it_was_when_it_was_read():
-    """A new part of a model is looked at before it is let into files."""
-    assert all(name.startswith("separatrix.") for name in persist.PARTS)
-    own = {name for names in persist._allowed().values() for name in names}
-    own = {name for name in own if name.startswith("separatrix.")} - persist.PARTS
-    public = {persist.type_name(type(e)) for e in all_estimators()}
-    assert own >= public
-    assert all(hasattr(_object(name), "get_params") for name in own)
-    outside = {name.split(".")[0] for names in persist._allowed().values() for name in names}
-    assert outside == {"separatrix", "sklearn", "numpy", "scipy", "builtins"}
+def test_the_types_allowed_are_known_to_do_nothing_when_they_are_made():
+    allowed = persist._allowed()
+    for name in allowed["TupleNode"] - {"builtins.tuple"}:
+        kind = _object(name)
+        assert kind.__bases__ == (tuple,)
+        assert kind.__new__.__module__ == f"namedtuple_{kind.__name__}"
+    for name in allowed["ObjectNode"]:
+        kind = _object(name)
+        assert kind.__new__ is object.__new__
+        assert kind.__reduce__ is object.__reduce__
+        assert not hasattr(kind, "__del__")
+        setter = getattr(kind, "__setstate__", None)
+        assert setter is None or setter is BaseEstimator.__setstate__
+    own = {name for name in allowed["ObjectNode"] if name.startswith("separatrix.")}
+    assert own >= {persist.type_name(type(e)) for e in all_estimators()}
+    packages = {name.split(".")[0] for names in allowed.values() for name in names}
+    assert packages == {"separatrix", "sklearn", "numpy", "scipy", "builtins"}
 
 
 def _object(name):
-    found = separatrix
-    for part in name.split(".")[1:]:
-        found = getattr(found, part)
-    return found
+    module, _, kind = name.rpartition(".")
+    return getattr(importlib.import_module(module), kind)
 
 
 def test_bundled_models_are_small(tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.base import (
     Allowed,
@@ -29,29 +29,32 @@ from separatrix.early_conditional import (
     Conditional,
     Knowledge,
     Progress,
-    View,
     feature_units,
     fit_gaussians,
     n_unknown_directions,
 )
 from separatrix.early_region import (
     SUPPORTED,
+    ScoreTable,
     about,
     discriminants_of,
     is_supported,
     largest_reliability,
     squared_distances_to_boundaries,
     squared_reach,
-    squared_steps_down,
 )
 from separatrix.linalg import Array
-from separatrix.rows import refuse_lazy_frame, refuse_nonfinite_rows
+from separatrix.moments import ClassMoments
+from separatrix.rows import refuse_lazy_frame, refuse_nonfinite_rows, row_blocks
 
 LEAST_SHRINKAGE = 1e-8
 """Below it the covariance of rows that are fewer than features cannot be told from singular."""
 
 INNOVATIONS_AT_ONCE = 1 << 23
 """Innovations that are held at once (64 MB)."""
+
+FUNCTIONS_AT_ONCE = 1 << 22
+"""Coefficients of discriminants that are held at once (32 MB)."""
 
 
 class Decisions(NamedTuple):
@@ -80,6 +83,20 @@ class Decisions(NamedTuple):
         return self.n_observed
 
 
+class Expectation(NamedTuple):
+    """Features of incomplete rows: what is observed as it is, the rest as it is expected.
+
+    Attributes
+    ----------
+    mean : array (n, n_features)
+    std : array (n, n_features)
+        Standard deviations; zero where features are observed.
+    """
+
+    mean: Array
+    std: Array
+
+
 class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """A classifier that decides on incomplete rows once more values would hardly change its mind.
 
@@ -103,17 +120,18 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     reliability : float in [0, 1]
         τ. With 0 the first value is enough, with 1 nothing less than the complete row.
     region : "ellipsoid", "box", "chebyshev" or "ideal"
-        The set A. "ellipsoid" has measure τ for normal rows. "box" has at least that, coordinate by
-        coordinate. "chebyshev" has it for any distribution with these moments. "ideal" takes no
-        set but the probability of the class itself, for a linear rule of two classes; it decides
-        earliest.
+        The set A. "ellipsoid" has measure τ for normal rows. "box" has at least that, coordinate
+        by coordinate. "chebyshev" has it for any distribution with these moments. "ideal" takes
+        no set but the probability of the class itself, for a linear rule of two classes; it
+        decides earliest.
     conditional : "gaussian" or "mixture"
         One normal model of all rows, or one for each class, weighted by how likely they are given
         what is known.
     regularization : "auto" or float in [1e-8, 1]
-        α in ``Σ = (1 - α) S + α diag(S)``, S the covariance of the training rows; of each class for
-        "mixture", with the diagonal of their average. "auto" takes the α under which training rows
-        that are held out are most likely.
+        α in ``Σ = (1 - α) S + α diag(S)``, S the covariance of the training rows; of each class
+        for "mixture", with the diagonal of their average. "auto" takes the α under which training
+        rows that are held out are most likely. Linear equations that all rows satisfy, when there
+        are more rows than features, are expected to hold whatever α is.
     reducer : transformer or None
         Linear, with ``components_`` (and ``mean_``): `LDG`, `FisherDiscriminant`, PCA. Cloned and
         fitted to the complete training rows; the classifier works on its few coordinates, and the
@@ -217,8 +235,8 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_parameters(self, self._parameter_constraints)
         if not is_supported(self.estimator):
             raise TypeError(
-                f"estimator={self.estimator!r} is not supported: EarlyClassifier needs to know its "
-                f"linear or quadratic functions of the features. Use {SUPPORTED}"
+                f"estimator={self.estimator!r} is not supported: EarlyClassifier needs the linear "
+                f"or quadratic functions of which it takes the largest. Use {SUPPORTED}"
             )
         with unchanged_on_failure(self):
             data = labelled_data(self, X, y)
@@ -235,23 +253,32 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             self.reducer_ = clone(self.reducer).fit(data.X, labels)
             _refuse_other_than_linear(self.reducer_, data.X)
         self.estimator_ = clone(self.estimator).fit(self._reduced(data.X), labels)
-        local = isinstance(self.estimator_, LocalQDA)
-        rule = None if local else discriminants_of(self.estimator_)
-        linear = rule is not None and rule.Q is None
+        if isinstance(self.estimator_, LocalQDA):
+            self._rule = None
+        else:
+            self._rule = discriminants_of(self.estimator_)
+        linear = self._rule is not None and self._rule.Q is None
         if self.region == "ideal" and not (linear and len(self.classes_) == 2):
             raise ValueError(
                 'region="ideal" is the probability of a half-space: it needs two classes and a '
                 f"linear rule, but estimator={self.estimator!r} was fitted to "
                 f'{len(self.classes_)} classes. Use region="ellipsoid"'
             )
-        moments = data.moments(scatter=False)
+        self._condition(data, data.moments(scatter=False))
+        by_scores = linear and self.region != "box" and len(self._views) == 1
+        self._table = ScoreTable.of(self._views[0]) if by_scores else None
+        n_functions, r = len(self.classes_), self._views[0].gains.shape[0]
+        full = getattr(self.estimator_, "covariance", None) == "full"
+        self._portion = max(1, FUNCTIONS_AT_ONCE // (n_functions * r * (r if full else 1)))
+
+    def _condition(self, data: LabelledData, moments: ClassMoments) -> None:
+        """Fit the model of the features to see what the classifier sees."""
         self._directions, shift = self._coordinates(moments.mean)
-        B = self._directions
-        if linear and self.region != "box":  # the functions themselves are all that matters
-            B = rule.c.T if B is None else B @ rule.c.T
+        B, rule = self._directions, self._rule
+        if rule is not None and rule.Q is None and self.region != "box":
+            B = rule.c.T if B is None else B @ rule.c.T  # nothing matters but the scores
             shift = rule.c @ shift + rule.b
-            rule = Quadratic(None, np.eye(len(rule.c)), np.zeros(len(rule.c)))
-        self._rule = rule
+            self._rule = Quadratic(None, np.eye(len(rule.c)), np.zeros(len(rule.c)))
         mixture = self.conditional == "mixture"
         codes = data.codes if mixture else np.zeros(len(data.codes), dtype=int)
         units = feature_units(data.X, codes, moments)
@@ -285,7 +312,8 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return found
 
     def _unknown_of(self, missing: Array) -> int:
-        return n_unknown_directions(self._directions, missing & self._conditional.units.varies)
+        unknown = missing & self._conditional.units.varies
+        return max(n_unknown_directions(self._directions, unknown), 1)
 
     # Judging -----------------------------------------------------------------------------------
 
@@ -293,23 +321,31 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """The guess for each row, and how reliable it is: exactly, or a bound below `least`."""
         if self.region == "ideal":
             return _likelier_side(known)
-        f = self._functions_about(known.mean)
-        guess = f.b.argmax(axis=1)
-        if least > 0 and f.Q is not None and self.region != "box":
-            enough = squared_reach(least, n_unknown, self.region)
-            squared = squared_steps_down(f, known, guess, enough)
-            left = np.flatnonzero(largest_reliability(squared, n_unknown, self.region) >= least)
-            part = Quadratic(f.Q[left] if len(f.Q) > 1 else f.Q, f.c[left], f.b[left])
-            known, rows = known.rows(left), guess[left]
-        else:
-            left, part, rows, squared = slice(None), f, guess, np.empty(len(guess))
-        if len(rows):
-            spread, box = known.spread, self.region == "box"
-            distances = squared_distances_to_boundaries(part, spread, rows, box)
-            squared[left] = distances.min(axis=1)
-            if box:
-                n_unknown = int(spread.any(axis=(0, 2)).sum())
+        n_rows = len(known.shares)
+        guess, squared = np.empty(n_rows, dtype=int), np.empty(n_rows)
+        box = self.region == "box"
+        if box:  # its sides are coordinates
+            n_unknown = max(int(np.count_nonzero(known.moves)), 1)
+        # rounding must not refute what is just reliable
+        enough = 0.0 if box else (1 - 1e-9) * squared_reach(least, n_unknown, self.region)
+        for part in gen_batches(n_rows, self._portion):
+            some = known.rows(part)
+            f = self._functions_about(some.mean)
+            guess[part] = f.b.argmax(axis=1)
+            squared[part] = squared_distances_to_boundaries(
+                f, some, guess[part], box=box, enough=enough
+            )
         return guess, largest_reliability(squared, n_unknown, self.region)
+
+    def _judged_after(self, t: int, progress: Progress, least: float = 0.0) -> tuple[Array, Array]:
+        """The same after t values of series."""
+        n_unknown = int(self._n_unknown[t])
+        if self._table is None:
+            return self._judged(progress.knowledge(self._views, t), n_unknown, least)
+        scores = progress.means[0]
+        guess = scores.argmax(axis=1)
+        distances = self._table.distances(scores, guess, scores.max(axis=1)[:, None], t)
+        return guess, largest_reliability(distances**2, n_unknown, self.region)
 
     def _functions_about(self, means: Array) -> Quadratic:
         if self._rule is None:
@@ -329,7 +365,12 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         array (n_samples,)
         """
         rows = new_rows(self, X)
-        refuse_nonfinite_rows(rows, getattr(self, "feature_names_in_", None))
+        if np.isnan(rows).any():
+            raise ValueError(
+                "Input X contains NaN, and predict takes complete rows: use decide for rows with "
+                "missing values"
+            )
+        _refuse_infinite(rows)
         return self.estimator_.predict(self._reduced(rows))
 
     def decide(
@@ -360,15 +401,41 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         observed = ~np.isnan(rows)
         codes = np.zeros(len(rows), dtype=int)
         found = np.ones(len(rows))
-        patterns, members = np.unique(observed, axis=0, return_inverse=True)
-        for i, pattern in enumerate(patterns):
-            at = np.flatnonzero(members.ravel() == i)
+        for at, pattern in _patterns(observed):
             if pattern.all():
                 codes[at] = self._codes_of(rows[at])
             else:
                 known = self._given(rows[at], pattern)
                 codes[at], found[at] = self._judged(known, self._unknown_of(~pattern))
         return self._decisions(codes, found, observed.sum(axis=1), tau, wanted)
+
+    def expect(self, X: ArrayLike) -> Expectation:
+        """What the model of the features expects where values are missing.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+            Rows with NaN for what is missing.
+
+        Returns
+        -------
+        Expectation
+        """
+        rows = new_rows(self, X).astype(np.float64, copy=False)
+        _refuse_infinite(rows)
+        observed = ~np.isnan(rows)
+        mean, std = rows.copy(), np.zeros_like(rows)
+        d = self.n_features_in_
+        for block in row_blocks(d, d):
+            features = self._conditional._replace(
+                B=np.eye(d)[:, block], shift=self._conditional.units.mean[block]
+            )
+            for at, pattern in _patterns(observed):
+                known = features.given(rows[at], pattern)
+                open_ = ~pattern[block]
+                mean[np.ix_(at, np.arange(d)[block][open_])] = known.mean[:, open_]
+                std[np.ix_(at, np.arange(d)[block][open_])] = np.sqrt(known.variances[:, open_])
+        return Expectation(mean, std)
 
     def _given(self, rows: Array, observed: Array) -> Knowledge:
         t = int(observed.sum())
@@ -448,11 +515,8 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         d = self.n_features_in_
         shape = np.shape(X)
         if len(shape) == 2 and 0 < shape[1] < d:
-            X = np.pad(
-                np.asarray(X, dtype=np.float64),
-                ((0, 0), (0, d - shape[1])),
-                constant_values=np.nan,
-            )
+            rest = np.full((shape[0], d - shape[1]), np.nan)
+            X = np.hstack([np.asarray(X, dtype=np.float64), rest])
         rows = new_rows(self, X).astype(np.float64, copy=False)
         _refuse_infinite(rows)
         return rows
@@ -470,12 +534,10 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         for t in range(int(lengths.min(initial=1) > 0), self.n_features_in_):
             if t:
                 progress.take(self._views, t - 1, E[:, watched, t - 1])
-            known = progress.knowledge(self._views, t)
-            n_unknown = int(self._n_unknown[t])
-            guess, reliable = self._judged(known, n_unknown, tau)
+            guess, reliable = self._judged_after(t, progress, tau)
             over = lengths[watched] == t
             if over.any():
-                guess[over], reliable[over] = self._judged(known.rows(over), n_unknown)
+                guess[over], reliable[over] = self._judged_after(t, progress.rows(over))
             ends = over | ((reliable >= tau) & wanted[guess] & (t > 0))
             at = watched[ends]
             codes[at], found[at], times[at] = guess[ends], reliable[ends], t
@@ -544,15 +606,27 @@ class DecisionStream:
         self._values.append(number)
         units = model._conditional.units
         z = (number - units.mean[t]) / units.scale[t]
-        pairs = zip(self._views, self._states, strict=True)
-        e = np.array([[view.factor.step(state, t, z - view.mean[t])] for view, state in pairs])
-        self._progress.take(self._views, t, e)
-        t += 1
+        if model._table is not None:
+            view, scores = self._views[0], self._progress.means[0, 0]
+            e = view.factor.step(self._states[0], t, z - view.mean[t])
+            scores += e * model._table.gains[t]
+        else:
+            pairs = zip(self._views, self._states, strict=True)
+            steps = [[view.factor.step(state, t, z - view.mean[t])] for view, state in pairs]
+            self._progress.take(self._views, t, np.array(steps))
+        return self._decision(t + 1)
+
+    def _decision(self, t: int) -> Decisions:
+        model = self._model
         if t == model.n_features_in_:
             code, reliable = model._codes_of(np.array([self._values]))[0], 1.0
+        elif model._table is not None:
+            scores = self._progress.means[0, 0]
+            code = scores.argmax()
+            distance = model._table.distances(scores, code, scores[code], t)
+            reliable = float(largest_reliability(distance**2, model._n_unknown[t], model.region))
         else:
-            known = self._progress.knowledge(self._views, t)
-            codes, found = model._judged(known, int(model._n_unknown[t]))
+            codes, found = model._judged_after(t, self._progress)
             code, reliable = codes[0], float(found[0])
         decided = bool(reliable >= self._tau and self._wanted[code])
         return Decisions(model.classes_[code], decided, reliable, t)
@@ -568,6 +642,13 @@ def _likelier_side(known: Knowledge) -> tuple[Array, Array]:
         above += share * ndtr(ratio)
     reliable = np.maximum(above, 1 - above)
     return (above > 0.5).astype(int), np.minimum(reliable, 1 - 2.0**-53)
+
+
+def _patterns(observed: Array) -> Iterator[tuple[Array, Array]]:
+    """Rows of which the same features are observed, and which."""
+    found, members = np.unique(observed, axis=0, return_inverse=True)
+    for i, pattern in enumerate(found):
+        yield np.flatnonzero(members.ravel() == i), pattern
 
 
 def _lengths(rows: Array) -> Array:

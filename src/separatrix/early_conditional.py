@@ -16,7 +16,7 @@ import numpy as np
 import scipy.linalg
 from scipy.special import softmax
 
-from separatrix.linalg import EPS, Array, numerical_rank
+from separatrix.linalg import EPS, Array, numerical_rank, span, triangle
 from separatrix.moments import ClassMoments
 from separatrix.selection import N_FOLDS, training_parts
 
@@ -45,7 +45,7 @@ class DenseFactor(NamedTuple):
         return self.L if B is None else B.T @ self.L
 
     def innovations(self, rows: Array) -> Array:
-        """e with ``L e = x`` for the leading features (n, t) of centred rows."""
+        """E with ``L e = x`` for the leading features (n, t) of centred rows."""
         t = rows.shape[1]
         solved = scipy.linalg.solve_triangular(
             self.L[:t, :t], rows.T, lower=True, check_finite=False
@@ -88,7 +88,7 @@ class ThinFactor(NamedTuple):
         return gains
 
     def innovations(self, rows: Array) -> Array:
-        """e with ``L e = x`` for the leading features (n, t) of centred rows."""
+        """E with ``L e = x`` for the leading features (n, t) of centred rows."""
         z = np.zeros((len(rows), self.A.shape[1]))
         e = np.empty(rows.shape)
         for t in range(rows.shape[1]):
@@ -137,17 +137,25 @@ def thin_factor(A: Array, noise: float) -> ThinFactor:
 class Gaussian(NamedTuple):
     """A normal model of rows in units of their features: ``Σ = (1 - α) S + α I``.
 
+    The identity is that of the directions in which rows vary, when there are enough to tell: an
+    equation that all of them satisfy is expected to hold.
+
     Attributes
     ----------
     mean : array (d,)
         In the units of the features.
     scatter : array (d, d) or (d, n)
         S, or A with ``S = A Aᵀ`` when there are more features than rows.
+    shrinkage : float
+        α.
+    closed : array (d, k)
+        Orthonormal directions in which rows do not vary.
     """
 
     mean: Array
     scatter: Array
     shrinkage: float
+    closed: Array
 
     def factor(self, order: Array) -> Factor:
         """Of the covariance of the features in another order."""
@@ -156,6 +164,8 @@ class Gaussian(NamedTuple):
             return thin_factor(A, self.shrinkage)
         covariance = (1 - self.shrinkage) * self.scatter[np.ix_(order, order)]
         covariance[np.diag_indices_from(covariance)] += self.shrinkage
+        closed = self.closed[order]
+        covariance -= max(self.shrinkage - SHRINKAGES[0], 0.0) * (closed @ closed.T)
         return DenseFactor(np.linalg.cholesky(covariance))
 
 
@@ -200,19 +210,49 @@ def fit_gaussians(
     regularization : "auto" or float
         The shrinkage.
     """
-    share = (
-        held_out_shrinkage(Z[:, Z.any(axis=0)], codes)
-        if isinstance(regularization, str)
-        else float(regularization)
-    )
-    wide = Z.shape[1] > len(Z)
+    means = np.array([Z[codes == code].mean(axis=0) for code in range(codes.max() + 1)])
+    centred = Z - means[codes]
+    some = centred.any(axis=0)
+    varying, within = directions_of(centred[:, some])
+    closed = np.zeros((Z.shape[1], within.shape[1]))
+    closed[some] = within
+    if isinstance(regularization, str):
+        rows = Z[:, some]
+        share = held_out_shrinkage(rows if varying is None else rows @ varying, codes)
+    else:
+        share = float(regularization)
     models = []
-    for code in range(codes.max() + 1):
-        rows = Z[codes == code]
-        mean = rows.mean(axis=0)
-        A = (rows - mean).T / np.sqrt(len(rows))
-        models.append(Gaussian(mean, A if wide else A @ A.T, share))
+    for code, mean in enumerate(means):
+        A = centred[codes == code].T / np.sqrt(np.count_nonzero(codes == code))
+        scatter = A if Z.shape[1] > len(Z) else A @ A.T
+        models.append(Gaussian(mean, scatter, share, closed))
     return models, share
+
+
+def directions_of(centred: Array) -> tuple[Array | None, Array]:
+    """Orthonormal directions in which rows vary, and those in which they do not.
+
+    The latter have less variance than any shrinkage that is tried; series of mean zero have one.
+    Rows that are no more than features cannot tell: None, and no direction.
+
+    Parameters
+    ----------
+    centred : array (n, d)
+        Rows in units of their features.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0]])
+    >>> varying, closed = directions_of(rows)
+    >>> abs(closed.T).round(3)
+    array([[0.707, 0.707]])
+    """
+    n, d = centred.shape
+    if n <= d:
+        return None, np.zeros((d, 0))
+    evals, V = np.linalg.eigh(centred.T @ centred / n)
+    varies = evals > SHRINKAGES[0]
+    return V[:, varies], V[:, ~varies]
 
 
 def held_out_shrinkage(Z: Array, codes: Array) -> float:
@@ -224,12 +264,12 @@ def held_out_shrinkage(Z: Array, codes: Array) -> float:
     Parameters
     ----------
     Z : array (n, d)
-        Rows in units of their features, without features that never vary.
+        Rows in the directions in which they vary: others would be the likelier the smaller the
+        shrinkage, whatever it does elsewhere.
     codes : array (n,)
         Each code has a mean and a covariance of its own.
     """
     scores = np.zeros(len(SHRINKAGES))
-    Z = _without_constraints(Z)
     for fit, held in training_parts(codes, N_FOLDS):
         for code in np.unique(codes[held]):
             known, new = Z[fit[codes[fit] == code]], Z[held[codes[held] == code]]
@@ -238,32 +278,20 @@ def held_out_shrinkage(Z: Array, codes: Array) -> float:
     return float(SHRINKAGES[::-1][np.argmax(scores[::-1])])
 
 
-def _without_constraints(Z: Array) -> Array:
-    """Rows in the directions in which they vary, when there are enough to tell.
-
-    Rows that satisfy an equation, such as a sum of zero, would be the likelier the smaller the
-    shrinkage, whatever it does elsewhere.
-    """
-    n, d = Z.shape
-    if n <= d:
-        return Z
-    evals, V = np.linalg.eigh(Z.T @ Z / n)
-    varies = evals > SHRINKAGES[0]
-    return Z if varies.all() else Z @ V[:, varies]
-
-
 def _log_likelihoods(known: Array, new: Array) -> Array:
     """Of new rows under the model of the known ones, for each shrinkage, up to a constant."""
     n, d = known.shape
     mean = known.mean(axis=0)
     A, H = (known - mean) / np.sqrt(n), new - mean
+    outside = float(np.sum(H**2))
     if n > d:
         evals, V = np.linalg.eigh(A.T @ A)
+        inside = np.sum((H @ V) ** 2, axis=0)
     else:
-        _, s, Vt = np.linalg.svd(A, full_matrices=False)
-        evals, V = s**2, Vt.T
-    inside = np.sum((H @ V) ** 2, axis=0)
-    outside = max(float(np.sum(H**2) - inside.sum()), 0.0) if n <= d else 0.0
+        spanned = span(A, bound=n - 1)
+        _, s, Vt = np.linalg.svd(spanned.coordinates, full_matrices=False)
+        evals, inside = s**2, np.sum((H @ spanned.lift(Vt.T)) ** 2, axis=0)
+    outside = max(outside - inside.sum(), 0.0) if len(evals) < d else 0.0
     scores = []
     for share in SHRINKAGES:
         variances = (1 - share) * np.maximum(evals, 0.0) + share
@@ -304,11 +332,11 @@ class View(NamedTuple):
         left = self.gains[:, t:][:, self.varies[t:]]
         if len(left) >= left.shape[1]:
             return left
-        return np.linalg.qr(left.T, mode="r").T
+        return triangle([left.T]).T
 
 
 class Knowledge(NamedTuple):
-    """What is known of linear functions of rows: ``mean + spread z``, z of mean zero and variance I.
+    """What is known of linear functions of rows: ``mean + spread z``, z of mean 0 and variance I.
 
     Attributes
     ----------
@@ -332,15 +360,32 @@ class Knowledge(NamedTuple):
         return np.einsum("nk,knq->nq", self.shares, self.means)
 
     @property
+    def moves(self) -> Array:
+        """Which of the functions are not known yet (q,)."""
+        return np.any([F.any(axis=1) for F in self.spreads], axis=0)
+
+    def _apart(self) -> Array:
+        """Means of the models less their average; of what is known they differ by rounding."""
+        return (self.means - self.mean) * self.moves
+
+    @property
     def spread(self) -> Array:
         """F (n or 1, q, k): covariances F Fᵀ, by the identity of total variance."""
         if len(self.means) == 1:
             return self.spreads[0][None]
         roots = np.sqrt(self.shares)
-        apart = roots[:, None] * (self.means - self.mean).transpose(1, 2, 0)
+        apart = roots[:, None] * self._apart().transpose(1, 2, 0)
         parts = [roots[:, i, None, None] * F for i, F in enumerate(self.spreads)]
         wide = np.concatenate([*parts, apart], axis=2)
-        return np.linalg.qr(wide.transpose(0, 2, 1), mode="r").transpose(0, 2, 1)
+        return np.asarray(np.linalg.qr(wide.swapaxes(1, 2), mode="r")).swapaxes(1, 2)
+
+    @property
+    def variances(self) -> Array:
+        """(n or 1, q): the diagonals of the covariances."""
+        own = np.array([np.sum(F**2, axis=1) for F in self.spreads])
+        if len(self.means) == 1:
+            return own
+        return np.einsum("nk,knq->nq", self.shares, own[:, None] + self._apart() ** 2)
 
     def covariance_times(self, V: Array) -> Array:
         """The covariance of each row times its own vector (n, q), without forming it."""
@@ -348,8 +393,7 @@ class Knowledge(NamedTuple):
             F = self.spreads[0]
             return V @ (F @ F.T) if len(V) > F.shape[1] else (V @ F) @ F.T
         result = np.zeros_like(V)
-        for mean, share, F in zip(self.means, self.shares.T, self.spreads, strict=True):
-            apart = mean - self.mean
+        for apart, share, F in zip(self._apart(), self.shares.T, self.spreads, strict=True):
             along = np.einsum("nq,nq->n", apart, V)
             result += share[:, None] * (V @ (F @ F.T) + along[:, None] * apart)
         return result

@@ -9,7 +9,7 @@ first touches a boundary ``f_c - f_g = 0``: one distance answers for all τ.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import chdtr, chdtri, ndtr
@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import gen_batches
 
 from separatrix.decision import GaussianClassifierMixin, LocalQDA, Quadratic
-from separatrix.early_conditional import Knowledge
+from separatrix.early_conditional import Knowledge, View
 from separatrix.linalg import EPS, Array, boundary_distance
 
 LINEAR = (
@@ -39,6 +39,9 @@ SUPPORTED = (
     "(FisherDiscriminant and its relatives, IPCAC)"
 )
 
+NO_DEVIATION = 1e-100
+"""Stands for the standard deviation of what is known, which has none."""
+
 MATRICES_AT_ONCE = 1 << 21
 """Entries of the matrices that are decomposed together (16 MB)."""
 
@@ -47,7 +50,7 @@ MATRICES_AT_ONCE = 1 << 21
 
 
 def is_supported(estimator: Any) -> bool:
-    """Whether the classes of a classifier are those of the largest quadratic or linear function."""
+    """Whether a classifier takes the class of the largest linear or quadratic function."""
     return isinstance(estimator, (*LINEAR, QuadraticDiscriminantAnalysis, LocalQDA))
 
 
@@ -123,7 +126,7 @@ def largest_reliability(squared: Array, n_unknown: Array | int, region: str) -> 
     squared : array
         Squared distances, in standard deviations.
     n_unknown : array of int or int
-        Directions, or coordinates of the box, that are unknown.
+        Directions, or coordinates of the box, that are unknown: at least one.
 
     Examples
     --------
@@ -135,14 +138,14 @@ def largest_reliability(squared: Array, n_unknown: Array | int, region: str) -> 
     array([0.841, 0.999])
     """
     if region == "ellipsoid":
-        found = chdtr(np.maximum(n_unknown, 1), squared)
+        found = chdtr(n_unknown, squared)
     elif region == "box":
         found = (2 * ndtr(np.sqrt(squared)) - 1) ** n_unknown
     elif region == "ideal":
         found = ndtr(np.sqrt(squared))
     else:
         with np.errstate(divide="ignore"):
-            found = np.maximum(1 - np.maximum(n_unknown, 1) / squared, 0.0)
+            found = np.maximum(1 - n_unknown / squared, 0.0)
     return np.minimum(found, 1 - EPS / 2)  # certain is what is complete
 
 
@@ -154,10 +157,9 @@ def squared_reach(reliability: float, n_unknown: int, region: str) -> float:
     >>> round(squared_reach(0.9, 1, "chebyshev"), 6)
     10.0
     """
-    n = max(n_unknown, 1)
     if region == "ellipsoid":
-        return float(chdtri(n, 1 - reliability))
-    return n / (1 - reliability) if reliability < 1 else np.inf
+        return float(chdtri(n_unknown, 1 - reliability))
+    return n_unknown / (1 - reliability) if reliability < 1 else np.inf
 
 
 def box_distance(curvatures: Array, slopes: Array, gaps: Array) -> Array:
@@ -201,104 +203,98 @@ def box_distance(curvatures: Array, slopes: Array, gaps: Array) -> Array:
     return np.where(gaps > 0, np.maximum(found, 0.0), 0.0)
 
 
+class ScoreTable(NamedTuple):
+    """Linear scores of one normal model: what each value adds, how far apart they stay open.
+
+    Attributes
+    ----------
+    gains : array (d, n_classes)
+        What each innovation adds to the scores.
+    steepness : array (d + 1, n_classes, n_classes)
+        The inverse of the standard deviation of the difference of two scores after so many values;
+        1 for the difference of a score with itself.
+    own : array (n_classes, n_classes)
+        Infinite on the diagonal, zero elsewhere: a class is never a rival of itself.
+    """
+
+    gains: Array
+    steepness: Array
+    own: Array
+
+    @classmethod
+    def of(cls, view: View) -> ScoreTable:
+        """From a view whose functions are the scores; d n_classes² flops."""
+        gains = np.ascontiguousarray(view.gains.T)
+        open_ = gains * view.varies[:, None]
+        apart = (open_[:, :, None] - open_[:, None]) ** 2
+        n_classes = gains.shape[1]
+        variance = np.zeros((len(gains) + 1, n_classes, n_classes))
+        variance[:-1] = np.cumsum(apart[::-1], axis=0)[::-1]
+        deviation = np.maximum(np.sqrt(variance), NO_DEVIATION)
+        deviation[:, range(n_classes), range(n_classes)] = 1.0
+        return cls(gains, 1 / deviation, np.where(np.eye(n_classes, dtype=bool), np.inf, 0.0))
+
+    def distances(self, scores: Array, guess: Any, best: Any, t: int) -> Array:
+        """To the nearest boundary, in standard deviations, of scores (..., n_classes)."""
+        gaps = best - scores
+        gaps += self.own[guess]
+        gaps *= self.steepness[t, guess]
+        return gaps.min(axis=-1)
+
+
 # Distances to the boundaries -------------------------------------------------------------------
 
 
-def contrasts_with(f: Quadratic, guess: Array) -> Quadratic:
-    """``f_c - f_g`` for the guess c of each row and every class g; infinite for c itself."""
-    return Quadratic(None, f.c[np.arange(len(guess)), guess][:, None] - f.c, _gaps(f, guess))
-
-
-def _gaps(f: Quadratic, guess: Array) -> Array:
-    rows = np.arange(len(guess))
-    gaps = f.b[rows, guess][:, None] - f.b
-    gaps[rows, guess] = np.inf
-    return gaps
-
-
-def squared_steps_down(f: Quadratic, known: Knowledge, guess: Array, enough: float) -> Array:
-    """Upper bounds of the squared distances to the nearest boundary: one step each way down.
-
-    From the mean straight down ``f_c - f_g`` in the metric of the covariance a boundary is never
-    nearer than the nearest, and seldom much farther; what it takes is one product with the
-    covariance. The classes g come in the order of their gaps, and no more of them are tried than
-    are needed to come below `enough`.
-
-    Parameters
-    ----------
-    f : Quadratic
-        As in `squared_distances_to_boundaries`, with a quadratic part.
-    known : Knowledge
-    guess : array (n,)
-    enough : float
-    """
-    gaps = _gaps(f, guess)
-    order = np.argsort(gaps, axis=1, kind="stable")
-    found = np.full(len(guess), np.inf)
-    left = np.arange(len(guess))
-    for g in order.T[: gaps.shape[1] - 1]:
-        slopes = f.c[left, guess[left]] - f.c[left, g[left]]
-        P = known.rows(left).covariance_times(slopes)
-        variance = np.einsum("nr,nr->n", slopes, P)
-        bend = _difference_along(f.Q, left, guess[left], g[left], P)
-        gap = gaps[left, g[left]]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            root = variance + np.sqrt(variance**2 - 4 * bend * gap)
-            steps = np.where(root > 0, 4 * variance * (gap / root) ** 2, np.inf)
-        found[left] = np.minimum(found[left], steps)
-        left = left[found[left] >= enough]
-    return found
-
-
-def _difference_along(Q: Array, rows: Array, c: Array, g: Array, P: Array) -> Array:
-    """``pᵀ (Q_c - Q_g) p`` for each row p of P."""
-    at = rows if len(Q) > 1 else 0
-    if Q.ndim == 3:
-        return np.einsum("nr,nr,nr->n", Q[at, c] - Q[at, g], P, P)
-    if len(Q) > 1:
-        return np.einsum("nr,nrs,ns->n", P, Q[at, c] - Q[at, g], P)
-    found = np.empty(len(P))
-    for pair in np.unique(np.stack([c, g]), axis=1).T:
-        same = (c == pair[0]) & (g == pair[1])
-        bend = Q[0, pair[0]] - Q[0, pair[1]]
-        found[same] = np.einsum("nr,nr->n", P[same] @ bend, P[same])
-    return found
-
-
-def squared_distances_to_boundaries(f: Quadratic, spread: Array, guess: Array, box: bool) -> Array:
-    """From the means to where another class wins, (n, n_classes); infinite for the guess itself.
+def squared_distances_to_boundaries(
+    f: Quadratic, known: Knowledge, guess: Array, *, box: bool = False, enough: float = 0.0
+) -> Array:
+    """From the mean of each row to where another class wins first (n,).
 
     Parameters
     ----------
     f : Quadratic
         Functions of the step from the mean, leading axes (n, n_classes); the quadratic part may
         have (1, n_classes).
-    spread : array (n or 1, r, k)
-        F, as `Knowledge` gives it.
+    known : Knowledge
+        Of the arguments of f.
     guess : array (n,)
         The class that wins at the mean.
     box : bool
         Distances in the maximum norm, coordinate by coordinate, in place of Euclidean ones.
+    enough : float
+        What is smaller need not be exact: an upper bound that is smaller, too, will do.
     """
-    d = contrasts_with(f, guess)
-    open_ = spread.any(axis=(0, 2))  # what is observed does not move
-    F, slopes = spread[:, open_], d.c[:, :, open_]
     if f.Q is None:
-        if box:
-            widths = np.abs(slopes) @ np.sqrt(np.sum(F**2, axis=2))[:, :, None]
-            return _ratio(d.b, widths[..., 0]) ** 2
-        return _ratio(d.b, np.linalg.norm(slopes @ F, axis=2)) ** 2
-    Q = f.Q[..., open_] if f.Q.ndim == 3 else f.Q[..., open_, :][..., open_]
-    distances = _box_distances if box else _ellipsoid_distances
-    found = np.full(d.b.shape, np.inf)
-    for rows, c, g in _pairs(guess, d.b.shape[1], max(F.shape[1:], default=1), len(Q), len(F)):
-        if len(Q) == len(F) == 1:
-            bend, own = Q[0, c] - Q[0, g], F[0]
-        else:
-            at = rows if len(Q) > 1 else 0
-            bend, own = Q[at, c] - Q[at, g], F[rows] if len(F) > 1 else F
-        found[rows, g] = distances(bend, own, slopes[rows, g], d.b[rows, g], f.Q.ndim == 3)
+        return _linear_distances(f, known, guess, box)
+    if box or enough <= 0:
+        return _quadratic_distances(f, known, guess, box)
+    found = squared_steps_down(f, known, guess, enough)
+    left = np.flatnonzero(found >= enough)
+    if len(left):
+        part = Quadratic(f.Q[left] if len(f.Q) > 1 else f.Q, f.c[left], f.b[left])
+        found[left] = _quadratic_distances(part, known.rows(left), guess[left], box)
     return found
+
+
+def _gaps(f: Quadratic, guess: Array) -> Array:
+    """``f_c - f_g`` at the mean for the guess c; infinite for c itself."""
+    rows = np.arange(len(guess))
+    gaps = f.b[rows, guess][:, None] - f.b
+    gaps[rows, guess] = np.inf
+    return gaps
+
+
+def _slopes(f: Quadratic, guess: Array) -> Array:
+    return f.c[np.arange(len(guess)), guess][:, None] - f.c
+
+
+def _linear_distances(f: Quadratic, known: Knowledge, guess: Array, box: bool) -> Array:
+    slopes = _slopes(f, guess)
+    if box:
+        widths = (np.abs(slopes) @ np.sqrt(known.variances)[:, :, None])[..., 0]
+    else:
+        widths = np.linalg.norm(slopes @ known.spread, axis=2)
+    return np.min(_ratio(_gaps(f, guess), widths), axis=1) ** 2
 
 
 def _ratio(gaps: Array, widths: Array) -> Array:
@@ -307,16 +303,34 @@ def _ratio(gaps: Array, widths: Array) -> Array:
         return np.where(gaps > 0, gaps / widths, 0.0)
 
 
-def _pairs(
-    guess: Array, n_classes: int, order: int, n_quadratics: int, n_spreads: int
-) -> Iterator[tuple[Array, Any, Any]]:
-    """Rows, their guess and another class: together where they share the decomposition."""
-    if n_quadratics == n_spreads == 1:
+def _quadratic_distances(f: Quadratic, known: Knowledge, guess: Array, box: bool) -> Array:
+    assert f.Q is not None, "linear functions have a shorter way"
+    moves = known.moves
+    F, slopes, gaps = known.spread[:, moves], _slopes(f, guess)[:, :, moves], _gaps(f, guess)
+    diagonal = f.Q.ndim == 3
+    Q = f.Q[..., moves] if diagonal else f.Q[..., moves, :][..., moves]
+    distances = _box_distances if box else _ellipsoid_distances
+    shared = len(Q) == len(F) == 1
+    found = np.full(len(guess), np.inf)
+    for rows, c, g in _pairs(guess, gaps.shape[1], None if shared else max(F.shape[1:])):
+        at = 0 if len(Q) == 1 else rows
+        own = F[0] if shared else F if len(F) == 1 else F[rows]
+        to_g = distances(Q[at, c] - Q[at, g], own, slopes[rows, g], gaps[rows, g], diagonal)
+        found[rows] = np.minimum(found[rows], to_g)
+    return found
+
+
+def _pairs(guess: Array, n_classes: int, order: int | None) -> Iterator[tuple[Array, Any, Any]]:
+    """Rows, their guess and another class, in portions.
+
+    Without the order of their matrices all rows of a guess together, which share them.
+    """
+    if order is None:
         for c in np.unique(guess):
             rows = np.flatnonzero(guess == c)
             yield from ((rows, c, g) for g in range(n_classes) if g != c)
         return
-    for part in gen_batches(len(guess), max(1, MATRICES_AT_ONCE // order**2)):
+    for part in gen_batches(len(guess), max(1, MATRICES_AT_ONCE // max(order, 1) ** 2)):
         rows = np.arange(len(guess))[part]
         for apart in range(1, n_classes):
             yield rows, guess[rows], (guess[rows] + apart) % n_classes
@@ -346,3 +360,51 @@ def _box_distances(bend: Array, F: Array, slopes: Array, gaps: Array, diagonal: 
 def _applied(rows: Array, V: Array) -> Array:
     """Each row times V, or times its own V."""
     return rows @ V if V.ndim == 2 else (rows[:, None] @ V)[:, 0]
+
+
+# Bounds ----------------------------------------------------------------------------------------
+
+
+def squared_steps_down(f: Quadratic, known: Knowledge, guess: Array, enough: float) -> Array:
+    """Upper bounds of the squared distances to the first boundary: a step straight down to each.
+
+    Straight down ``f_c - f_g`` in the metric of the covariance a boundary is seldom much farther
+    than where it is nearest, and a step takes one product with the covariance. The classes g come
+    in the order of their gaps, and no more are tried than it takes to come below `enough`.
+
+    Parameters
+    ----------
+    f, known, guess, enough
+        As in `squared_distances_to_boundaries`; f has a quadratic part.
+    """
+    gaps = _gaps(f, guess)
+    order = np.argsort(gaps, axis=1, kind="stable")
+    found = np.full(len(guess), np.inf)
+    left = np.arange(len(guess))
+    for rival in order.T[: gaps.shape[1] - 1]:
+        c, g = guess[left], rival[left]
+        slopes, gap = f.c[left, c] - f.c[left, g], gaps[left, g]
+        P = known.rows(left).covariance_times(slopes)
+        variance = np.einsum("nr,nr->n", slopes, P)
+        bend = _difference_along(f.Q, left, c, g, P)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            root = variance + np.sqrt(variance**2 - 4 * bend * gap)
+            steps = np.where(root > 0, 4 * variance * (gap / root) ** 2, np.inf)
+        found[left] = np.minimum(found[left], steps)
+        left = left[found[left] >= enough]
+    return found
+
+
+def _difference_along(Q: Array | None, rows: Array, c: Array, g: Array, P: Array) -> Array:
+    """``pᵀ (Q_c - Q_g) p`` for each row p of P."""
+    assert Q is not None, "linear functions need no bound"
+    if Q.ndim == 3:
+        return np.einsum("nr,nr->n", (Q[rows, c] - Q[rows, g]) * P, P)
+    if len(Q) > 1:
+        bend = Q[rows, c] - Q[rows, g]
+        return np.einsum("nr,nr->n", (bend @ P[..., None])[..., 0], P)
+    found = np.empty(len(P))
+    for a, b in np.unique(np.stack([c, g]), axis=1).T:
+        same = (c == a) & (g == b)
+        found[same] = np.einsum("nr,nr->n", P[same] @ (Q[0, a] - Q[0, b]), P[same])
+    return found

@@ -533,6 +533,9 @@ def gsvd(A: Array, B: Array) -> GeneralizedSVD:
 SECULAR_STEPS = 100
 """Steps after which the search along a monotone function gives up: ten are usual."""
 
+SECULAR_END = 300.0
+"""Logarithm beyond which the function has reached its limit."""
+
 
 def boundary_distance(evals: Array, slopes: Array, gaps: Array) -> Array:
     """Squared length of the shortest z with ``Σ λ_i z_i² + β_i z_i + γ ≤ 0``, where γ ≥ 0.
@@ -611,12 +614,12 @@ def _secular_maximum(raised: Array, concave: Array, squares: Array, gap: Array) 
             step = u + np.log(gap[left] / value) * value / slope
         middle = np.where(np.isinf(high[left]), u + stride, (low[left] + high[left]) / 2)
         inside = (step >= low[left]) & (step <= np.minimum(high[left], u + 8 * stride))
-        found[left] = np.where(inside, step, middle)
+        found[left] = np.minimum(np.where(inside, step, middle), SECULAR_END)
         stride *= 2
         left = left[np.abs(found[left] - u) > 1e-9]
         if not len(left):
             break
-    w = np.exp(np.minimum(found, 690.0))
+    w = np.exp(found)
     return w / (1 + concave * w) * (gap - w * np.sum(squares / (1 + w[:, None] * raised), axis=1))
 
 

@@ -31,23 +31,15 @@ FORMAT = 1
 OLDEST = 1
 """The oldest form that is still read."""
 
-PARTS = frozenset(
+OBJECTS = frozenset(
     {
-        "separatrix.decision.LinearRule",
-        "separatrix.kernel.Kernel",
-        "separatrix.kernel.KernelMap",
-        "separatrix.linalg.ThinSVD",
         "separatrix.moments.ClassMoments",
-        "separatrix.scatter.AxisRows",
         "separatrix.scatter.Scatter",
-        "separatrix.scatter.SparseRows",
-        "separatrix.selection.DimensionPath",
-        "separatrix.selection.GridScores",
-        "separatrix.window.Rows",
         "separatrix.window.SlidingWindow",
     }
 )
-"""What fitted estimators of this package are made of, besides numbers, arrays and each other."""
+"""What fitted estimators of this package hold besides numbers, text, arrays, named tuples of this
+package, which do nothing when they are made, and each other."""
 
 FIRST_LINE = re.compile(rb"separatrix model (\d{1,6}) (\d{1,15}) ([0-9a-f]{64})\n")
 ENTRY = re.compile(r"schema\.json|\d+\.np[yz]")
@@ -213,7 +205,7 @@ def _what_it_is(start: bytes) -> str:
 def packed(model: Any, notes: Mapping[str, Any]) -> bytes:
     """The bytes of a model file."""
     name = type(model).__name__
-    if not (isinstance(model, BaseEstimator) or type_name(type(model)) in PARTS):
+    if not _is_model(model):
         raise TypeError(f"save takes an estimator, not a {name}")
     try:
         # copies of arrays keep the order of their axes, which skops would lose for views: products
@@ -342,28 +334,33 @@ def _allowed() -> dict[str, frozenset[str]]:
     plain = frozenset({"builtins.str", "builtins.int", "builtins.float", "builtins.bool"})
     sparse = (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix)
     import_module("separatrix.public")  # by name: it imports this module, and all estimators
-    estimators = frozenset(type_name(kind) for kind in _own_estimators(BaseEstimator))
+    estimators = frozenset(type_name(kind) for kind in _own(BaseEstimator))
+    records = frozenset(type_name(kind) for kind in _own(tuple))
     return {
         "JsonNode": frozenset({"builtins.str"}),
         "DictNode": frozenset({"builtins.dict"}),
         "ListNode": frozenset({"builtins.list"}),
-        "TupleNode": PARTS | {"builtins.tuple"},
+        "TupleNode": records | {"builtins.tuple"},
         "SliceNode": frozenset({"builtins.slice"}),
         "TypeNode": plain | scalars,
         "DTypeNode": frozenset({"numpy.dtype"}),
         "NdArrayNode": scalars | {"numpy.ndarray"},
         "SparseMatrixNode": frozenset(type_name(kind) for kind in sparse),
-        "ObjectNode": PARTS | estimators | {type_name(kind) for kind in scikit_learn},
+        "ObjectNode": OBJECTS | estimators | {type_name(kind) for kind in scikit_learn},
     }
 
 
-def _own_estimators(base: type) -> Iterator[type]:
-    """The estimators of this package, as far as they are imported."""
+def _own(base: type) -> Iterator[type]:
+    """The types of this package that are of a kind, as far as they are imported."""
     kinds: list[type] = base.__subclasses__()
     for kind in kinds:
         if kind.__module__.startswith("separatrix."):
             yield kind
-        yield from _own_estimators(kind)
+        yield from _own(kind)
+
+
+def _is_model(thing: Any) -> bool:
+    return isinstance(thing, BaseEstimator) or type_name(type(thing)) in OBJECTS
 
 
 def _audit(archive: bytes) -> None:
@@ -484,7 +481,7 @@ def _built(archive: bytes) -> Any:
     """The model in an archive, once all its types have been found in the list."""
     _audit(archive)
     model = _skops().loads(archive, trusted=sorted(frozenset().union(*_allowed().values())))
-    if not (isinstance(model, BaseEstimator) or type_name(type(model)) in PARTS):
+    if not _is_model(model):
         raise Refused(f"it holds a {type(model).__name__} in place of a model")
     _check_content(model)
     return model

@@ -7,6 +7,7 @@ from separatrix import datasets, evaluate, linalg
 from separatrix.base import merge  # one model from models trained apart
 from separatrix.ddag import DDAGClassifier  # many classes from classifiers of two
 from separatrix.decision import LocalQDA  # Gaussians of the neighbours in each class
+from separatrix.early import EarlyClassifier  # decides on incomplete rows, with a reliability
 from separatrix.fisher import (
     DirectDiscriminant,  # the span of the class means, Sw diagonal in it
     FisherDiscriminant,  # Fisher, LDA, MDA: also shrunk, after PCA, batch by batch
@@ -54,6 +55,7 @@ __all__ = [
     "DDAGClassifier",
     "DirectDiscriminant",
     "DomainScaler",
+    "EarlyClassifier",
     "FisherDiscriminant",
     "GSVDDiscriminant",
     "GroupedDiscriminant",
