@@ -85,6 +85,17 @@ def test_every_estimator_comes_back_bit_by_bit(estimator, X, y, tmp_path):
         assert_answers_alike(model, again, pd.DataFrame(rows).add_prefix("x"))
 
 
+def test_arrays_keep_the_order_of_their_axes(tmp_path):
+    """Products with an array in another order are rounded differently."""
+    model = FisherDiscriminant().fit(*TALL)
+    every_second = np.zeros((4, 6), order="F")[::2]
+    every_second[:] = model.components_
+    model.components_ = every_second
+    again = saved_and_loaded(model, tmp_path)
+    assert_array_equal(again.components_, model.components_)
+    assert again.components_.flags.f_contiguous
+
+
 @every
 def test_an_estimator_that_was_not_fitted_comes_back(estimator, tmp_path):
     assert repr(saved_and_loaded(estimator, tmp_path)) == repr(estimator)
