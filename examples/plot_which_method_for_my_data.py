@@ -66,7 +66,9 @@ for group in ranking.groups:
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 plot_critical_difference(ranking, ax=axes[0])
-plot_loadings(found["FisherDiscriminant"].folds[0].loadings, n_features=8, ax=axes[1])
+loadings = found["FisherDiscriminant"].folds[0].loadings
+assert loadings is not None, "linear methods have them"
+plot_loadings(loadings, n_features=8, ax=axes[1])
 axes[1].set_title("features of FisherDiscriminant")
 
 # %%
@@ -80,6 +82,7 @@ shown = ["FisherDiscriminant", "LDG", "KernelFisherDiscriminant", "raw"]
 figure, axes = plt.subplots(1, 4, figsize=(12, 3.2), layout="constrained")
 for ax, name in zip(axes, shown, strict=True):
     view = found[name].folds[0].view
+    assert view is not None, "methods with a subspace have one"
     Z = np.array(view.coordinates)
     for code, label in enumerate(found.classes):
         ax.scatter(*Z[held_out == code, :2].T, s=12, label=label)
