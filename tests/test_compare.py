@@ -518,6 +518,17 @@ def test_of_many_features_those_with_the_largest_weights_are_named():
     assert found.n_features == 300
 
 
+class Bent(PCA):
+    def transform(self, X):
+        return np.tanh(super().transform(X))
+
+
+def test_directions_that_are_no_weights_of_features_have_no_loadings():
+    bent, straight = compare([Bent(2), PCA(2)], X, Y, n_splits=1, memory=False).methods
+    assert bent.folds[0].loadings is None
+    assert straight.folds[0].loadings is not None
+
+
 class Hungry(ClassifierMixin, BaseEstimator):
     def fit(self, X, y):
         self.classes_ = np.unique(y)
