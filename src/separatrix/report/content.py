@@ -349,7 +349,9 @@ def _projections(methods: Sequence[MethodRecord], comparison: Comparison) -> dic
             {
                 "name": method.name,
                 "axes": [_axis(fold.view.axes, j) for j in range(Z.shape[1])],
-                "directions": fold.n_components,
+                "about": words.seen_along(
+                    fold.view.axes, fold.n_components, len(comparison.feature_names)
+                ),
                 "coordinates": [_coarse(column) for column in Z[shown].T],
                 "predicted": predicted[shown].tolist(),
                 "right": right,

@@ -3,7 +3,7 @@
   const facts = JSON.parse(document.getElementById("facts").textContent);
   const classes = facts.data.classes;
   const byId = (id) => document.getElementById(id);
-  const percent = (share) => `${(100 * share).toFixed(1)} %`;
+  const percent = (share) => `${(100 * share).toFixed(1)}\u00a0%`;
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
   // Elements. Text is always set as text, never as HTML.
@@ -238,12 +238,7 @@
       brush.scale(ratio, ratio);
       this.paintFrame(brush);
       this.place();
-      const size = rows.labels.length > 1500 ? 6 : rows.labels.length > 300 ? 8 : 10;
-      for (const i of this.order) {
-        const { colour, shape } = classes[rows.labels[i]];
-        const { canvas, side } = sprite(colours[`c${colour}`], shape, isWrong(this.view, i), size);
-        brush.drawImage(canvas, this.x[i] - side / 2, this.y[i] - side / 2, side, side);
-      }
+      for (const i of this.order) this.paintRow(brush, i);
       this.paintHot(brush);
       this.describe();
     }
@@ -294,9 +289,17 @@
       this.order.sort((i, j) => key[i] - key[j]);
     }
 
+    paintRow(brush, i) {
+      const size = rows.labels.length > 1500 ? 6 : rows.labels.length > 300 ? 8 : 10;
+      const { colour, shape } = classes[rows.labels[i]];
+      const { canvas, side } = sprite(colours[`c${colour}`], shape, isWrong(this.view, i), size);
+      brush.drawImage(canvas, this.x[i] - side / 2, this.y[i] - side / 2, side, side);
+    }
+
     paintHot(brush) {
       const i = shown.hot;
       if (i < 0 || !Number.isFinite(this.x[i] + this.y[i])) return;
+      this.paintRow(brush, i);
       for (const [colour, width] of [[colours.paper, 5], [colours.ink, 2.5]]) {
         brush.beginPath();
         brush.arc(this.x[i], this.y[i], 10, 0, 2 * Math.PI);
@@ -307,9 +310,8 @@
     }
 
     describe() {
-      const { name, words, directions } = this.view;
-      const parts = [make("b", {}, words)];
-      if (directions) parts.push(`, ${directions} direction${directions === 1 ? "" : "s"} in all`);
+      const { name, words, about } = this.view;
+      const parts = [make("b", {}, words), about ? `, ${about}` : ""];
       if (shown.hot >= 0) {
         parts.push(make("br"), `Row ${rows.rows[shown.hot]} is taken for `,
           make("b", {}, classes[this.view.predicted[shown.hot]].name),
@@ -547,18 +549,19 @@
     for (const line of inOrder) {
       const code = highlighted.get(line.name);
       const strong = code !== undefined;
-      const stroke = strong ? colours[`c${code}`] : colours.line;
+      const stroke = strong ? colours[`c${code}`] : colours.soft;
+      const dim = strong ? null : "faint";
       const points = line.accuracy.map((v, i) => [x(i + 1), v === null ? null : y(v), i + 1, v]).filter((p) => p[1] !== null);
       if (!points.length) continue;
       svg.append(draw("polyline", {
         points: points.map((p) => `${p[0].toFixed(1)},${p[1].toFixed(1)}`).join(" "),
-        fill: "none", stroke, "stroke-width": strong ? 2.5 : 1.2, "stroke-linejoin": "round",
+        class: dim, fill: "none", stroke, "stroke-width": strong ? 2.5 : 1.2, "stroke-linejoin": "round",
       }));
       for (const [px, py, d, v] of points) {
         const ring = d === line.chosen;
-        if (!strong && !ring && points.length > 1) continue;
+        if (!ring && points.length > 1 && (!strong || points.length > 15)) continue;
         svg.append(draw("circle", {
-          cx: px, cy: py, r: ring && strong ? 6 : 2.6,
+          class: dim, cx: px, cy: py, r: ring && strong ? 6 : 2.6,
           fill: ring ? colours.paper : stroke, stroke, "stroke-width": ring && strong ? 2.5 : 1.2,
           onpointerenter: (e) => showTip([line.name, `${d} direction${d === 1 ? "" : "s"}: ${percent(v)}`], e.clientX, e.clientY),
           onpointerleave: hideTip,
@@ -622,12 +625,19 @@
         onpointerleave: hideTip,
       }));
       const name = point.name.length > 30 ? `${point.name.slice(0, 29)}…` : point.name;
-      const w = 6.9 * name.length + 4;
-      const spots = [[px + 10, py - 8], [px - 10 - w, py - 8], [px - w / 2, py - 26], [px - w / 2, py + 9]];
-      const spot = spots.map(([a, b]) => [a, b, w, 16]).find((box) => box[0] >= left && box[0] + w <= width && box[1] > 0 && box[1] < bottom - 8 && !overlaps(box));
+      const w = (point.unbeaten ? 7.6 : 7.1) * name.length + 4;
+      const spots = [
+        [px + 10, py - 8, "start", px + 11],
+        [px - 10 - w, py - 8, "end", px - 11],
+        [px - w / 2, py - 26, "middle", px],
+        [px - w / 2, py + 9, "middle", px],
+      ];
+      const fits = ([a, b]) => a >= left && a + w <= width && b > 0 && b < bottom - 8 && !overlaps([a, b, w, 16]);
+      const spot = spots.find(fits);
       if (!spot) continue;
-      taken.push(spot);
-      svg.append(draw("text", { x: spot[0] + 2, y: spot[1] + 12, class: point.unbeaten ? "strong" : null }, name));
+      const [a, b, anchor, at] = spot;
+      taken.push([a, b, w, 16]);
+      svg.append(draw("text", { x: at, y: b + 12, "text-anchor": anchor, class: point.unbeaten ? "strong" : null }, name));
     }
   }
 

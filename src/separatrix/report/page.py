@@ -415,7 +415,7 @@ def _projections(facts: Facts) -> Html:
             aria_label="How points are drawn",
         ),
         tag("div", class_="panels", id="panels"),
-        tag("p", "A dark ring is a mistake. Point at a row to find it in every picture, with what "
+        tag("p", "Outlined points are mistakes. Point at a row to find it in every picture, with what "
             "each method takes it for; click to keep it. Rows are counted from 0.", class_="fine"),
         tag(
             "details",

@@ -21,6 +21,9 @@ FASTER = 5.0
 ALPHA = 0.05
 """Level of significance, that of `rank_methods`."""
 
+CALLED = {"raw": "the raw data", "LDA": "LDA"}
+"""What the best method is measured by."""
+
 HOPELESS = (
     "Use none of them yet: these features may not tell the classes apart, or the rows are too few "
     "to show it."
@@ -54,7 +57,7 @@ def verdict(rows: Sequence[Row], data: dict[str, Any], comparison: Comparison) -
     best = ranked[0]
     tied = [row["name"] for row in ranked if words.equal(row["mean"], best["mean"])]
     hopeless = _no_better_than_guessing(best, data["guess"])
-    against = [_against(best, name, ranked, comparison) for name in ("raw", "LDA")]
+    against = [_against(best, name, ranked, comparison) for name in CALLED]
     return {
         "best": best["name"],
         "tied": tied,
@@ -116,9 +119,12 @@ def _headline(
         return f"No subspace does better than the raw data with all {_features(data)}."
     if len(tied) > 1:
         return f"{words.listed(tied)} share the first place."
-    tests = [entry["real"] for entry in against if entry["difference"] is not None]
-    if all(tests) if tests else ranked[1]["differs"]:
+    tested = [entry for entry in against if entry["difference"] is not None]
+    beaten = [CALLED[entry["name"]] for entry in tested if entry["real"]]
+    if len(beaten) == len(tested) and (tested or ranked[1]["differs"]):
         return f"{best['name']} separates the classes best."
+    if beaten:
+        return f"{best['name']} comes first and is better than {words.listed(beaten)}."
     return f"{best['name']} comes first, but its lead may be chance."
 
 
@@ -195,18 +201,17 @@ def test_against(
 
 
 def _alike(best: Row, ranked: Sequence[Row]) -> str:
+    """How many methods share the group of the best."""
     others = len(ranked) - 1
     if not others:
-        return "There is no other method to compare with."
-    same = sum(1 for row in ranked[1:] if not row["differs"])
+        return ""
+    same = sum(1 for row in ranked[1:] if set(row["groups"]) & set(best["groups"]))
     if same == 0:
-        return f"The test tells it from every one of the {others} others." if others > 1 else (
-            "The test tells it from the other."
-        )
+        return "The test tells it from all other methods."
     if same == others:
         which = "the other method" if others == 1 else f"any of the other {others} methods"
         return f"The test cannot tell it from {which}."
-    return f"The test cannot tell it from {same} of the other {others} methods."
+    return f"The test cannot tell it from {same} of the other {others} methods, its group."
 
 
 def _use(

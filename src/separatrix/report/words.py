@@ -7,6 +7,9 @@ from typing import Any
 
 from separatrix.comparison import Comparison
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
+"""Space where a line is not broken."""
+
 LONGEST_NAME = 80
 """Letters of a name that are shown, at most."""
 
@@ -105,11 +108,11 @@ def count(n: int, one: str, many: str = "") -> str:
 
     Examples
     --------
-    >>> count(1, "row"), count(12345, "row")
+    >>> count(1, "row"), count(12345, "row").replace(NO_BREAK, " ")
     ('1 row', '12 345 rows')
     """
     things = one if n == 1 else many or f"{one}s"
-    return f"{n:,} {things}".replace(",", " ")
+    return f"{n:,}".replace(",", NO_BREAK) + f" {things}"
 
 
 def percent(share: float) -> str:
@@ -117,12 +120,12 @@ def percent(share: float) -> str:
 
     Examples
     --------
-    >>> percent(0.98765), percent(0.99999), percent(1)
-    ('98.8 %', '99.9 %', '100 %')
+    >>> [percent(s).replace(NO_BREAK, " ") for s in (0.98765, 0.99999, 1)]
+    ['98.8 %', '99.9 %', '100 %']
     """
     if share == 1:
-        return "100 %"
-    return f"{min(max(100 * share, 0.0), 99.9):.1f} %"
+        return f"100{NO_BREAK}%"
+    return f"{min(max(100 * share, 0.0), 99.9):.1f}{NO_BREAK}%"
 
 
 def points(difference: float) -> str:
@@ -232,6 +235,13 @@ def right_of(right: int, n: int) -> str:
     return f"{right} of {n} correct" if right < n else f"all {n} correct"
 
 
+def seen_along(axes: str, n_components: int | None, n_features: int) -> str:
+    """What a picture is a part of."""
+    if axes == "principal axes":
+        return f"decided by all {count(n_features, 'feature')}, seen along principal axes"
+    return "" if n_components is None else f"{count(n_components, 'direction')} in all"
+
+
 def mistake(truth: str, predicted: str, n: int, tested: int) -> str:
     """One kind of mistake."""
     return f"{truth} taken for {predicted}: {n} of {tested} ({percent(n / tested)})"
@@ -239,8 +249,10 @@ def mistake(truth: str, predicted: str, n: int, tested: int) -> str:
 
 def direction(entries: Sequence[Mapping[str, Any]]) -> str:
     """What makes a row lie far along a direction."""
-    up = [e["feature"] for e in entries[:6] if e["weight"] > 0][:3]
-    down = [e["feature"] for e in entries[:6] if e["weight"] < 0][:3]
+    most = max((abs(e["weight"]) for e in entries), default=0.0)
+    large = [e for e in entries if abs(e["weight"]) >= most / 3]
+    up = [e["feature"] for e in large if e["weight"] > 0][:3]
+    down = [e["feature"] for e in large if e["weight"] < 0][:3]
     parts = [f"rises with {listed(up)}"] if up else []
     parts += [f"falls with {listed(down)}"] if down else []
     return " and ".join(parts)
@@ -250,7 +262,8 @@ def time(points: Sequence[Mapping[str, Any]]) -> str:
     """Which method to take when time matters."""
     if not points:
         return "No training times were recorded."
-    fastest = min(points, key=lambda point: point["seconds"])
+    learning = [point for point in points if point["name"] != "raw"]
+    fastest = min(learning or points, key=lambda point: point["seconds"])
     said = (
         f"{fastest['name']} trains fastest ({seconds(fastest['seconds'])}, "
         f"{percent(fastest['accuracy'])} correct)."
