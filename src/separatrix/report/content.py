@@ -511,7 +511,7 @@ def _reproduce(comparison: Comparison, command: str) -> dict[str, Any]:
         "settings": [
             {"name": "seed", "value": str(settings.get("random_state"))},
             *(
-                {"name": words.SETTINGS.get(name, name), "value": words.short(value)}
+                {"name": words.SETTINGS.get(name, words.short(name)), "value": words.short(value)}
                 for name, value in settings.items()
                 if name != "random_state"
             ),
@@ -519,6 +519,7 @@ def _reproduce(comparison: Comparison, command: str) -> dict[str, Any]:
             {"name": "computing time", "value": words.seconds(comparison.seconds)},
         ],
         "versions": [
-            {"name": name, "value": value} for name, value in comparison.versions.items()
+            {"name": words.short(name), "value": words.short(value)}
+            for name, value in comparison.versions.items()
         ],
     }

@@ -293,7 +293,9 @@
       const size = rows.labels.length > 1500 ? 6 : rows.labels.length > 300 ? 8 : 10;
       const { colour, shape } = classes[rows.labels[i]];
       const { canvas, side } = sprite(colours[`c${colour}`], shape, isWrong(this.view, i), size);
-      brush.drawImage(canvas, this.x[i] - side / 2, this.y[i] - side / 2, side, side);
+      // on whole pixels, where points are sharp
+      const [left, top] = [this.x[i], this.y[i]].map((v) => Math.round((v - side / 2) * devicePixelRatio) / devicePixelRatio);
+      brush.drawImage(canvas, left, top, canvas.width / devicePixelRatio, canvas.height / devicePixelRatio);
     }
 
     paintHot(brush) {

@@ -269,8 +269,8 @@ def _leaderboard(facts: Facts) -> Html:
     names = [tag("th", cell, scope="col") for cell in head]
     rows = [_board_row(row, low, high, board) for row in board["rows"]]
     lead = (
-        "Share of held-out rows that are classified correctly, the mean of all splits; the line is "
-        "the 95 % interval of the mean."
+        "Share of held-out rows that are classified correctly, the mean of all splits; the line "
+        "is the 95 % interval of the mean."
     )
     if board["groups"] and len(board["rows"]) > 1:
         lead += (
@@ -415,8 +415,12 @@ def _projections(facts: Facts) -> Html:
             aria_label="How points are drawn",
         ),
         tag("div", class_="panels", id="panels"),
-        tag("p", "Outlined points are mistakes. Point at a row to find it in every picture, with what "
-            "each method takes it for; click to keep it. Rows are counted from 0.", class_="fine"),
+        tag(
+            "p",
+            "Outlined points are mistakes. Point at a row to find it in every picture, with what "
+            "each method takes it for; click to keep it. Rows are counted from 0.",
+            class_="fine",
+        ),
         tag(
             "details",
             tag("summary", "Mouse and keys"),
@@ -432,7 +436,9 @@ def _confusion(facts: Facts) -> Html:
     )
     if not facts["confusion"]["tables"]:
         return section("confusion", TITLES["confusion"], "No method has predictions.")
-    return section("confusion", TITLES["confusion"], lead, tag("div", class_="pair", id="matrices"))
+    return section(
+        "confusion", TITLES["confusion"], lead, tag("div", class_="pair", id="matrices")
+    )
 
 
 def _loadings(facts: Facts) -> Html:
@@ -474,7 +480,9 @@ def _failures(facts: Facts) -> Html:
     found = facts["failures"]
     parts: list[Any] = []
     if found["methods"]:
-        rows = [[m["name"], f"{m['done']} of {m['splits']}", m["reason"]] for m in found["methods"]]
+        rows = [
+            [m["name"], f"{m['done']} of {m['splits']}", m["reason"]] for m in found["methods"]
+        ]
         parts.append(table(["method", "splits done", "why"], rows, class_="prose"))
     if found["left_out"]:
         rows = [[m["name"], m["reason"]] for m in found["left_out"]]

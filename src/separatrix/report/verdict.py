@@ -48,8 +48,9 @@ def verdict(rows: Sequence[Row], data: dict[str, Any], comparison: Comparison) -
     -------
     dict
         ``best`` and ``tied`` are names of methods; ``headline``, ``measure``, ``use``, ``quick``
-        and ``alike`` are sentences; ``against`` compares with the raw data and LDA; ``bars`` are mistakes in 100
-        rows; ``cautions`` are sentences.
+        and ``alike`` are sentences; ``against`` compares with the raw data and LDA; ``bars`` are
+        mistakes in 100 rows, ``guessing`` a sentence on those of no method at all; ``cautions``
+        are sentences.
     """
     ranked = [row for row in rows if row["ranked"]]
     if not ranked:
@@ -163,7 +164,7 @@ def _against(
         return said | {"value": "not compared", "words": f"No comparison: {why}."}
     if best["name"] == name:
         return said | {"value": "the best itself", "words": "No method is better."}
-    difference, p = test_against(comparison, name, [row["name"] for row in ranked])[best["name"]]
+    difference, p = lead_over(comparison, name, [row["name"] for row in ranked])[best["name"]]
     if difference is None:
         return said | {"value": "not compared", "words": "They have no split in common."}
     said |= {"difference": difference, "p": p}
@@ -177,7 +178,7 @@ def _against(
     return said | {"real": real, "words": f"{what} ({words.p_value(p)})."}
 
 
-def test_against(
+def lead_over(
     comparison: Comparison, name: str, others: Sequence[str]
 ) -> dict[str, tuple[float | None, float]]:
     """How far each method is ahead of one that was named beforehand, and the p-value of that.
@@ -294,5 +295,7 @@ def _cautions(best: Row, ranked: Sequence[Row], data: dict[str, Any]) -> list[st
     few = [c["name"] for c in data["classes"] if c["rows"] < 5]
     if few:
         verb = "has" if len(few) == 1 else "have"
-        said.append(f"{words.listed(few)} {verb} fewer than 5 rows: their results are mostly chance.")
+        said.append(
+            f"{words.listed(few)} {verb} fewer than 5 rows: their results are mostly chance."
+        )
     return said

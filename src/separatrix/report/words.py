@@ -39,8 +39,8 @@ def clean(value: Any) -> str:
 
     Examples
     --------
-    >>> clean("tab\\tand\\x00nothing")
-    'tab and nothing'
+    >>> clean("two" + chr(0) + "words")
+    'two words'
     """
     text = str(value).encode("utf-8", "replace").decode("utf-8")
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
@@ -158,8 +158,8 @@ def seconds(value: float | None) -> str:
 
     Examples
     --------
-    >>> [seconds(t) for t in (0.0000123, 0.0123, 1.23, 123, 12345)]
-    ['0.01 ms', '12 ms', '1.2 s', '2.1 min', '3.4 h']
+    >>> [seconds(t) for t in (0.0000123, 0.0123, 1.23, 126, 12345)]
+    ['0.012 ms', '12 ms', '1.2 s', '2.1 min', '3.4 h']
     """
     if value is None:
         return "–"
