@@ -21,31 +21,35 @@ from separatrix.selection import MOST_COMPONENTS
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "*": {
         "kernel_gamma": (1.0, 0.25, 4.0),
-        "C": (1.0, 0.1, 10.0),
+        "C": (1.0, 10.0),
         "shrinkage": (None, 0.1),
         "sparsity": (5.0, 20.0),
     },
     "FisherDiscriminant": {"shrinkage": (None, "auto")},
     "DirectDiscriminant": {"regularization": (0.0, 0.01, 1.0)},
-    "LocalFisherDiscriminant": {"n_neighbors": (7, 3, 15), "shrinkage": (None, 0.1)},
+    "LocalFisherDiscriminant": {"n_neighbors": (7, 3, 15)},
     "GroupedDiscriminant": {"groups": (2, 4)},
     "IPCAC": {"variance": (None, 0.99)},
 }
 """Values that are tried for a parameter, the preferred first: under "*" for every method that has
-the parameter, under the name of a class for that class alone. Values of ``kernel_gamma`` are
-multiples of "scale", ``1 / (n_features * X.var())``. One parameter is chosen after the other, in
-this order.
+the parameter, under the name of a class for that class alone. Those of ``kernel_gamma``, and of
+``C`` where there is no kernel, are multiples of `IN_UNITS`. One parameter is chosen after the
+other, in this order.
 
 Parameters that an estimator chooses itself ("auto": γ and neighbours of the LDG family) are left
-to it, and the number of directions is chosen with each of the values here."""
+to it. The number of directions is chosen with each of the values here."""
 
-LANDMARK_ROWS = 2000
+IN_UNITS = ("kernel_gamma", "C")
+"""Parameters whose grid is in units of ``1 / (n_features * X.var())``, "scale" in scikit-learn:
+both are measured by squared lengths of rows."""
+
+LANDMARK_ROWS = 1000
 """Training rows beyond which kernel methods use landmarks."""
 
-N_LANDMARKS = 500
+N_LANDMARKS = 300
 """How many."""
 
-MOST_ROWS = {"KernelLDG": 1000, "MixtureIPCAC": 1000, "NCA": 1000}
+MOST_ROWS = {"MixtureIPCAC": 500, "NCA": 2000}
 """Methods whose time grows too fast with rows, and the training rows they are fitted to at most,
 drawn from each class by its share."""
 
@@ -77,6 +81,8 @@ class Contender:
         after the other, so that the first ones do not depend on how many follow.
     most_rows : int or None
         Training rows to fit to, at most.
+    in_units : tuple of str
+        Parameters whose values in `grid` are multiples of ``1 / (n_features * X.var())``.
     """
 
     name: str
@@ -86,6 +92,7 @@ class Contender:
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     choose_dimension: bool = False
     most_rows: int | None = None
+    in_units: tuple[str, ...] = ()
 
 
 def package_methods() -> list[Contender]:
@@ -116,7 +123,7 @@ def _package_method(name: str, cls: Any) -> Contender:
     params = estimator.get_params(deep=False)
     tried = {**GRIDS["*"], **GRIDS.get(name, {})}
     grid = {p: values for p, values in tried.items() if p in params}
-    if params.get("kernel", "rbf") is None:
+    if params.get("kernel") is None:
         grid.pop("kernel_gamma", None)
     return Contender(
         name,
@@ -126,6 +133,8 @@ def _package_method(name: str, cls: Any) -> Contender:
         grid=grid,
         choose_dimension="n_components" in params,
         most_rows=MOST_ROWS.get(name),
+        # in the feature space of a kernel rows have lengths near one
+        in_units=IN_UNITS if params.get("kernel") is None else IN_UNITS[:1],
     )
 
 

@@ -417,7 +417,7 @@ def fingerprint(data: Data, classes: np.ndarray) -> str:
     digest = hashlib.sha256(repr((data.X.shape, data.feature_names, classes.tolist())).encode())
     for part in [*parts, data.codes.astype(np.int64)]:
         digest.update(str(part.dtype).encode())
-        digest.update(np.ascontiguousarray(part))
+        digest.update(np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()[:20]
 
 
@@ -452,8 +452,8 @@ def _all_folds(
     keys = {(job.contender.name, job.split): job_key(job) for job in jobs} if file else {}
     known = {} if file is None else _known_folds(keys, file, time_budget)
     spent: dict[str, float] = {}
-    for (name, _), fold in known.items():
-        spent[name] = spent.get(name, 0.0) + fold.seconds
+    for (name, _), read in known.items():
+        spent[name] = spent.get(name, 0.0) + read.seconds
     todo = [job for job in jobs if (job.contender.name, job.split) not in known]
     clock = Clock(todo, len(jobs), known.values(), n_jobs)
     tell = progress or (lambda _: None)

@@ -48,7 +48,7 @@ VIEW_DIRECTIONS = 3
 LOADING_FEATURES = 100
 """Features whose loadings are kept, at most."""
 
-LONGEST_MEASURED = 10.0
+LONGEST_MEASURED = 5.0
 """Seconds of a fit beyond which it is not done once more to measure its memory."""
 
 
@@ -255,7 +255,11 @@ def choose(
     cut = contender.choose_dimension and decision != "own"
     rows = some_rows(codes, CHOICE_ROWS, seed)
     X, codes = X[rows], codes[rows]
-    grid = {name: _meant(name, values, X) for name, values in contender.grid.items()}
+    units = dict.fromkeys(contender.in_units, inverse_width(X, "scale"))
+    grid = {
+        name: [value * units[name] if name in units else value for value in values]
+        for name, values in contender.grid.items()
+    }
     best = Trial({name: values[0] for name, values in grid.items()}, -np.inf)
     known: dict[str, Trial] = {}
     for name, values in grid.items() if grid else [("", ())] if cut else []:
@@ -269,12 +273,6 @@ def choose(
         if best.error is not None:
             raise best.error
     return best
-
-
-def _meant(name: str, values: Sequence[Any], X: Any) -> list[Any]:
-    """Values as the estimator takes them: those of kernel widths are multiples of "scale"."""
-    unit = inverse_width(X, "scale") if name == "kernel_gamma" else None
-    return [value if unit is None else value * unit for value in values]
 
 
 def _tried(

@@ -350,6 +350,8 @@ def _over_data_sets(names: list[str], table: Array, alpha: float) -> Ranking:
     }
     names = [name for name in names if name not in left_out]
     table = table[:, missing == 0]
+    if not names:
+        raise ValueError(f"no method has a score on every data set: {left_out}")
     ranks = _ranks(table)
     names, table, ranks = _ordered(names, table, ranks, ranks.mean(axis=0))
     k = len(names)

@@ -8,10 +8,10 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import joblib
 from joblib.externals.loky import ProcessPoolExecutor
@@ -74,6 +74,14 @@ def run_jobs(
         shutil.rmtree(directory, ignore_errors=True)
 
 
+class Task(NamedTuple):
+    """What a worker is doing: a job, or None while its process starts."""
+
+    worker: Worker
+    job: Job | None
+    start: float
+
+
 def _in_workers(
     waiting: deque[Job],
     path: Path,
@@ -81,68 +89,95 @@ def _in_workers(
     time_budget: float | None,
     spent: dict[str, float],
 ) -> Iterator[Outcome | list[Job]]:
-    idle = [Worker(path) for _ in range(min(n_workers, len(waiting)))]
-    running: dict[Future[Fold], tuple[Worker, Job, float]] = {}
-    limit = float("inf") if time_budget is None else time_budget
+    budget = Budget(time_budget, spent)
+    idle: list[Worker] = []
+    running = dict(_started(path) for _ in range(min(n_workers, len(waiting))))
     try:
-        while waiting or running:
+        while waiting or any(task.job is not None for task in running.values()):
             while waiting and idle:
                 job = waiting.popleft()
-                if spent.get(job.contender.name, 0.0) >= limit:
+                if budget.spent_on(job) >= budget.seconds:
                     yield job, None
                     continue
                 worker = idle.pop()
-                running[worker.submit(job)] = worker, job, time.monotonic()
-            yield [job for _, job, _ in running.values()]
-            now = time.monotonic()
-            left = [limit - _used(job, running, spent, now) for _, job, _ in running.values()]
-            ended, _ = wait(
-                running, max(0.0, min([SIGN_OF_LIFE, *left])), return_when=FIRST_COMPLETED
-            )
-            for future in ended:
-                worker, job, start = running.pop(future)
-                fold, worker = _outcome(future, worker, job, time.monotonic() - start)
-                idle.append(worker)
-                spent[job.contender.name] = spent.get(job.contender.name, 0.0) + fold.seconds
-                yield job, fold
-            now = time.monotonic()
-            late = [
-                f for f, (_, job, _) in running.items() if _used(job, running, spent, now) >= limit
-            ]
-            for future in late:
-                worker, job, start = running.pop(future)
-                idle.append(worker.replaced())
-                reason = f"time budget of {limit:g} s"
-                fold = Fold(job.contender.name, job.split, "stopped", reason, now - start)
-                spent[job.contender.name] = spent.get(job.contender.name, 0.0) + fold.seconds
-                yield job, fold
+                running[worker.submit(job)] = Task(worker, job, time.monotonic())
+            yield [task.job for task in running.values() if task.job is not None]
+            ended, _ = wait(running, budget.patience(running), return_when=FIRST_COMPLETED)
+            for future in ended | budget.late(running):
+                task = running.pop(future)
+                if task.job is None:
+                    future.result()
+                    idle.append(task.worker)
+                    continue
+                fold = _fold_of(future, task.job, budget.seconds, time.monotonic() - task.start)
+                if future in ended and future.exception() is None:
+                    idle.append(task.worker)
+                else:
+                    task.worker.end()
+                    running.update([_started(path)])
+                budget.spend(fold)
+                yield task.job, fold
     finally:
-        for worker in [*idle, *(w for w, _, _ in running.values())]:
+        for worker in [*idle, *(task.worker for task in running.values())]:
             worker.end()
 
 
-def _used(
-    job: Job,
-    running: dict[Future[Fold], tuple[Worker, Job, float]],
-    spent: dict[str, float],
-    now: float,
-) -> float:
-    """Seconds of the method of a job, with those of its folds that are running."""
-    name = job.contender.name
-    elapsed = [now - start for _, j, start in running.values() if j.contender.name == name]
-    return spent.get(name, 0.0) + sum(elapsed)
+def _started(path: Path) -> tuple[Future[Any], Task]:
+    """A process that is starting, which is not the time of a fold."""
+    worker = Worker(path)
+    return worker.executor.submit(os.getpid), Task(worker, None, time.monotonic())
 
 
-def _outcome(
-    future: Future[Fold], worker: Worker, job: Job, seconds: float
-) -> tuple[Fold, Worker]:
-    """The fold of a worker, and the worker; a new one where the process has died."""
-    error = future.exception()
-    if error is None:
-        return future.result(), worker
-    reason = f"{type(error).__name__}: {str(error).splitlines()[0]}"
-    fold = Fold(job.contender.name, job.split, "failed", reason, seconds)
-    return fold, worker.replaced()
+def _fold_of(future: Future[Fold], job: Job, budget: float, seconds: float) -> Fold:
+    """What came of a job: its fold, or why there is none."""
+    if not future.done():
+        status, reason = "stopped", f"time budget of {budget:g} s"
+    elif future.exception() is None:
+        return future.result()
+    elif isinstance(future.exception(), BrokenExecutor):
+        status, reason = "failed", "the process died: out of memory, or a crash of compiled code"
+    else:
+        error = future.exception()
+        status, reason = "failed", f"{type(error).__name__}: {error}"
+    return Fold(job.contender.name, job.split, status, reason, seconds)
+
+
+class Budget:
+    """Seconds for each method, over all its folds."""
+
+    def __init__(self, seconds: float | None, spent: dict[str, float]) -> None:
+        self.seconds = float("inf") if seconds is None else seconds
+        self.spent = spent
+
+    def spent_on(self, job: Job) -> float:
+        """Seconds of the folds of its method that have ended."""
+        return self.spent.get(job.contender.name, 0.0)
+
+    def spend(self, fold: Fold) -> None:
+        """Count a fold that has ended."""
+        self.spent[fold.method] = self.spent.get(fold.method, 0.0) + fold.seconds
+
+    def left(self, running: Mapping[Any, Task]) -> dict[Any, float]:
+        """Seconds that remain to the method of each task; its running folds count, too."""
+        now = time.monotonic()
+        elapsed: dict[str, float] = {}
+        for _, job, start in running.values():
+            if job is not None:
+                name = job.contender.name
+                elapsed[name] = elapsed.get(name, 0.0) + now - start
+        return {
+            key: self.seconds - self.spent_on(task.job) - elapsed[task.job.contender.name]
+            for key, task in running.items()
+            if task.job is not None
+        }
+
+    def patience(self, running: Mapping[Any, Task]) -> float:
+        """Seconds to wait before the next look."""
+        return max(0.0, min([SIGN_OF_LIFE, *self.left(running).values()]))
+
+    def late(self, running: Mapping[Any, Task]) -> set[Any]:
+        """Tasks whose time is over and that have not ended."""
+        return {f for f, left in self.left(running).items() if left <= 0 and not f.done()}
 
 
 # One process -------------------------------------------------------------------------------------
@@ -152,9 +187,7 @@ class Worker:
     """A process that runs folds, one at a time, and can be ended in the middle of one."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         self.executor = ProcessPoolExecutor(1, initializer=_start, initargs=(path, os.getpid()))
-        self.executor.submit(os.getpid).result()  # starting is not the time of a fold
 
     def submit(self, job: Job) -> Future[Fold]:
         """Begin a fold."""
@@ -164,11 +197,6 @@ class Worker:
         """End the process, whatever it does."""
         self.executor.shutdown(wait=True, kill_workers=True)
 
-    def replaced(self) -> Worker:
-        """Another one in place of this."""
-        self.end()
-        return Worker(self.path)
-
 
 _here: dict[str, Any] = {}
 
@@ -176,13 +204,14 @@ _here: dict[str, Any] = {}
 def _start(path: Path, parent: int) -> None:
     _here["data"] = joblib.load(path, mmap_mode="r")
     _here["threads"] = threadpool_limits(1)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=_end_with, args=(parent, path.parent), daemon=True).start()
 
 
-def _end_with(parent: int) -> None:
-    """End this process soon after the one that started it is gone."""
+def _end_with(parent: int, directory: Path) -> None:
+    """End this process soon after the one that started it is gone, and take its files away."""
     while os.getppid() == parent:
         time.sleep(1.0)
+    shutil.rmtree(directory, ignore_errors=True)
     os._exit(1)
 
 
