@@ -17,16 +17,17 @@ from separatrix import datasets, report
 from separatrix.evaluate import Comparison, compare
 
 N_POINTS, N_METHODS, N_FEATURES, N_CLASSES = 5000, 26, 20, 10
+METHODS = ["FisherDiscriminant", "PCA", "LDA", "raw"]
 RUNS = 5
 
 
 def large_comparison() -> Comparison:
     """A comparison with as many held-out rows, its methods repeated under other names."""
     n_rows = round(N_POINTS / 0.3)
-    X, y, *_ = datasets.make_gaussian_classes(
+    data = datasets.make_gaussian_classes(
         n_samples=n_rows, n_features=N_FEATURES, n_classes=N_CLASSES, random_state=0
     )
-    found = compare(["FisherDiscriminant", "PCA", "LDA", "raw"], X, y, n_splits=2, memory=False)
+    found = compare(METHODS, data.data, data.target, n_splits=2, memory=False)
     first = found.methods[0]
     more = [
         dataclasses.replace(first, name=f"FisherDiscriminant {i}")

@@ -41,7 +41,9 @@ def main(folder: Path) -> None:
     wine = datasets.load("wine")
     comparison = compare(METHODS, wine.data, wine.target, feature_names=wine.feature_names)
     page_text = report.render(
-        report.facts(comparison, title="wine", command="separatrix compare wine --report wine.html")
+        report.facts(
+            comparison, title="wine", command="separatrix compare wine --report wine.html"
+        )
     )
     folder.mkdir(exist_ok=True)
     with TemporaryDirectory() as place, sync_playwright() as started:

@@ -172,7 +172,7 @@ def test_a_clear_winner_is_called_best_and_its_lead_real():
         assert entry["difference"] == pytest.approx(lead)
         assert entry["real"] is True
         assert "A real difference" in entry["words"]
-    assert against(verdict, "raw")["value"] == "+25.0 points"
+    assert against(verdict, "raw")["value"] == "25.0 fewer mistakes"
     assert verdict["use"].startswith("Use A with 2 directions: it makes fewer mistakes")
     assert verdict["alike"] == "The test tells it from all other methods."
     assert [bar["mistakes"] for bar in verdict["bars"]] == pytest.approx([5, 20, 30])

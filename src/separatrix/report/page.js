@@ -132,20 +132,19 @@
   // Projections: panels that show the same held-out rows by several methods.
 
   const rows = facts.projections;
-  const views = new Map(rows.views.map((view) => [view.name, prepare(view)]));
+  const views = new Map(rows.views.map((view) => [view.name, view]));
   const shown = { hidden: new Set(), wrong: false, three: false, hot: -1, kept: false };
   const panels = [];
 
   // every axis from -1 to 1; what cannot be drawn is NaN
-  function prepare(view) {
-    const axes = view.coordinates.map((column) => {
+  function unitAxes(view) {
+    return view.coordinates.map((column) => {
       const known = column.filter((value) => value !== null);
       const low = known.reduce((a, b) => Math.min(a, b), Infinity);
       const high = known.reduce((a, b) => Math.max(a, b), -Infinity);
       const half = (high - low) / 2 || 1;
       return Float64Array.from(column, (v) => (v === null ? NaN : (v - low) / half - (high > low ? 1 : 0)));
     });
-    return { ...view, places: axes };
   }
 
   const isWrong = (view, i) => view.predicted[i] !== rows.labels[i];
@@ -171,14 +170,19 @@
         make("button", { type: "button", "aria-label": "Zoom out", onclick: () => this.zoom(1 / 1.4) }, "−"));
       this.node = make("div", { class: "panel" }, head, this.canvas, this.note);
       this.fingers = new Map();
+      this.layer = document.createElement("canvas"); // all but the row that is pointed at
       this.listen();
-      this.reset();
+      this.take(name);
+    }
+
+    take(name) {
       this.view = views.get(name);
+      this.places = unitAxes(this.view);
+      this.reset();
     }
 
     show(name) {
-      this.view = views.get(name);
-      this.reset();
+      this.take(name);
       this.paint();
     }
 
@@ -189,7 +193,7 @@
       this.pitch = 0.35;
     }
 
-    get solid() { return shown.three && this.view.places.length > 2; }
+    get solid() { return shown.three && this.places.length > 2; }
 
     zoom(factor, x = this.width / 2, y = this.height / 2) {
       const next = clamp(this.scale * factor, 0.5, 200);
@@ -232,13 +236,22 @@
       this.width = box.width || 320;
       this.height = box.height || 320;
       const ratio = devicePixelRatio;
-      this.canvas.width = Math.round(this.width * ratio);
-      this.canvas.height = Math.round(this.height * ratio);
-      const brush = this.canvas.getContext("2d");
-      brush.scale(ratio, ratio);
+      for (const canvas of [this.canvas, this.layer]) {
+        canvas.width = Math.round(this.width * ratio);
+        canvas.height = Math.round(this.height * ratio);
+        canvas.getContext("2d").scale(ratio, ratio);
+      }
+      const brush = this.layer.getContext("2d");
       this.paintFrame(brush);
       this.place();
       for (const i of this.order) this.paintRow(brush, i);
+      this.paintTop();
+    }
+
+    paintTop() {
+      const brush = this.canvas.getContext("2d");
+      brush.clearRect(0, 0, this.width, this.height);
+      brush.drawImage(this.layer, 0, 0, this.width, this.height);
       this.paintHot(brush);
       this.describe();
     }
@@ -273,7 +286,7 @@
     // places of all rows, and the order to draw visible ones in: mistakes last, far ones first
     place() {
       const n = rows.labels.length;
-      const [a, b, c] = this.view.places;
+      const [a, b, c] = this.places;
       this.x = new Float64Array(n);
       this.y = new Float64Array(n);
       const key = new Float64Array(n);
@@ -425,7 +438,7 @@
     shown.kept = keep;
     if (i === shown.hot) return;
     shown.hot = i;
-    paintPanels();
+    panels.forEach((panel) => panel.paintTop());
   }
 
   const paintPanels = () => panels.forEach((panel) => panel.paint());

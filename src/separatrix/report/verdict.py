@@ -170,7 +170,7 @@ def _against(
     said |= {"difference": difference, "p": p}
     if words.equal(difference, 0.0):
         return said | {"real": False, "value": "no difference", "words": "Right equally often."}
-    said["value"] = f"{100 * difference:+.1f} points".replace("-", "−")
+    said["value"] = words.mistakes(difference)
     if len(comparison.tests) < 2:
         return said | {"words": "One split cannot show whether that is chance."}
     real = p <= ALPHA

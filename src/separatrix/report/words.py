@@ -142,6 +142,18 @@ def points(difference: float) -> str:
     return f"{size:.1f} percentage point{'' if f'{size:.1f}' == '1.0' else 's'}"
 
 
+def mistakes(difference: float) -> str:
+    """A difference of shares that are right, as mistakes in 100 rows.
+
+    Examples
+    --------
+    >>> mistakes(0.0226), mistakes(-0.01), mistakes(0.0001)
+    ('2.3 fewer mistakes', '1.0 more mistakes', '< 0.1 fewer mistakes')
+    """
+    size = abs(100 * difference)
+    return f"{'< 0.1' if size < 0.05 else f'{size:.1f}'} {'fewer' if difference > 0 else 'more'} mistakes"
+
+
 def p_value(p: float) -> str:
     """A probability as it is printed.
 
