@@ -97,7 +97,8 @@ def drawn_colours(page, nth=0):
     """Which of the colours of the first three classes a canvas shows."""
     look = """canvas => {
         const { width, height } = canvas;
-        const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+        const often = { willReadFrequently: true };
+        const copy = new OffscreenCanvas(width, height).getContext("2d", often);
         copy.drawImage(canvas, 0, 0);
         const { data } = copy.getImageData(0, 0, width, height);
         const style = getComputedStyle(document.documentElement);

@@ -306,7 +306,7 @@ def _give_places(rows: list[dict[str, Any]]) -> None:
 
 def _dimension(methods: Sequence[MethodRecord], comparison: Comparison) -> dict[str, Any]:
     """Mean accuracy with the first 1, 2, … directions, as far as all splits have them."""
-    lines = []
+    lines: list[dict[str, Any]] = []
     for method in methods:
         paths = [fold.path for fold in _done(method) if fold.path]
         length = min(map(len, paths), default=0)
@@ -391,7 +391,7 @@ def _confusion(methods: Sequence[MethodRecord], comparison: Comparison) -> dict[
     """How often each class was taken for each other, over all splits."""
     n_classes = len(comparison.classes)
     labels = np.asarray(comparison.labels, dtype=int)
-    tables = []
+    tables: list[dict[str, Any]] = []
     for method in methods:
         counts = np.zeros((n_classes, n_classes), dtype=int)
         for fold in _done(method):

@@ -151,7 +151,8 @@ def mistakes(difference: float) -> str:
     ('2.3 fewer mistakes', '1.0 more mistakes', '< 0.1 fewer mistakes')
     """
     size = abs(100 * difference)
-    return f"{'< 0.1' if size < 0.05 else f'{size:.1f}'} {'fewer' if difference > 0 else 'more'} mistakes"
+    number = "< 0.1" if size < 0.05 else f"{size:.1f}"
+    return f"{number} {'fewer' if difference > 0 else 'more'} mistakes"
 
 
 def p_value(p: float) -> str:
