@@ -6,8 +6,6 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import click
@@ -112,8 +110,6 @@ def compare(
 
     talk = Console(as_json, quiet)
     refuse_unwritable(report, data)
-    if report is not None and find_spec("separatrix.report") is None:
-        raise ImportError("this installation has no reports: leave out --report")
     X, y, scale = numbers_of(labelled_table(talk, data, how), how)
     asked = None if methods is None else known_methods(methods.split(","))
     try:
@@ -221,9 +217,9 @@ def leaderboard(record: Mapping[str, Any]) -> str:
 
 def write_report(found: Any, path: str, title: str) -> str:
     """Write the report; returns where it is."""
+    from separatrix import report
     from separatrix.persist import write_whole
 
-    report: Any = import_module("separatrix.report")
     command = shlex.join(["separatrix", *sys.argv[1:]])
     write_whole(path, report.render(report.facts(found, title=title, command=command)).encode())
     return os.path.abspath(path)
