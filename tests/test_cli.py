@@ -320,7 +320,15 @@ def test_methods_are_compared(table):
     assert means == sorted(means, reverse=True)
     text = run(*arguments).stdout
     assert re.search(rf"{record['methods'][0]['name']} +{means[0]:.3f}", text)
-    assert "is best; no difference was shown" in text or "better than all others" in text
+    assert record["verdict"][0] in text
+    assert "The report" not in text
+    assert (
+        f"The report is {Path('r.html').absolute()}"
+        in run(*arguments, "--report", "r.html").stdout
+    )
+    page = Path("r.html").read_text()
+    assert "flowers.csv" in page
+    assert all(sentence in page for sentence in record["verdict"])
 
 
 def test_what_fails_in_a_comparison_is_told(table):

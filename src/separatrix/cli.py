@@ -107,6 +107,9 @@ def compare(
       separatrix compare genes.csv --results folds.jsonl --report genes.html
     """
     from separatrix import evaluate
+    from separatrix.persist import write_whole
+    from separatrix.report import facts as facts_of
+    from separatrix.report import render
 
     talk = Console(as_json, quiet)
     refuse_unwritable(report, data)
@@ -132,9 +135,11 @@ def compare(
         if results is not None:
             talk.note(f"What is done is in {results}: the same command goes on with it.")
         raise
-    record = summary_of(found)
+    facts = facts_of(found, title=data, command=shlex.join(["separatrix", *sys.argv[1:]]))
+    record = summary_of(found, facts["verdict"])
     if report is not None:
-        record["report"] = write_report(found, report, title=data)
+        write_whole(report, render(facts).encode())
+        record["report"] = os.path.abspath(report)
     talk.result(record, leaderboard(record))
 
 
@@ -161,10 +166,9 @@ def numbers_of(table: Any, how: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     return X, table.y, scale
 
 
-def summary_of(found: Any) -> dict[str, Any]:
-    """The comparison in a few numbers for each method, best first, and which differ."""
-    from separatrix.evaluate import rank_methods
-    from separatrix.evaluate import to_plain as plain
+def summary_of(found: Any, verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """The comparison in a few numbers for each method, best first, and in words."""
+    from separatrix.evaluate import to_plain
 
     methods = [
         {
@@ -172,27 +176,26 @@ def summary_of(found: Any) -> dict[str, Any]:
             "status": method.status,
             "reason": method.reason,
             "splits": method.n_done,
-            **{score: plain(summary) for score, summary in method.summary.items()},
+            **{score: to_plain(summary) for score, summary in method.summary.items()},
         }
         for method in found.methods
     ]
     methods.sort(key=lambda m: -m["accuracy"]["mean"] if "accuracy" in m else 1.0)
-    complete = [method for method in methods if method["status"] == "done"]
-    groups = plain(rank_methods(found).groups) if len(complete) > 1 else []
+    words = ("headline", "measure", "alike", "use")
     return {
         "rows": found.n_samples,
         "features": len(found.feature_names),
         "classes": [str(label) for label in found.classes],
         "settings": found.settings,
+        "verdict": [verdict[name] for name in words if verdict.get(name)] + verdict["cautions"],
         "methods": methods,
-        "alike": groups,
         "left_out": found.left_out,
         "seconds": found.seconds,
     }
 
 
 def leaderboard(record: Mapping[str, Any]) -> str:
-    """The summary as a table, and below it which differ and what failed."""
+    """The summary as a table, and below it the verdict and what failed."""
     rows = []
     for method in record["methods"]:
         if "accuracy" in method:
@@ -201,28 +204,12 @@ def leaderboard(record: Mapping[str, Any]) -> str:
             part = "" if method["status"] == "done" else f"only {method['splits']} splits"
             rows.append([method["name"], f"{a['mean']:.3f}", interval, f"{b['mean']:.3f}", part])
     lines = [console.columns(["method", "accuracy", "95 % interval", "balanced", ""], rows)]
-    if record["alike"]:
-        first = record["alike"][0]
-        lines.append(
-            f"{first[0]} is best; no difference was shown to {', '.join(first[1:])}."
-            if len(first) > 1
-            else f"{first[0]} is better than all others by more than chance."
-        )
+    lines += ["", *record["verdict"]]
     lines += [
         f"{m['name']} {m['status']}: {m['reason']}" for m in record["methods"] if m["reason"]
     ]
     lines += [f"The report is {record['report']}"] if "report" in record else []
     return "\n".join(lines)
-
-
-def write_report(found: Any, path: str, title: str) -> str:
-    """Write the report; returns where it is."""
-    from separatrix import report
-    from separatrix.persist import write_whole
-
-    command = shlex.join(["separatrix", *sys.argv[1:]])
-    write_whole(path, report.render(report.facts(found, title=title, command=command)).encode())
-    return os.path.abspath(path)
 
 
 # Lists ---------------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ drawn from each class by its share."""
 
 LEFT_OUT = {
     "DomainScaler": "it scales features and finds no subspace",
+    "EarlyClassifier": "it is for incomplete rows; complete ones it leaves to its estimator",
     "TransferLDG": "it needs rows of two domains; on one domain it is LDG",
 }
 """Estimators of the package that do not compete, and why."""
