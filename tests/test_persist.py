@@ -242,6 +242,7 @@ def own_kernel(A, B):
         (make_pipeline(RandomForestClassifier()), "RandomForestClassifier, which is not among"),
         (KNeighborsClassifier(algorithm="kd_tree").fit(*TALL), "_tree is a .*KDTree"),
         (OneHotEncoder(drop="first").fit([["a"], ["b"]]), "counts other categories"),
+        (make_pipeline(LDG(), memory="folder"), "keeps results in a folder"),
     ],
     ids=repr,
 )
@@ -314,6 +315,9 @@ def test_a_file_that_is_cut_short_or_longer_is_refused(content, tmp_path):
     for size in np.linspace(1, len(content) - 1, 60).astype(int):
         refuses(tmp_path, content[:size], "not a model file|is cut short: .* bytes are left")
     refuses(tmp_path, content + b"x", "altered")
+    rest = content.split(b"\n", 1)[1]
+    absurd = b"separatrix model 1 %d %s\n" % (10**14, b"0" * 64)
+    refuses(tmp_path, absurd + rest, f"cut short: {len(rest)} of {10**14} bytes")
 
 
 def test_every_bit_counts(content, tmp_path):
@@ -366,6 +370,11 @@ def test_other_formats_say_why_they_are_not_read(
     refuses(tmp_path, content, message)
 
 
+def test_the_checksum_covers_the_number_of_the_format(content, tmp_path, monkeypatch):
+    monkeypatch.setattr(persist, "FORMAT", 3)
+    refuses(tmp_path, content.replace(b"model 1", b"model 3", 1), "altered")
+
+
 def test_files_of_the_first_format_are_still_read():
     """The file was written when the format was new; it must be readable as long as it says so."""
     X, y = labelled(40, 4, n_classes=2)
@@ -384,9 +393,12 @@ class TrippedError(Exception):
 
 def wrapped(archive):
     """A file with the right checksum around any archive: everyone can compute it."""
-    content = json.dumps({"versions": {}, "notes": {}}).encode() + b"\n" + archive
-    digest = hashlib.sha256(content).hexdigest()
-    return f"separatrix model {persist.FORMAT} {len(content)} {digest}\n".encode() + content
+    return signed(json.dumps({"versions": {}, "notes": {}}).encode() + b"\n" + archive)
+
+
+def signed(content):
+    title = f"separatrix model {persist.FORMAT} {len(content)}".encode()
+    return title + b" %s\n" % hashlib.sha256(title + content).hexdigest().encode() + content
 
 
 def archive_of(model):
@@ -686,8 +698,7 @@ def test_three_hundred_random_corruptions_are_refused(content, tmp_path):
     for trial in range(300):
         bad = corrupted(content if trial % 2 else content.split(b"\n", 1)[1], rng)
         if trial % 2 == 0:
-            digest = hashlib.sha256(bad).hexdigest()
-            bad = f"separatrix model {persist.FORMAT} {len(bad)} {digest}\n".encode() + bad
+            bad = signed(bad)
         path.write_bytes(bad)
         try:
             model = load(path)

@@ -103,6 +103,22 @@ def test_bundled_names_and_standard_input(monkeypatch):
     assert read_table("-").y.tolist() == FRAME["kind"].tolist()
 
 
+@pytest.mark.parametrize("form", ["npz", "parquet", "arff"])
+def test_formats_that_are_no_text_come_by_standard_input_too(form, tmp_path, monkeypatch):
+    class Pipe(io.BytesIO):
+        def seekable(self):
+            return False
+
+        def seek(self, *_):
+            raise OSError("a pipe")
+
+    class Stdin:
+        buffer = Pipe(written(tmp_path, form).read_bytes())
+
+    monkeypatch.setattr(sys, "stdin", Stdin)
+    assert read_table("-", form=form).y.tolist() == FRAME["kind"].tolist()
+
+
 def test_a_file_wins_over_a_bundled_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     FRAME.to_csv("wine", index=False)

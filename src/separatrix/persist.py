@@ -41,7 +41,7 @@ OBJECTS = frozenset(
 """What fitted estimators of this package hold besides numbers, text, arrays, named tuples of this
 package, which do nothing when they are made, and each other."""
 
-FIRST_LINE = re.compile(rb"separatrix model (\d{1,6}) (\d{1,15}) ([0-9a-f]{64})\n")
+FIRST_LINE = re.compile(rb"(separatrix model (\d{1,6}) (\d{1,15})) ([0-9a-f]{64})\n")
 ENTRY = re.compile(r"schema\.json|\d+\.np[yz]")
 NODE_KEYS = frozenset({"__class__", "__module__", "__loader__", "__id__"})
 UNPACKED = 1 << 28
@@ -149,14 +149,15 @@ def read(path: str | os.PathLike[str]) -> Stored:
         first = FIRST_LINE.fullmatch(start := file.readline(120))
         if first is None:
             raise ValueError(f"{path} is not a model file of separatrix{_what_it_is(start)}")
-        number, size = int(first[1]), int(first[2])
+        number, size = int(first[2]), int(first[3])
         _refuse_format(path, number)
-        content = file.read(size + 1)
-    if len(content) < size:
-        raise ValueError(
-            f"{path} is cut short: {len(content)} of {size} bytes are left. Copy it again"
-        )
-    if len(content) > size or hashlib.sha256(content).hexdigest() != first[3].decode():
+        left = os.fstat(file.fileno()).st_size - file.tell()
+        if left < size:
+            raise ValueError(
+                f"{path} is cut short: {left} of {size} bytes are left. Copy it again"
+            )
+        content = file.read()
+    if len(content) != size or _digest(first[1], content) != first[4].decode():
         raise ValueError(
             f"{path} was altered after it was written: its checksum differs. Copy it again"
         )
@@ -219,8 +220,13 @@ def packed(model: Any, notes: Mapping[str, Any]) -> bytes:
         raise ValueError(f"this {name} cannot be saved: {error}") from error
     about = {"model": name, "versions": _versions(), "notes": dict(notes)}
     content = json.dumps(about).encode() + b"\n" + archive
-    digest = hashlib.sha256(content).hexdigest()
-    return f"separatrix model {FORMAT} {len(content)} {digest}\n".encode() + content
+    title = f"separatrix model {FORMAT} {len(content)}".encode()
+    return title + f" {_digest(title, content)}\n".encode() + content
+
+
+def _digest(title: bytes, content: bytes) -> str:
+    """The checksum of a file: of its first line, as far as there, and all below."""
+    return hashlib.sha256(title + content).hexdigest()
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
@@ -532,12 +538,18 @@ def _check_one_hot(encoder: Any) -> None:
         raise Refused("a OneHotEncoder counts other categories than it has, or drops some")
 
 
+def _check_pipeline(pipeline: Any) -> None:
+    if pipeline.memory is not None:
+        raise Refused("a Pipeline keeps results in a folder, which may hold code: memory=None")
+
+
 SOUND: dict[str, Callable[[Any], None]] = {
+    "Pipeline": _check_pipeline,
     "KNeighborsClassifier": _check_neighbours,
     "OneHotEncoder": _check_one_hot,
     **dict.fromkeys(("csr_array", "csr_matrix", "csc_array", "csc_matrix"), _check_sparse),
 }
-"""Checks of what compiled code would use without looking."""
+"""Checks of what compiled code would use without looking, and of where else code may lie."""
 
 
 def _skops() -> Any:

@@ -138,6 +138,8 @@ def _frame(source: Any, form: str | None, sep: str | None, header: bool) -> tupl
     """A data frame, and the name of the column that has the labels unless another is named."""
     if str(source) == "-":
         source, form = sys.stdin.buffer, form or "csv"
+        if form not in SEPARATORS:  # these are read back and forth
+            source = io.BytesIO(source.read())
     if isinstance(source, str | Path) and not Path(source).exists():
         if str(source) in BUNDLED:
             return _bundled(str(source))
