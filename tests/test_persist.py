@@ -11,6 +11,7 @@ import os
 import pickle
 import stat
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import joblib
@@ -289,8 +290,17 @@ def test_files_keep_their_rights_and_links_their_target(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     with pytest.raises(IsADirectoryError):
         save(model, tmp_path)
-    save(model, "/dev/null")
-    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
+    pipe, model = tmp_path / "pipe", FisherDiscriminant().fit(*TALL)
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as reader:
+        content = reader.submit(pipe.read_bytes)
+        save(model, pipe)
+        (tmp_path / "a.model").write_bytes(content.result(timeout=10))
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert_answers_alike(load(tmp_path / "a.model"), model, TALL[0])
 
 
 # Files that are refused ----------------------------------------------------------------------
