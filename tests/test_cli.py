@@ -495,6 +495,18 @@ def test_a_stream_from_standard_input_skips_what_it_knows():
     assert json.loads(record.stdout)["rows"] == 4050
 
 
+def test_what_was_learned_before_a_bad_batch_is_kept():
+    frame = stream_file(1000)
+    frame.loc[550, "v1"] = None
+    frame.to_csv("stream.csv", index=False)
+    options = ["stream.csv", "-o", "a.model", "--batch-size", "100"]
+    assert "in the batch after 500 rows: values are missing" in refused("stream", *options)
+    assert load("a.model").moments_.n_samples == 500
+    resumed = run("stream", *options, "--resume", "--missing", "skip", "--json")
+    record = json.loads(resumed.stdout)
+    assert (record["resumed_after"], record["rows"], record["left_out"]) == (500, 999, 1)
+
+
 def test_a_killed_stream_goes_on_without_learning_rows_twice():
     frame = stream_file(8000)
     whole = whole_stream()

@@ -351,6 +351,16 @@ def test_another_stream_is_not_taken_for_the_old_one():
         list(iter_batches(io.BytesIO(content[: HEAD + 5]), start=last.end, head=head))
 
 
+def test_a_line_that_was_cut_in_the_middle_is_noticed():
+    content = b"a,kind\n1,x\n2,y\n3.25,x"
+    (batch,) = iter_batches(io.BytesIO(content))
+    assert list(iter_batches(io.BytesIO(content), start=batch.end)) == []
+    (more,) = iter_batches(io.BytesIO(content + b"\n4,y\n"), start=batch.end)
+    assert more.X["a"].tolist() == [4]
+    with pytest.raises(ValueError, match="was not complete then"):
+        list(iter_batches(io.BytesIO(content + b"yz\n4,y\n"), start=batch.end))
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -41,7 +41,9 @@ from separatrix.console import Console, reading, seed, talking, target
 @click.option("--batch-size", type=click.IntRange(1), default=1000, show_default=True)
 @click.option("--checkpoint-every", "every", type=click.IntRange(1), default=20, show_default=True,
               metavar="BATCHES", help="How often the model is kept.")  # fmt: skip
-@click.option("--resume", is_flag=True, help="Go on where the model stopped.")
+@click.option(
+    "--resume", is_flag=True, help="Go on with the model that is there, by its own method."
+)
 @click.option("--restart", is_flag=True, help="Replace a model that is there.")
 @click.option(
     "--new-rows", is_flag=True, help="With --resume: DATA has only rows not yet learned."
@@ -110,13 +112,17 @@ def stream(
             head=head or None,
         )
         learned = learn(model, stop.waited(batches), progress, missing=missing)
-        for count, now in enumerate(learned, 1):
-            progress = now
-            shown(now.rows, None, stream_text(now))
-            if count % every == 0:
-                keep(now, marked.digest(now.place))
-        if progress.rows > before:
-            keep(progress, marked.digest(progress.place))
+        try:
+            for count, now in enumerate(learned, 1):
+                progress = now
+                shown(now.rows, None, stream_text(now))
+                if count % every == 0:
+                    keep(now, marked.digest(now.place))
+        except ValueError as error:
+            raise ValueError(f"in the batch after {progress.rows} rows: {error}") from None
+        finally:  # also what was learned before a batch that is refused
+            if progress.rows > before:
+                keep(progress, marked.digest(progress.place))
     if stop.asked:
         raise KeyboardInterrupt
     record = {**progress._asdict(), "error": progress.error, "resumed_after": before}

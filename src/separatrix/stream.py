@@ -183,19 +183,23 @@ def iter_batches(
 
 def _skip(file: BinaryIO, names: bytes, start: int, head: str | None) -> None:
     """Move to a byte of the stream, whose first line has been read."""
-    first = names + file.read(max(0, min(start, HEAD) - len(names)))
-    if head is not None and hashlib.sha256(first[: min(start, HEAD)]).hexdigest() != head:
+    passed = names + file.read(max(0, min(start, HEAD) - len(names)))
+    if head is not None and hashlib.sha256(passed[: min(start, HEAD)]).hexdigest() != head:
         raise ValueError(
             "these are not the rows that were learned before: their beginning differs"
         )
-    left = start - len(first)
+    left = start - len(passed)
     while left > 0:
-        passed = len(file.read(min(left, 1 << 20)))
-        if passed == 0:
+        if not (passed := file.read(min(left, 1 << 20))):
             raise ValueError(
                 f"the stream is {left} bytes shorter than what was learned from it before"
             )
-        left -= passed
+        left -= len(passed)
+    if not passed.endswith(b"\n") and file.readline().strip():
+        raise ValueError(
+            "the last line that was learned was not complete then: it has gone on. Start anew, "
+            "and stop a stream that is being written at the end of a line"
+        )
 
 
 def _records(file: BinaryIO, n_lines: int) -> bytes:
