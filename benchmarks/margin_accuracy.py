@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.margin_accuracy DIR`` reads ``sonar.npz``, ``heart_statlog.npz``,
 ``wine.npz`` and ``arrhythmia.npz`` (arrays X and y, NaN for missing values) from DIR and prints
-what the sources print beside what comes out here, for each file that is there.
+what the sources print beside what comes out here, for each file that is there. With
+``--picture FILE`` it draws the sonar data in two directions instead.
 """
 
 from __future__ import annotations
@@ -122,6 +123,31 @@ def count_right(task: Task) -> tuple[dict[str, tuple[int, int]], int]:
     return {c: (int(counts.max()), int(counts.argmax()) + 1) for c, counts in right.items()}, total
 
 
+def sonar_picture(path: Path, to: Path) -> None:
+    """The first fold of the sonar data in the first two directions of three methods."""
+    import matplotlib.pyplot as plt
+
+    X, y = rows_and_labels(path)
+    task = Task(scaled(X, axis=0), y, 10, (11, 10))
+    train, test = next(task.folds())
+    methods: dict[str, Any] = {
+        "WSVDA": WithinSupportVectorDiscriminant(2),
+        "MMDA": MarginMaximizingDiscriminant(2),
+        "PCA": PCA(2),
+    }
+    figure, axes = plt.subplots(1, 3, figsize=(11, 4), layout="constrained")
+    for ax, (name, method) in zip(axes, methods.items(), strict=True):
+        fitted_quietly(method, task.X[train], y[train])
+        for c, label in enumerate(np.unique(y)):
+            for rows, size, alpha in ((test, 8, 0.25), (train, 20, 1.0)):
+                Z = method.transform(task.X[rows[y[rows] == label]])
+                words = str(label) if alpha == 1 else None
+                ax.scatter(*Z.T, s=size, color=f"C{c}", alpha=alpha, label=words)
+        ax.set(title=name, xlabel="direction 1", ylabel="direction 2", xticks=[], yticks=[])
+    axes[0].legend(frameon=False)
+    figure.savefig(to)
+
+
 # Many classes of unlike sizes: table 4.1 of Moon -------------------------------------------------
 
 COSTS = [0.001, 0.003, 0.01, 0.03]
@@ -219,10 +245,17 @@ def main() -> None:
         prog="python -m benchmarks.margin_accuracy", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="where the .npz files are")
-    folder = parser.parse_args().folder
+    parser.add_argument(
+        "--picture", type=Path, metavar="FILE", help="draw the sonar data to this file instead"
+    )
+    options = parser.parse_args()
+    folder = options.folder
     names = ["sonar.npz", "heart_statlog.npz", "wine.npz", "arrhythmia.npz"]
     if not any((folder / name).is_file() for name in names):
         raise SystemExit(f"{folder} holds none of {', '.join(names)}")
+    if options.picture is not None:
+        sonar_picture(folder / "sonar.npz", options.picture)
+        return
     small_training_sets(folder)
     if (folder / "arrhythmia.npz").is_file():
         arrhythmia(folder / "arrhythmia.npz")

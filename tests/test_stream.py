@@ -21,7 +21,7 @@ from separatrix import (
     merge,
 )
 from separatrix.linalg import ThinSVD, principal_angles
-from separatrix.window import FINEST, SlidingWindow
+from separatrix.window import FINEST, PARTS, SlidingWindow
 from tests.discovery import labelled
 from tests.test_merge import assert_same_model
 
@@ -454,22 +454,24 @@ def test_a_class_that_has_faded_counts_as_never_seen():
 
 def test_the_window_keeps_few_sums_and_summarises_each_row_a_few_times():
     """The cost that its docstring states."""
-    X, y = labelled(3000, 3, 2)
+    X, y = labelled(6000, 3, 2)
     summarised, most = [], 0
 
     def summarise(X, y, weights):
         summarised.append(len(y))
         return ClassMoments.from_data(X, y, classes=[0, 1])
 
-    window = SlidingWindow(1024)
-    for i in range(3000):
+    window = SlidingWindow(2048)
+    for i in range(6000):
         window.push(X[[i]], y[[i]], None, summarise, lambda moments: moments)
-        most = max(most, len(window._front))
-    assert most <= 16  # two levels of cutting, eight parts each
-    assert sum(summarised) / 3000 < 4
+        most = max(most, len(window._front) + len(window._back))
+    assert most <= 2 * PARTS
+    # once to be checked, once in a stretch, less than once when its stretch is cut
+    assert sum(summarised) / 6000 < 3
+    assert window._stop - window._summed < FINEST
     covered = window._front[-1][0] if window._front else window._turn
     assert covered - window.start <= FINEST
-    assert sum(len(rows.y) for rows in window._rows) == 1024
+    assert sum(len(rows.y) for rows in window._rows) == 2048
 
 
 def test_the_rows_of_a_window_are_not_those_of_the_caller():

@@ -12,7 +12,7 @@ from sklearn.svm import SVC, LinearSVC
 from benchmarks.speed.data import labelled, size
 from benchmarks.speed.runner import Case, Row, Settings, Task, faster, seconds_of, share
 from separatrix import ClassMoments, WithinSupportVectorDiscriminant
-from separatrix.hyperplane import Hyperplane
+from separatrix.hyperplane import Hyperplane, Points
 from separatrix.linalg import Array
 from separatrix.margin import Problem, successive_directions
 
@@ -92,7 +92,7 @@ def deflation(settings: Settings) -> list[Row]:
     signs = np.ones(n)
     rng = np.random.default_rng(0)
 
-    def anything(Z: Array, signs: Array, cost: Array) -> Hyperplane:
+    def anything(points: Points, signs: Array, cost: Array) -> Hyperplane:
         return Hyperplane(rng.standard_normal(d), 0.0, True, 0)
 
     def extra() -> float:

@@ -57,7 +57,7 @@ class OnlineIPCAC(TruncatedIPCAC):
     remembered. The trace of the scatter of each class is exact, truncated or not.
 
     A batch of n rows costs ``O(d (rank + n)²)``, in memory ``O(d (rank + n))``; with a window
-    three to five times as much on average, see `separatrix.window.SlidingWindow`. Batches of about
+    two or three times as much on average, see `separatrix.window.SlidingWindow`. Batches of about
     `rank` rows cost least for each row; rows that come one by one are set aside and taken in
     `rank` at a time.
 

@@ -7,7 +7,6 @@ class against the rest, and drops those that repeat others.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
@@ -29,10 +28,12 @@ from separatrix.base import (
     whole_number,
 )
 from separatrix.base_kernel import KERNEL_CONSTRAINTS, KernelEstimator
+from separatrix.caution import warn_caller
 from separatrix.fisher import range_basis
-from separatrix.hyperplane import Hyperplane, soft_margin_hyperplane
+from separatrix.hyperplane import Hyperplane, Points, soft_margin_hyperplane
 from separatrix.kernel import Kernel, RandomState, empirical_kernel_map
 from separatrix.linalg import (
+    EPS,
     Array,
     CholeskyWhitener,
     Lift,
@@ -102,7 +103,8 @@ def rows_in_their_span(data: LabelledData, moments: ClassMoments) -> Rows:
         to_features, rows = empirical_kernel_map(X, Kernel("linear", {}))
         return Rows(rows, lambda W: X.T @ (to_features.basis @ W))
     dense = X.toarray() if sp.issparse(X) else X
-    centred = (dense - moments.origin) - (moments.mean - moments.origin)
+    centred = dense - moments.origin
+    centred -= moments.mean - moments.origin
     if X.shape[0] < X.shape[1]:
         return Rows(*span(centred, bound=len(centred) - 1))
     basis = range_basis(moments.St, moments.eps)
@@ -112,10 +114,8 @@ def rows_in_their_span(data: LabelledData, moments: ClassMoments) -> Rows:
 
 
 def without(V: Array, Q: Array) -> Array:
-    """Columns of V less their part in the span of the orthonormal columns of Q, done twice."""
-    for _ in range(2):
-        V = V - Q @ (Q.T @ V)
-    return V
+    """Columns of V less their part in the span of the orthonormal columns of Q."""
+    return V - Q @ (Q.T @ V)
 
 
 def block_basis(V: Array, known: Array) -> Array:
@@ -129,7 +129,7 @@ def block_basis(V: Array, known: Array) -> Array:
     return np.linalg.qr(without(U, known))[0] if U.shape[1] else U
 
 
-FindPlane = Callable[[Array, Array, Array], Hyperplane]
+FindPlane = Callable[[Points, Array, Array], Hyperplane]
 
 
 def successive_directions(
@@ -148,7 +148,7 @@ def successive_directions(
         Centred rows.
     problems : sequence of Problem
     find : callable
-        Takes rows, signs and costs to a hyperplane.
+        Takes points, signs and costs to a hyperplane.
     whitener : CholeskyWhitener, optional
 
     Yields
@@ -157,10 +157,11 @@ def successive_directions(
         Until no hyperplane has a direction left.
     """
     n_directions = Z.shape[1]
-    Z = np.array(whitener.whiten(Z.T).T if whitener else Z, order="C")
+    Z = np.ascontiguousarray(whitener.whiten(Z.T).T) if whitener else np.array(Z, order="C")
+    points = Points.of(Z)
     W, Q = np.zeros((n_directions, 0)), np.zeros((n_directions, 0))
     while W.shape[1] < n_directions:
-        planes = [find(Z, problem.signs, problem.cost) for problem in problems]
+        planes = [find(points, problem.signs, problem.cost) for problem in problems]
         normals = [plane.normal for plane in planes if plane.normal.any()]
         if not normals:
             return
@@ -174,7 +175,7 @@ def successive_directions(
         taken = np.linalg.qr(taken)[0]
         taken = np.linalg.qr(without(taken, Q))[0]
         Q = np.hstack([Q, taken])
-        Z -= (Z @ taken) @ taken.T
+        points = points.less(taken)
 
 
 def between_shares(W: Array, moments: ClassMoments) -> Array:
@@ -289,7 +290,8 @@ class Normals(NamedTuple):
 def support_vector_normals(Z: Array, problems: Sequence[Problem], find: FindPlane) -> Normals:
     """Unit normals of all hyperplanes that are better than chance."""
     first = 1 if len(problems) == 1 else 0
-    planes = [find(Z, problem.signs, problem.cost) for problem in problems]
+    points = Points.of(Z)
+    planes = [find(points, problem.signs, problem.cost) for problem in problems]
     W = np.column_stack([plane.normal for plane in planes])
     lengths = np.linalg.norm(W, axis=0)
     accuracy = np.array(
@@ -338,8 +340,8 @@ class HyperplaneMixin(SubspaceEstimator):
             _refuse_odd_weights(self.class_weight, data.classes)
         return one_against_rest(data.codes, data.classes, self.C, self.class_weight)
 
-    def _find(self, Z: Array, signs: Array, cost: Array) -> Hyperplane:
-        plane = soft_margin_hyperplane(Z, signs, cost, tol=self.tol, max_iter=self.max_iter)
+    def _find(self, points: Points, signs: Array, cost: Array) -> Hyperplane:
+        plane = soft_margin_hyperplane(points, signs, cost, tol=self.tol, max_iter=self.max_iter)
         self.n_iter_ = max(self.n_iter_, plane.n_iter)
         return plane
 
@@ -349,11 +351,10 @@ class HyperplaneMixin(SubspaceEstimator):
 
     def _warn_without_directions(self, n_components: int) -> None:
         if n_components == 0:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} found no direction that separates the classes: the best "
                 f"hyperplane leaves all rows on one side with C={self.C:g}. Try "
-                'class_weight="balanced" or a larger C. transform returns no columns.',
-                stacklevel=4,
+                'class_weight="balanced" or a larger C. transform returns no columns.'
             )
 
 
@@ -475,8 +476,8 @@ class MarginMaximizingDiscriminant(MarginEstimator):
     n_landmarks : int or None
         As in `KernelFisherDiscriminant`.
     tol : float
-        How far from 1 the margin of a support vector may end. Hyperplanes of up to about a
-        thousand rows and features are exact as a rule.
+        How far from 1 the margin of a support vector may end. Hyperplanes are exact as a rule up
+        to ``n_samples * n_features**2 = 1e10``, and of no more than 5000 rows.
     max_iter : int
         Steps at most for each hyperplane.
     verbose : bool
@@ -577,13 +578,15 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         rows, lift = rows_in_their_span(data, moments)
         rank = rows.shape[1]
         wanted = self._n_wanted(rank, "the rank of the centred data")
-        W = self._directions(rows, data, wanted)
+        W = self._directions(rows, data, moments, wanted)
         W = _orthonormal(lift(W)) if W.shape[1] else np.zeros((moments.n_features, 0))
         return Solution(W, between_shares(W, moments), rank)
 
-    def _directions(self, rows: Array, data: LabelledData, wanted: int) -> Array:
+    def _directions(
+        self, rows: Array, data: LabelledData, moments: ClassMoments, wanted: int
+    ) -> Array:
         """So many directions as columns, or as many as there are."""
-        whitener = self._whitener(rows, data)
+        whitener = self._whitener(rows, data, moments)
         blocks = successive_directions(rows, self._problems(data), self._find, whitener)
         W = np.zeros((rows.shape[1], 0))
         for number, block in enumerate(blocks, start=1):
@@ -592,15 +595,16 @@ class MarginMaximizingDiscriminant(MarginEstimator):
             if self.n_components is None or W.shape[1] >= wanted:
                 return W if self.n_components is None else W[:, :wanted]
         if W.shape[1] and isinstance(self.n_components, Integral):
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} found {W.shape[1]} of n_components={wanted} directions: "
                 "no further hyperplane has rows on both sides. Try a larger C or "
-                'class_weight="balanced".',
-                stacklevel=7,
+                'class_weight="balanced".'
             )
         return W
 
-    def _whitener(self, rows: Array, data: LabelledData) -> CholeskyWhitener | None:
+    def _whitener(
+        self, rows: Array, data: LabelledData, moments: ClassMoments
+    ) -> CholeskyWhitener | None:
         """Coordinates in which the quadratic part of the problem is the identity."""
         return None
 
@@ -648,8 +652,8 @@ class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
     n_landmarks : int or None
         As in `KernelFisherDiscriminant`.
     tol : float
-        How far from 1 the margin of a support vector may end. Hyperplanes of up to about a
-        thousand rows and features are exact as a rule.
+        How far from 1 the margin of a support vector may end. Hyperplanes are exact as a rule up
+        to ``n_samples * n_features**2 = 1e10``, and of no more than 5000 rows.
     max_iter : int
         Steps at most for each hyperplane.
     verbose : bool
@@ -738,12 +742,16 @@ class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
         )
         self.ridge = ridge
 
-    def _whitener(self, rows: Array, data: LabelledData) -> CholeskyWhitener | None:
+    def _whitener(
+        self, rows: Array, data: LabelledData, moments: ClassMoments
+    ) -> CholeskyWhitener | None:
         self.ridge_ = 0.0
         if not rows.any():
             return None
-        moments = data._replace(X=rows).moments()
-        Sw, n_features = moments.Sw, data.X.shape[1]
+        n_features = moments.n_features
+        if rows.shape[1] < n_features or moments.eps > EPS:
+            moments = data._replace(X=rows).moments()
+        Sw = np.array(moments.Sw)
         spread = np.trace(Sw)
         if spread <= rows.shape[1] * moments.eps * np.sum(rows**2):  # classes are points
             spread = float(np.sum(rows**2))

@@ -26,6 +26,7 @@ from separatrix.base import (
     whole_number,
 )
 from separatrix.base_kernel import KERNEL_CONSTRAINTS, KernelEstimator
+from separatrix.caution import warn_caller
 from separatrix.kernel import RandomState
 from separatrix.linalg import Array, numerical_rank
 from separatrix.margin import (
@@ -104,12 +105,11 @@ def independent_directions(
                 warning.message, warning.category, warning.filename, warning.lineno
             )
             continue
-        warnings.warn(
+        warn_caller(
             f"FastICA did not converge with ica_max_iter={max_iter}, ica_tol={tol:g}: its "
             f"{n_components} directions depend on random_state. Raise ica_max_iter, or ask for "
             "fewer components: Gaussian noise has no independent directions to find.",
             ConvergenceWarning,
-            stacklevel=7,
         )
     return V @ model.components_.T
 

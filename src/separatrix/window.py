@@ -15,11 +15,11 @@ import scipy.sparse as sp
 from separatrix.linalg import Array
 from separatrix.moments import ClassMoments
 
-PARTS = 8
+PARTS = 16
 """How many parts a stretch of rows is cut into when its oldest rows begin to leave."""
 
-FINEST = 32
-"""Rows that are summarised anew, rather than cut further, while they leave one by one."""
+FINEST = 64
+"""Rows that are summarised when asked for, as they come or leave a few at a time."""
 
 
 class Rows(NamedTuple):
@@ -50,11 +50,11 @@ class SlidingWindow:
     """A queue of rows with the sum of their moments.
 
     The rows themselves are kept, and sums over stretches of them. Those that came since the last
-    `turn` are added up in `back` as they come. Those before are covered by the stack `front`,
-    whose entries are sums from some row up to the turn; the topmost starts at most `FINEST` rows
-    after the oldest row of the window, and these few are summarised anew when asked for. When the
-    window has slid past the top of the stack the next stretch is cut into `PARTS`, the oldest part
-    again, and so on; when it has slid past the turn, all of `back` is.
+    `turn` are summed in the stretches of `back`, each of a `PARTS`-th of the window or one batch.
+    Those before are covered by the stack `front`, whose entries are sums from some row up to the
+    turn. When the window has slid past the turn the stretches of `back` become the new `front`;
+    when it has slid into one of them that stretch is cut into `PARTS`, the oldest part again, and
+    so on. At most `FINEST` rows at either end are in no sum, and summarised when asked for.
 
     Attributes
     ----------
@@ -63,10 +63,10 @@ class SlidingWindow:
 
     Notes
     -----
-    Between two turns each row is summarised once when it comes and less than once for each level
-    of cutting, ``log(size / FINEST) / log(PARTS)`` of them: about three or four times in all,
-    whatever the size. Two sums are added for each batch and two for each answer. At any time
-    there are ``PARTS`` sums for each level, besides the rows.
+    Each row is summarised once when it comes and less than once for each level of cutting,
+    ``log(size / PARTS / FINEST) / log(PARTS)`` of them: two or three times in all, whatever the
+    size. An answer adds four sums. At any time there are at most ``2 PARTS`` sums, and ``PARTS``
+    more for each level, besides the rows.
 
     References
     ----------
@@ -79,8 +79,10 @@ class SlidingWindow:
         self._rows: list[Rows] = []
         self._stop = 0
         self._turn = 0
-        self._back: ClassMoments | None = None
         self._front: list[tuple[int, ClassMoments]] = []
+        self._back: list[tuple[int, ClassMoments]] = []
+        self._before_last: ClassMoments | None = None  # the sum of all of `back` but its last
+        self._summed = 0  # rows from here on are in no sum yet
 
     @property
     def start(self) -> int:
@@ -91,7 +93,8 @@ class SlidingWindow:
         """A window that moves on by itself; rows and sums are shared, and never changed."""
         other = SlidingWindow(self.size)
         other.__dict__.update(vars(self))
-        other._rows, other._front = self._rows.copy(), self._front.copy()
+        other._rows = self._rows.copy()
+        other._front, other._back = self._front.copy(), self._back.copy()
         return other
 
     def __getstate__(self) -> dict[str, Any]:
@@ -120,23 +123,43 @@ class SlidingWindow:
         """
         if len(y) > self.size:
             raise ValueError(f"{len(y)} rows do not fit into a window of {self.size}")
-        back = _sum(condense, self._back, summarise(X, y, weights))
+        batch = summarise(X, y, weights)  # here, so that rows that cannot be are refused
         own = None if weights is None else weights.copy()  # the caller may reuse the arrays
         self._rows.append(Rows(self._stop, X.copy(), y, own))
-        self._stop, self._back = self._stop + len(y), back
+        alone = self._summed == self._stop
+        self._stop += len(y)
         self._rows = [rows for rows in self._rows if rows.stop > self.start]
+        if self._stop - self._summed >= FINEST:
+            if not alone:
+                batch = self._summary(self._summed, self._stop, summarise)
+            self._extend(batch, condense)
         self._settle(summarise, condense)
 
     def total(self, summarise: Summarise, condense: Condense) -> ClassMoments:
         """The moments of all rows in the window."""
+        sums = [stretch for _, stretch in (*self._front[-1:], *self._back[-1:])]
+        if self._before_last is not None:
+            sums.append(self._before_last)
         covered = self._front[-1][0] if self._front else self._turn
-        total = self._back
-        if self._front:
-            total = _sum(condense, total, condense(self._front[-1][1]))
-        if self.start < covered:
-            total = _sum(condense, total, self._summary(self.start, covered, summarise))
-        assert total is not None, "a window is asked for its sum after rows were pushed"
-        return condense(total)
+        for start, stop in ((self.start, covered), (self._summed, self._stop)):
+            if start < stop:
+                sums.append(self._summary(start, stop, summarise))
+        first, *rest = sums
+        total = condense(first)
+        for more in rest:
+            total = _sum(condense, total, condense(more))
+        return total
+
+    def _extend(self, batch: ClassMoments, condense: Condense) -> None:
+        """Put the rows that are in no sum yet, with these moments, at the end of `back`."""
+        start, self._summed = self._summed, self._stop
+        if self._back and start - self._back[-1][0] < self.size / PARTS:
+            begun, last = self._back[-1]
+            self._back[-1] = begun, _sum(condense, last, batch)
+            return
+        if self._back:
+            self._before_last = _sum(condense, self._before_last, condense(self._back[-1][1]))
+        self._back.append((start, condense(batch)))
 
     def _summary(self, start: int, stop: int, summarise: Summarise) -> ClassMoments:
         """Moments of rows `start` to `stop` of the stream, from the rows."""
@@ -154,7 +177,7 @@ class SlidingWindow:
         while self._front and self._front[-1][0] < self.start:
             self._front.pop()
         if not self._front and self.start > self._turn:
-            self._turn, self._back = self._stop, None
+            self._turn_round(summarise, condense)
         covered = self._front[-1][0] if self._front else self._turn
         while covered - self.start > FINEST:
             step = max(FINEST, -(-(covered - self.start) // PARTS))
@@ -163,6 +186,17 @@ class SlidingWindow:
                 part = self._summary(covered, covered + step, summarise)
                 above = self._front[-1][1] if self._front else None
                 self._front.append((covered, _sum(condense, above, part)))
+
+    def _turn_round(self, summarise: Summarise, condense: Condense) -> None:
+        """Let the stretches of `back` that are still whole be the new `front`."""
+        if self._summed < self._stop:
+            self._extend(self._summary(self._summed, self._stop, summarise), condense)
+        above = None
+        while self._back and self._back[-1][0] >= self.start:
+            start, stretch = self._back.pop()
+            above = _sum(condense, above, condense(stretch))
+            self._front.append((start, above))
+        self._turn, self._back, self._before_last = self._stop, [], None
 
 
 def _joined_rows(parts: Sequence[Rows]) -> Rows:
