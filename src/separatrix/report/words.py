@@ -10,7 +10,7 @@ from separatrix.comparison import Comparison
 NO_BREAK = "\N{NO-BREAK SPACE}"
 """Space where a line is not broken."""
 
-LONGEST_NAME = 80
+LONGEST_NAME = 60
 """Letters of a name that are shown, at most."""
 
 DECISIONS = {
@@ -34,16 +34,16 @@ SETTINGS = {
 # Names -------------------------------------------------------------------------------------------
 
 
-def clean(value: Any) -> str:
-    """Text that any encoding can hold, without control characters.
+def printable(value: Any) -> str:
+    """Text that any encoding can hold, with spaces for control characters.
 
     Examples
     --------
-    >>> clean("two" + chr(0) + "words")
-    'two words'
+    >>> printable("a" + chr(0) + "b")
+    'a b'
     """
     text = str(value).encode("utf-8", "replace").decode("utf-8")
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def short(value: Any, longest: int = LONGEST_NAME) -> str:
@@ -54,7 +54,7 @@ def short(value: Any, longest: int = LONGEST_NAME) -> str:
     >>> short("abcdefghij", 7)
     'abcd…ij'
     """
-    text = clean(value)
+    text = " ".join(printable(value).split())
     if len(text) <= longest:
         return text
     tail = (longest - 1) // 3
@@ -302,7 +302,7 @@ def code(comparison: Comparison) -> str:
     methods = "None" if comparison.left_out else "["
     if not comparison.left_out:
         given = [
-            f"({m.name!r}, {clean(m.estimator)})" if m.kind == "given" else repr(m.name)
+            f"({m.name!r}, {printable(m.estimator)})" if m.kind == "given" else repr(m.name)
             for m in comparison.methods
         ]
         methods += ", ".join(given) + "]"
