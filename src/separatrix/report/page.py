@@ -395,11 +395,12 @@ def _projections(facts: Facts) -> Html:
         return section("projections", title, "No method has directions to draw along.")
     keys = (
         ("drag", "move the points; in 3-D, turn them"),
+        ("Shift and drag", "mark rows: they stay bright in every picture"),
         ("wheel (after a click), pinch, + and −", "zoom"),
         ("arrow keys", "move or turn"),
         (". and ,", "go from point to point"),
         ("0", "back to the start"),
-        ("Esc", "let go of the point"),
+        ("Esc", "let go of rows"),
     )
     return section(
         "projections",

@@ -35,15 +35,14 @@ SETTINGS = {
 
 
 def printable(value: Any) -> str:
-    """Text that any encoding can hold, with spaces for control characters.
+    """Text with spaces for control characters and for what no encoding can hold.
 
     Examples
     --------
     >>> printable("a" + chr(0) + "b")
     'a b'
     """
-    text = str(value).encode("utf-8", "replace").decode("utf-8")
-    return "".join(c if c.isprintable() else " " for c in text)
+    return "".join(c if c.isprintable() else " " for c in str(value))
 
 
 def short(value: Any, longest: int = LONGEST_NAME) -> str:
