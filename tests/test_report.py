@@ -510,7 +510,14 @@ def test_no_name_becomes_a_part_of_the_page():
             features=(text, "b", "c"),
         )
         comparison = dataclasses.replace(
-            comparison, settings={**comparison.settings, "scale": text}, versions={text: text}
+            comparison,
+            settings={**comparison.settings, "scale": text},
+            versions={text: text},
+            left_out={text: text},
+            methods=tuple(
+                dataclasses.replace(m, description=text, estimator=text, decision=text)
+                for m in comparison.methods
+            ),
         )
         found = facts(comparison, title=text, command=text)
         page = render(found)

@@ -273,7 +273,7 @@ def _row(
         "name": method.name,
         "kind": method.kind,
         "description": words.short(method.description, 300),
-        "decision": words.DECISIONS.get(method.decision, method.decision),
+        "decision": words.DECISIONS.get(method.decision, words.short(method.decision)),
         "ranked": ranked,
         "place": None,
         "mean": _finite(mean),
