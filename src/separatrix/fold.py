@@ -152,6 +152,12 @@ def scorer_of(decision: str, n_rows: int) -> Scorer:
     return classifier_scores(DECISIONS[decision](n_rows))
 
 
+def projected(model: Any, X: Any) -> Any:
+    """Rows as a fitted transformer gives them: an array, or sparse where nothing was projected."""
+    Z = model.transform(X)
+    return Z if sp.issparse(Z) else np.asarray(Z)
+
+
 class Decided(NamedTuple):
     """A fitted method and the rule that classifies; the rule may be the method itself.
 
@@ -162,9 +168,9 @@ class Decided(NamedTuple):
     rule: Any
     columns: Array | None = None
 
-    def project(self, X: Any) -> Array:
+    def project(self, X: Any) -> Any:
         """Rows in the directions that are kept."""
-        Z = np.asarray(self.model.transform(X))
+        Z = projected(self.model, X)
         return Z if self.columns is None else Z[:, self.columns]
 
     def seen(self, X: Any) -> Any:
@@ -241,7 +247,6 @@ class Trial(NamedTuple):
     params: dict[str, Any]
     score: float
     n_components: int | None = None
-    error: Exception | None = None
 
 
 def choose(
@@ -250,7 +255,7 @@ def choose(
     """The best of the grid by rows held out of these, one parameter after the other.
 
     Where directions can be cut off every value is judged at the number of directions that is best
-    for it. Of equal values the first wins; one that fails is not chosen, unless all fail.
+    for it. Of equal values the first wins, also where all of them fail.
     """
     cut = contender.choose_dimension and decision != "own"
     rows = some_rows(codes, CHOICE_ROWS, seed)
@@ -270,8 +275,6 @@ def choose(
                 known[repr(params)] = _tried(params, model, X, codes, decision, cut, seed)
         trials = [known[repr(params)] for params in settings]
         best = trials[best_rule(np.array([trial.score for trial in trials]))]
-        if best.error is not None:
-            raise best.error
     return best
 
 
@@ -296,8 +299,8 @@ def _tried(
             decided = with_rule(fitted, X[train], codes[train], decision)
             right.append(np.mean(decided.rule.predict(decided.seen(X[held])) == codes[held]))
         return Trial(params, float(np.mean(right)) if right else 0.0)
-    except Exception as error:
-        return Trial(params, -np.inf, error=error)
+    except Exception:
+        return Trial(params, -np.inf)  # the fit will say why, if nothing better is found
 
 
 # The fold ----------------------------------------------------------------------------------------
@@ -389,7 +392,7 @@ def train_method(job: Job, X: Any, codes: Array, n_classes: int) -> Trained:
     seconds = time.perf_counter() - start
     chosen = {**by_size, **best.params, **settled(estimator)}
     if best.n_components is not None:
-        order, ends = columns_by_level(estimator, np.asarray(estimator.transform(X[:1])).shape[1])
+        order, ends = columns_by_level(estimator, projected(estimator, X[:1]).shape[1])
         kept = min(best.n_components, len(ends))
         columns = order[: ends[kept - 1]] if kept else order
         chosen["n_components"] = kept
@@ -425,7 +428,7 @@ def described(
     feature_names: Sequence[str],
 ) -> dict[str, Any]:
     """Number of directions, accuracy by dimension and, once, view and loadings."""
-    Z, Z_new = (np.asarray(fitted.model.transform(rows)) for rows in (X, X_new))
+    Z, Z_new = (projected(fitted.model, rows) for rows in (X, X_new))
     columns = np.arange(Z.shape[1]) if fitted.columns is None else fitted.columns
     found: dict[str, Any] = {"n_components": len(columns)}
     if job.contender.choose_dimension:
@@ -436,19 +439,21 @@ def described(
     if job.split == 0:
         shown = columns[:VIEW_DIRECTIONS]
         if job.contender.name == "raw":
-            axes = PCA(min(VIEW_DIRECTIONS, *X.shape), random_state=0).fit(X)
+            n_axes = min(VIEW_DIRECTIONS, min(X.shape) - sp.issparse(X))  # not all of sparse rows
+            axes = PCA(n_axes, random_state=0).fit(X)
             found["view"] = View(nested(axes.transform(X_new)), "principal axes")
         elif len(shown):
             found["view"] = View(nested(Z_new[:, shown]))
-            W = feature_weights(fitted.model, X_new, Z_new)
+            W = None if sp.issparse(Z_new) else feature_weights(fitted.model, X_new, Z_new)
             if W is not None:
                 found["loadings"] = loadings(W[shown], X, feature_names)
     return found
 
 
-def nested(Z: Array) -> tuple[tuple[float, ...], ...]:
+def nested(Z: Any) -> tuple[tuple[float, ...], ...]:
     """An array as tuples of its rows."""
-    return tuple(tuple(row) for row in np.asarray(Z, dtype=float).tolist())
+    rows = Z.toarray() if sp.issparse(Z) else np.asarray(Z, dtype=float)
+    return tuple(tuple(row) for row in rows.tolist())
 
 
 def feature_weights(model: Any, X: Any, Z: Array) -> Array | None:
@@ -480,8 +485,7 @@ def peak_memory(estimator: Any, X: Any, codes: Array) -> int:
     """Most bytes that Python and NumPy held at a time during a fit, beyond those before it."""
     tracemalloc.start()
     try:
-        before, _ = tracemalloc.get_traced_memory()
         estimator.fit(X, codes)
-        return tracemalloc.get_traced_memory()[1] - before
+        return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -313,28 +313,25 @@ def plot_critical_difference(ranking: Ranking, *, ax: Any = None) -> Any:
     >>> plot_critical_difference(ranking).get_xlabel()
     'mean rank over 3 data sets'
     """
-    over_sets = ranking.critical_difference is not None
-    values = ranking.mean_ranks if over_sets else ranking.mean_scores
+    reach = ranking.critical_difference
+    values = ranking.mean_scores if reach is None else ranking.mean_ranks
+    rows = range(len(values))
     ax = _axes(ax)
-    ax.plot(values, range(len(values)), "o", color="C0")
-    ax.hlines(range(len(values)), *ax.get_xlim(), color="0.9", zorder=0)
-    ax.set_yticks(range(len(values)), ranking.methods)
-    ax.set_ylim(len(values) - 0.5, -0.5 - over_sets)
-    bars = [group for group in ranking.groups if len(group) > 1]
-    for i, group in enumerate(bars):
-        ends = ranking.methods.index(group[0]) - 0.2, ranking.methods.index(group[-1]) + 0.2
-        x = 1.02 + 0.025 * i
-        ax.plot(
-            [x, x], ends, color="k", linewidth=3, transform=ax.get_yaxis_transform(), clip_on=False
-        )
-    if over_sets:
-        ax.plot([values[0], values[0] + ranking.critical_difference], [-1, -1], "k|-")
-        ax.annotate(
-            " critical difference", (values[0] + ranking.critical_difference, -1), va="center"
-        )
+    ax.plot(values, rows, "o")
+    ax.grid(axis="y", color="0.9")
+    ax.set_axisbelow(True)
+    ax.set_yticks(rows, ranking.methods)
+    ax.set_ylim(len(values) - 0.5, -0.5)
+    ax.set_xlabel(f"mean score over {ranking.n} splits")
+    for i, group in enumerate(g for g in ranking.groups if len(g) > 1):
+        first, last = (ranking.methods.index(name) for name in (group[0], group[-1]))
+        x, right = 1.02 + 0.025 * i, ax.get_yaxis_transform()  # beside the axes
+        ax.plot([x, x], [first - 0.2, last + 0.2], "k", lw=3, transform=right, clip_on=False)
+    if reach is not None:
+        ax.set_ylim(len(values) - 0.5, -1.5)
+        ax.plot([values[0], values[0] + reach], [-1, -1], "k|-")
+        ax.annotate("  critical difference", (values[0] + reach, -1), va="center")
         ax.set_xlabel(f"mean rank over {ranking.n} data sets")
-    else:
-        ax.set_xlabel(f"mean score over {ranking.n} splits")
     return ax
 
 
