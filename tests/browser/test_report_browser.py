@@ -319,7 +319,7 @@ def test_every_control_is_reached_by_the_tab_key_and_shows_it(wine, opened):
                 const node = document.activeElement;
                 if (node === document.body) return null;
                 const style = getComputedStyle(node);
-                return [node.id || node.tagName, style.outlineStyle !== "none"];
+                return [node.id || node.tagName, style.outlineWidth === "3px"];
             }"""
         )
         if here is None:

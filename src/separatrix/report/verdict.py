@@ -259,7 +259,7 @@ def _quick(best: Row, ranked: Sequence[Row]) -> str:
     times = best["fit_seconds"] / quick["fit_seconds"]
     as_good = "is right as often"
     if not words.equal(quick["mean"], best["mean"]):
-        as_good = f"is nearly as good ({words.points(best['mean'] - quick['mean'])} less)"
+        as_good = f"is nearly as good ({words.mistakes(quick['mean'] - best['mean'])} in 100)"
     return f"When time matters: {quick['name']} {as_good} and trains {times:.0f} times faster."
 
 

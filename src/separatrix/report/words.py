@@ -127,20 +127,6 @@ def percent(share: float) -> str:
     return f"{min(max(100 * share, 0.0), 99.9):.1f}{NO_BREAK}%"
 
 
-def points(difference: float) -> str:
-    """A difference of shares.
-
-    Examples
-    --------
-    >>> points(0.0226), points(0.01), points(0.0001)
-    ('2.3 percentage points', '1.0 percentage point', 'less than 0.1 percentage points')
-    """
-    size = abs(100 * difference)
-    if size < 0.05:
-        return "less than 0.1 percentage points"
-    return f"{size:.1f} percentage point{'' if f'{size:.1f}' == '1.0' else 's'}"
-
-
 def mistakes(difference: float) -> str:
     """A difference of shares that are right, as mistakes in 100 rows.
 
@@ -159,10 +145,10 @@ def p_value(p: float) -> str:
 
     Examples
     --------
-    >>> p_value(0.0341), p_value(1e-9), p_value(1)
-    ('p = 0.034', 'p < 0.001', 'p = 1')
+    >>> [p_value(p).replace(NO_BREAK, " ") for p in (0.0341, 1e-9, 1)]
+    ['p = 0.034', 'p < 0.001', 'p = 1']
     """
-    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+    return ("p < 0.001" if p < 0.001 else f"p = {p:.2g}").replace(" ", NO_BREAK)
 
 
 def seconds(value: float | None) -> str:
