@@ -20,6 +20,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_selection import SelectKBest
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -284,9 +285,15 @@ def test_rows_that_nothing_can_be_compared_on_are_refused():
 
 @pytest.mark.parametrize("form", [pd.DataFrame, sp.csr_array, np.ndarray.tolist, np.float32])
 def test_rows_may_come_in_any_form(form):
-    methods = [LinearDiscriminantAnalysis(), FisherDiscriminant()]
-    found = compare(methods, form(np.abs(X)), Y, **CHEAP)
-    assert found["FisherDiscriminant"].status == "done"
+    select = ("select", SelectKBest(k=3))
+    found = compare(
+        [LinearDiscriminantAnalysis(), FisherDiscriminant(), "raw", select],
+        form(np.abs(X)),
+        Y,
+        **CHEAP,
+    )
+    assert len(found["select"].folds[0].view.coordinates[0]) == 3
+    assert found["FisherDiscriminant"].status == found["raw"].status == "done"
     expected = ("0", "1") if form is pd.DataFrame else ("x0", "x1")
     assert found.feature_names[:2] == expected
     if form is sp.csr_array:
@@ -399,8 +406,9 @@ def picky(**grid):
 
 
 def test_parameters_are_chosen_one_after_the_other_and_the_first_of_equals_wins():
-    chosen = [fold.chosen for fold in picky(a=(0, 3, 2), b=(3, 1)).folds]
-    assert chosen == [{"a": 2, "b": 1}] * 2
+    for fold in picky(a=(0, 3, 2), b=(3, 1)).folds:
+        assert fold.chosen == {"a": 2, "b": 1}
+        assert fold.scores["accuracy"] == pytest.approx(26 / 28)  # 0.9 of 28 rows, rounded up
     assert picky(b=(2, 0)).folds[0].chosen == {"b": 2}
     assert picky(b=(0, 2)).folds[0].chosen == {"b": 0}
 
@@ -711,9 +719,12 @@ def test_results_with_other_settings_are_not_taken(tmp_path, change):
     found = compare([Counted()], X, Y, **CHEAP, results=path, **change)
     assert Counted.fits == 2
     assert without_times(found) == without_times(compare([Counted()], X, Y, **CHEAP, **change))
-    Counted.fits = 0
-    compare([("Counted", Counted(1))], X, Y, **CHEAP, results=path, **change)
-    assert Counted.fits == 2
+    near = np.array([0.2, 0.4, 0.4])
+    other = near + np.array([1e-12, 0, 0])
+    for params in ({"n_components": 1}, {"priors": near}, {"priors": other}):
+        Counted.fits = 0
+        compare([("Counted", Counted(**params))], X, Y, **CHEAP, results=path, **change)
+        assert Counted.fits == 2
 
 
 def test_files_of_other_data_or_other_kinds_are_refused_and_left_alone(tmp_path):
@@ -752,7 +763,7 @@ with np.load(sys.argv[1]) as data:
 def kill(state):
     if state.done == 3 and state.running:
         os.kill(os.getpid(), signal.SIGKILL)
-compare(["FisherDiscriminant", "LDG", "PCA"], X, y, n_splits=2, n_jobs=2, memory=False,
+compare(["DDAGClassifier", "LDG", "PCA"], X, y, n_splits=2, n_jobs=2, memory=False,
         results=sys.argv[2], progress=kill)
 """
 
@@ -773,7 +784,7 @@ def test_a_killed_comparison_leaves_its_results_and_no_process(tmp_path):
         time.sleep(0.1)  # the workers see that they are alone, and clean up
     assert not list(tmp_path.glob("separatrix-*"))
     assert 3 <= len(path.read_text().splitlines()) - 1 < 6
-    methods = ["FisherDiscriminant", "LDG", "PCA"]
+    methods = ["DDAGClassifier", "LDG", "PCA"]
     told = []
     found = compare(methods, X, Y, n_splits=2, memory=False, results=path, progress=told.append)
     assert told[0].done >= 3

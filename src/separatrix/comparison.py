@@ -132,8 +132,8 @@ class Summary:
     mean, std : float
         Average and standard deviation (of the sample; 0 for one split) over splits.
     low, high : float
-        Ends of the 95 % interval of the mean by the corrected resampled t distribution; both are
-        the mean when only one split was done.
+        Ends of the 95 % interval of the mean by the corrected resampled t distribution, which may
+        lie beyond 0 and 1; both are the mean when only one split was done.
     """
 
     mean: float

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import platform
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from importlib.metadata import version
 from numbers import Integral
 from typing import Any, TypedDict
@@ -59,6 +61,7 @@ __all__ = [
     "Summary",
     "View",
     "compare",
+    "contenders",
     "data_set_scores",
     "from_plain",
     "prequential",
@@ -431,7 +434,8 @@ def _scale_name(scale: Any) -> str | None:
 def job_key(job: Job) -> str:
     """A short text that only this fold of this method with these settings has, on any data."""
     contender = job.contender
-    params = {k: repr(v) for k, v in contender.estimator.get_params().items()}
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # nothing of an array hidden
+        params = {k: repr(v) for k, v in contender.estimator.get_params().items()}
     parts = {
         "version": version("separatrix"),
         "class": f"{type(contender.estimator).__module__}.{type(contender.estimator).__name__}",
@@ -461,17 +465,19 @@ def _all_folds(
     clock = Clock(todo, len(jobs), known.values(), n_jobs)
     tell = progress or (lambda _: None)
     tell(clock.now())
-    for event in run_jobs(todo, data, n_jobs=n_jobs, time_budget=time_budget, spent=spent):
-        if isinstance(event, list):
-            tell(clock.now(event))
-            continue
-        job, fold = event
-        if fold is not None:
-            known[job.contender.name, job.split] = fold
-            if file is not None:
-                file.add(keys[job.contender.name, job.split], fold)
-        clock.ended(job, fold)
-        tell(clock.now(fold=fold))
+    events = run_jobs(todo, data, n_jobs=n_jobs, time_budget=time_budget, spent=spent)
+    with closing(events):  # whatever happens here, workers do not outlive it
+        for event in events:
+            if isinstance(event, list):
+                tell(clock.now(event))
+                continue
+            job, fold = event
+            if fold is not None:
+                known[job.contender.name, job.split] = fold
+                if file is not None:
+                    file.add(keys[job.contender.name, job.split], fold)
+            clock.ended(job, fold)
+            tell(clock.now(fold=fold))
     places = [(job.contender.name, job.split) for job in jobs]
     return [known[place] for place in places if place in known]
 

@@ -152,6 +152,12 @@ def scorer_of(decision: str, n_rows: int) -> Scorer:
     return classifier_scores(DECISIONS[decision](n_rows))
 
 
+def projected(model: Any, X: Any) -> Any:
+    """Rows as a fitted transformer gives them: an array, or sparse where nothing was projected."""
+    Z = model.transform(X)
+    return Z if sp.issparse(Z) else np.asarray(Z)
+
+
 class Decided(NamedTuple):
     """A fitted method and the rule that classifies; the rule may be the method itself.
 
@@ -162,9 +168,9 @@ class Decided(NamedTuple):
     rule: Any
     columns: Array | None = None
 
-    def project(self, X: Any) -> Array:
+    def project(self, X: Any) -> Any:
         """Rows in the directions that are kept."""
-        Z = np.asarray(self.model.transform(X))
+        Z = projected(self.model, X)
         return Z if self.columns is None else Z[:, self.columns]
 
     def seen(self, X: Any) -> Any:
@@ -386,7 +392,7 @@ def train_method(job: Job, X: Any, codes: Array, n_classes: int) -> Trained:
     seconds = time.perf_counter() - start
     chosen = {**by_size, **best.params, **settled(estimator)}
     if best.n_components is not None:
-        order, ends = columns_by_level(estimator, np.asarray(estimator.transform(X[:1])).shape[1])
+        order, ends = columns_by_level(estimator, projected(estimator, X[:1]).shape[1])
         kept = min(best.n_components, len(ends))
         columns = order[: ends[kept - 1]] if kept else order
         chosen["n_components"] = kept
@@ -422,7 +428,7 @@ def described(
     feature_names: Sequence[str],
 ) -> dict[str, Any]:
     """Number of directions, accuracy by dimension and, once, view and loadings."""
-    Z, Z_new = (np.asarray(fitted.model.transform(rows)) for rows in (X, X_new))
+    Z, Z_new = (projected(fitted.model, rows) for rows in (X, X_new))
     columns = np.arange(Z.shape[1]) if fitted.columns is None else fitted.columns
     found: dict[str, Any] = {"n_components": len(columns)}
     if job.contender.choose_dimension:
@@ -433,19 +439,21 @@ def described(
     if job.split == 0:
         shown = columns[:VIEW_DIRECTIONS]
         if job.contender.name == "raw":
-            axes = PCA(min(VIEW_DIRECTIONS, *X.shape), random_state=0).fit(X)
+            n_axes = min(VIEW_DIRECTIONS, min(X.shape) - sp.issparse(X))  # not all of sparse rows
+            axes = PCA(n_axes, random_state=0).fit(X)
             found["view"] = View(nested(axes.transform(X_new)), "principal axes")
         elif len(shown):
             found["view"] = View(nested(Z_new[:, shown]))
-            W = feature_weights(fitted.model, X_new, Z_new)
+            W = None if sp.issparse(Z_new) else feature_weights(fitted.model, X_new, Z_new)
             if W is not None:
                 found["loadings"] = loadings(W[shown], X, feature_names)
     return found
 
 
-def nested(Z: Array) -> tuple[tuple[float, ...], ...]:
+def nested(Z: Any) -> tuple[tuple[float, ...], ...]:
     """An array as tuples of its rows."""
-    return tuple(tuple(row) for row in np.asarray(Z, dtype=float).tolist())
+    rows = Z.toarray() if sp.issparse(Z) else np.asarray(Z, dtype=float)
+    return tuple(tuple(row) for row in rows.tolist())
 
 
 def feature_weights(model: Any, X: Any, Z: Array) -> Array | None:

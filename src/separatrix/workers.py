@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ def run_jobs(
     n_jobs: int | None,
     time_budget: float | None,
     spent: dict[str, float],
-) -> Iterator[Outcome | list[Job]]:
+) -> Generator[Outcome | list[Job]]:
     """Folds as they end, and in between the jobs that are running.
 
     Without budget and with one job at a time folds run here. Otherwise each of `n_jobs` worker
@@ -114,7 +114,7 @@ def _in_workers(
                     idle.append(task.worker)
                 else:
                     task.worker.end()
-                    running.update([_started(path)])
+                    running.update([_started(path)] if waiting else [])
                 budget.spend(fold)
                 yield task.job, fold
     finally:

@@ -70,7 +70,7 @@ def facts(comparison: Comparison, *, title: str = "", command: str = "") -> dict
     Every score is one of held-out rows. Whether methods differ is decided by `rank_methods` alone,
     so that the sentences and the leaderboard agree.
 
-    Names of more than 80 letters are shortened in the middle. More than 5000 held-out rows are
+    Names of more than 60 letters are shortened in the middle. More than 5000 held-out rows are
     thinned out evenly for the pictures, not for the numbers.
 
     Examples
@@ -173,14 +173,20 @@ def _usual(dimensions: Iterable[int | None]) -> int | None:
 
 
 def _ranking(comparison: Comparison) -> Ranking | None:
-    """Methods from best to worst; None when none of them has a score."""
-    scored = any(
-        _finite(fold.scores.get("accuracy")) is not None
-        for method in comparison.methods
-        for fold in _done(method)
-    )
-    ranking = rank_methods(comparison) if scored else None
-    return ranking if ranking is not None and ranking.methods else None
+    """Methods from best to worst, those that were done on all splits if there are any.
+
+    The mean of other splits is the mean of other data. None when no method has a score.
+    """
+    scored = [m for m in comparison.methods if _has_score(m)]
+    complete = [m for m in scored if m.status == "done"]
+    if not scored:
+        return None
+    ranking = rank_methods(dataclasses.replace(comparison, methods=tuple(complete or scored)))
+    return ranking if ranking.methods else None
+
+
+def _has_score(method: MethodRecord) -> bool:
+    return any(_finite(fold.scores.get("accuracy")) is not None for fold in _done(method))
 
 
 def _leaderboard(comparison: Comparison, ranking: Ranking | None) -> dict[str, Any]:
@@ -209,7 +215,7 @@ def _leaderboard(comparison: Comparison, ranking: Ranking | None) -> dict[str, A
         )
     if rest:
         notes.append(
-            "Methods without a place were done on too few splits to be compared: "
+            "Methods without a place were not done on all splits, and are not compared: "
             f"{words.listed(rest)}."
         )
     scores = [
@@ -267,7 +273,7 @@ def _row(
         "name": method.name,
         "kind": method.kind,
         "description": words.short(method.description, 300),
-        "decision": words.DECISIONS.get(method.decision, method.decision),
+        "decision": words.DECISIONS.get(method.decision, words.short(method.decision)),
         "ranked": ranked,
         "place": None,
         "mean": _finite(mean),
@@ -506,7 +512,7 @@ def _failures(comparison: Comparison) -> dict[str, Any]:
 def _reproduce(comparison: Comparison, command: str) -> dict[str, Any]:
     settings = comparison.settings
     return {
-        "command": words.clean(command),
+        "command": words.printable(command),
         "code": words.code(comparison),
         "settings": [
             {"name": "seed", "value": str(settings.get("random_state"))},

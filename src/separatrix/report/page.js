@@ -133,7 +133,7 @@
 
   const rows = facts.projections;
   const views = new Map(rows.views.map((view) => [view.name, view]));
-  const shown = { hidden: new Set(), wrong: false, three: false, hot: -1, kept: false };
+  const shown = { hidden: new Set(), wrong: false, three: false, hot: -1, kept: false, marked: null };
   const panels = [];
 
   // every axis from -1 to 1; what cannot be drawn is NaN
@@ -253,7 +253,22 @@
       brush.clearRect(0, 0, this.width, this.height);
       brush.drawImage(this.layer, 0, 0, this.width, this.height);
       this.paintHot(brush);
+      if (this.box) {
+        brush.strokeStyle = colours.accent;
+        brush.lineWidth = 1.5;
+        brush.strokeRect(this.box[0], this.box[1], this.box[2] - this.box[0], this.box[3] - this.box[1]);
+      }
       this.describe();
+    }
+
+    // rows in the box that was drawn stay bright in every picture
+    mark() {
+      const [x0, y0, x1, y1] = this.box;
+      this.box = null;
+      const inside = (i) => (this.x[i] - x0) * (this.x[i] - x1) <= 0 && (this.y[i] - y0) * (this.y[i] - y1) <= 0;
+      const found = this.order.filter(inside);
+      shown.marked = found.length ? new Set(found) : null;
+      paintPanels();
     }
 
     paintFrame(brush) {
@@ -305,10 +320,12 @@
     paintRow(brush, i) {
       const size = rows.labels.length > 1500 ? 6 : rows.labels.length > 300 ? 8 : 10;
       const { colour, shape } = classes[rows.labels[i]];
+      brush.globalAlpha = shown.marked && !shown.marked.has(i) && i !== shown.hot ? 0.12 : 1;
       const { canvas, side } = sprite(colours[`c${colour}`], shape, isWrong(this.view, i), size);
       // on whole pixels, where points are sharp
       const [left, top] = [this.x[i], this.y[i]].map((v) => Math.round((v - side / 2) * devicePixelRatio) / devicePixelRatio);
       brush.drawImage(canvas, left, top, canvas.width / devicePixelRatio, canvas.height / devicePixelRatio);
+      brush.globalAlpha = 1;
     }
 
     paintHot(brush) {
@@ -327,6 +344,10 @@
     describe() {
       const { name, words, about } = this.view;
       const parts = [make("b", {}, words), about ? `, ${about}` : ""];
+      if (shown.marked) {
+        const right = [...shown.marked].filter((i) => !isWrong(this.view, i)).length;
+        parts.push(make("br"), `${right} of ${shown.marked.size} marked rows correct`);
+      }
       if (shown.hot >= 0) {
         parts.push(make("br"), `Row ${rows.rows[shown.hot]} is taken for `,
           make("b", {}, classes[this.view.predicted[shown.hot]].name),
@@ -365,14 +386,17 @@
     listen() {
       const canvas = this.canvas;
       canvas.addEventListener("pointerdown", (event) => {
-        this.fingers.set(event.pointerId, [event.offsetX, event.offsetY]);
+        const here = [event.offsetX, event.offsetY];
+        this.fingers.set(event.pointerId, here);
         this.moved = 0;
+        if (event.shiftKey) this.box = [...here, ...here];
         canvas.setPointerCapture(event.pointerId);
       });
       canvas.addEventListener("pointermove", (event) => this.pointerMoved(event));
       canvas.addEventListener("pointerup", (event) => {
         this.fingers.delete(event.pointerId);
-        if (this.moved < 5) {
+        if (this.box) this.mark();
+        else if (this.moved < 5) {
           const reach = event.pointerType === "touch" ? 24 : 12;
           const hit = this.nearest(event.offsetX, event.offsetY, reach);
           this.point(hit, hit >= 0);
@@ -400,6 +424,11 @@
         this.point(this.nearest(...here, 12), false);
         return;
       }
+      if (this.box) {
+        [this.box[2], this.box[3]] = here;
+        this.paintTop();
+        return;
+      }
       const [x, y] = [here[0] - before[0], here[1] - before[1]];
       this.moved += Math.abs(x) + Math.abs(y);
       const others = [...this.fingers].filter(([id]) => id !== event.pointerId).map(([, at]) => at);
@@ -422,7 +451,11 @@
       else if (event.key === "0") { this.reset(); this.paint(); }
       else if (event.key === ".") this.step(1);
       else if (event.key === ",") this.step(-1);
-      else if (event.key === "Escape") this.point(-1, false);
+      else if (event.key === "Escape") {
+        this.point(-1, false);
+        shown.marked = null;
+        paintPanels();
+      }
       else return;
       event.preventDefault();
     }
@@ -475,7 +508,11 @@
     toggle(byId("three"), (on) => { shown.three = on; paintPanels(); });
     toggle(byId("wrong"), (on) => { shown.wrong = on; paintPanels(); });
     byId("three").hidden = !rows.views.some((view) => view.axes.length > 2);
-    byId("reset").addEventListener("click", () => { panels.forEach((p) => p.reset()); paintPanels(); });
+    byId("reset").addEventListener("click", () => {
+      shown.marked = null;
+      panels.forEach((panel) => panel.reset());
+      paintPanels();
+    });
     repaint.push(paintPanels);
   }
 

@@ -265,7 +265,7 @@ def _leaderboard(facts: Facts) -> Html:
     low, high = _axis(board)
     columns = [s for s in board["scores"] if s["key"] != "accuracy"]
     scale = tag("div", *(tag("span", f"{100 * v:.0f} %") for v in (low, high)), class_="scale")
-    head = ["", "method", "correct", scale, "group", "directions", "training"]
+    head = ["place", "method", "correct", scale, "group", "directions", "training"]
     names = [tag("th", cell, scope="col") for cell in head]
     rows = [_board_row(row, low, high, board) for row in board["rows"]]
     lead = (
@@ -305,8 +305,9 @@ def _leaderboard(facts: Facts) -> Html:
 
 
 def _axis(board: Facts) -> tuple[float, float]:
-    """Ends of the bars of the leaderboard: rounded, and never a whisker wide."""
-    ends = [v for row in board["rows"] for v in (row["low"], row["mean"]) if v is not None]
+    """Ends of the bars of the leaderboard, wide enough for all methods with a place."""
+    rows = [row for row in board["rows"] if row["ranked"]] or board["rows"]
+    ends = [v for row in rows for v in (row["low"], row["mean"]) if v is not None]
     low = max(0.0, min(ends, default=0.0) - 0.02)
     return min(int(20 * low) / 20, 0.9), 1.0
 
@@ -394,11 +395,12 @@ def _projections(facts: Facts) -> Html:
         return section("projections", title, "No method has directions to draw along.")
     keys = (
         ("drag", "move the points; in 3-D, turn them"),
+        ("Shift and drag", "mark rows: they stay bright in every picture"),
         ("wheel (after a click), pinch, + and −", "zoom"),
         ("arrow keys", "move or turn"),
         (". and ,", "go from point to point"),
         ("0", "back to the start"),
-        ("Esc", "let go of the point"),
+        ("Esc", "let go of rows"),
     )
     return section(
         "projections",

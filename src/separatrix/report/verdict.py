@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.stats import binomtest
 
 from separatrix.comparison import Comparison
 from separatrix.ranking import corrected_t_test, holm, split_scores
@@ -57,12 +58,12 @@ def verdict(rows: Sequence[Row], data: dict[str, Any], comparison: Comparison) -
         return _nothing(rows, comparison)
     best = ranked[0]
     tied = [row["name"] for row in ranked if words.equal(row["mean"], best["mean"])]
-    hopeless = _no_better_than_guessing(best, data["guess"])
+    hopeless = may_be_guessing(best["mean"], data["guess"], len(comparison.tests[0]))
     against = [_against(best, name, ranked, comparison) for name in CALLED]
     return {
         "best": best["name"],
         "tied": tied,
-        "headline": _headline(best, tied, ranked, data, against),
+        "headline": _headline(best, tied, ranked, data, against, hopeless),
         "measure": _measure(best, tied),
         "use": HOPELESS if hopeless else _use(best, ranked, data, against[0]["real"]),
         "quick": "" if hopeless else _quick(best, ranked),
@@ -80,7 +81,7 @@ def verdict(rows: Sequence[Row], data: dict[str, Any], comparison: Comparison) -
 def _nothing(rows: Sequence[Row], comparison: Comparison) -> dict[str, Any]:
     n = len(comparison.methods)
     if rows:
-        headline = "No method was done on enough splits to be ranked."
+        headline = "No method was done on enough splits to be compared."
     else:
         headline = "The method failed." if n == 1 else f"All {n} methods failed."
     return {
@@ -98,10 +99,16 @@ def _nothing(rows: Sequence[Row], comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _no_better_than_guessing(best: Row, guess: float) -> bool:
-    """Whether the share of the largest class is within reach of the best method."""
-    low = best["mean"] if best["low"] is None else best["low"]
-    return min(low, best["mean"]) <= guess
+def may_be_guessing(mean: float, guess: float, n_rows: int) -> bool:
+    """Whether always naming the largest class may be right for as many of so many rows.
+
+    Examples
+    --------
+    >>> may_be_guessing(0.55, 0.5, 40), may_be_guessing(0.55, 0.5, 4000)
+    (True, False)
+    """
+    right = round(mean * n_rows)
+    return float(binomtest(right, n_rows, guess, alternative="greater").pvalue) > ALPHA
 
 
 def _headline(
@@ -110,14 +117,15 @@ def _headline(
     ranked: Sequence[Row],
     data: dict[str, Any],
     against: Sequence[dict[str, Any]],
+    hopeless: bool,
 ) -> str:
     """The result in one line: a lead that may be chance is not called one."""
-    if _no_better_than_guessing(best, data["guess"]):
+    if hopeless:
         return "No method is shown to tell the classes apart better than guessing."
     if len(ranked) == 1:
         return f"{best['name']} is right for {words.percent(best['mean'])} of new rows."
     if "raw" in tied:
-        return f"No subspace does better than the raw data with all {_features(data)}."
+        return f"No method does better than the raw data with all {_features(data)}."
     if len(tied) > 1:
         return f"{words.listed(tied)} share the first place."
     tested = [entry for entry in against if entry["difference"] is not None]
@@ -160,7 +168,7 @@ def _against(
     }
     if name not in [row["name"] for row in ranked]:
         asked = any(method.name == name for method in comparison.methods)
-        why = "it did not finish enough splits" if asked else "it was not among the methods"
+        why = "it did not finish all splits" if asked else "it was not among the methods"
         return said | {"value": "not compared", "words": f"No comparison: {why}."}
     if best["name"] == name:
         return said | {"value": "the best itself", "words": "No method is better."}
@@ -173,7 +181,7 @@ def _against(
     said["value"] = words.mistakes(difference)
     if len(comparison.tests) < 2:
         return said | {"words": "One split cannot show whether that is chance."}
-    real = p <= ALPHA
+    real = p <= ALPHA and difference > 0
     what = "A real difference: chance hardly explains it" if real else "Not proven: may be chance"
     return said | {"real": real, "words": f"{what} ({words.p_value(p)})."}
 
@@ -251,7 +259,7 @@ def _quick(best: Row, ranked: Sequence[Row]) -> str:
     times = best["fit_seconds"] / quick["fit_seconds"]
     as_good = "is right as often"
     if not words.equal(quick["mean"], best["mean"]):
-        as_good = f"is nearly as good ({words.points(best['mean'] - quick['mean'])} less)"
+        as_good = f"is nearly as good ({words.mistakes(quick['mean'] - best['mean'])} in 100)"
     return f"When time matters: {quick['name']} {as_good} and trains {times:.0f} times faster."
 
 
@@ -284,6 +292,8 @@ def _bars(best: Row, ranked: Sequence[Row]) -> list[dict[str, Any]]:
 
 def _cautions(best: Row, ranked: Sequence[Row], data: dict[str, Any]) -> list[str]:
     said = []
+    if not best["complete"]:
+        said.append(f"No method finished all splits; {best['name']} did {best['splits']} of them.")
     if len(ranked) == 1:
         said.append("Only one method was compared: there is nothing to say whether it is good.")
     balanced = best["scores"].get("balanced_accuracy", {}).get("mean")

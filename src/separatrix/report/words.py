@@ -10,7 +10,7 @@ from separatrix.comparison import Comparison
 NO_BREAK = "\N{NO-BREAK SPACE}"
 """Space where a line is not broken."""
 
-LONGEST_NAME = 80
+LONGEST_NAME = 60
 """Letters of a name that are shown, at most."""
 
 DECISIONS = {
@@ -34,16 +34,15 @@ SETTINGS = {
 # Names -------------------------------------------------------------------------------------------
 
 
-def clean(value: Any) -> str:
-    """Text that any encoding can hold, without control characters.
+def printable(value: Any) -> str:
+    """Text with spaces for control characters and for what no encoding can hold.
 
     Examples
     --------
-    >>> clean("two" + chr(0) + "words")
-    'two words'
+    >>> printable("a" + chr(0) + "b")
+    'a b'
     """
-    text = str(value).encode("utf-8", "replace").decode("utf-8")
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return "".join(c if c.isprintable() else " " for c in str(value))
 
 
 def short(value: Any, longest: int = LONGEST_NAME) -> str:
@@ -54,7 +53,7 @@ def short(value: Any, longest: int = LONGEST_NAME) -> str:
     >>> short("abcdefghij", 7)
     'abcd…ij'
     """
-    text = clean(value)
+    text = " ".join(printable(value).split())
     if len(text) <= longest:
         return text
     tail = (longest - 1) // 3
@@ -128,20 +127,6 @@ def percent(share: float) -> str:
     return f"{min(max(100 * share, 0.0), 99.9):.1f}{NO_BREAK}%"
 
 
-def points(difference: float) -> str:
-    """A difference of shares.
-
-    Examples
-    --------
-    >>> points(0.0226), points(0.01), points(0.0001)
-    ('2.3 percentage points', '1.0 percentage point', 'less than 0.1 percentage points')
-    """
-    size = abs(100 * difference)
-    if size < 0.05:
-        return "less than 0.1 percentage points"
-    return f"{size:.1f} percentage point{'' if f'{size:.1f}' == '1.0' else 's'}"
-
-
 def mistakes(difference: float) -> str:
     """A difference of shares that are right, as mistakes in 100 rows.
 
@@ -160,10 +145,10 @@ def p_value(p: float) -> str:
 
     Examples
     --------
-    >>> p_value(0.0341), p_value(1e-9), p_value(1)
-    ('p = 0.034', 'p < 0.001', 'p = 1')
+    >>> [p_value(p).replace(NO_BREAK, " ") for p in (0.0341, 1e-9, 1)]
+    ['p = 0.034', 'p < 0.001', 'p = 1']
     """
-    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+    return ("p < 0.001" if p < 0.001 else f"p = {p:.2g}").replace(" ", NO_BREAK)
 
 
 def seconds(value: float | None) -> str:
@@ -302,7 +287,7 @@ def code(comparison: Comparison) -> str:
     methods = "None" if comparison.left_out else "["
     if not comparison.left_out:
         given = [
-            f"({m.name!r}, {clean(m.estimator)})" if m.kind == "given" else repr(m.name)
+            f"({m.name!r}, {printable(m.estimator)})" if m.kind == "given" else repr(m.name)
             for m in comparison.methods
         ]
         methods += ", ".join(given) + "]"
