@@ -338,6 +338,14 @@ def test_a_stream_goes_on_from_every_batch(quoted):
             assert_array_equal(a.X, b.X)
 
 
+def test_line_ends_and_marks_of_other_systems_are_taken():
+    content = b"\xef\xbb\xbfa,kind\r\n1,x\r\n2,y\r\n"
+    (batch,) = iter_batches(io.BytesIO(content))
+    assert batch.X.columns.tolist() == ["a"]
+    assert batch.y.tolist() == ["x", "y"]
+    assert read_table(io.BytesIO(content)).X.columns.tolist() == ["a"]
+
+
 def test_another_stream_is_not_taken_for_the_old_one():
     content = table_bytes(4000)
     assert len(content) > 2 * HEAD
@@ -366,6 +374,7 @@ def test_a_line_that_was_cut_in_the_middle_is_noticed():
     [
         (b"", "the stream is empty"),
         (b"1,2\n3,4\n", "numbers in place of names"),
+        (b"a,a,b\n1,2,x\n", "two columns are called 'a'"),
         (b"a,b\n1,x,3\n", "lines have 3 values, but the first line has 2 names"),
         (b"a,b\n,x\n", "'a' is empty"),
         (b"a,b\nx,x\n", "are not numbers: 'a'"),

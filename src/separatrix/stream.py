@@ -167,7 +167,7 @@ def iter_batches(
     if not names.strip():
         raise ValueError("the stream is empty: it needs a line with the names of the columns")
     columns = next(iter(_parsed(names, sep, None).to_numpy())).tolist()
-    refuse_numbers_for_names(columns, True)
+    refuse_numbers_for_names(columns)
     place = len(names)
     if start > place:
         _skip(file, names, start, head)

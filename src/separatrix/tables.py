@@ -119,6 +119,9 @@ def as_table(
     """Features, labels and columns to keep of a data frame; see `read_table`."""
     if len(frame) == 0:
         raise ValueError("there are no rows")
+    if frame.columns.has_duplicates:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise ValueError(f"two columns are called {twice!r}: give them names of their own")
     for name in (*ignore, *keep, *((str(target),) if labelled else ())):
         refuse_unknown(name, frame.columns, "column")
     if labelled is None:
@@ -163,7 +166,10 @@ def _frame(source: Any, form: str | None, sep: str | None, header: bool) -> tupl
             )
             if not header:
                 frame.columns = [f"x{i}" for i in range(frame.shape[1])]
-            refuse_numbers_for_names(frame.columns, header)
+            if header:
+                refuse_numbers_for_names(
+                    frame.columns, ", or say that there are none (--no-header)"
+                )
     except pd.errors.EmptyDataError:
         raise ValueError(f"{source} is empty") from None
     except (pd.errors.ParserError, UnicodeDecodeError) as error:
@@ -494,12 +500,11 @@ def refuse_unknown(name: str, known: Iterable[Any], what: str) -> None:
     raise ValueError(f"there is no {what} {name!r}: {guess}There are {listed}")
 
 
-def refuse_numbers_for_names(columns: Iterable[Any], header: bool) -> None:
+def refuse_numbers_for_names(columns: Iterable[Any], or_else: str = "") -> None:
     """Raise when the line of names is a row."""
-    if header and all(_is_number(name) for name in columns):
+    if all(_is_number(name) for name in columns):
         raise ValueError(
-            "the first line has numbers in place of names: give the columns names, or say that "
-            "there are none (--no-header)"
+            "the first line has numbers in place of names: give the columns names" + or_else
         )
 
 
