@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 from separatrix import FisherDiscriminant, OnlineIPCAC, console, datasets, load, save
 from separatrix.cli import main
+from separatrix.persist import read
 from tests.discovery import labelled
 
 ENVIRONMENT = {
@@ -549,6 +550,24 @@ def test_an_interrupted_stream_keeps_what_it_learned(number):
         part = frame[i : i + 100]
         expected.partial_fit(part.iloc[:, :4], part["state"], classes=["high", "low"])
     assert_same_state(model, expected, frame.iloc[:, :4])
+
+
+def test_a_signal_during_learning_waits_for_the_batch(monkeypatch):
+    """The model and the place in the stream must be those of the same rows."""
+    stream_file(1000)
+    learn, batches = OnlineIPCAC.partial_fit, []
+
+    def interrupted(self, X, y, classes=None):
+        learn(self, X, y, classes)
+        batches.append(len(y))
+        if len(batches) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(OnlineIPCAC, "partial_fit", interrupted)
+    options = ["stream.csv", "-o", "a.model", "--batch-size", "100"]
+    assert refused("stream", *options, code=console.INTERRUPTED) == "Error: interrupted"
+    assert load("a.model").moments_.n_samples == 300
+    assert read("a.model").notes["stream"]["rows"] == 300
 
 
 def wait_until_read(child):

@@ -244,7 +244,7 @@ def own_kernel(A, B):
         (OneHotEncoder(drop="first").fit([["a"], ["b"]]), "counts other categories"),
         (make_pipeline(LDG(), memory="folder"), "keeps results in a folder"),
     ],
-    ids=repr,
+    ids=["function", "own function", "generator", "SVC", "forest", "tree", "drop", "memory"],
 )
 def test_what_no_file_can_hold_is_refused_by_its_place(model, message, tmp_path):
     with pytest.raises(ValueError, match=f"cannot be saved: .*{message}"):
