@@ -639,26 +639,29 @@ class Deadly(Sleepy):
         os._exit(3)
 
 
-def test_worker_processes_give_the_same_and_are_ended_when_time_is_up(tmp_path):
+def test_worker_processes_give_the_same_and_are_ended_when_time_is_up(tmp_path, monkeypatch):
+    # four seconds are left to one method, and plenty to the others however slow the machine is
+    monkeypatch.setattr("separatrix.evaluate._seconds_by_method", lambda _: {"sleepy": 996.0})
     quick = ["FisherDiscriminant", "MixtureIPCAC"]
     bad = [("sleepy", Sleepy(tmp_path / "pid")), ("deadly", Deadly(tmp_path))]
     told = []
     found = compare(
-        [*bad, *quick], X, Y, n_splits=2, n_jobs=2, time_budget=4, progress=told.append
+        [*bad, *quick], X, Y, n_splits=2, n_jobs=2, time_budget=1000, progress=told.append
     )
     alone = compare(quick, X, Y, n_splits=2)
     for name in quick:
         assert without_times(found)[name] == without_times(alone)[name]
     sleepy = found["sleepy"]
     assert (sleepy.status, sleepy.reason) == (
-        "failed", "time budget of 4 s; 0 of 2 splits done"
+        "failed", "time budget of 1000 s; 0 of 2 splits done"
     )  # fmt: skip
     assert {fold.status for fold in sleepy.folds} == {"stopped"}
-    assert 2 <= sleepy.folds[0].seconds < 30  # two folds may share the four seconds
+    assert sum(fold.seconds for fold in sleepy.folds) >= 4
     assert [fold.status for fold in found["deadly"].folds] == ["failed"] * 2
     assert found["deadly"].reason.startswith("the process died")
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid").read_text()), 0)
+    if (tmp_path / "pid").exists():  # a machine may be too slow to come so far in four seconds
+        with pytest.raises(ProcessLookupError):
+            os.kill(int((tmp_path / "pid").read_text()), 0)
     assert told[-1].done == told[-1].total == 8
     assert told[-1].remaining == 0
     assert [p.done for p in told] == sorted(p.done for p in told)
@@ -799,6 +802,9 @@ def test_a_fit_that_was_stopped_is_tried_again_with_more_time(tmp_path):
     entry["fold"] |= {"status": "stopped", "reason": "time budget of 50 s", "seconds": 50.0}
     path.write_text("\n".join([lines[0], json.dumps(entry)]) + "\n")
     Counted.fits = 0
+    (method,) = compare([Counted()], X, Y, **CHEAP, results=path, time_budget=50).methods
+    assert (method.status, method.n_done) == ("failed", 0)
+    assert method.reason == "time budget of 50 s; 0 of 2 splits done"
     (method,) = compare([Counted()], X, Y, **CHEAP, results=path).methods
     assert (method.status, Counted.fits) == ("done", 2)
 

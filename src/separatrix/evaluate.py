@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 import platform
 import sys
 import time
@@ -458,9 +459,7 @@ def _all_folds(
     """The folds of all jobs that were tried, by split: from the file, or run now."""
     keys = {(job.contender.name, job.split): job_key(job) for job in jobs} if file else {}
     known = {} if file is None else _known_folds(keys, file, time_budget)
-    spent: dict[str, float] = {}
-    for (name, _), read in known.items():
-        spent[name] = spent.get(name, 0.0) + read.seconds
+    spent = _seconds_by_method(known.values())
     todo = [job for job in jobs if (job.contender.name, job.split) not in known]
     clock = Clock(todo, len(jobs), known.values(), n_jobs)
     tell = progress or (lambda _: None)
@@ -487,14 +486,20 @@ def _known_folds(
 ) -> dict[tuple[str, int], Fold]:
     """Folds of the file; one that was stopped counts as long as the budget is no larger now."""
     known = {place: file.folds[key] for place, key in keys.items() if key in file.folds}
-    spent: dict[str, float] = {}
-    for (name, _), fold in known.items():
-        spent[name] = spent.get(name, 0.0) + fold.seconds
+    limit = math.inf if time_budget is None else time_budget
+    spent = _seconds_by_method(known.values())
     return {
-        (name, split): fold
-        for (name, split), fold in known.items()
-        if fold.status != "stopped" or (time_budget is not None and spent[name] >= time_budget)
+        place: fold
+        for place, fold in known.items()
+        if fold.status != "stopped" or spent[fold.method] >= limit
     }
+
+
+def _seconds_by_method(folds: Iterable[Fold]) -> dict[str, float]:
+    spent: dict[str, float] = {}
+    for fold in folds:
+        spent[fold.method] = spent.get(fold.method, 0.0) + fold.seconds
+    return spent
 
 
 class Clock:

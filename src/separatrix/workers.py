@@ -66,10 +66,16 @@ def run_jobs(
                 yield [job]
                 yield job, run_fold(job, data)
         return
+    budget = Budget(time_budget, spent)
+    waiting = deque(jobs)
+    while waiting and budget.is_spent(waiting[0]):
+        yield waiting.popleft(), None
+    if not waiting:
+        return
     directory = Path(tempfile.mkdtemp(prefix="separatrix-"))
     try:
         joblib.dump(data, directory / "data")
-        yield from _in_workers(deque(jobs), directory / "data", n_workers, time_budget, spent)
+        yield from _in_workers(waiting, directory / "data", n_workers, budget)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -83,20 +89,15 @@ class Task(NamedTuple):
 
 
 def _in_workers(
-    waiting: deque[Job],
-    path: Path,
-    n_workers: int,
-    time_budget: float | None,
-    spent: dict[str, float],
+    waiting: deque[Job], path: Path, n_workers: int, budget: Budget
 ) -> Iterator[Outcome | list[Job]]:
-    budget = Budget(time_budget, spent)
     idle: list[Worker] = []
     running = dict(_started(path) for _ in range(min(n_workers, len(waiting))))
     try:
         while waiting or any(task.job is not None for task in running.values()):
             while waiting and idle:
                 job = waiting.popleft()
-                if budget.spent_on(job) >= budget.seconds:
+                if budget.is_spent(job):
                     yield job, None
                     continue
                 worker = idle.pop()
@@ -152,6 +153,10 @@ class Budget:
     def spent_on(self, job: Job) -> float:
         """Seconds of the folds of its method that have ended."""
         return self.spent.get(job.contender.name, 0.0)
+
+    def is_spent(self, job: Job) -> bool:
+        """Whether its method has no time left to begin another fold."""
+        return self.spent_on(job) >= self.seconds
 
     def spend(self, fold: Fold) -> None:
         """Count a fold that has ended."""

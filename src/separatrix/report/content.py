@@ -199,8 +199,7 @@ def _leaderboard(comparison: Comparison, ranking: Ranking | None) -> dict[str, A
         if _finite(m.summary["accuracy"].mean) is not None
     ]
     rest.sort(key=lambda name: -comparison[name].summary["accuracy"].mean)
-    letters = {} if ranking is None else _letters(ranking)
-    rows = [_row(comparison[name], ranking, letters) for name in [*ranked, *rest]]
+    rows = [_row(comparison[name]) | _standing(name, ranking) for name in [*ranked, *rest]]
     _give_places(rows)
     notes = [] if ranking is None else [*ranking.notes]
     if len(ranked) >= 5:
@@ -226,7 +225,6 @@ def _leaderboard(comparison: Comparison, ranking: Ranking | None) -> dict[str, A
     return {
         "rows": rows,
         "scores": scores,
-        "guess": max(comparison.class_counts) / sum(comparison.class_counts),
         "groups": 0 if ranking is None else len(ranking.groups),
         "test": "" if ranking is None else ranking.test,
         "alpha": None if ranking is None else ranking.alpha,
@@ -234,17 +232,8 @@ def _leaderboard(comparison: Comparison, ranking: Ranking | None) -> dict[str, A
     }
 
 
-def _letters(ranking: Ranking) -> dict[str, list[int]]:
-    """The numbers of the groups of each method."""
-    return {
-        name: [i for i, group in enumerate(ranking.groups) if name in group]
-        for name in ranking.methods
-    }
-
-
-def _row(
-    method: MethodRecord, ranking: Ranking | None, groups: dict[str, list[int]]
-) -> dict[str, Any]:
+def _row(method: MethodRecord) -> dict[str, Any]:
+    """A method by itself."""
     scores = {
         key: {
             "mean": _finite(summary.mean),
@@ -254,42 +243,37 @@ def _row(
         }
         for key, summary in method.summary.items()
     }
-    mean = method.summary["accuracy"].mean
-    ranked = ranking is not None and method.name in ranking.methods
-    if ranking is not None and ranked:
-        mean = ranking.mean_scores[ranking.methods.index(method.name)]
-    pair = None
-    if ranking is not None and ranked:
-        pair = next(
-            (
-                p
-                for p in ranking.pairs
-                if p.first == ranking.methods[0] and p.second == method.name
-            ),
-            None,
-        )
     folds = _done(method)
     return {
         "name": method.name,
         "kind": method.kind,
         "description": words.short(method.description, 300),
         "decision": words.DECISIONS.get(method.decision, words.short(method.decision)),
-        "ranked": ranked,
         "place": None,
-        "mean": _finite(mean),
-        "low": _clipped(method.summary["accuracy"].low),
-        "high": _clipped(method.summary["accuracy"].high),
+        **scores["accuracy"],
         "scores": scores,
-        "groups": groups.get(method.name, []),
-        "behind": None if pair is None else _finite(pair.difference),
-        "p": None if pair is None else _finite(pair.p_holm),
-        "differs": None if pair is None else pair.differ,
         "splits": method.n_done,
         "complete": method.status == "done",
         "dimension": _usual(fold.n_components for fold in folds),
         "fit_seconds": _median(fold.fit_seconds for fold in folds),
         "predict_seconds": _median(fold.predict_seconds for fold in folds),
         "peak_bytes": next((f.peak_bytes for f in folds if f.peak_bytes is not None), None),
+    }
+
+
+def _standing(name: str, ranking: Ranking | None) -> dict[str, Any]:
+    """A method among the others: its groups, and the test of the best against it."""
+    if ranking is None or name not in ranking.methods:
+        return {"ranked": False, "groups": [], "behind": None, "p": None, "differs": None}
+    behind = [p for p in ranking.pairs if (p.first, p.second) == (ranking.methods[0], name)]
+    pair = behind[0] if behind else None
+    return {
+        "ranked": True,
+        "mean": ranking.mean_scores[ranking.methods.index(name)],
+        "groups": [i for i, group in enumerate(ranking.groups) if name in group],
+        "behind": None if pair is None else _finite(pair.difference),
+        "p": None if pair is None else _finite(pair.p_holm),
+        "differs": None if pair is None else pair.differ,
     }
 
 
@@ -517,7 +501,10 @@ def _reproduce(comparison: Comparison, command: str) -> dict[str, Any]:
         "settings": [
             {"name": "seed", "value": str(settings.get("random_state"))},
             *(
-                {"name": words.SETTINGS.get(name, words.short(name)), "value": words.short(value)}
+                {
+                    "name": words.SETTINGS.get(name, words.short(name)),
+                    "value": words.short("none" if value is None else value),
+                }
                 for name, value in settings.items()
                 if name != "random_state"
             ),

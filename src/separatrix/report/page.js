@@ -85,18 +85,7 @@
 
   // Shapes of points, in a box of size 1 about the origin.
 
-  const polygon = (...points) => (path) => {
-    points.forEach(([x, y], i) => (i ? path.lineTo(x, y) : path.moveTo(x, y)));
-    path.closePath();
-  };
   const shapes = [
-    (path) => path.arc(0, 0, 0.46, 0, 2 * Math.PI),
-    polygon([-0.4, -0.4], [0.4, -0.4], [0.4, 0.4], [-0.4, 0.4]),
-    polygon([0, -0.52], [0.5, 0.4], [-0.5, 0.4]),
-    polygon([0, -0.56], [0.5, 0], [0, 0.56], [-0.5, 0]),
-    polygon([0, 0.52], [0.5, -0.4], [-0.5, -0.4]),
-  ];
-  const svgShapes = [
     "M-.46 0a.46 .46 0 1 0 .92 0a.46 .46 0 1 0 -.92 0z",
     "M-.4-.4H.4V.4H-.4z",
     "M0-.52L.5 .4H-.5z",
@@ -115,15 +104,14 @@
       brush.scale(devicePixelRatio, devicePixelRatio);
       brush.translate(side / 2, side / 2);
       brush.scale(size, size);
-      brush.beginPath();
-      shapes[shape](brush);
+      const outline = new Path2D(shapes[shape]);
       brush.fillStyle = colour;
       brush.globalAlpha = wrong ? 1 : 0.8;
-      brush.fill();
+      brush.fill(outline);
       brush.globalAlpha = 1;
       brush.lineWidth = (wrong ? 2.2 : 0.8) / size;
       brush.strokeStyle = wrong ? colours.ink : colours.paper;
-      brush.stroke();
+      brush.stroke(outline);
       sprites.set(key, { canvas, side });
     }
     return sprites.get(key);
@@ -478,7 +466,7 @@
 
   function icon({ colour, shape }) {
     return draw("svg", { width: 14, height: 14, viewBox: "-.6 -.6 1.2 1.2", "aria-hidden": "true" },
-      draw("path", { d: svgShapes[shape], style: `fill: var(--c${colour})` }));
+      draw("path", { d: shapes[shape], style: `fill: var(--c${colour})` }));
   }
 
   function startProjections() {

@@ -267,7 +267,7 @@ def _leaderboard(facts: Facts) -> Html:
     scale = tag("div", *(tag("span", f"{100 * v:.0f} %") for v in (low, high)), class_="scale")
     head = ["place", "method", "correct", scale, "group", "directions", "training"]
     names = [tag("th", cell, scope="col") for cell in head]
-    rows = [_board_row(row, low, high, board) for row in board["rows"]]
+    rows = [_board_row(row, low, high) for row in board["rows"]]
     lead = (
         "Share of held-out rows that are classified correctly, the mean of all splits; the line "
         "is the 95 % interval of the mean."
@@ -316,7 +316,7 @@ def _share(value: float | None) -> str:
     return "–" if value is None else words.percent(value)
 
 
-def _board_row(row: Facts, low: float, high: float, board: Facts) -> Html:
+def _board_row(row: Facts, low: float, high: float) -> Html:
     def at(value: float) -> float:
         return 100 * (min(max(value, low), high) - low) / (high - low)
 
