@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import multivariate_normal
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
@@ -117,3 +118,43 @@ def test_ringnorm_has_one_class_inside_the_other():
         assert np.abs(rows.mean(axis=0) - mean).max() < 5 * np.sqrt(variance / 2000)
         assert np.abs(rows.var(axis=0) - variance).max() < 5 * variance * np.sqrt(2 / 2000)
     assert (ring.bayes_predict(ring.data) == ring.target).mean() > 0.9
+
+
+def test_series_have_the_stated_moments_and_part_at_the_onset():
+    series = datasets.make_series(
+        60_000, 12, 3, onset=0.5, separation=4.0, memory=0.6, random_state=0
+    )
+    assert series.onset == 6
+    assert not series.means[:, :6].any()
+    assert series.means[:, 6:].any(axis=0).all()
+    assert np.bincount(series.target).tolist() == [20_000] * 3
+    for c in range(3):
+        rows = series.data[series.target == c]
+        assert_allclose(rows.mean(axis=0), series.means[c], atol=0.05)
+        assert_allclose(np.cov(rows.T), series.covariance, atol=0.05)
+    assert_allclose(np.diagonal(series.covariance, 1), 0.6)
+    inverse = np.linalg.inv(series.covariance)
+    gaps = [series.means[a] - series.means[b] for a, b in ((0, 1), (0, 2), (1, 2))]
+    assert_allclose(np.mean([gap @ inverse @ gap for gap in gaps]), 16.0)
+
+
+def test_the_posterior_of_series_is_that_of_their_gaussians():
+    series = datasets.make_series(4000, 10, 4, onset=0.2, random_state=0)
+    for t in (0, 2, 5, 10):
+        densities = np.exp(
+            [
+                multivariate_normal(mean[:t], series.covariance[:t, :t]).logpdf(series.data[:, :t])
+                if t
+                else np.zeros(4000)
+                for mean in series.means
+            ]
+        )
+        expected = (densities / densities.sum(axis=0)).T
+        assert_allclose(series.posterior(series.data[:, :t]), expected, atol=1e-9)
+        holes = np.where(np.arange(10) < t, series.data, np.nan)
+        assert_allclose(series.posterior(holes), expected, atol=1e-9)
+
+
+def test_senseless_series_are_refused():
+    with pytest.raises(ValueError, match=r"onset=1.0 and memory=0.8 must be in \[0, 1\)"):
+        datasets.make_series(onset=1.0)

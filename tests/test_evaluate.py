@@ -10,8 +10,8 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
-from separatrix import FisherDiscriminant, OnlineIPCAC, datasets
-from separatrix.evaluate import prequential
+from separatrix import EarlyClassifier, FisherDiscriminant, OnlineIPCAC, datasets
+from separatrix.evaluate import prequential, reliability_curve
 from tests.discovery import labelled
 
 X, Y = labelled(230, 6, 3)
@@ -107,3 +107,58 @@ def test_a_window_follows_a_drift_that_the_whole_stream_does_not():
     }
     assert error["all"] > 0.3
     assert max(error["window"], error["decay"]) < stream.bayes_error + 0.05
+
+
+# Decisions before the end ----------------------------------------------------------------------
+
+SERIES = datasets.make_series(300, 24, onset=0.25, separation=3.0, random_state=0)
+EARLY = EarlyClassifier(FisherDiscriminant()).fit(SERIES.data[:150], SERIES.target[:150])
+TEST = SERIES.data[150:], SERIES.target[150:]
+
+
+def test_reliability_is_counted_against_the_complete_series():
+    records = reliability_curve(EARLY, *TEST, [0.1, 0.9], times=[3, 12, 24])
+    assert [r["required"] for r in records] == [0.1, 0.9, None, None, None]
+    assert [r["rule"] for r in records] == ["reliable"] * 2 + ["fixed time"] * 3
+    complete = EARLY.predict(TEST[0])
+    for record, tau in zip(records, (0.1, 0.9), strict=False):
+        found = EARLY.decide_early(TEST[0], reliability=tau)
+        early = found.time < 24
+        same = found.label == complete
+        assert record["time"] == found.time.mean()
+        assert record["reliability"] == same.mean()
+        assert record["early_reliability"] == same[early].mean()
+        assert record["early"] == early.mean()
+        assert record["accuracy"] == np.mean(found.label == TEST[1])
+    assert records[1]["early"] < 1
+    assert records[1]["early_reliability"] < records[1]["reliability"] < 1
+
+
+def test_a_fixed_time_takes_the_class_that_is_expected_then():
+    records = reliability_curve(EARLY, *TEST, [], times=[0, 12, 24])
+    assert [r["time"] for r in records] == [0, 12, 24]
+    complete = EARLY.predict(TEST[0])
+    majority = EARLY.predict(EARLY._conditional.units.mean[None])
+    assert records[0]["reliability"] == np.mean(complete == majority)
+    seen = TEST[0].copy()
+    seen[:, 12:] = np.nan
+    guess = EARLY.decide(seen).label
+    assert records[1]["reliability"] == np.mean(guess == complete)
+    assert records[1]["accuracy"] == np.mean(guess == TEST[1])
+    assert records[2]["reliability"] == 1
+    assert np.isnan(records[2]["early_reliability"])
+    assert records[2]["early"] == 0
+
+
+def test_fixed_times_are_the_average_times_unless_given():
+    records = reliability_curve(EARLY, *TEST, [0.2, 0.9])
+    assert [r["time"] for r in records[2:]] == [np.ceil(r["time"]) for r in records[:2]]
+
+
+def test_incomplete_series_and_times_beyond_the_end_are_refused():
+    broken = TEST[0].copy()
+    broken[3, 4:] = np.nan
+    with pytest.raises(ValueError, match="X has missing values"):
+        reliability_curve(EARLY, broken, TEST[1], [0.5])
+    with pytest.raises(ValueError, match=r"times=\[25\] must be between 0 and 24"):
+        reliability_curve(EARLY, *TEST, [0.5], times=[25])

@@ -224,7 +224,7 @@ def test_the_hard_case_is_the_limit_of_slopes_that_vanish():
     others = np.array([-1 / 6, -1 / 10])
     rest = gap + lam[1:] @ others**2 + others.sum()
     assert_allclose(hard, rest / 2 + others @ others, rtol=1e-12)
-    for slope in (1e-3, 1e-6, 1e-12, 1e-100, 1e-200):
+    for slope in (1e-3, 1e-6, 1e-12, 1e-100, 1e-150, 1e-200):
         near = linalg.boundary_distance(lam, np.array([slope, 1.0, 1.0]), gap)
         assert_allclose(near, hard, rtol=2 * slope + 1e-9)
         assert near <= hard * (1 + 1e-12)
@@ -235,10 +235,22 @@ def test_a_quadratic_that_stays_positive_has_no_boundary():
     assert linalg.boundary_distance(convex, slopes, np.array(1.001)) == np.inf
     assert_allclose(linalg.boundary_distance(convex, slopes, np.array(0.999)), 1, rtol=0.1)
     assert linalg.boundary_distance(np.zeros(2), np.zeros(2), np.array(1.0)) == np.inf
-    assert linalg.boundary_distance(np.zeros((3, 0)), np.zeros((3, 0)), np.ones(3)).tolist() == [
-        np.inf
-    ] * 3
+    assert (
+        linalg.boundary_distance(np.zeros((3, 0)), np.zeros((3, 0)), np.ones(3)).tolist()
+        == [np.inf] * 3
+    )
     assert linalg.boundary_distance(convex, slopes, np.array(0.0)) == 0
+
+
+def test_a_boundary_of_one_point_is_found_to_rounding():
+    local = np.random.default_rng(0)
+    lam, beta = np.abs(local.standard_normal((2, 500, 6)))
+    vertex = -beta / (2 * lam)
+    bottom = np.sum(beta**2 / 4 / lam, axis=1)
+    found = linalg.boundary_distance(lam, beta, np.nextafter(bottom, 0))
+    finite = np.isfinite(found)  # rounding decides whether there is a point at all
+    assert 0 < finite.sum() < 500
+    assert_allclose(found[finite], np.sum(vertex**2, axis=1)[finite], rtol=1e-6)
 
 
 def test_boundary_distances_of_any_size_and_shape():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks.speed import fisher, ipcac, kernel, ldg, margin, stream
+from benchmarks.speed import early, fisher, ipcac, kernel, ldg, margin, stream
 from benchmarks.speed.runner import (
     THREADS,
     Case,
@@ -27,6 +27,7 @@ CASES: dict[str, Case] = {  # one term a family
     **kernel.CASES,
     **ldg.CASES,
     **margin.CASES,
+    **early.CASES,
 }
 RESULTS = Path(__file__).with_name("results.json")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import sklearn.datasets
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
+from scipy.special import ndtr, softmax
 from sklearn.utils import Bunch, check_random_state
 
 BUNDLED: dict[str, Callable[..., Any]] = {
@@ -335,6 +335,91 @@ def make_drifting_pair(
         target=target,
         directions=directions,
         bayes_error=float(ndtr(-separation / 2)),
+    )
+
+
+def make_series(
+    n_samples: int = 600,
+    n_times: int = 60,
+    n_classes: int = 3,
+    *,
+    onset: float = 0.3,
+    separation: float = 6.0,
+    memory: float = 0.8,
+    random_state: int | np.random.RandomState | None = None,
+) -> Bunch:
+    """Gaussian series whose classes are the same up to some time, and part from there on.
+
+    Around the mean of its class, a series is a stationary process in which each value keeps the
+    share `memory` of the last one and has unit variance. The means are zero until `onset`; then
+    each class follows a smooth curve of its own. So nobody can tell the classes apart before, and
+    what the first values say about the class and about the rest is known exactly.
+
+    Parameters
+    ----------
+    n_samples, n_times, n_classes : int
+        Size of the data. The classes are as frequent as can be.
+    onset : float in [0, 1)
+        Share of the series in which the classes do not differ.
+    separation : float
+        Average distance between two class means over the whole series, in standard deviations of
+        the process: the square root of the mean of their squared Mahalanobis distances.
+    memory : float in [0, 1)
+        Correlation of neighbouring values.
+    random_state : int, RandomState or None
+        Source of randomness.
+
+    Returns
+    -------
+    Bunch
+        With ``data``, ``target`` (0, 1, …), ``means`` (n_classes, n_times), ``covariance``,
+        ``onset``, the number of values that say nothing about the class, and ``posterior(X)``, the
+        probabilities of the classes given series of which the rest is cut off or NaN.
+
+    Examples
+    --------
+    >>> from separatrix import datasets
+    >>> series = datasets.make_series(90, 40, onset=0.5, random_state=0)
+    >>> series.data.shape, series.onset
+    ((90, 40), 20)
+    >>> series.posterior(series.data[:1, :20]).round(3)
+    array([[0.333, 0.333, 0.333]])
+    """
+    if not (0 <= onset < 1 and 0 <= memory < 1):
+        raise ValueError(f"onset={onset} and memory={memory} must be in [0, 1)")
+    rng = check_random_state(random_state)
+    start = int(onset * n_times)
+    after = np.clip((np.arange(n_times) + 1 - start) / (n_times - start), 0, None)
+    waves = np.sin(np.pi * np.outer(after, np.arange(1, 5)))  # zero up to the onset
+    means = rng.standard_normal((n_classes, 4)) @ waves.T
+    covariance = memory ** np.abs(np.subtract.outer(np.arange(n_times), np.arange(n_times)))
+    root = np.linalg.cholesky(covariance)
+    white = np.linalg.solve(root, means.T).T
+    apart = ((white[:, None] - white) ** 2).sum(axis=2)[np.triu_indices(n_classes, 1)]
+    means *= separation / np.sqrt(apart.mean())
+    target = rng.permutation(np.arange(n_samples) % n_classes)
+    data = means[target] + rng.standard_normal((n_samples, n_times)) @ root.T
+
+    def posterior(X: ArrayLike) -> NDArray[Any]:
+        """Probabilities of the classes given the leading values of some series."""
+        rows = np.asarray(X, dtype=float)
+        padded = np.full((len(rows), n_times), np.nan)
+        padded[:, : rows.shape[1]] = rows
+        known = np.logical_and.accumulate(np.isfinite(padded), axis=1)
+        scores = np.empty((len(rows), n_classes))
+        for c, mean in enumerate(means):
+            rest = np.where(known, padded - mean, 0.0)
+            # entry t of the whitened series depends on the first t values alone
+            scores[:, c] = -0.5 * np.sum(np.linalg.solve(root, rest.T).T ** 2 * known, axis=1)
+        return softmax(scores, axis=1)
+
+    return Bunch(
+        data=data,
+        target=target,
+        means=means,
+        covariance=covariance,
+        onset=start,
+        posterior=posterior,
     )
 
 

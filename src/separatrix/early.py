@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -46,6 +47,7 @@ from separatrix.early_region import (
 from separatrix.linalg import Array
 from separatrix.moments import ClassMoments
 from separatrix.rows import refuse_lazy_frame, refuse_nonfinite_rows, row_blocks
+from separatrix.selection import N_FOLDS, training_parts
 
 LEAST_SHRINKAGE = 1e-8
 """Below it the covariance of rows that are fewer than features cannot be told from singular."""
@@ -123,7 +125,8 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         The set A. "ellipsoid" has measure τ for normal rows. "box" has at least that, coordinate
         by coordinate. "chebyshev" has it for any distribution with these moments. "ideal" takes
         no set but the probability of the class itself, for a linear rule of two classes; it
-        decides earliest.
+        decides earliest. A set is larger than it need be, the probability is not: the spread of
+        the model is therefore widened by what training rows that are held out exceed it by.
     conditional : "gaussian" or "mixture"
         One normal model of all rows, or one for each class, weighted by how likely they are given
         what is known.
@@ -142,6 +145,8 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     estimator_, reducer_ : the fitted classifier, and transformer or None
     regularization_ : float
         α.
+    widening_ : float
+        Factor of the standard deviations of the model; 1 unless the region is "ideal".
     classes_ : array (n_classes,)
 
     Notes
@@ -151,9 +156,11 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     The promise is as good as the model: features that are jointly normal, or normal in each class,
     with these moments. For "mixture" a normal set is an approximation where several classes are
-    still likely ("chebyshev" and "ideal" remain exact). For `LocalQDA` the quadratic functions are
-    those of the neighbours of the expected row, not of the complete row, which nobody knows yet.
-    Series that were normalised with their whole length leak what is still to come.
+    still likely ("chebyshev" remains exact), and the models that are likely are often surer than
+    they ought to be: with "ideal", which spares nothing, prefer "gaussian". For `LocalQDA` the
+    quadratic functions are those of the neighbours of the expected row, not of the complete row,
+    which nobody knows yet. Series that were normalised with their whole length leak what is still
+    to come.
 
     ``A = {m + F z}`` with ``F Fᵀ`` the conditional covariance R of the coordinates: the ellipsoid
     is ``|z|² ≤ δ`` with δ the quantile of the chi-squared distribution (n / (1 - τ) for
@@ -246,7 +253,7 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             self._learn(data._replace(X=data.X.astype(np.float64, copy=False)))
         return self
 
-    def _learn(self, data: LabelledData) -> None:
+    def _learn(self, data: LabelledData, *, widen: bool = True) -> None:
         labels = data.classes[data.codes]
         self.reducer_ = None
         if self.reducer is not None:
@@ -264,15 +271,19 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 f"linear rule, but estimator={self.estimator!r} was fitted to "
                 f'{len(self.classes_)} classes. Use region="ellipsoid"'
             )
-        self._condition(data, data.moments(scatter=False))
+        self._conditional = self._conditioned(data, data.moments(scatter=False))
+        self._n_unknown = self._unknown_after()
+        self.widening_ = self._seen_spread(data) if widen and self.region == "ideal" else 1.0
+        self._conditional = self._conditional.widened(self.widening_)
+        self._views = self._conditional.views()
         by_scores = linear and self.region != "box" and len(self._views) == 1
         self._table = ScoreTable.of(self._views[0]) if by_scores else None
         n_functions, r = len(self.classes_), self._views[0].gains.shape[0]
         full = getattr(self.estimator_, "covariance", None) == "full"
         self._portion = max(1, FUNCTIONS_AT_ONCE // (n_functions * r * (r if full else 1)))
 
-    def _condition(self, data: LabelledData, moments: ClassMoments) -> None:
-        """Fit the model of the features to see what the classifier sees."""
+    def _conditioned(self, data: LabelledData, moments: ClassMoments) -> Conditional:
+        """The model of the features, to see what the classifier sees."""
         self._directions, shift = self._coordinates(moments.mean)
         B, rule = self._directions, self._rule
         if rule is not None and rule.Q is None and self.region != "box":
@@ -282,13 +293,24 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         mixture = self.conditional == "mixture"
         codes = data.codes if mixture else np.zeros(len(data.codes), dtype=int)
         units = feature_units(data.X, codes, moments)
-        models, self.regularization_ = fit_gaussians(
-            units.apply(data.X), codes, self.regularization
-        )
-        weights = np.bincount(codes) / len(codes)
-        self._conditional = Conditional(units, models, weights, B, shift)
-        self._views = self._conditional.views()
-        self._n_unknown = self._unknown_after()
+        Z = units.apply(data.X)
+        models, self.regularization_ = fit_gaussians(Z, codes, self.regularization)
+        return Conditional(units, models, np.bincount(codes) / len(codes), B, shift)
+
+    def _seen_spread(self, data: LabelledData) -> float:
+        """How much more than expected the score of rows spreads that were held out.
+
+        The root of the average over all prefixes, as far as the score is open after them.
+        """
+        errors, variances = np.zeros((2, self.n_features_in_))
+        for fit, held in training_parts(data.codes, N_FOLDS):
+            part = copy(self).set_params(regularization=self.regularization_)
+            part._learn(data.rows(fit), widen=False)
+            found = part._conditional.surprises(data.X[held])
+            errors, variances = errors + found[0], variances + found[1]
+        open_ = variances > 1e-9 * variances[0]
+        ratios = errors[open_] / variances[open_]
+        return max(1.0, float(np.sqrt(ratios.mean()))) if open_.any() else 1.0
 
     def _coordinates(self, at: Array) -> tuple[Array | None, Array]:
         """Weights of the features in what the classifier sees, and its value at a point."""
@@ -327,7 +349,9 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if box:  # its sides are coordinates
             n_unknown = max(int(np.count_nonzero(known.moves)), 1)
         # rounding must not refute what is just reliable
-        enough = 0.0 if box else (1 - 1e-9) * squared_reach(least, n_unknown, self.region)
+        enough = 0.0
+        if self.region in ("ellipsoid", "chebyshev"):
+            enough = (1 - 1e-9) * squared_reach(least, n_unknown, self.region)
         for part in gen_batches(n_rows, self._portion):
             some = known.rows(part)
             f = self._functions_about(some.mean)
@@ -427,14 +451,15 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         mean, std = rows.copy(), np.zeros_like(rows)
         d = self.n_features_in_
         for block in row_blocks(d, d):
-            features = self._conditional._replace(
-                B=np.eye(d)[:, block], shift=self._conditional.units.mean[block]
+            features = np.arange(d)[block]
+            seen = self._conditional._replace(
+                B=np.eye(d, len(features), -features[0]), shift=self._conditional.units.mean[block]
             )
             for at, pattern in _patterns(observed):
-                known = features.given(rows[at], pattern)
-                open_ = ~pattern[block]
-                mean[np.ix_(at, np.arange(d)[block][open_])] = known.mean[:, open_]
-                std[np.ix_(at, np.arange(d)[block][open_])] = np.sqrt(known.variances[:, open_])
+                known, open_ = seen.given(rows[at], pattern), ~pattern[block]
+                there = np.ix_(at, features[open_])
+                mean[there] = known.mean[:, open_]
+                std[there] = np.sqrt(known.variances[:, open_])
         return Expectation(mean, std)
 
     def _given(self, rows: Array, observed: Array) -> Knowledge:
@@ -534,7 +559,10 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         for t in range(int(lengths.min(initial=1) > 0), self.n_features_in_):
             if t:
                 progress.take(self._views, t - 1, E[:, watched, t - 1])
-            guess, reliable = self._judged_after(t, progress, tau)
+            if tau < 1:
+                guess, reliable = self._judged_after(t, progress, tau)
+            else:  # nothing short of the whole row
+                guess, reliable = np.zeros(len(watched), dtype=int), np.zeros(len(watched))
             over = lengths[watched] == t
             if over.any():
                 guess[over], reliable[over] = self._judged_after(t, progress.rows(over))
@@ -573,6 +601,10 @@ class DecisionStream:
 
     After each value the answer is what `EarlyClassifier.decide` would say of the values so far; a
     later one may differ. The first that is decided is that of `EarlyClassifier.decide_early`.
+
+    A value costs d products for each model and each function that matters: scores of a linear
+    rule, or coordinates. A quadratic rule then decomposes a matrix of the unknown directions for
+    each pair of classes.
     """
 
     def __init__(self, model: EarlyClassifier, tau: float, wanted: Array) -> None:

@@ -150,23 +150,26 @@ class Gaussian(NamedTuple):
         α.
     closed : array (d, k)
         Orthonormal directions in which rows do not vary.
+    widening : float
+        Factor of all standard deviations.
     """
 
     mean: Array
     scatter: Array
     shrinkage: float
     closed: Array
+    widening: float = 1.0
 
     def factor(self, order: Array) -> Factor:
         """Of the covariance of the features in another order."""
         if self.scatter.shape[0] != self.scatter.shape[1]:
             A = np.sqrt(1 - self.shrinkage) * self.scatter[order]
-            return thin_factor(A, self.shrinkage)
+            return thin_factor(self.widening * A, self.widening**2 * self.shrinkage)
         covariance = (1 - self.shrinkage) * self.scatter[np.ix_(order, order)]
         covariance[np.diag_indices_from(covariance)] += self.shrinkage
         closed = self.closed[order]
         covariance -= max(self.shrinkage - SHRINKAGES[0], 0.0) * (closed @ closed.T)
-        return DenseFactor(np.linalg.cholesky(covariance))
+        return DenseFactor(self.widening * np.linalg.cholesky(covariance))
 
 
 class FeatureUnits(NamedTuple):
@@ -274,7 +277,7 @@ def held_out_shrinkage(Z: Array, codes: Array) -> float:
         for code in np.unique(codes[held]):
             known, new = Z[fit[codes[fit] == code]], Z[held[codes[held] == code]]
             scores += _log_likelihoods(known, new)
-    # rows that are all held together leave nothing to compare, and nothing is as likely as all
+    # nothing is held out where every row is alone: then the largest
     return float(SHRINKAGES[::-1][np.argmax(scores[::-1])])
 
 
@@ -364,17 +367,13 @@ class Knowledge(NamedTuple):
         """Which of the functions are not known yet (q,)."""
         return np.any([F.any(axis=1) for F in self.spreads], axis=0)
 
-    def _apart(self) -> Array:
-        """Means of the models less their average; of what is known they differ by rounding."""
-        return (self.means - self.mean) * self.moves
-
     @property
     def spread(self) -> Array:
         """F (n or 1, q, k): covariances F Fᵀ, by the identity of total variance."""
         if len(self.means) == 1:
             return self.spreads[0][None]
         roots = np.sqrt(self.shares)
-        apart = roots[:, None] * self._apart().transpose(1, 2, 0)
+        apart = roots[:, None] * (self.means - self.mean).transpose(1, 2, 0)
         parts = [roots[:, i, None, None] * F for i, F in enumerate(self.spreads)]
         wide = np.concatenate([*parts, apart], axis=2)
         return np.asarray(np.linalg.qr(wide.swapaxes(1, 2), mode="r")).swapaxes(1, 2)
@@ -385,7 +384,7 @@ class Knowledge(NamedTuple):
         own = np.array([np.sum(F**2, axis=1) for F in self.spreads])
         if len(self.means) == 1:
             return own
-        return np.einsum("nk,knq->nq", self.shares, own[:, None] + self._apart() ** 2)
+        return np.einsum("nk,knq->nq", self.shares, own[:, None] + (self.means - self.mean) ** 2)
 
     def covariance_times(self, V: Array) -> Array:
         """The covariance of each row times its own vector (n, q), without forming it."""
@@ -393,7 +392,9 @@ class Knowledge(NamedTuple):
             F = self.spreads[0]
             return V @ (F @ F.T) if len(V) > F.shape[1] else (V @ F) @ F.T
         result = np.zeros_like(V)
-        for apart, share, F in zip(self._apart(), self.shares.T, self.spreads, strict=True):
+        for apart, share, F in zip(
+            self.means - self.mean, self.shares.T, self.spreads, strict=True
+        ):
             along = np.einsum("nq,nq->n", apart, V)
             result += share[:, None] * (V @ (F @ F.T) + along[:, None] * apart)
         return result
@@ -442,6 +443,35 @@ class Conditional(NamedTuple):
             varies = self.units.varies[order]
             found.append(View(model.mean[order], factor, origin, gains, varies))
         return found
+
+    def widened(self, factor: float) -> Conditional:
+        """The same with standard deviations multiplied by a factor."""
+        return self._replace(models=[model._replace(widening=factor) for model in self.models])
+
+    def surprises(self, X: Array) -> tuple[Array, Array]:
+        """Squared errors of what is expected from prefixes of complete rows, and their mean.
+
+        Of the difference of two functions, summed over rows (n, d).
+
+        Returns
+        -------
+        errors, variances : arrays (d,)
+            What was seen and what the models say, after 0, 1, … d - 1 features.
+        """
+        assert self.B is not None, "there are two functions"
+        apart = self._replace(B=self.B @ [[-1.0], [1.0]], shift=np.zeros(1))
+        values = (X - self.units.mean) @ apart.B
+        views, Z = apart.views(), self.units.apply(X)
+        E = np.array([view.factor.innovations(Z - view.mean) for view in views])
+        progress = Progress.start(views, self.weights, len(X))
+        errors, variances = np.empty((2, X.shape[1]))
+        for t in range(X.shape[1]):
+            if t:
+                progress.take(views, t - 1, E[:, :, t - 1])
+            known = progress.knowledge(views, t)
+            errors[t] = np.sum((values - known.mean) ** 2)
+            variances[t] = np.sum(np.broadcast_to(known.variances, values.shape))
+        return errors, variances
 
     def given(self, X: Array, observed: Array) -> Knowledge:
         """What rows (n, d) tell by some of their features (d,), the same for all."""

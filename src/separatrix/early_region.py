@@ -8,7 +8,6 @@ first touches a boundary ``f_c - f_g = 0``: one distance answers for all τ.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,7 +94,8 @@ def about(f: Quadratic, points: Array) -> Quadratic:
     Returns
     -------
     Quadratic
-        Leading axes (n, n_classes); the quadratic part, common to all points, has (1, n_classes).
+        Leading axes (n, n_classes); what is common to all points has (1, n_classes): the quadratic
+        part, and the slopes of linear functions.
 
     Examples
     --------
@@ -105,8 +105,7 @@ def about(f: Quadratic, points: Array) -> Quadratic:
     (array([[9.]]), array([[[6.]]]))
     """
     if f.Q is None:
-        slopes = np.broadcast_to(f.c, (len(points), *f.c.shape))
-        return Quadratic(None, slopes, points @ f.c.T + f.b)
+        return Quadratic(None, f.c[None], points @ f.c.T + f.b)
     bend = (points @ f.Q).swapaxes(0, 1)
     return Quadratic(f.Q[None], f.c + 2 * bend, np.einsum("ngr,nr->ng", f.c + bend, points) + f.b)
 
@@ -253,8 +252,8 @@ def squared_distances_to_boundaries(
     Parameters
     ----------
     f : Quadratic
-        Functions of the step from the mean, leading axes (n, n_classes); the quadratic part may
-        have (1, n_classes).
+        Functions of the step from the mean, leading axes (n, n_classes); as `about` gives them,
+        or with quadratic parts of their own.
     known : Knowledge
         Of the arguments of f.
     guess : array (n,)
@@ -289,11 +288,15 @@ def _slopes(f: Quadratic, guess: Array) -> Array:
 
 
 def _linear_distances(f: Quadratic, known: Knowledge, guess: Array, box: bool) -> Array:
-    slopes = _slopes(f, guess)
+    """From the deviations of the differences of any two functions, or the widths of the box."""
+    apart = f.c[0][:, None] - f.c[0]
+    if len(known.means) > 1:  # then each row has its own
+        apart = apart[guess]
     if box:
-        widths = (np.abs(slopes) @ np.sqrt(known.variances)[:, :, None])[..., 0]
+        widths = (np.abs(apart) @ np.sqrt(known.variances)[..., None])[..., 0]
     else:
-        widths = np.linalg.norm(slopes @ known.spread, axis=2)
+        widths = np.linalg.norm(apart @ known.spread, axis=-1)
+    widths = widths[guess] if len(known.means) == 1 else widths
     return np.min(_ratio(_gaps(f, guess), widths), axis=1) ** 2
 
 
@@ -305,61 +308,60 @@ def _ratio(gaps: Array, widths: Array) -> Array:
 
 def _quadratic_distances(f: Quadratic, known: Knowledge, guess: Array, box: bool) -> Array:
     assert f.Q is not None, "linear functions have a shorter way"
-    moves = known.moves
-    F, slopes, gaps = known.spread[:, moves], _slopes(f, guess)[:, :, moves], _gaps(f, guess)
-    diagonal = f.Q.ndim == 3
+    moves, diagonal = known.moves, f.Q.ndim == 3
     Q = f.Q[..., moves] if diagonal else f.Q[..., moves, :][..., moves]
+    F, slopes, gaps = known.spread[:, moves], _slopes(f, guess)[:, :, moves], _gaps(f, guess)
     distances = _box_distances if box else _ellipsoid_distances
-    shared = len(Q) == len(F) == 1
-    found = np.full(len(guess), np.inf)
-    for rows, c, g in _pairs(guess, gaps.shape[1], None if shared else max(F.shape[1:])):
-        at = 0 if len(Q) == 1 else rows
-        own = F[0] if shared else F if len(F) == 1 else F[rows]
-        to_g = distances(Q[at, c] - Q[at, g], own, slopes[rows, g], gaps[rows, g], diagonal)
-        found[rows] = np.minimum(found[rows], to_g)
-    return found
-
-
-def _pairs(guess: Array, n_classes: int, order: int | None) -> Iterator[tuple[Array, Any, Any]]:
-    """Rows, their guess and another class, in portions.
-
-    Without the order of their matrices all rows of a guess together, which share them.
-    """
-    if order is None:
+    classes, found = np.arange(gaps.shape[1]), np.full(len(guess), np.inf)
+    if len(Q) == len(F) == 1:  # one decomposition for each pair of classes
         for c in np.unique(guess):
-            rows = np.flatnonzero(guess == c)
-            yield from ((rows, c, g) for g in range(n_classes) if g != c)
-        return
-    for part in gen_batches(len(guess), max(1, MATRICES_AT_ONCE // max(order, 1) ** 2)):
-        rows = np.arange(len(guess))[part]
-        for apart in range(1, n_classes):
-            yield rows, guess[rows], (guess[rows] + apart) % n_classes
+            at = np.ix_(guess == c, classes != c)
+            bend = Q[0, c] - Q[0, classes != c]
+            to_all = distances(bend, F[0], slopes[at].swapaxes(0, 1), gaps[at].T, diagonal)
+            found[guess == c] = to_all.min(axis=0)
+        return found
+    for part in gen_batches(len(guess), max(1, MATRICES_AT_ONCE // max(*F.shape[1:], 1) ** 2)):
+        rows, c = np.arange(len(guess))[part], guess[part]
+        own = rows if len(Q) > 1 else 0
+        for apart in classes[1:]:
+            g = (c + apart) % len(classes)
+            bend, spread = Q[own, c] - Q[own, g], F[rows] if len(F) > 1 else F[0]
+            to_g = distances(
+                bend, spread, slopes[rows, g][:, None], gaps[rows, g][:, None], diagonal
+            )
+            found[part] = np.minimum(found[part], to_g[:, 0])
+    return found
 
 
 def _ellipsoid_distances(
     bend: Array, F: Array, slopes: Array, gaps: Array, diagonal: bool
 ) -> Array:
-    """Squared lengths of the shortest z that change the sign of the quadratics at ``F z``."""
+    """Squared lengths of the shortest z that change the signs of quadratics at ``F z``.
+
+    Parameters
+    ----------
+    bend : array (p, r) or (p, r, r)
+        Quadratic parts, as diagonals or matrices.
+    F : array (r, k) or (p, r, k)
+    slopes, gaps : array (p, m, r), (p, m)
+        Linear and constant parts of m functions with each quadratic part.
+    """
     if not bend.any():  # classes of one neighbour each have the same quadratic part
-        return _ratio(gaps, np.linalg.norm(_applied(slopes, F), axis=-1)) ** 2
+        return _ratio(gaps, np.linalg.norm(slopes @ F, axis=-1)) ** 2
     Ft = F.swapaxes(-1, -2)
     M = Ft @ (bend[..., None] * F) if diagonal else Ft @ bend @ F
     evals, V = np.linalg.eigh(M)
-    return boundary_distance(evals, _applied(slopes, F @ V), gaps)
+    return boundary_distance(evals[:, None], slopes @ (F @ V), gaps)
 
 
 def _box_distances(bend: Array, F: Array, slopes: Array, gaps: Array, diagonal: bool) -> Array:
     """The same in the maximum norm, of coordinates in which the quadratic is a sum of squares."""
     if not diagonal:
         bend, V = np.linalg.eigh(bend)
-        F, slopes = V.swapaxes(-1, -2) @ F, _applied(slopes, V)
+        F, slopes = V.swapaxes(-1, -2) @ F, slopes @ V
     deviations = np.sqrt(np.sum(F**2, axis=-1))
-    return box_distance(bend * deviations**2, slopes * deviations, gaps) ** 2
-
-
-def _applied(rows: Array, V: Array) -> Array:
-    """Each row times V, or times its own V."""
-    return rows @ V if V.ndim == 2 else (rows[:, None] @ V)[:, 0]
+    variances = np.broadcast_to(deviations**2, bend.shape)
+    return box_distance((bend * variances)[:, None], slopes * deviations[..., None, :], gaps) ** 2
 
 
 # Bounds ----------------------------------------------------------------------------------------
@@ -399,7 +401,8 @@ def _difference_along(Q: Array | None, rows: Array, c: Array, g: Array, P: Array
     """``pᵀ (Q_c - Q_g) p`` for each row p of P."""
     assert Q is not None, "linear functions need no bound"
     if Q.ndim == 3:
-        return np.einsum("nr,nr->n", (Q[rows, c] - Q[rows, g]) * P, P)
+        at = rows if len(Q) > 1 else 0
+        return np.einsum("nr,nr->n", (Q[at, c] - Q[at, g]) * P, P)
     if len(Q) > 1:
         bend = Q[rows, c] - Q[rows, g]
         return np.einsum("nr,nr->n", (bend @ P[..., None])[..., 0], P)

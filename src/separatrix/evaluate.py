@@ -9,7 +9,7 @@ import platform
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from importlib.metadata import version
 from numbers import Integral
@@ -59,6 +59,7 @@ __all__ = [
     "PrequentialRecord",
     "Progress",
     "Ranking",
+    "ReliabilityRecord",
     "Summary",
     "View",
     "compare",
@@ -68,6 +69,7 @@ __all__ = [
     "prequential",
     "progress",
     "rank_methods",
+    "reliability_curve",
     "split_scores",
     "to_plain",
 ]
@@ -182,6 +184,118 @@ def prequential(
             "nothing was tested: the stream has no more than one batch. Use a smaller batch_size"
         )
     return records
+
+
+class ReliabilityRecord(TypedDict):
+    """Decisions on test series by one rule."""
+
+    rule: str
+    """"reliable" for decisions as soon as they are reliable, "fixed time" for all at one time."""
+    required: float | None
+    """τ that was asked for; None at a fixed time."""
+    time: float
+    """Average number of leading values that were used."""
+    reliability: float
+    """Share of decisions that are those of the complete series."""
+    early_reliability: float
+    """The same among series decided before their end; NaN where there are none."""
+    early: float
+    """Share of series decided before their end."""
+    accuracy: float
+    """Share of decisions that are right."""
+
+
+def reliability_curve(
+    early: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    reliabilities: Sequence[float] = (0.001, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99),
+    *,
+    times: Sequence[int] | None = None,
+) -> list[ReliabilityRecord]:
+    """How early decisions are, and how many of them the complete series would confirm.
+
+    Every τ is compared with deciding on all series at the same time: with the class of the row
+    that is expected from the values so far.
+
+    Parameters
+    ----------
+    early : fitted EarlyClassifier
+    X : array (n_samples, n_times)
+        Complete test series.
+    y : array (n_samples,)
+        Their labels.
+    reliabilities : sequence of float
+        Values of τ; the defaults have those of the source.
+    times : sequence of int, optional
+        Numbers of leading values after which all series are decided. By default the average times
+        at which τ led to decisions, rounded up: what the same patience gives to everybody.
+
+    Returns
+    -------
+    list of dict
+        One for each τ, then one for each fixed time, with `rule` ("reliable" or "fixed time"),
+        `required` (τ, or None), `time`, `reliability` (share of all decisions that are those of
+        the complete series), `early_reliability` (the same among decisions before the end),
+        `early` (how many these are) and `accuracy`.
+
+    Examples
+    --------
+    >>> from separatrix import EarlyClassifier, FisherDiscriminant, datasets
+    >>> from separatrix.evaluate import reliability_curve
+    >>> series = datasets.make_series(400, 40, random_state=0)
+    >>> X, X_test = np.split(series.data, 2)
+    >>> y, y_test = np.split(series.target, 2)
+    >>> model = EarlyClassifier(FisherDiscriminant()).fit(X, y)
+    >>> decided, at_once = reliability_curve(model, X_test, y_test, [0.9])
+    >>> decided["reliability"] >= 0.9, decided["time"] < 40
+    (True, True)
+    >>> at_once["rule"], at_once["reliability"] < decided["reliability"]
+    ('fixed time', True)
+    """
+    rows, labels = np.asarray(X, dtype=np.float64), column_or_1d(y)
+    if np.isnan(rows).any():
+        raise ValueError(
+            "X has missing values: decisions are compared with those of complete series"
+        )
+    complete = early.predict(rows)
+    records = []
+    for tau in reliabilities:
+        decisions = early.decide_early(rows, reliability=tau)
+        before = decisions.time < rows.shape[1]
+        records.append(
+            _judged(float(tau), decisions.label, decisions.time, before, complete, labels)
+        )
+    if times is None:
+        times = sorted({math.ceil(record["time"]) for record in records})
+    for t in times:
+        if not 0 <= t <= rows.shape[1]:
+            raise ValueError(f"times={list(times)} must be between 0 and {rows.shape[1]}")
+        seen = np.where(np.arange(rows.shape[1]) < t, rows, np.nan)
+        guess = early.decide(seen, reliability=0.0).label
+        when = np.full(len(rows), t)
+        records.append(_judged(None, guess, when, when < rows.shape[1], complete, labels))
+    return records
+
+
+def _judged(
+    required: float | None,
+    decided: np.ndarray,
+    times: np.ndarray,
+    before: np.ndarray,
+    complete: np.ndarray,
+    y: np.ndarray,
+) -> ReliabilityRecord:
+    same = decided == complete
+    return ReliabilityRecord(
+        rule="fixed time" if required is None else "reliable",
+        required=required,
+        time=float(times.mean()),
+        reliability=float(same.mean()),
+        early_reliability=float(same[before].mean()) if before.any() else math.nan,
+        early=float(before.mean()),
+        accuracy=float(np.mean(decided == y)),
+    )
 
 
 def _is_fitted(estimator: Any) -> bool:

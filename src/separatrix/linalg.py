@@ -572,9 +572,9 @@ def boundary_distance(evals: Array, slopes: Array, gaps: Array) -> Array:
     array(9.)
     """
     shape = np.broadcast_shapes(evals.shape[:-1], slopes.shape[:-1], gaps.shape)
-    k = evals.shape[-1]
-    lam = np.broadcast_to(evals, (*shape, k)).reshape(-1, k)
-    squares = np.broadcast_to(slopes, (*shape, k)).reshape(-1, k) ** 2 / 4
+    k, flattened = evals.shape[-1], (int(np.prod(shape)), evals.shape[-1])
+    lam = np.broadcast_to(evals, (*shape, k)).reshape(flattened)
+    squares = np.broadcast_to(slopes, (*shape, k)).reshape(flattened) ** 2 / 4
     gap = np.broadcast_to(gaps, shape).ravel()
     concave = np.maximum(-lam.min(axis=1, initial=0.0), 0.0)
     raised = lam + concave[:, None]  # μ = w / (1 + concave w) lets w be any positive number
@@ -610,7 +610,7 @@ def _secular_maximum(raised: Array, concave: Array, squares: Array, gap: Array) 
         slope = 2 * (1 + a * w[:, 0]) * np.sum(weighted * share, axis=1) * w[:, 0]
         low[left] = np.where(value <= gap[left], u, low[left])
         high[left] = np.where(value >= gap[left], u, high[left])
-        with np.errstate(divide="ignore", over="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             step = u + np.log(gap[left] / value) * value / slope
         middle = np.where(np.isinf(high[left]), u + stride, (low[left] + high[left]) / 2)
         inside = (step >= low[left]) & (step <= np.minimum(high[left], u + 8 * stride))
@@ -620,7 +620,11 @@ def _secular_maximum(raised: Array, concave: Array, squares: Array, gap: Array) 
         if not len(left):
             break
     w = np.exp(found)
-    return w / (1 + concave * w) * (gap - w * np.sum(squares / (1 + w[:, None] * raised), axis=1))
+    share = 1 / (1 + w[:, None] * raised)
+    lower = w / (1 + concave * w) * (gap - w * np.sum(squares * share, axis=1))
+    # a vertex that barely touches zero is at the end of w, where D is all rounding
+    length = np.sum(squares * (w[:, None] * share) ** 2, axis=1)
+    return np.where(concave > 0, lower, length)
 
 
 # A factorisation that grows ------------------------------------------------------------------

@@ -1,0 +1,128 @@
+"""Decisions on incomplete series: prefixes beside conditioning anew, streams, aeon's TEASER."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtr
+
+from benchmarks.early_baselines import aeon_models
+from benchmarks.speed.data import size
+from benchmarks.speed.runner import Case, Row, Settings, faster, seconds_of
+from separatrix import EarlyClassifier, FisherDiscriminant, LocalQDA, datasets
+from separatrix.linalg import Array
+
+OURS, ANEW, TEASER = "ours", "conditioned anew after each value", "TEASER (aeon)"
+VALUES_A_SECOND = 20_000
+
+
+def series(n: int, d: int, n_classes: int, n_train: int) -> tuple[Array, Array, Array]:
+    """Training series, their labels, and n series to decide on."""
+    bunch = datasets.make_series(n_train + n, d, n_classes, random_state=0)
+    return bunch.data[:n_train], bunch.target[:n_train], bunch.data[n_train:]
+
+
+def prefixes(settings: Settings) -> list[Row]:
+    """The guess and its reliability after each value of every series."""
+    n, d = (40, 60) if settings.quick else (500, 315)
+    X, y, new = series(n, d, 8, 2 * d)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=0.1)).fit(X, y)
+    times = seconds_of(
+        {OURS: partial(every_prefix, model, new), ANEW: partial(anew, model, X, new)},
+        settings.rounds,
+        rarely=[ANEW],
+    )
+    work = f"all prefixes of {size(n, d)}, 8 classes, linear rule"
+    return [faster(work, times[OURS], ANEW, times[ANEW], at_least=20)]
+
+
+def every_prefix(model: EarlyClassifier, new: Array) -> None:
+    """Complete rows alone have reliability 1: nothing is decided before the end."""
+    model.decide_early(new, reliability=1.0)
+
+
+def anew(model: EarlyClassifier, X: Array, new: Array) -> tuple[Array, Array]:
+    """Guesses and reliabilities (n_times - 1, n) by the textbook, one prefix after the other."""
+    alpha, mean = model.regularization_, X.mean(axis=0)
+    S = np.cov(X.T, bias=True)
+    S = (1 - alpha) * S + alpha * np.diag(np.diagonal(S))
+    W, b = model.estimator_.coef_, model.estimator_.intercept_
+    d = len(mean)
+    rows = np.arange(len(new))
+    guesses, reliabilities = np.empty((2, d - 1, len(new)))
+    for t in range(1, d):
+        K = np.linalg.solve(S[:t, :t], S[:t, t:])
+        R = S[t:, t:] - S[t:, :t] @ K
+        rest = mean[t:] + (new[:, :t] - mean[:t]) @ K
+        scores = new[:, :t] @ W[:, :t].T + rest @ W[:, t:].T + b
+        guess = scores.argmax(axis=1)
+        apart = W[guess][:, None, t:] - W[:, t:]
+        spread = np.sqrt(np.einsum("ngi,ij,ngj->ng", apart, R, apart, optimize=True))
+        gaps = scores[rows, guess][:, None] - scores
+        spread[rows, guess], gaps[rows, guess] = 1.0, np.inf
+        nearest = (gaps / spread).min(axis=1)
+        guesses[t - 1], reliabilities[t - 1] = guess, chdtr(d - t, nearest**2)
+    return guesses, reliabilities
+
+
+def stream(settings: Settings) -> list[Row]:
+    """Values that come one by one."""
+    d = 32 if settings.quick else 128
+    X, y, new = series(20, d, 4, 400)
+    model = EarlyClassifier(FisherDiscriminant()).fit(X, y)
+    best = np.inf
+    for _ in range(settings.rounds):
+        start = time.perf_counter()
+        for row in new.tolist():
+            push = model.stream().push
+            for value in row:
+                push(value)
+        best = min(best, time.perf_counter() - start)
+    rate = new.size / best
+    work = f"push, series of {d} values, 4 classes, linear rule"
+    must = f"≥ {VALUES_A_SECOND} values/s"
+    return [Row(work, rate, unit="values/s", must_reach=must, reached=rate >= VALUES_A_SECOND)]
+
+
+def decisions(settings: Settings) -> list[Row]:
+    """Series decided as soon as they can be, by neighbours, with and without directions."""
+    n, d = (50, 32) if settings.quick else (1000, 128)
+    X, y, new = series(n, d, 4, 100 if settings.quick else 400)
+    models = {
+        "LocalQDA(1)": EarlyClassifier(LocalQDA(1)),
+        "LocalQDA(8)": EarlyClassifier(LocalQDA(8)),
+        "LocalQDA(8) after FisherDiscriminant": EarlyClassifier(
+            LocalQDA(8), reducer=FisherDiscriminant(shrinkage=0.1)
+        ),
+    }
+    peer = None if settings.quick else fitted_teaser(X[:40], y[:40])
+    tasks: dict[str, Any] = {
+        name: partial(model.fit(X, y).decide_early, new) for name, model in models.items()
+    }
+    if peer is not None:
+        tasks[TEASER] = partial(peer.predict, new[:, None])
+    times = seconds_of(tasks, min(settings.rounds, 3), rarely=[TEASER])
+    work = f"decide_early, {size(n, d)}"
+    if peer is None:
+        missing = "TEASER: aeon is not installed"
+        return [Row(f"{work}, {name}", times[name], missing) for name in models]
+    return [
+        faster(f"{work}, {name}", times[name], TEASER, times[TEASER], at_least=20)
+        for name in models
+    ]
+
+
+def fitted_teaser(X: Array, y: Array) -> Any:
+    """Fitted to few series: more make its predictions slower, and fitting would take hours."""
+    found = aeon_models().get(TEASER)
+    return None if found is None else found.fit(X, y).model
+
+
+CASES: dict[str, Case] = {
+    "early prefixes": prefixes,
+    "early stream": stream,
+    "early series": decisions,
+}
