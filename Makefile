@@ -8,7 +8,7 @@ WORKERS ?= auto
 .PHONY: demo test lint docs bench clean
 
 demo: .venv/demo.stamp  ## compare the methods on a bundled data set
-	$(BIN)/python examples/plot_which_subspace_for_digits.py
+	$(BIN)/separatrix compare wine --jobs -1 --report wine-report.html
 
 test: .venv/dev.stamp lint  ## everything that must hold
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --doctest-modules src tests
@@ -29,7 +29,7 @@ bench: .venv/dev.stamp  ## speed beside peers, as ratios
 
 .venv/demo.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plot]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[app]'
 	touch $@
 
 .venv/dev.stamp: pyproject.toml

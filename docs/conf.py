@@ -1,6 +1,12 @@
 """How the manual is built: offline, with every warning an error."""
 
+import click
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from sphinx.application import Sphinx
+
 import separatrix
+from separatrix.cli import main
 
 project = "separatrix"
 author = "the separatrix developers"
@@ -51,3 +57,22 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 html_sidebars = {"index": [], "notation": [], "fisher": [], "ipcac": [], "kernel": []}
+
+
+class CommandHelp(Directive):
+    """What a command prints as its help, so that the manual says the same."""
+
+    optional_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """A block of text."""
+        words = ["separatrix", *self.arguments]
+        command = main.commands[self.arguments[0]] if self.arguments else main
+        context = click.Context(command, info_name=" ".join(words), terminal_width=88)
+        text = f"$ {' '.join(words)} --help\n{command.get_help(context)}"
+        return [nodes.literal_block(text, text, language="none")]
+
+
+def setup(app: Sphinx) -> None:
+    """Make the directive known."""
+    app.add_directive("command-help", CommandHelp)

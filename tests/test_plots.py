@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 mpl.use("Agg")
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
@@ -16,13 +17,22 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import make_moons
 from sklearn.svm import SVC
 
-from separatrix import LDG, EarlyClassifier, FisherDiscriminant, MixtureIPCAC, datasets
-from separatrix.evaluate import prequential, reliability_curve
+from separatrix import (
+    LDG,
+    EarlyClassifier,
+    FisherDiscriminant,
+    KernelFisherDiscriminant,
+    MixtureIPCAC,
+    datasets,
+)
+from separatrix.evaluate import compare, prequential, rank_methods, reliability_curve
 from separatrix.plots import (
     plot_class_reliabilities,
+    plot_critical_difference,
     plot_dimension_path,
     plot_early_decision,
     plot_grid_scores,
+    plot_loadings,
     plot_prequential,
     plot_projection,
     plot_regions,
@@ -32,6 +42,12 @@ from separatrix.plots import (
 SERIES = datasets.make_series(150, 24, random_state=0)
 NAMES = np.array(["ash", "beech", "cedar"])[SERIES.target]
 EARLY = EarlyClassifier(FisherDiscriminant()).fit(SERIES.data[:100], NAMES[:100])
+
+
+@pytest.fixture(autouse=True)
+def _no_figures_left_open():
+    yield
+    plt.close("all")
 
 
 def test_a_projection_shows_every_class_and_row():
@@ -155,6 +171,62 @@ def test_grid_scores_are_a_line_for_each_number_of_neighbours_over_gamma():
     record = model.selection_["gamma"]
     at = [i for i, s in enumerate(record.settings) if s == {"n_neighbors": 4, "gamma": 0.4}]
     assert ax.lines[0].get_ydata()[1] == record.scores.mean(axis=0)[at[0]]
+
+
+def bars_of(ax):
+    return [line for line in ax.lines if not line.get_clip_on()]
+
+
+def test_a_ranking_shows_every_method_and_joins_those_that_do_not_differ():
+    rng = np.random.default_rng(0)
+    base = rng.uniform(0.6, 0.9, 20)
+    scores = {
+        n: base + s + rng.normal(0, 0.005, 20) for n, s in zip("abc", (0, 0, 0.1), strict=True)
+    }
+    ranking = rank_methods(scores)
+    ax = plot_critical_difference(ranking)
+    assert [t.get_text() for t in ax.get_yticklabels()] == list(ranking.methods)
+    points = ax.lines[0]
+    assert points.get_xdata().tolist() == list(ranking.mean_ranks)
+    assert points.get_ydata().tolist() == [0, 1, 2]
+    (bar,) = bars_of(ax)
+    assert_allclose(bar.get_ydata(), [0.8, 2.2])  # the last two
+    low, high = ax.lines[-1].get_xdata()
+    assert high - low == pytest.approx(ranking.critical_difference)
+
+
+def test_a_ranking_on_one_data_set_shows_scores():
+    ranking = rank_methods({"a": [0.9, 0.9, 0.8], "b": [0.5, 0.6, 0.5]}, test_size=0.3)
+    figure = Figure()
+    ax = figure.subplots()
+    assert plot_critical_difference(ranking, ax=ax) is ax
+    assert ax.lines[0].get_xdata().tolist() == list(ranking.mean_scores)
+    assert ax.get_xlabel() == "mean score over 3 splits"
+    assert len(bars_of(ax)) == sum(len(group) > 1 for group in ranking.groups)
+
+
+def test_loadings_are_bars_by_feature_with_the_largest_on_top():
+    wine = datasets.load("wine")
+    found = compare([FisherDiscriminant()], wine.data, wine.target, n_splits=1,
+                    feature_names=wine.feature_names)  # fmt: skip
+    loadings = found.methods[0].folds[0].loadings
+    ax = plot_loadings(loadings, n_features=4)
+    weights = np.abs(np.array(loadings.weights))
+    expected = np.argsort(-weights.max(axis=0))[:4]
+    names = [t.get_text() for t in ax.get_yticklabels()]
+    assert names == [wine.feature_names[j] for j in expected]
+    lengths = [bar.get_width() for bar in ax.patches]
+    assert_allclose(np.abs(lengths), weights[:, expected].ravel())
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["direction 1", "direction 2"]
+
+
+def test_loadings_of_a_model_have_the_names_it_was_fitted_with():
+    X = pd.DataFrame({"noise": [0.0, 1, 0, 1], "signal": [0.0, 1, 8, 9]})
+    ax = plot_loadings(FisherDiscriminant().fit(X, [0, 0, 1, 1]))
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["signal", "noise"]
+    assert sum(bar.get_width() ** 2 for bar in ax.patches) == pytest.approx(1)
+    with pytest.raises(ValueError, match="KernelFisherDiscriminant has no weights of features"):
+        plot_loadings(KernelFisherDiscriminant().fit(X, [0, 0, 1, 1]))
 
 
 def test_a_decision_is_drawn_where_it_falls_with_what_was_expected_then():

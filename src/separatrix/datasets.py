@@ -48,6 +48,39 @@ def load(name: str) -> Bunch:
     return bunch
 
 
+def fetch(name: str, *, version: int | str = "active", folder: str | None = None) -> Bunch:
+    """Fetch a data set of openml.org, once: it is kept on disk.
+
+    Nothing else in the package needs a network.
+
+    Parameters
+    ----------
+    name : str
+        Its name there, such as "glass".
+    version : int or "active"
+        Which version of it.
+    folder : str, optional
+        Where it is kept; scikit-learn's folder of data by default.
+
+    Returns
+    -------
+    Bunch
+        As from `load`: ``data`` (a data frame), ``target`` (labels), ``feature_names`` and
+        ``DESCR``.
+    """
+    try:
+        bunch = sklearn.datasets.fetch_openml(
+            name, version=version, data_home=folder, as_frame=True, parser="auto"
+        )
+    except OSError as error:
+        raise OSError(
+            f"{name!r} cannot be fetched from openml.org: {error}. Without a network there are "
+            f"the bundled sets: {', '.join(sorted(BUNDLED))}"
+        ) from error
+    bunch.target = np.asarray(bunch.target)
+    return bunch
+
+
 def iter_csv(
     path: Any, *, target: str | None = None, batch_size: int = 1000, **options: Any
 ) -> Iterator[tuple[Any, NDArray[Any]]]:

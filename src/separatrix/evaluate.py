@@ -2,16 +2,77 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import math
+import platform
+import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from importlib.metadata import version
+from numbers import Integral
 from typing import Any, TypedDict
 
 import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import gen_batches
+from sklearn.utils import check_array, gen_batches
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from separatrix.comparison import (
+    Comparison,
+    Fold,
+    Loadings,
+    MethodRecord,
+    Progress,
+    Summary,
+    View,
+    from_plain,
+    to_plain,
+)
+from separatrix.contenders import LEFT_OUT, Contender, contenders
+from separatrix.fold import DECISIONS, Data, Job, decision_of, split_rows
+from separatrix.ranking import (
+    Pair,
+    Ranking,
+    data_set_scores,
+    mean_interval,
+    rank_methods,
+    split_scores,
+)
+from separatrix.results import ResultsFile, key_of
+from separatrix.rows import encode_labels, refuse_lazy_frame, refuse_nonfinite_rows
+from separatrix.workers import run_jobs
+
+__all__ = [
+    "Comparison",
+    "Contender",
+    "Fold",
+    "Loadings",
+    "MethodRecord",
+    "Pair",
+    "PrequentialRecord",
+    "Progress",
+    "Ranking",
+    "ReliabilityRecord",
+    "Summary",
+    "View",
+    "compare",
+    "contenders",
+    "data_set_scores",
+    "from_plain",
+    "prequential",
+    "progress",
+    "rank_methods",
+    "reliability_curve",
+    "split_scores",
+    "to_plain",
+]
 
 
 class PrequentialRecord(TypedDict):
@@ -268,3 +329,358 @@ def progress(
             "verbose=False"
         ) from None
     return track(items, description=what, total=total)
+
+
+# Comparing methods -------------------------------------------------------------------------------
+
+
+def compare(
+    methods: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    n_splits: int = 10,
+    test_size: float = 0.3,
+    scale: Any = "standard",
+    decision: str = "own",
+    feature_names: Iterable[str] | None = None,
+    time_budget: float | None = None,
+    memory: bool = True,
+    n_jobs: int | None = None,
+    results: Any = None,
+    progress: Callable[[Progress], None] | None = None,
+    random_state: int = 0,
+) -> Comparison:
+    """Compare methods on the same repeated splits, every choice made inside the training part.
+
+    In each split a share of the rows of each class is held out. Scaling, kernel widths, costs,
+    neighbours and the number of directions are chosen by cross-validation within the rest, the
+    method is fitted to all of the rest, and the rows that were held out are predicted once.
+
+    Parameters
+    ----------
+    methods : None, or an iterable
+        None compares every method of the package, found among its public names, and four
+        references: "raw" (all features), "PCA", "LDA" and "NCA" of scikit-learn. Otherwise names
+        of these, estimators, and pairs ``(name, estimator)``. Named methods are tuned
+        (`contenders.GRIDS`); estimators are fitted as they are given, which may well be a
+        `GridSearchCV`.
+    X : array, data frame or sparse matrix (n_samples, n_features)
+        Rows. What is missing or infinite is refused, unless a transformer is given as `scale`:
+        it may fill in what is missing.
+    y : array (n_samples,)
+        Labels. A class of one row is always in the training part.
+    n_splits : int
+        Number of random splits.
+    test_size : float in (0, 1)
+        Share of each class that is held out.
+    scale : "standard", None or transformer
+        "standard" brings every feature to mean zero and variance one (sparse rows to variance
+        one), as the training part has it. A transformer is cloned and fitted to the training part.
+    decision : "own", "3nn", "centroid" or "gaussian"
+        What classifies rows in the subspace: the method itself where it can and three nearest
+        neighbours otherwise; or for all methods three nearest neighbours, the nearest class mean,
+        or Gaussians of one covariance. Classifiers without a subspace always decide themselves.
+    feature_names : iterable of str, optional
+        Names of the columns; those of a data frame by default.
+    time_budget : float, optional
+        Seconds for each method, over all splits. When they are over, the fit that is running is
+        stopped and splits that have not begun are skipped; the record says how many were done.
+    memory : bool
+        Measure the peak memory of a fit, by one more fit on split 0.
+    n_jobs : int, optional
+        How many folds run at a time, as in joblib: None is 1, -1 all cores. Each uses one BLAS
+        thread. Results do not depend on it.
+    results : path, optional
+        File to which each fold is added as soon as it is finished (JSON, one a line). When the
+        file is there already, what it holds is not computed again: an interrupted comparison goes
+        on, and more splits or methods may be asked for. A file of other data is refused.
+    progress : callable, optional
+        Called with a `Progress` after each fold, and about every second in between when there are
+        worker processes.
+    random_state : int
+        Source of the splits, of folds within the training part, and of `random_state` in
+        estimators that leave it None.
+
+    Returns
+    -------
+    Comparison
+        Plain records; `to_plain` makes dictionaries and lists of them. Methods that failed are
+        among them, with the reason.
+
+    Notes
+    -----
+    No number in the records has seen a row that it is computed on: see the page "Comparing
+    methods" of the manual for what each number means.
+
+    Parameters are chosen by at most 500 training rows, drawn from each class by its share, in
+    three folds, one parameter after the other. Beyond 1000 training rows kernel methods use 300
+    landmarks, and a few slow methods learn from fewer rows (`contenders.MOST_ROWS`);
+    ``Fold.chosen`` and ``Fold.n_rows`` say so.
+
+    With a time budget or several jobs folds run in worker processes. Only a process can be stopped
+    in the middle of a fit. No guard against a second import of the main module is needed.
+
+    Examples
+    --------
+    >>> from separatrix import datasets
+    >>> from separatrix.evaluate import compare
+    >>> wine = datasets.load("wine")
+    >>> found = compare(["FisherDiscriminant", "PCA"], wine.data, wine.target, n_splits=2)
+    >>> [(m.name, m.status, m.decision) for m in found.methods]
+    [('FisherDiscriminant', 'done', 'own'), ('PCA', 'done', '3nn')]
+    >>> found["FisherDiscriminant"].summary["accuracy"].mean > 0.9
+    True
+    """
+    _check_settings(n_splits, test_size, scale, decision, time_budget, random_state)
+    gaps_are_filled = not (scale is None or isinstance(scale, str))
+    data, classes = labelled_data(X, y, feature_names, gaps=gaps_are_filled)
+    asked = contenders(methods)
+    jobs = [
+        Job(contender, split, test_size, scale, decision, int(random_state), memory)
+        for split in range(n_splits)
+        for contender in asked
+    ]
+    mark = fingerprint(data, classes)
+    file = None if results is None else ResultsFile(results, mark)
+    folds = _all_folds(jobs, data, file, n_jobs, time_budget, progress)
+    tests = [split_rows(data.codes, test_size, (random_state, s))[1] for s in range(n_splits)]
+    return Comparison(
+        classes=tuple(classes.tolist()),
+        class_counts=tuple(np.bincount(data.codes).tolist()),
+        feature_names=data.feature_names,
+        n_samples=len(data.codes),
+        labels=tuple(data.codes.tolist()),
+        tests=tuple(tuple(test.tolist()) for test in tests),
+        settings={
+            "n_splits": n_splits,
+            "test_size": test_size,
+            "scale": _scale_name(scale),
+            "decision": decision,
+            "time_budget": time_budget,
+            "random_state": int(random_state),
+        },
+        methods=tuple(
+            method_record(c, [f for f in folds if f.method == c.name], decision, tests, test_size)
+            for c in asked
+        ),
+        left_out=dict(LEFT_OUT) if methods is None else {},
+        data=mark,
+        versions={
+            "python": platform.python_version(),
+            **{p: version(p) for p in ("separatrix", "scikit-learn", "numpy", "scipy")},
+        },
+        seconds=sum(fold.seconds for fold in folds),
+    )
+
+
+def _check_settings(
+    n_splits: int,
+    test_size: float,
+    scale: Any,
+    decision: str,
+    time_budget: float | None,
+    random_state: int,
+) -> None:
+    if not isinstance(n_splits, Integral) or n_splits < 1:
+        raise ValueError(f"n_splits={n_splits!r} must be a whole number of at least 1")
+    if not 0 < test_size < 1:
+        raise ValueError(f"test_size={test_size!r} must be a number between 0 and 1")
+    if decision not in ("own", *DECISIONS):
+        raise ValueError(f"decision={decision!r} must be one of own, {', '.join(DECISIONS)}")
+    if not (scale is None or scale == "standard" or hasattr(scale, "transform")):
+        raise ValueError(f'scale={scale!r} must be "standard", None or a transformer')
+    if time_budget is not None and not time_budget > 0:
+        raise ValueError(
+            f"time_budget={time_budget!r} must be None or a number of seconds above 0"
+        )
+    if not isinstance(random_state, Integral) or random_state < 0:
+        raise ValueError(
+            f"random_state={random_state!r} must be a whole number of at least 0: the same "
+            "splits are drawn again when a comparison goes on"
+        )
+
+
+def labelled_data(
+    X: Any, y: ArrayLike, feature_names: Iterable[str] | None, *, gaps: bool = False
+) -> tuple[Data, np.ndarray]:
+    """Checked rows with the names of their features, and the classes; maybe with gaps."""
+    refuse_lazy_frame(X)
+    if feature_names is None and hasattr(X, "columns"):
+        feature_names = X.columns
+    rows = check_array(
+        X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
+    )
+    names = [f"x{j}" for j in range(rows.shape[1])]
+    if feature_names is not None:
+        names = [str(name) for name in feature_names]
+    if len(names) != rows.shape[1]:
+        raise ValueError(
+            f"feature_names has {len(names)} names, but X has {rows.shape[1]} features"
+        )
+    if not gaps:
+        refuse_nonfinite_rows(rows, np.array(names, dtype=object))
+    labels = column_or_1d(y)
+    check_classification_targets(labels)
+    if len(labels) != rows.shape[0]:
+        raise ValueError(f"X has {rows.shape[0]} rows, but y has {len(labels)} labels")
+    classes, codes = encode_labels(labels, rows.shape[0])
+    if len(classes) < 2:
+        raise ValueError(f"y has only one class, {classes.tolist()[0]!r}: two or more are needed")
+    if np.bincount(codes).max() < 2:
+        raise ValueError("every row has a class of its own: none can be held out")
+    return Data(rows, codes, len(classes), tuple(names)), classes
+
+
+def fingerprint(data: Data, classes: np.ndarray) -> str:
+    """A short text that other rows, labels or names of features do not have."""
+    parts = [data.X.data, data.X.indices, data.X.indptr] if sp.issparse(data.X) else [data.X]
+    digest = hashlib.sha256(repr((data.X.shape, data.feature_names, classes.tolist())).encode())
+    for part in [*parts, data.codes.astype(np.int64)]:
+        digest.update(str(part.dtype).encode())
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()[:20]
+
+
+def _scale_name(scale: Any) -> str | None:
+    return scale if scale is None or isinstance(scale, str) else repr(scale)
+
+
+def job_key(job: Job) -> str:
+    """A short text that only this fold of this method with these settings has, on any data."""
+    contender = job.contender
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # nothing of an array hidden
+        params = {k: repr(v) for k, v in contender.estimator.get_params().items()}
+    parts = {
+        "version": version("separatrix"),
+        "class": f"{type(contender.estimator).__module__}.{type(contender.estimator).__name__}",
+        "params": params,
+        "contender": dataclasses.replace(contender, estimator=None, description=""),
+        "scale": _scale_name(job.scale),
+        "rest": (job.split, job.test_size, job.decision, job.random_state, job.memory),
+    }
+    return key_of(parts)
+
+
+def _all_folds(
+    jobs: list[Job],
+    data: Data,
+    file: ResultsFile | None,
+    n_jobs: int | None,
+    time_budget: float | None,
+    progress: Callable[[Progress], None] | None,
+) -> list[Fold]:
+    """The folds of all jobs that were tried, by split: from the file, or run now."""
+    keys = {(job.contender.name, job.split): job_key(job) for job in jobs} if file else {}
+    known = {} if file is None else _known_folds(keys, file, time_budget)
+    spent = _seconds_by_method(known.values())
+    todo = [job for job in jobs if (job.contender.name, job.split) not in known]
+    clock = Clock(todo, len(jobs), known.values(), n_jobs)
+    tell = progress or (lambda _: None)
+    tell(clock.now())
+    events = run_jobs(todo, data, n_jobs=n_jobs, time_budget=time_budget, spent=spent)
+    with closing(events):  # whatever happens here, workers do not outlive it
+        for event in events:
+            if isinstance(event, list):
+                tell(clock.now(event))
+                continue
+            job, fold = event
+            if fold is not None:
+                known[job.contender.name, job.split] = fold
+                if file is not None:
+                    file.add(keys[job.contender.name, job.split], fold)
+            clock.ended(job, fold)
+            tell(clock.now(fold=fold))
+    places = [(job.contender.name, job.split) for job in jobs]
+    return [known[place] for place in places if place in known]
+
+
+def _known_folds(
+    keys: dict[tuple[str, int], str], file: ResultsFile, time_budget: float | None
+) -> dict[tuple[str, int], Fold]:
+    """Folds of the file; one that was stopped counts as long as the budget is no larger now."""
+    known = {place: file.folds[key] for place, key in keys.items() if key in file.folds}
+    limit = math.inf if time_budget is None else time_budget
+    spent = _seconds_by_method(known.values())
+    return {
+        place: fold
+        for place, fold in known.items()
+        if fold.status != "stopped" or spent[fold.method] >= limit
+    }
+
+
+def _seconds_by_method(folds: Iterable[Fold]) -> dict[str, float]:
+    spent: dict[str, float] = {}
+    for fold in folds:
+        spent[fold.method] = spent.get(fold.method, 0.0) + fold.seconds
+    return spent
+
+
+class Clock:
+    """How far a comparison is, and how long it will take by what folds took so far."""
+
+    def __init__(
+        self, todo: list[Job], total: int, known: Iterable[Fold], n_jobs: int | None
+    ) -> None:
+        self.start = time.monotonic()
+        self.total = total
+        self.todo = Counter(job.contender.name for job in todo)
+        self.seconds: dict[str, list[float]] = {}
+        self.workers = effective_n_jobs(n_jobs)
+        for fold in known:
+            self.seconds.setdefault(fold.method, []).append(fold.seconds)
+
+    def ended(self, job: Job, fold: Fold | None) -> None:
+        """Count a job that needs no more work."""
+        self.todo[job.contender.name] -= 1
+        if fold is not None:
+            self.seconds.setdefault(fold.method, []).append(fold.seconds)
+
+    def now(self, running: Iterable[Job] = (), fold: Fold | None = None) -> Progress:
+        """The state of things."""
+        return Progress(
+            done=self.total - sum(self.todo.values()),
+            total=self.total,
+            elapsed=time.monotonic() - self.start,
+            remaining=self._remaining(),
+            running=tuple(job.contender.name for job in running),
+            fold=fold,
+        )
+
+    def _remaining(self) -> float | None:
+        """Mean seconds of each method, of all of them where it has none yet."""
+        means = {name: float(np.mean(seconds)) for name, seconds in self.seconds.items()}
+        if not means:
+            return None
+        typical = float(np.mean(list(means.values())))
+        left = sum(n * means.get(name, typical) for name, n in self.todo.items())
+        return left / self.workers
+
+
+def method_record(
+    contender: Contender, folds: list[Fold], decision: str, tests: list[Any], test_size: float
+) -> MethodRecord:
+    """What the folds of a method come to."""
+    done = [fold for fold in folds if fold.status == "done"]
+    reason = next((fold.reason for fold in folds if fold.status != "done"), "")
+    if not reason and len(folds) < len(tests):
+        reason = "time budget"
+    names = dict.fromkeys(name for fold in done for name in fold.scores)
+    return MethodRecord(
+        name=contender.name,
+        kind=contender.kind,
+        description=contender.description,
+        estimator=repr(contender.estimator),
+        grid={name: list(values) for name, values in contender.grid.items()},
+        decision=decision_of(contender, decision),
+        status="done" if len(done) == len(tests) else "partial" if done else "failed",
+        reason=reason and f"{reason}; {len(done)} of {len(tests)} splits done",
+        n_done=len(done),
+        summary={
+            name: Summary(
+                *mean_interval([f.scores[name] for f in done if name in f.scores], test_size)
+            )
+            for name in names
+        },
+        folds=tuple(folds),
+    )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import euclidean_distances
 
 from separatrix.base import SubspaceEstimator
-from separatrix.evaluate import PrequentialRecord, ReliabilityRecord
+from separatrix.evaluate import Loadings, PrequentialRecord, Ranking, ReliabilityRecord
 from separatrix.linalg import Array
 from separatrix.selection import DimensionPath, GridScores
 
@@ -285,6 +285,115 @@ def plot_grid_scores(scores: GridScores | SubspaceEstimator, *, ax: Any = None) 
     ax.set_xlabel("gamma")
     ax.legend(frameon=False)
     return ax
+
+
+def plot_critical_difference(ranking: Ranking, *, ax: Any = None) -> Any:
+    """Draw methods from best to worst, with bars beside those that could not be told apart.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        What `evaluate.rank_methods` returned. Over data sets a point is the mean rank of a
+        method, on one data set its mean score.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        A row for each method. A bar at the right joins methods of which no two differ
+        significantly; over data sets the line above the rows is as long as Nemenyi's critical
+        difference.
+
+    Examples
+    --------
+    >>> from separatrix.evaluate import rank_methods
+    >>> from separatrix.plots import plot_critical_difference
+    >>> ranking = rank_methods({"a": [0.9, 0.8, 0.7], "b": [0.8, 0.7, 0.6], "c": [0.9, 0.6, 0.6]})
+    >>> plot_critical_difference(ranking).get_xlabel()
+    'mean rank over 3 data sets'
+    """
+    reach = ranking.critical_difference
+    values = ranking.mean_scores if reach is None else ranking.mean_ranks
+    rows = range(len(values))
+    ax = _axes(ax)
+    ax.plot(values, rows, "o")
+    ax.grid(axis="y", color="0.9")
+    ax.set_axisbelow(True)
+    ax.set_yticks(rows, ranking.methods)
+    ax.set_ylim(len(values) - 0.5, -0.5)
+    ax.set_xlabel(f"mean score over {ranking.n} splits")
+    for i, group in enumerate(g for g in ranking.groups if len(g) > 1):
+        first, last = (ranking.methods.index(name) for name in (group[0], group[-1]))
+        x, right = 1.02 + 0.025 * i, ax.get_yaxis_transform()  # beside the axes
+        ax.plot([x, x], [first - 0.2, last + 0.2], "k", lw=3, transform=right, clip_on=False)
+    if reach is not None:
+        ax.set_ylim(len(values) - 0.5, -1.5)
+        ax.plot([values[0], values[0] + reach], [-1, -1], "k|-")
+        ax.annotate("  critical difference", (values[0] + reach, -1), va="center")
+        ax.set_xlabel(f"mean rank over {ranking.n} data sets")
+    return ax
+
+
+def plot_loadings(
+    loadings: Loadings | SubspaceEstimator, *, n_features: int = 15, ax: Any = None
+) -> Any:
+    """Draw how much each feature matters to the first directions.
+
+    Parameters
+    ----------
+    loadings : Loadings or fitted estimator
+        Of a fold of `evaluate.compare`: what a standard deviation of each feature adds. Of an
+        estimator the weights of its first three components, scaled to length one; these compare
+        features only when all have the same spread.
+    n_features : int
+        Features with the largest weights that are drawn.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        With a bar for each feature and direction, the feature of largest weight on top.
+
+    Examples
+    --------
+    >>> from separatrix import FisherDiscriminant, datasets
+    >>> from separatrix.plots import plot_loadings
+    >>> wine = datasets.load("wine")
+    >>> X = (wine.data - wine.data.mean(axis=0)) / wine.data.std(axis=0)
+    >>> len(plot_loadings(FisherDiscriminant().fit(X, wine.target), n_features=5).patches)
+    10
+    """
+    names, weights = _weights(loadings)
+    largest = np.argsort(-np.abs(weights).max(axis=0), kind="stable")[:n_features]
+    ax = _axes(ax)
+    height = 0.8 / len(weights)
+    for i, row in enumerate(weights):
+        places = np.arange(len(largest)) + (i - (len(weights) - 1) / 2) * height
+        ax.barh(places, row[largest], height, label=f"direction {i + 1}")
+    ax.axvline(0, color="k", linewidth=0.8)
+    ax.set_yticks(range(len(largest)), [names[j] for j in largest])
+    ax.invert_yaxis()
+    ax.set_xlabel("weight")
+    ax.legend(frameon=False)
+    return ax
+
+
+def _weights(given: Any) -> tuple[Sequence[str], Array]:
+    """Names of features and the weights of up to three directions."""
+    if isinstance(given, Loadings):
+        return given.features, np.array(given.weights)
+    if getattr(given, "dual_coef_", None) is not None or not hasattr(given, "components_"):
+        raise ValueError(
+            f"{type(given).__name__} has no weights of features to draw: its directions are not "
+            "combinations of features"
+        )
+    W = given.components_[:3]
+    if len(W) == 0:
+        raise ValueError("the subspace has no direction to draw")
+    names = getattr(given, "feature_names_in_", [f"x{j}" for j in range(W.shape[1])])
+    return names, W / np.linalg.norm(W, axis=1, keepdims=True)
 
 
 def plot_early_decision(

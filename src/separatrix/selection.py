@@ -450,7 +450,7 @@ def every_direction(estimator: Any) -> Any:
     return model
 
 
-def _by_level(model: Any, n_columns: int) -> tuple[Array, Array]:
+def columns_by_level(model: Any, n_columns: int) -> tuple[Array, Array]:
     """Columns by the `n_components` from which on they are there, and how many there are then."""
     levels = getattr(model, "_component_levels", np.arange(1, n_columns + 1))
     order = np.argsort(levels, kind="stable")
@@ -474,7 +474,7 @@ def _refitted(
         seen = X[:, train] if pairwise else X
         model = every_direction(estimator).fit(seen[train], y[train], **fold)
         Z, Z_new = (np.asarray(model.transform(seen[part])) for part in (train, held))
-        order, ends = _by_level(model, Z.shape[1])
+        order, ends = columns_by_level(model, Z.shape[1])
         found.append(scorer(Z[:, order], y[train], Z_new[:, order], y[held], ends))
         if progress is not None and len(ends):
             line = f"best score {found[-1].max():.3f} with {found[-1].argmax() + 1} directions"
@@ -491,5 +491,5 @@ def _resubstituted(
     """The same by leaving one row out of the neighbours only, not of the fit."""
     model = every_direction(estimator).fit(X, y, **params)
     Z = np.asarray(model.transform(X))
-    order, ends = _by_level(model, Z.shape[1])
+    order, ends = columns_by_level(model, Z.shape[1])
     return np.arange(1, len(ends) + 1), leave_one_out_scores(Z[:, order], y, ends)[None]

@@ -5,8 +5,8 @@ Subtracting what has left loses digits with every step; here nothing is ever sub
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,7 +76,7 @@ class SlidingWindow:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._rows: deque[Rows] = deque()
+        self._rows: list[Rows] = []
         self._stop = 0
         self._turn = 0
         self._front: list[tuple[int, ClassMoments]] = []
@@ -96,6 +96,11 @@ class SlidingWindow:
         other._rows = self._rows.copy()
         other._front, other._back = self._front.copy(), self._back.copy()
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is written to a file: the same with the rows in as few blocks as they can be."""
+        alike = groupby(self._rows, lambda r: (type(r.X), r.X.dtype, r.weights is None))
+        return {**vars(self), "_rows": [_joined_rows(list(rows)) for _, rows in alike]}
 
     def push(
         self,
@@ -123,8 +128,7 @@ class SlidingWindow:
         self._rows.append(Rows(self._stop, X.copy(), y, own))
         alone = self._summed == self._stop
         self._stop += len(y)
-        while self._rows[0].stop <= self.start:
-            self._rows.popleft()
+        self._rows = [rows for rows in self._rows if rows.stop > self.start]
         if self._stop - self._summed >= FINEST:
             if not alone:
                 batch = self._summary(self._summed, self._stop, summarise)
@@ -193,6 +197,14 @@ class SlidingWindow:
             above = _sum(condense, above, condense(stretch))
             self._front.append((start, above))
         self._turn, self._back, self._before_last = self._stop, [], None
+
+
+def _joined_rows(parts: Sequence[Rows]) -> Rows:
+    """Stretches of rows of one kind, one after the other, as one."""
+    y = np.concatenate([part.y for part in parts])
+    weights = [part.weights for part in parts if part.weights is not None]
+    X = _stacked([part.X for part in parts])
+    return Rows(parts[0].start, X, y, np.concatenate(weights) if weights else None)
 
 
 def _sum(condense: Condense, old: ClassMoments | None, new: ClassMoments) -> ClassMoments:

@@ -1,0 +1,269 @@
+"""The command line: each command reads, calls the library, and prints."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from separatrix import __version__, console
+from separatrix.cli_models import (
+    DATA_HELP,
+    bundled_names,
+    data_argument,
+    fit,
+    known_methods,
+    labelled_table,
+    merge,
+    method_names,
+    predict,
+    refuse_unwritable,
+    transform,
+)
+from separatrix.cli_streams import early, stream
+from separatrix.console import Commands, Console, jobs, preparing, reading, seed, talking, target
+
+# numerics are imported inside the commands: help must not wait for them
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version")
+@click.option("--debug", is_flag=True, help="Show where in the program a mistake was found.")
+def main(debug: bool) -> None:
+    """Find the subspace that separates your classes, and keep a model that uses it.
+
+    \b
+    Examples:
+      separatrix compare wine --report wine.html
+      separatrix fit flowers.csv --target kind -o flowers.model
+      separatrix predict flowers.model new.csv
+
+    Exit codes: 0 done, 1 the data or a file is at fault, 2 wrong usage, 70 a fault of the program,
+    130 interrupted, 141 nobody reads the output.
+    """
+
+
+for command in (fit, predict, transform, merge, stream, early):
+    main.add_command(command)
+
+
+# Comparing -----------------------------------------------------------------------------------
+
+
+@main.command(epilog=DATA_HELP)
+@data_argument
+@target
+@click.option(
+    "--methods",
+    metavar="A,B",
+    shell_complete=console.names_completed(method_names),
+    help="Methods to compare.  [default: all, and references]",
+)
+@click.option("--report", type=click.Path(dir_okay=False), help="Write a report (html).")
+@click.option("--results", type=click.Path(dir_okay=False), help="Keep finished folds; go on.")
+@click.option("--splits", type=click.IntRange(1), default=10, show_default=True)
+@click.option("--test-size", type=float, default=0.3, show_default=True)
+@click.option(
+    "--decision",
+    type=click.Choice(["own", "3nn", "centroid", "gaussian"]),
+    default="own",
+    show_default=True,
+    help="What classifies in the subspace.",
+)
+@click.option("--budget", type=float, metavar="SECONDS", help="Time for each method.")
+@reading
+@preparing
+@seed
+@jobs
+@talking
+def compare(
+    data: str,
+    methods: str | None,
+    report: str | None,
+    results: str | None,
+    splits: int,
+    test_size: float,
+    decision: str,
+    budget: float | None,
+    seed: int,
+    jobs: int,
+    as_json: bool,
+    quiet: bool,
+    **how: Any,
+) -> None:
+    """Which subspace separates the classes best, by how much, and whether that is real.
+
+    Rows are split again and again; scaling and every choice are made in the training part, and the
+    rest is predicted once.
+
+    \b
+    Examples:
+      separatrix compare wine
+      separatrix compare genes.csv -t kind --methods LDG,FisherDiscriminant --jobs 2
+      separatrix compare genes.csv --results folds.jsonl --report genes.html
+    """
+    from separatrix import evaluate
+    from separatrix.persist import write_whole
+    from separatrix.report import facts as facts_of
+    from separatrix.report import render
+
+    talk = Console(as_json, quiet)
+    refuse_unwritable(report, data)
+    X, y, scale = numbers_of(labelled_table(talk, data, how), how)
+    asked = None if methods is None else known_methods(methods.split(","))
+    try:
+        with talk.progress("compare") as shown:
+            found = evaluate.compare(
+                asked,
+                X,
+                y,
+                n_splits=splits,
+                test_size=test_size,
+                scale=scale,
+                decision=decision,
+                time_budget=budget,
+                n_jobs=jobs,
+                results=results,
+                random_state=seed,
+                progress=lambda now: shown(now.done, now.total, time_left(now)),
+            )
+    except KeyboardInterrupt:
+        if results is not None:
+            talk.note(f"What is done is in {results}: the same command goes on with it.")
+        raise
+    facts = facts_of(found, title=data, command=shlex.join(["separatrix", *sys.argv[1:]]))
+    record = summary_of(found, facts["verdict"])
+    if report is not None:
+        write_whole(report, render(facts).encode())
+        record["report"] = os.path.abspath(report)
+    talk.result(record, leaderboard(record))
+
+
+def time_left(now: Any) -> str:
+    """A remark for the progress bar of a comparison."""
+    left = "" if now.remaining is None else f", {now.remaining:.0f} s left"
+    return f"{now.done} of {now.total} folds{left} {' '.join(now.running[:2])}"
+
+
+def numbers_of(table: Any, how: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """Rows as numbers, labels, and what is fitted in each training part."""
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from separatrix.tables import check_features, one_hot
+
+    check_features(table.X, categorical=how["categorical"], missing=how["missing"])
+    X = one_hot(table.X)
+    scale: Any = "standard" if how["scale"] else None
+    if how["missing"] != "refuse":
+        fill = SimpleImputer(strategy=how["missing"])
+        scale = make_pipeline(fill, StandardScaler()) if how["scale"] else fill
+    return X, table.y, scale
+
+
+def summary_of(found: Any, verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """The comparison in a few numbers for each method, best first, and in words."""
+    from separatrix.evaluate import to_plain
+
+    methods = [
+        {
+            "name": method.name,
+            "status": method.status,
+            "reason": method.reason,
+            "splits": method.n_done,
+            **{score: to_plain(summary) for score, summary in method.summary.items()},
+        }
+        for method in found.methods
+    ]
+    methods.sort(key=lambda m: -m["accuracy"]["mean"] if "accuracy" in m else 1.0)
+    words = ("headline", "measure", "alike", "use")
+    return {
+        "rows": found.n_samples,
+        "features": len(found.feature_names),
+        "classes": [str(label) for label in found.classes],
+        "settings": found.settings,
+        "verdict": [verdict[name] for name in words if verdict.get(name)] + verdict["cautions"],
+        "methods": methods,
+        "left_out": found.left_out,
+        "seconds": found.seconds,
+    }
+
+
+def leaderboard(record: Mapping[str, Any]) -> str:
+    """The summary as a table, and below it the verdict and what failed."""
+    rows = []
+    for method in record["methods"]:
+        if "accuracy" in method:
+            a, b = method["accuracy"], method["balanced_accuracy"]
+            interval = f"{a['low']:.3f} to {min(a['high'], 1.0):.3f}"
+            part = "" if method["status"] == "done" else f"only {method['splits']} splits"
+            rows.append([method["name"], f"{a['mean']:.3f}", interval, f"{b['mean']:.3f}", part])
+    lines = [console.columns(["method", "accuracy", "95 % interval", "balanced", ""], rows)]
+    lines += ["", *record["verdict"]]
+    lines += [
+        f"{m['name']} {m['status']}: {m['reason']}" for m in record["methods"] if m["reason"]
+    ]
+    lines += [f"The report is {record['report']}"] if "report" in record else []
+    return "\n".join(lines)
+
+
+# Lists ---------------------------------------------------------------------------------------
+
+
+@main.command()
+@talking
+def methods(as_json: bool, quiet: bool) -> None:
+    """What methods there are, and what each is for.
+
+    \b
+    Examples:
+      separatrix methods
+      separatrix methods --json
+    """
+    from separatrix.contenders import package_methods, reference_methods
+
+    records = [
+        {
+            "name": method.name,
+            "kind": method.kind,
+            "streams": hasattr(method.estimator, "partial_fit"),
+            "description": method.description,
+        }
+        for method in (*package_methods(), *reference_methods())
+    ]
+    rows = [
+        [r["name"], f"{r['kind']}{', streams' if r['streams'] else ''}", r["description"]]
+        for r in records
+    ]
+    Console(as_json, quiet).result(
+        {"methods": records}, console.columns(["method", "kind", "what it does"], rows)
+    )
+
+
+@main.command()
+@talking
+def datasets(as_json: bool, quiet: bool) -> None:
+    """What data sets come along, to try things on.
+
+    \b
+    Examples:
+      separatrix datasets
+      separatrix compare iris
+    """
+    from separatrix.datasets import load
+
+    records = []
+    for name in bundled_names():
+        bunch = load(name)
+        rows, features = bunch.data.shape
+        classes = len(set(bunch.target.tolist()))
+        records.append({"name": name, "rows": rows, "features": features, "classes": classes})
+    table = [list(record.values()) for record in records]
+    Console(as_json, quiet).result(
+        {"datasets": records}, console.columns(["name", "rows", "features", "classes"], table)
+    )

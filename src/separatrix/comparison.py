@@ -1,0 +1,331 @@
+"""What a comparison of methods leaves behind: plain records, and a file of finished folds."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+SCORES = ("accuracy", "balanced_accuracy", "macro_f", "sensitivity", "specificity", "auc")
+"""Names of the scores of a fold; the last three only where there are two classes."""
+
+
+# Records -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class View:
+    """Held-out rows in the first directions of a method.
+
+    Attributes
+    ----------
+    coordinates : tuple of tuples of float
+        One entry of one to three numbers for each test row of the split, in the order of
+        ``Comparison.tests[split]``.
+    axes : str
+        "directions" of the method itself, or "principal axes" of the training rows where the
+        method has none ("raw").
+    """
+
+    coordinates: tuple[tuple[float, ...], ...]
+    axes: str = "directions"
+
+
+@dataclass(frozen=True)
+class Loadings:
+    """How far one standard deviation of a feature moves a row along the first directions.
+
+    Attributes
+    ----------
+    features : tuple of str
+        Names of the features with the largest weights, in the order of the columns; all of them
+        when there are few.
+    weights : tuple of tuples of float
+        For each of up to three directions a weight for each of these features. Directions are
+        scaled to length one over all features, so that methods can be told from each other.
+    n_features : int
+        How many features there are in all.
+    """
+
+    features: tuple[str, ...]
+    weights: tuple[tuple[float, ...], ...]
+    n_features: int
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One method on one split: everything was chosen and fitted on the training part.
+
+    Attributes
+    ----------
+    method : str
+        Name of the method.
+    split : int
+        Number of the split, from 0.
+    status : "done", "failed" or "stopped"
+        Whether there are scores; "stopped" is a fit that the time budget ended.
+    reason : str
+        Why there are none: type and message of the error, or the time budget. Empty when done.
+    seconds : float
+        Wall time of the fold as a whole.
+    scores : dict
+        ``accuracy``, ``balanced_accuracy`` (mean share of each class that is right), ``macro_f``
+        (mean F of the classes). For two classes also ``sensitivity`` and ``specificity`` (share
+        of the second, the first class that is right) and ``auc`` (area under the curve; missing
+        where the decision gives no degree). Classes without a test row do not count.
+    fit_seconds : float
+        Wall time of training: scaling, every choice, the fit, the decision.
+    predict_seconds : float
+        Wall time of scaling, projecting and classifying all test rows.
+    peak_bytes : int or None
+        Most memory that Python and NumPy held at a time during one more fit with what had been
+        chosen, beyond what they held before it. Measured on split 0 only.
+    chosen : dict
+        Parameters that were chosen inside the training part, and what they were set to.
+    n_components : int or None
+        Directions of the fitted subspace; None where there is none.
+    n_rows : int
+        Training rows that the method was fitted to.
+    predicted : tuple of int
+        What was predicted for each test row, as a number in ``Comparison.classes``.
+    path : tuple of float
+        Held-out accuracy with the first 1, 2, … directions, by the rule of the comparison; by
+        three nearest neighbours where the rule is the method's own. Empty where directions cannot
+        be cut off.
+    view : View or None
+        Split 0 only.
+    loadings : Loadings or None
+        Split 0 of linear methods only.
+    warnings : tuple of str
+        What the method warned about while it was fitted, each warning once.
+    """
+
+    method: str
+    split: int
+    status: str
+    reason: str = ""
+    seconds: float = 0.0
+    scores: dict[str, float] = field(default_factory=dict)
+    fit_seconds: float | None = None
+    predict_seconds: float | None = None
+    peak_bytes: int | None = None
+    chosen: dict[str, Any] = field(default_factory=dict)
+    n_components: int | None = None
+    n_rows: int | None = None
+    predicted: tuple[int, ...] = ()
+    path: tuple[float, ...] = ()
+    view: View | None = None
+    loadings: Loadings | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A score over the splits that were done.
+
+    Attributes
+    ----------
+    mean, std : float
+        Average and standard deviation (of the sample; 0 for one split) over splits.
+    low, high : float
+        Ends of the 95 % interval of the mean by the corrected resampled t distribution, which may
+        lie beyond 0 and 1; both are the mean when only one split was done.
+    """
+
+    mean: float
+    std: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class MethodRecord:
+    """One method on all splits.
+
+    Attributes
+    ----------
+    name : str
+        As it was asked for; the class name for methods of the package.
+    kind : "subspace", "classifier", "reference" or "given"
+        Of this package; "reference" are raw data and methods of scikit-learn, "given" are
+        estimators that the caller brought.
+    description : str
+        What it does, in a sentence.
+    estimator : str
+        The estimator before anything was chosen.
+    grid : dict
+        The values that were tried for each parameter.
+    decision : "3nn", "centroid", "gaussian" or "own"
+        What classified the projected rows.
+    status : "done", "partial" or "failed"
+        All splits, some, or none of them have scores.
+    reason : str
+        Why some have none; empty when all have.
+    n_done : int
+        Number of splits with scores.
+    summary : dict of Summary
+        For each score over the splits that were done.
+    folds : tuple of Fold
+        In the order of splits. Splits that were not tried because the time budget was spent have
+        none.
+    """
+
+    name: str
+    kind: str
+    description: str
+    estimator: str
+    grid: dict[str, list[Any]]
+    decision: str
+    status: str
+    reason: str
+    n_done: int
+    summary: dict[str, Summary]
+    folds: tuple[Fold, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Methods compared on the same splits of one data set.
+
+    Attributes
+    ----------
+    classes : tuple
+        The labels, sorted.
+    class_counts : tuple of int
+        Rows of each.
+    feature_names : tuple of str
+        Names of the columns; ``x0``, ``x1``, … where there were none.
+    n_samples : int
+        Rows.
+    labels : tuple of int
+        The class of each row, as a number in `classes`.
+    tests : tuple of tuples of int
+        Numbers of the test rows of each split; all others trained.
+    settings : dict
+        The arguments that matter to the result: ``n_splits``, ``test_size``, ``scale``,
+        ``decision``, ``time_budget``, ``random_state``.
+    methods : tuple of MethodRecord
+        In the order asked for, those that failed included.
+    left_out : dict of str
+        Estimators of the package that cannot be compared on labelled rows alone, and why. Only
+        when all methods were asked for.
+    data : str
+        Fingerprint of rows and labels.
+    versions : dict of str
+        Of Python and the packages that computed this.
+    seconds : float
+        Wall time of all folds, also of those read from the file of results.
+    """
+
+    classes: tuple[Any, ...]
+    class_counts: tuple[int, ...]
+    feature_names: tuple[str, ...]
+    n_samples: int
+    labels: tuple[int, ...]
+    tests: tuple[tuple[int, ...], ...]
+    settings: dict[str, Any]
+    methods: tuple[MethodRecord, ...]
+    left_out: dict[str, str]
+    data: str
+    versions: dict[str, str]
+    seconds: float
+
+    def __getitem__(self, name: str) -> MethodRecord:
+        """The record of a method by its name."""
+        for method in self.methods:
+            if method.name == name:
+                return method
+        raise KeyError(f"{name!r} is not among {[m.name for m in self.methods]}")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a comparison is.
+
+    Attributes
+    ----------
+    done, total : int
+        Folds that need no more work, those skipped or read from a file included; and all.
+    elapsed : float
+        Seconds since the start.
+    remaining : float or None
+        Estimate of the seconds to come, from what folds took so far; None before the first.
+    running : tuple of str
+        Methods being fitted now.
+    fold : Fold or None
+        The one that has just ended; None for a sign of life in between.
+    """
+
+    done: int
+    total: int
+    elapsed: float
+    remaining: float | None
+    running: tuple[str, ...] = ()
+    fold: Fold | None = None
+
+
+# To JSON and back --------------------------------------------------------------------------------
+
+
+def to_plain(record: Any) -> Any:
+    """A record as dictionaries, lists, strings and numbers, which JSON can hold.
+
+    Parameters
+    ----------
+    record : Comparison, or anything inside
+        Also arrays, NumPy scalars and records of `rank_methods`. Numbers that are not finite
+        become None.
+
+    Examples
+    --------
+    >>> to_plain(View(((0.5, 2.0),)))
+    {'coordinates': [[0.5, 2.0]], 'axes': 'directions'}
+    """
+    if dataclasses.is_dataclass(record) and not isinstance(record, type):
+        return {f.name: to_plain(getattr(record, f.name)) for f in dataclasses.fields(record)}
+    if isinstance(record, dict):
+        return {str(key): to_plain(value) for key, value in record.items()}
+    if isinstance(record, np.ndarray):
+        return to_plain(record.tolist())
+    if isinstance(record, tuple | list):
+        return [to_plain(value) for value in record]
+    if isinstance(record, np.generic):
+        return to_plain(record.item())
+    if isinstance(record, float):
+        return record if np.isfinite(record) else None
+    if record is None or isinstance(record, bool | int | str):
+        return record
+    return repr(record)
+
+
+def from_plain(kind: Any, plain: Any) -> Any:
+    """The record that `to_plain` made plain.
+
+    Parameters
+    ----------
+    kind : type
+        Such as `Comparison` or `Fold`.
+    plain : dict
+        What `to_plain` gave.
+
+    Examples
+    --------
+    >>> from_plain(View, to_plain(View(((0.5, 2.0),))))
+    View(coordinates=((0.5, 2.0),), axes='directions')
+    """
+    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+        hints = typing.get_type_hints(kind)
+        return kind(**{name: from_plain(hints[name], value) for name, value in plain.items()})
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (types.UnionType, typing.Union):
+        meant = [k for k in inner if k is not type(None)]
+        return None if plain is None else from_plain(meant[0], plain)
+    if origin is tuple:
+        return tuple(from_plain(inner[0], value) for value in plain)
+    if origin is dict:
+        return {key: from_plain(inner[1], value) for key, value in plain.items()}
+    return plain

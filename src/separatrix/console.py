@@ -1,0 +1,190 @@
+"""How the command line talks: results, notes, progress, mistakes, and options that repeat."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import click
+
+FAULT, USAGE, PROGRAM, INTERRUPTED, CLOSED = 1, 2, 70, 130, 141
+EXIT_CODES = {
+    0: "done",
+    FAULT: "the data, a file or a value is at fault; the message says what to do",
+    USAGE: "the command was called with options or arguments it does not have",
+    PROGRAM: "the program is at fault; --debug shows where",
+    INTERRUPTED: "interrupted (Ctrl-C, SIGTERM)",
+    CLOSED: "whoever read the output stopped reading",
+}
+"""What the commands return to the shell."""
+
+
+class Commands(click.Group):
+    """Commands that tell a mistake in a sentence; tracebacks are for faults of the program."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; whatever goes wrong becomes a message and an exit code."""
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except (click.exceptions.Exit, click.ClickException):
+            raise
+        except (KeyboardInterrupt, click.Abort):
+            _leave(ctx, "interrupted", INTERRUPTED)
+        except BrokenPipeError:
+            with open(os.devnull, "w") as nothing:  # what is left is not wanted
+                os.dup2(nothing.fileno(), sys.stdout.fileno())
+            ctx.exit(CLOSED)
+        except OSError as error:
+            name = f"{error.filename}: " if error.filename else ""
+            _leave(ctx, f"{name}{error.strerror or error}", FAULT)
+        except (ValueError, ImportError, MemoryError) as error:
+            if ctx.params.get("debug"):
+                raise
+            _leave(ctx, str(error) or type(error).__name__, FAULT)
+        except Exception as error:
+            if ctx.params.get("debug"):
+                raise
+            fault = f"{type(error).__name__}: {error}"
+            _leave(ctx, f"{fault}\nThis is a fault of the program: --debug shows where", PROGRAM)
+        return None
+
+
+def _leave(ctx: click.Context, message: str, code: int) -> None:
+    click.echo(f"{click.style('Error:', fg='red')} {message}", err=True)
+    ctx.exit(code)
+
+
+def _show_warning(message: Any, *_: Any, **__: Any) -> None:
+    context = click.get_current_context(silent=True)
+    if context is None or not context.params.get("quiet"):
+        click.echo(f"{click.style('Warning:', fg='yellow')} {message}", err=True)
+
+
+class Console(NamedTuple):
+    """Where results and notes go: results to standard output, all else to standard error."""
+
+    as_json: bool
+    quiet: bool
+
+    def result(self, record: Mapping[str, Any], text: str) -> None:
+        """What the command was run for, as JSON or as text."""
+        if self.as_json:
+            click.echo(json.dumps(record, indent=2, ensure_ascii=False))
+        else:
+            click.echo(text)
+
+    def done(self, record: Mapping[str, Any], text: str) -> None:
+        """What was done, where the result is a file."""
+        if self.as_json or not self.quiet:
+            self.result(record, text)
+
+    def note(self, text: str) -> None:
+        """What is good to know."""
+        if not self.quiet:
+            click.echo(text, err=True)
+
+    @contextmanager
+    def progress(self, what: str) -> Iterator[Callable[[int, int | None, str], None]]:
+        """A bar on a terminal; called with what is done, what there is in all, and a remark."""
+        if self.quiet or not sys.stderr.isatty():
+            yield lambda done, total, remark: None
+            return
+        from rich.console import Console as Terminal
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[r]}")]
+        with Progress(*columns, TimeElapsedColumn(), console=Terminal(stderr=True)) as bar:
+            task = bar.add_task(what, total=None, r="")
+
+            def update(done: int, total: int | None, remark: str) -> None:
+                bar.update(task, completed=done, total=total, r=remark)
+
+            yield update
+
+
+def columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A table as text, as wide as the terminal or as it needs to be."""
+    from rich import box
+    from rich.console import Console as Terminal
+    from rich.table import Table
+
+    table = Table(*names, box=box.SIMPLE, pad_edge=False)
+    for row in rows:
+        table.add_row(*map(str, row))
+    terminal = Terminal(width=None if sys.stdout.isatty() else 160)
+    with terminal.capture() as captured:
+        terminal.print(table)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines() if line.strip())
+
+
+# Options that several commands have ----------------------------------------------------------
+
+
+def talking(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--json` and `--quiet`."""
+    for option in (
+        click.option("-q", "--quiet", is_flag=True, help="Show results and mistakes only."),
+        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+    ):
+        command = option(command)
+    return command
+
+
+def reading(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How a table is read."""
+    for option in (
+        click.option("--no-header", "header", is_flag=True, flag_value=False, default=True,
+                     help="The first line has values, no names."),
+        click.option("--sep", help="What stands between values, such as ';'."),
+        click.option("--format", "form",
+                     type=click.Choice(["csv", "tsv", "parquet", "npz", "arff"]),
+                     help="Format, where the name of the file does not tell."),
+        click.option("--ignore", "--id", "ignore", multiple=True, metavar="COL",
+                     help="Column that is no feature; may be repeated."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def preparing(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What is done to columns before a method sees them."""
+    for option in (
+        click.option("--missing", default="refuse", show_default=True,
+                     type=click.Choice(["refuse", "mean", "median", "most_frequent"]),
+                     help="Refuse gaps, or fill them by what training rows have."),
+        click.option("--categorical", default="refuse", show_default=True,
+                     type=click.Choice(["refuse", "onehot"]),
+                     help="Refuse columns of text, or make a column of each value."),
+        click.option("--scale/--no-scale", default=True, show_default=True,
+                     help="Bring columns to mean 0 and variance 1 first."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+target = click.option(
+    "-t", "--target", metavar="COL", help="Column of labels.  [default: the last]"
+)
+seed = click.option("--seed", type=click.IntRange(0), default=0, show_default=True,
+                    help="Source of all randomness.")  # fmt: skip
+jobs = click.option("--jobs", type=int, default=1, show_default=True,
+                    help="How many processes work at a time; -1 is one a core.")  # fmt: skip
+
+
+def names_completed(list_names: Callable[[], Sequence[str]]) -> Callable[..., list[str]]:
+    """Completion in the shell from names that are looked up when asked for."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [f"{before}{comma}{n}" for n in list_names() if n.lower().startswith(last.lower())]
+
+    return complete

@@ -1,0 +1,523 @@
+"""The report as one HTML file that loads nothing: text and tables here, pictures by its script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+from separatrix.report import words
+
+Facts = Mapping[str, Any]
+
+DARK = "screen and (prefers-color-scheme: dark)"
+"""Who sees the dark colours until the button is used."""
+
+
+def render(facts: Facts) -> str:
+    """The page of a report.
+
+    Parameters
+    ----------
+    facts : dict
+        What `facts` gave, also after a round trip through JSON.
+
+    Returns
+    -------
+    str
+        An HTML document to be written as UTF-8. It needs nothing else: style, script and numbers
+        are inside, and its policy forbids the browser to load or send anything.
+
+    Notes
+    -----
+    No name or label can become part of the page's code: text is escaped, the numbers stand in a
+    block of data in which no tag can end, and only the script with the right checksum may run.
+    """
+    script = _asset("page.js")
+    policy = (
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; "
+        f"script-src '{_checksum(script)}'; base-uri 'none'; form-action 'none'"
+    )
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", f"{facts['title']}: which method separates the classes"),
+        tag("style", Html(_asset("page.css"))),
+        tag("style", Html(_asset("page-dark.css")), id="dark", media=DARK),
+    )
+    body = tag(
+        "body",
+        tag("a", "Skip to the result", class_="skip", href="#verdict"),
+        _header(facts),
+        tag("main", *_sections(facts)),
+        tag("p", "Made by separatrix. This file needs no network.", class_="foot"),
+        tag("div", id="tip", class_="tip", role="tooltip", hidden=True),
+        tag("div", id="live", class_="visually-hidden", aria_live="polite"),
+        tag("script", Html(_data_block(facts)), type="application/json", id="facts"),
+        tag("script", Html(script)),
+    )
+    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def _asset(name: str) -> str:
+    return files("separatrix.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _checksum(script: str) -> str:
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
+
+
+def _data_block(facts: Facts) -> str:
+    """JSON in which the HTML parser finds no tag, comment or end of the block."""
+    text = json.dumps(facts, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+# Elements ----------------------------------------------------------------------------------------
+
+
+class Html(str):
+    """Text that is HTML already."""
+
+
+def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
+    """An element. Children that are not `Html` are escaped; False and None are left out.
+
+    Examples
+    --------
+    >>> tag("p", "a < b", tag("b", "!"), class_="note", hidden=True)
+    '<p class="note" hidden>a &lt; b<b>!</b></p>'
+    """
+    given = ""
+    for key, value in attributes.items():
+        if value is None or value is False:
+            continue
+        given += f" {key.rstrip('_').replace('_', '-')}"
+        if value is not True:
+            given += f'="{html.escape(str(value))}"'
+    if name == "meta":
+        return Html(f"<{name}{given}>")
+    inside = "".join(
+        child if isinstance(child, Html) else html.escape(str(child))
+        for child in children
+        if child is not None and child is not False
+    )
+    return Html(f"<{name}{given}>{inside}</{name}>")
+
+
+def breakable(name: str) -> list[Any]:
+    """A name that may be cut before the words that it is made of.
+
+    Examples
+    --------
+    >>> breakable("LocalQDA")
+    ['Local', '<wbr>', 'QDA']
+    """
+    parts = re.split(r"(?<=[a-z])(?=[A-Z])", name)
+    return [piece for part in parts for piece in (Html("<wbr>"), part)][1:]
+
+
+def section(key: str, title: str, lead: str, *children: Any) -> Html:
+    """A part of the page with a heading and a sentence or two."""
+    return tag(
+        "section",
+        tag("h2", title, id=f"{key}-title"),
+        tag("p", lead, class_="lead") if lead else None,
+        *children,
+        id=key,
+        aria_labelledby=f"{key}-title",
+    )
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]], **attributes: Any) -> Html:
+    """A table whose first column names its rows."""
+    return tag(
+        "table",
+        tag("thead", tag("tr", *(tag("th", cell, scope="col") for cell in head))),
+        tag(
+            "tbody",
+            *(
+                tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:]))
+                for row in rows
+            ),
+        ),
+        **attributes,
+    )
+
+
+def scrollable(inside: Html, label: str) -> Html:
+    """Wide content that scrolls by itself, also by keyboard."""
+    return tag("div", inside, class_="scroll", tabindex=0, role="region", aria_label=label)
+
+
+# Parts of the page -------------------------------------------------------------------------------
+
+
+TITLES = {
+    "leaderboard": "All methods",
+    "dimension": "How many directions",
+    "projections": "See the classes",
+    "confusion": "What is mistaken for what",
+    "loadings": "Which features matter",
+    "time": "Time and accuracy",
+    "failures": "What failed",
+    "reproduce": "Do it again",
+}
+"""Headings of the parts after the verdict, in their order."""
+
+
+def _header(facts: Facts) -> Html:
+    links = [tag("a", title, href=f"#{key}") for key, title in TITLES.items()]
+    return tag(
+        "header",
+        tag(
+            "div",
+            tag("p", tag("b", facts["title"]), f" {facts['data']['line']}", class_="eyebrow"),
+            tag(
+                "div",
+                tag("button", "Save numbers", id="save", type="button", title="As a JSON file"),
+                tag("button", "Dark", id="theme", type="button"),
+                class_="tools",
+            ),
+            class_="bar",
+        ),
+        tag("nav", *links, aria_label="Parts of the report"),
+    )
+
+
+def _sections(facts: Facts) -> list[Html]:
+    return [
+        _verdict(facts),
+        _leaderboard(facts),
+        _dimension(facts),
+        _projections(facts),
+        _confusion(facts),
+        _loadings(facts),
+        _time(facts),
+        _failures(facts),
+        _reproduce(facts),
+    ]
+
+
+def _verdict(facts: Facts) -> Html:
+    said = facts["verdict"]
+    return tag(
+        "section",
+        tag("h1", said["headline"], id="verdict-title"),
+        tag("p", said["measure"], class_="measure") if said["measure"] else None,
+        tag(
+            "div",
+            tag("h2", "What to use"),
+            tag("p", said["use"]),
+            tag("p", said["quick"], class_="quick") if said["quick"] else None,
+            class_="use",
+        ),
+        tag("div", *_cards(said), class_="cards") if said["bars"] else None,
+        *(tag("p", text, class_="caution") for text in said["cautions"]),
+        tag("p", f"{facts['protocol']} {said['alike']}", class_="fine"),
+        tag("noscript", tag("p", "The pictures need JavaScript; the tables do not.")),
+        id="verdict",
+        aria_labelledby="verdict-title",
+    )
+
+
+def _cards(said: Facts) -> list[Html]:
+    most = max(bar["mistakes"] for bar in said["bars"]) or 1.0
+    bars = [
+        tag(
+            "div",
+            tag("span", *breakable(bar["name"]), class_="what"),
+            tag("span", tag("i", style=f"width:{100 * bar['mistakes'] / most:.2f}%")),
+            tag("b", f"{bar['mistakes']:.1f}"),
+            class_="barline best" if bar["best"] else "barline",
+        )
+        for bar in said["bars"]
+    ]
+    guess = tag("p", said["guessing"], class_="fine")
+    cards = [tag("div", tag("h2", "Mistakes in 100 new rows"), *bars, guess, class_="card")]
+    for entry in said["against"]:
+        state = {True: "real", False: "unproven", None: "untested"}[entry["real"]]
+        cards.append(
+            tag(
+                "div",
+                tag("h2", entry["title"]),
+                tag("p", entry["value"], class_="big"),
+                tag("p", entry["words"], class_=f"chip {state}"),
+                class_="card",
+            )
+        )
+    return cards
+
+
+def _leaderboard(facts: Facts) -> Html:
+    board = facts["leaderboard"]
+    if not board["rows"]:
+        return section("leaderboard", TITLES["leaderboard"], "No method has a score.")
+    low, high = _axis(board)
+    columns = [s for s in board["scores"] if s["key"] != "accuracy"]
+    scale = tag("div", *(tag("span", f"{100 * v:.0f} %") for v in (low, high)), class_="scale")
+    head = ["place", "method", "correct", scale, "group", "directions", "training"]
+    names = [tag("th", cell, scope="col") for cell in head]
+    rows = [_board_row(row, low, high) for row in board["rows"]]
+    lead = (
+        "Share of held-out rows that are classified correctly, the mean of all splits; the line "
+        "is the 95 % interval of the mean."
+    )
+    if board["groups"] and len(board["rows"]) > 1:
+        lead += (
+            " Methods that share a letter cannot be told apart by the test: their order may be "
+            "chance."
+        )
+    more = table(
+        ["method", "decides by", *(s["name"] for s in columns), "predicting", "memory", "splits"],
+        [
+            [
+                row["name"],
+                row["decision"],
+                *(_share(row["scores"].get(s["key"], {}).get("mean")) for s in columns),
+                words.seconds(row["predict_seconds"]),
+                words.memory(row["peak_bytes"]),
+                row["splits"],
+            ]
+            for row in board["rows"]
+        ],
+    )
+    return section(
+        "leaderboard",
+        TITLES["leaderboard"],
+        lead,
+        tag("table", tag("thead", tag("tr", *names)), tag("tbody", *rows), class_="board"),
+        tag("details", tag("summary", "More scores, memory"), scrollable(more, "More scores")),
+        tag("ul", *(tag("li", note) for note in board["notes"]), class_="fine"),
+        tag("p", f"Test: {board['test']}, level {board['alpha']:g}.", class_="fine")
+        if board["test"]
+        else None,
+    )
+
+
+def _axis(board: Facts) -> tuple[float, float]:
+    """Ends of the bars of the leaderboard, wide enough for all methods with a place."""
+    rows = [row for row in board["rows"] if row["ranked"]] or board["rows"]
+    ends = [v for row in rows for v in (row["low"], row["mean"]) if v is not None]
+    low = max(0.0, min(ends, default=0.0) - 0.02)
+    return min(int(20 * low) / 20, 0.9), 1.0
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else words.percent(value)
+
+
+def _board_row(row: Facts, low: float, high: float) -> Html:
+    def at(value: float) -> float:
+        return 100 * (min(max(value, low), high) - low) / (high - low)
+
+    mark = None
+    if row["mean"] is not None:
+        a, b = (row["mean"] if row[end] is None else row[end] for end in ("low", "high"))
+        mark = tag(
+            "div",
+            tag("i", style=f"left:{at(a):.2f}%;width:{at(b) - at(a):.2f}%"),
+            tag("b", style=f"left:{at(row['mean']):.2f}%"),
+            class_="interval",
+            title=f"95 % interval: {_share(row['low'])} to {_share(row['high'])}",
+        )
+    letters = "".join(_letter(i) for i in row["groups"])
+    best = row["place"] == 1
+    return tag(
+        "tr",
+        tag("td", row["place"] if row["place"] else "–", class_="place"),
+        tag(
+            "th",
+            tag("span", *breakable(row["name"]), class_="name"),
+            tag("span", "reference", class_="ref") if row["kind"] == "reference" else None,
+            scope="row",
+            title=row["description"],
+        ),
+        tag("td", _share(row["mean"]), class_="num"),
+        tag("td", mark, class_="plot"),
+        tag("td", letters, class_="group", data_label="group"),
+        tag("td", row["dimension"] or "–", class_="num small", data_label="directions"),
+        tag("td", words.seconds(row["fit_seconds"]), class_="num small", data_label="training"),
+        class_="first" if best else None,
+    )
+
+
+def _letter(i: int) -> str:
+    return "abcdefghijklmnopqrstuvwxyz"[i % 26] + ("" if i < 26 else "′" * (i // 26))
+
+
+def _dimension(facts: Facts) -> Html:
+    found = facts["dimension"]
+    lines = found["lines"]
+    title, lead = TITLES["dimension"], found["words"]
+    if not lines:
+        return section("dimension", title, lead)
+    numbers = range(1, found["longest"] + 1)
+    as_table = table(
+        ["method", *numbers],
+        [
+            [line["name"], *(_share(v) for v in line["accuracy"])]
+            + [""] * (found["longest"] - len(line["accuracy"]))
+            for line in lines
+        ],
+    )
+    return section(
+        "dimension",
+        title,
+        lead,
+        tag("div", class_="chart", id="dimension-chart") if found["longest"] > 1 else None,
+        tag(
+            "div",
+            class_="chips",
+            id="dimension-chips",
+            role="group",
+            aria_label="Methods to highlight",
+        )
+        if found["longest"] > 1
+        else None,
+        tag("details", tag("summary", "As a table"), scrollable(as_table, "Accuracy")),
+    )
+
+
+def _projections(facts: Facts) -> Html:
+    found = facts["projections"]
+    title = TITLES["projections"]
+    if not found["views"]:
+        return section("projections", title, "No method has directions to draw along.")
+    keys = (
+        ("drag", "move the points; in 3-D, turn them"),
+        ("Shift and drag", "mark rows: they stay bright in every picture"),
+        ("wheel (after a click), pinch, + and −", "zoom"),
+        ("arrow keys", "move or turn"),
+        (". and ,", "go from point to point"),
+        ("0", "back to the start"),
+        ("Esc", "let go of rows"),
+    )
+    return section(
+        "projections",
+        title,
+        found["words"],
+        tag("div", class_="legend", id="legend", role="group", aria_label="Classes to show"),
+        tag(
+            "div",
+            tag("button", "3-D", id="three", type="button", aria_pressed="false"),
+            tag("button", "Only mistakes", id="wrong", type="button", aria_pressed="false"),
+            tag("button", "Reset view", id="reset", type="button"),
+            class_="tools",
+            role="group",
+            aria_label="How points are drawn",
+        ),
+        tag("div", class_="panels", id="panels"),
+        tag(
+            "p",
+            "Outlined points are mistakes. Point at a row to find it in every picture, with what "
+            "each method takes it for; click to keep it. Rows are counted from 0.",
+            class_="fine",
+        ),
+        tag(
+            "details",
+            tag("summary", "Mouse and keys"),
+            tag("dl", *(tag("div", tag("dt", k), tag("dd", v)) for k, v in keys), class_="keys"),
+        ),
+    )
+
+
+def _confusion(facts: Facts) -> Html:
+    lead = (
+        "Rows are the true classes, columns what the method said, summed over all splits. The "
+        "diagonal is right; everything else is a mistake."
+    )
+    if not facts["confusion"]["tables"]:
+        return section("confusion", TITLES["confusion"], "No method has predictions.")
+    return section(
+        "confusion", TITLES["confusion"], lead, tag("div", class_="pair", id="matrices")
+    )
+
+
+def _loadings(facts: Facts) -> Html:
+    found = facts["loadings"]
+    if not found["tables"]:
+        lead = "None of the methods that finished has directions made of weighted features."
+        return section("loadings", TITLES["loadings"], lead)
+    without = None
+    if found["without"]:
+        without = tag(
+            "p",
+            f"Without weights, since they are curved or have no directions: "
+            f"{words.listed(found['without'], 30)}.",
+            class_="fine",
+        )
+    lead = (
+        "How far one standard deviation of a feature moves a row along a direction; all features "
+        "together make length 1. Only relative size and sign count."
+    )
+    return section(
+        "loadings",
+        TITLES["loadings"],
+        lead,
+        tag("div", id="weights"),
+        without,
+    )
+
+
+def _time(facts: Facts) -> Html:
+    return section(
+        "time",
+        TITLES["time"],
+        facts["time"]["words"],
+        tag("div", class_="chart", id="time-chart") if facts["time"]["points"] else None,
+    )
+
+
+def _failures(facts: Facts) -> Html:
+    found = facts["failures"]
+    parts: list[Any] = []
+    if found["methods"]:
+        rows = [
+            [m["name"], f"{m['done']} of {m['splits']}", m["reason"]] for m in found["methods"]
+        ]
+        parts.append(table(["method", "splits done", "why"], rows, class_="prose"))
+    if found["left_out"]:
+        rows = [[m["name"], m["reason"]] for m in found["left_out"]]
+        parts.append(tag("h3", "Not tried"))
+        parts.append(table(["method", "why"], rows, class_="prose"))
+    if found["warnings"]:
+        rows = [[w["name"], w["splits"], w["text"]] for w in found["warnings"]]
+        warned = table(["method", "splits", "warning"], rows, class_="prose")
+        n = words.count(len(rows), "warning")
+        parts.append(tag("details", tag("summary", f"{n} of methods that finished"), warned))
+    return section("failures", TITLES["failures"], found["words"], *parts)
+
+
+def _reproduce(facts: Facts) -> Html:
+    found = facts["reproduce"]
+    entries = [*found["settings"], *found["versions"]]
+    blocks = [("Command", found["command"])] if found["command"] else []
+    blocks.append(("The same in Python", found["code"]))
+    return section(
+        "reproduce",
+        TITLES["reproduce"],
+        "The same data, seed and versions give the same numbers, but for the times.",
+        *(
+            tag(
+                "figure",
+                tag("figcaption", title, tag("button", "Copy", type="button", class_="copy")),
+                tag("pre", tag("code", text), tabindex=0),
+            )
+            for title, text in blocks
+        ),
+        tag(
+            "dl",
+            *(tag("div", tag("dt", e["name"]), tag("dd", e["value"])) for e in entries),
+            class_="keys",
+        ),
+    )

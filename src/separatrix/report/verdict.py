@@ -1,0 +1,311 @@
+"""The answer in plain words: which method, by how much, whether that is real, what to use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.stats import binomtest
+
+from separatrix.comparison import Comparison
+from separatrix.ranking import corrected_t_test, holm, split_scores
+from separatrix.report import words
+
+CLOSE = 0.01
+"""Shares of correct rows that differ by no more are called nearly the same."""
+
+FASTER = 5.0
+"""Times a method must be faster to be named for its speed."""
+
+ALPHA = 0.05
+"""Level of significance, that of `rank_methods`."""
+
+CALLED = {"raw": "the raw data", "LDA": "LDA"}
+"""What the best method is measured by."""
+
+HOPELESS = (
+    "Use none of them yet: these features may not tell the classes apart, or the rows are too few "
+    "to show it."
+)
+
+Row = dict[str, Any]
+
+
+def verdict(rows: Sequence[Row], data: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
+    """What to make of a leaderboard.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Those of the leaderboard, best first.
+    data : dict
+        Classes, numbers of rows and features, and the share of the largest class, ``guess``.
+    comparison : Comparison
+        Where the reasons of methods that failed are.
+
+    Returns
+    -------
+    dict
+        ``best`` and ``tied`` are names of methods; ``headline``, ``measure``, ``use``, ``quick``
+        and ``alike`` are sentences; ``against`` compares with the raw data and LDA; ``bars`` are
+        mistakes in 100 rows, ``guessing`` a sentence on those of no method at all; ``cautions``
+        are sentences.
+    """
+    ranked = [row for row in rows if row["ranked"]]
+    if not ranked:
+        return _nothing(rows, comparison)
+    best = ranked[0]
+    tied = [row["name"] for row in ranked if words.equal(row["mean"], best["mean"])]
+    hopeless = may_be_guessing(best["mean"], data["guess"], len(comparison.tests[0]))
+    against = [_against(best, name, ranked, comparison) for name in CALLED]
+    return {
+        "best": best["name"],
+        "tied": tied,
+        "headline": _headline(best, tied, ranked, data, against, hopeless),
+        "measure": _measure(best, tied),
+        "use": HOPELESS if hopeless else _use(best, ranked, data, against[0]["real"]),
+        "quick": "" if hopeless else _quick(best, ranked),
+        "against": against,
+        "alike": _alike(best, ranked),
+        "bars": _bars(best, ranked),
+        "guessing": (
+            f"Always naming the largest class would make {100 * (1 - data['guess']):.0f} mistakes "
+            "in 100."
+        ),
+        "cautions": _cautions(best, ranked, data),
+    }
+
+
+def _nothing(rows: Sequence[Row], comparison: Comparison) -> dict[str, Any]:
+    n = len(comparison.methods)
+    if rows:
+        headline = "No method was done on enough splits to be compared."
+    else:
+        headline = "The method failed." if n == 1 else f"All {n} methods failed."
+    return {
+        "best": None,
+        "tied": [],
+        "headline": headline,
+        "measure": "",
+        "use": "See below what failed and why.",
+        "quick": "",
+        "against": [],
+        "alike": "",
+        "bars": [],
+        "guessing": "",
+        "cautions": [],
+    }
+
+
+def may_be_guessing(mean: float, guess: float, n_rows: int) -> bool:
+    """Whether always naming the largest class may be right for as many of so many rows.
+
+    Examples
+    --------
+    >>> may_be_guessing(0.55, 0.5, 40), may_be_guessing(0.55, 0.5, 4000)
+    (True, False)
+    """
+    right = round(mean * n_rows)
+    return float(binomtest(right, n_rows, guess, alternative="greater").pvalue) > ALPHA
+
+
+def _headline(
+    best: Row,
+    tied: Sequence[str],
+    ranked: Sequence[Row],
+    data: dict[str, Any],
+    against: Sequence[dict[str, Any]],
+    hopeless: bool,
+) -> str:
+    """The result in one line: a lead that may be chance is not called one."""
+    if hopeless:
+        return "No method is shown to tell the classes apart better than guessing."
+    if len(ranked) == 1:
+        return f"{best['name']} is right for {words.percent(best['mean'])} of new rows."
+    if "raw" in tied:
+        return f"No method does better than the raw data with all {_features(data)}."
+    if len(tied) > 1:
+        return f"{words.listed(tied)} share the first place."
+    tested = [entry for entry in against if entry["difference"] is not None]
+    beaten = [CALLED[entry["name"]] for entry in tested if entry["real"]]
+    if len(beaten) == len(tested) and (tested or ranked[1]["differs"]):
+        return f"{best['name']} separates the classes best."
+    if beaten:
+        return f"{best['name']} comes first and is better than {words.listed(beaten)}."
+    return f"{best['name']} comes first, but its lead may be chance."
+
+
+def _features(data: dict[str, Any]) -> str:
+    return words.count(data["features"], "feature")
+
+
+def _measure(best: Row, tied: Sequence[str]) -> str:
+    right = f"{words.percent(best['mean'])} of new rows"
+    said = f"It names the class of {right} correctly"
+    if "raw" in tied:
+        said = f"With them {right} are classified correctly"
+    elif len(tied) > 1:
+        said = f"Each names the class of {right} correctly"
+    if best["low"] is not None and best["high"] is not None and best["low"] < best["high"]:
+        low, high = words.percent(best["low"]), words.percent(best["high"])
+        said += f" (95 % interval: {low} to {high})"
+    return f"{said}."
+
+
+def _against(
+    best: Row, name: str, ranked: Sequence[Row], comparison: Comparison
+) -> dict[str, Any]:
+    """The best method beside the raw data, or beside LDA."""
+    said: dict[str, Any] = {
+        "name": name,
+        "title": "Against the raw data" if name == "raw" else "Against LDA, the classic",
+        "difference": None,
+        "p": None,
+        "tests": len(ranked) - 1,
+        "real": None,
+    }
+    if name not in [row["name"] for row in ranked]:
+        asked = any(method.name == name for method in comparison.methods)
+        why = "it did not finish all splits" if asked else "it was not among the methods"
+        return said | {"value": "not compared", "words": f"No comparison: {why}."}
+    if best["name"] == name:
+        return said | {"value": "the best itself", "words": "No method is better."}
+    difference, p = lead_over(comparison, name, [row["name"] for row in ranked])[best["name"]]
+    if difference is None:
+        return said | {"value": "not compared", "words": "They have no split in common."}
+    said |= {"difference": difference, "p": p}
+    if words.equal(difference, 0.0):
+        return said | {"real": False, "value": "no difference", "words": "Right equally often."}
+    said["value"] = words.mistakes(difference)
+    if len(comparison.tests) < 2:
+        return said | {"words": "One split cannot show whether that is chance."}
+    real = p <= ALPHA and difference > 0
+    what = "A real difference: chance hardly explains it" if real else "Not proven: may be chance"
+    return said | {"real": real, "words": f"{what} ({words.p_value(p)})."}
+
+
+def lead_over(
+    comparison: Comparison, name: str, others: Sequence[str]
+) -> dict[str, tuple[float | None, float]]:
+    """How far each method is ahead of one that was named beforehand, and the p-value of that.
+
+    The corrected resampled t-test, with Holm's correction for as many tests as there are other
+    methods: one of them was picked because it came out first.
+    """
+    table = {
+        method: np.array([math.nan if s is None else s for s in scores], dtype=float)
+        for method, scores in split_scores(comparison).items()
+    }
+    others = [other for other in others if other != name]
+    known = [(table[other] - table[name]) for other in others]
+    known = [differences[np.isfinite(differences)] for differences in known]
+    share = comparison.settings["test_size"]
+    adjusted = holm([corrected_t_test(differences, share)[1] for differences in known])
+    return {
+        other: (float(differences.mean()) if len(differences) else None, p)
+        for other, differences, p in zip(others, known, adjusted, strict=True)
+    }
+
+
+def _alike(best: Row, ranked: Sequence[Row]) -> str:
+    """How many methods share the group of the best."""
+    others = len(ranked) - 1
+    if not others:
+        return ""
+    same = sum(1 for row in ranked[1:] if set(row["groups"]) & set(best["groups"]))
+    if same == 0:
+        return "The test tells it from all other methods."
+    if same == others:
+        which = "the other method" if others == 1 else f"any of the other {others} methods"
+        return f"The test cannot tell it from {which}."
+    return f"The test cannot tell it from {same} of the other {others} methods, its group."
+
+
+def _use(
+    best: Row, ranked: Sequence[Row], data: dict[str, Any], better_than_raw: bool | None
+) -> str:
+    """What to do with the result; `better_than_raw` is None where that was not tested."""
+    raw = next((row for row in ranked if row["name"] == "raw"), None)
+    if raw is not None and words.equal(raw["mean"], best["mean"]):
+        said = f"For accuracy keep all features and decide by {raw['decision']}."
+        other = next((row for row in ranked if row is not raw and row["dimension"]), None)
+        if other is None:
+            return said
+        few = words.count(other["dimension"], "direction")
+        return f"{said} To see the classes, use {other['name']} with {few}."
+    said = f"Use {best['name']}"
+    if best["dimension"] is not None:
+        said += f" with {words.count(best['dimension'], 'direction')}"
+    if better_than_raw:
+        return f"{said}: it makes fewer mistakes than all {_features(data)} do."
+    if raw is None:
+        return f"{said}."
+    if best["dimension"] is not None and best["dimension"] < data["features"]:
+        few = words.count(best["dimension"], "number")
+        return (
+            f"{said}: {few} for each row in place of {data['features']}, and no more mistakes "
+            "than with all of them."
+        )
+    return f"{said}, or the raw data: they may be as good."
+
+
+def _quick(best: Row, ranked: Sequence[Row]) -> str:
+    """What to use when time matters."""
+    quick = _quicker(best, ranked)
+    if quick is None:
+        return ""
+    times = best["fit_seconds"] / quick["fit_seconds"]
+    as_good = "is right as often"
+    if not words.equal(quick["mean"], best["mean"]):
+        as_good = f"is nearly as good ({words.mistakes(quick['mean'] - best['mean'])} in 100)"
+    return f"When time matters: {quick['name']} {as_good} and trains {times:.0f} times faster."
+
+
+def _quicker(best: Row, ranked: Sequence[Row]) -> Row | None:
+    """The fastest method that is nearly as good and cannot be told from the best."""
+    if not best["fit_seconds"]:
+        return None
+    alike = [
+        row
+        for row in ranked[1:]
+        if not row["differs"]
+        and best["mean"] - row["mean"] <= CLOSE
+        and row["fit_seconds"]
+        and row["name"] != "raw"
+        and best["fit_seconds"] >= FASTER * row["fit_seconds"]
+    ]
+    return min(alike, key=lambda row: row["fit_seconds"], default=None)
+
+
+def _bars(best: Row, ranked: Sequence[Row]) -> list[dict[str, Any]]:
+    """Mistakes in 100 new rows: the best, and the references."""
+    names = {best["name"]: best["name"], "LDA": "LDA", "raw": "raw data"}
+    means = {row["name"]: row["mean"] for row in ranked}
+    return [
+        {"name": label, "mistakes": 100 * (1 - means[name]), "best": name == best["name"]}
+        for name, label in names.items()
+        if name in means
+    ]
+
+
+def _cautions(best: Row, ranked: Sequence[Row], data: dict[str, Any]) -> list[str]:
+    said = []
+    if not best["complete"]:
+        said.append(f"No method finished all splits; {best['name']} did {best['splits']} of them.")
+    if len(ranked) == 1:
+        said.append("Only one method was compared: there is nothing to say whether it is good.")
+    balanced = best["scores"].get("balanced_accuracy", {}).get("mean")
+    if balanced is not None and best["mean"] - balanced > 0.05:
+        said.append(
+            f"Small classes are missed more often: averaged over the classes only "
+            f"{words.percent(balanced)} of the rows are right."
+        )
+    few = [c["name"] for c in data["classes"] if c["rows"] < 5]
+    if few:
+        verb = "has" if len(few) == 1 else "have"
+        said.append(
+            f"{words.listed(few)} {verb} fewer than 5 rows: their results are mostly chance."
+        )
+    return said

@@ -1,0 +1,305 @@
+"""Numbers and names in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from separatrix.comparison import Comparison
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
+"""Space where a line is not broken."""
+
+LONGEST_NAME = 60
+"""Letters of a name that are shown, at most."""
+
+DECISIONS = {
+    "own": "its own rule",
+    "3nn": "three nearest neighbours",
+    "centroid": "the nearest class mean",
+    "gaussian": "Gaussians of one covariance",
+}
+"""What classifies in a subspace."""
+
+SETTINGS = {
+    "n_splits": "splits",
+    "test_size": "share held out",
+    "scale": "scaling",
+    "decision": "decided by",
+    "time_budget": "time budget of a method (s)",
+}
+"""What the settings of a comparison are called."""
+
+
+# Names -------------------------------------------------------------------------------------------
+
+
+def printable(value: Any) -> str:
+    """Text with spaces for control characters and for what no encoding can hold.
+
+    Examples
+    --------
+    >>> printable("a" + chr(0) + "b")
+    'a b'
+    """
+    return "".join(c if c.isprintable() else " " for c in str(value))
+
+
+def short(value: Any, longest: int = LONGEST_NAME) -> str:
+    """A name with its middle left out if it is long.
+
+    Examples
+    --------
+    >>> short("abcdefghij", 7)
+    'abcd…ij'
+    """
+    text = " ".join(printable(value).split())
+    if len(text) <= longest:
+        return text
+    tail = (longest - 1) // 3
+    return f"{text[: longest - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def distinct(values: Iterable[Any]) -> list[str]:
+    """Short names of which no two are the same, and none is empty.
+
+    Examples
+    --------
+    >>> distinct(["a", "b", "a", ""])
+    ['a', 'b', 'a (2)', '(no name)']
+    """
+    names: list[str] = []
+    for value in values:
+        base = name = short(value) or "(no name)"
+        n = 1
+        while name in names:
+            n += 1
+            name = f"{base} ({n})"
+        names.append(name)
+    return names
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """Names as a sentence has them.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(["a", "b", "c", "d", "e"])
+    ('a, b and c', 'a, b, c and 2 more')
+    """
+    shown = list(names[:most])
+    more = len(names) - len(shown)
+    if more:
+        shown.append(f"{more} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+# Numbers -----------------------------------------------------------------------------------------
+
+
+def equal(first: float, second: float) -> bool:
+    """Whether two scores are the same but for rounding."""
+    return round(first - second, 12) == 0
+
+
+def count(n: int, one: str, many: str = "") -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> count(1, "row"), count(12345, "row").replace(NO_BREAK, " ")
+    ('1 row', '12 345 rows')
+    """
+    things = one if n == 1 else many or f"{one}s"
+    return f"{n:,}".replace(",", NO_BREAK) + f" {things}"
+
+
+def percent(share: float) -> str:
+    """A share of rows; 100 % only if it is all of them.
+
+    Examples
+    --------
+    >>> [percent(s).replace(NO_BREAK, " ") for s in (0.98765, 0.99999, 1)]
+    ['98.8 %', '99.9 %', '100 %']
+    """
+    if share == 1:
+        return f"100{NO_BREAK}%"
+    return f"{min(max(100 * share, 0.0), 99.9):.1f}{NO_BREAK}%"
+
+
+def mistakes(difference: float) -> str:
+    """A difference of shares that are right, as mistakes in 100 rows.
+
+    Examples
+    --------
+    >>> mistakes(0.0226), mistakes(-0.01), mistakes(0.0001)
+    ('2.3 fewer mistakes', '1.0 more mistakes', '< 0.1 fewer mistakes')
+    """
+    size = abs(100 * difference)
+    number = "< 0.1" if size < 0.05 else f"{size:.1f}"
+    return f"{number} {'fewer' if difference > 0 else 'more'} mistakes"
+
+
+def p_value(p: float) -> str:
+    """A probability as it is printed.
+
+    Examples
+    --------
+    >>> [p_value(p).replace(NO_BREAK, " ") for p in (0.0341, 1e-9, 1)]
+    ['p = 0.034', 'p < 0.001', 'p = 1']
+    """
+    return ("p < 0.001" if p < 0.001 else f"p = {p:.2g}").replace(" ", NO_BREAK)
+
+
+def seconds(value: float | None) -> str:
+    """A time that can be read at a glance.
+
+    Examples
+    --------
+    >>> [seconds(t) for t in (0.0000123, 0.0123, 1.23, 126, 12345)]
+    ['0.012 ms', '12 ms', '1.2 s', '2.1 min', '3.4 h']
+    """
+    if value is None:
+        return "–"
+    if value < 1:
+        return f"{1000 * value:.2g} ms" if value < 0.0995 else f"{1000 * value:.0f} ms"
+    if value < 60:
+        return f"{value:.1f} s"
+    return f"{value / 60:.1f} min" if value < 3600 else f"{value / 3600:.1f} h"
+
+
+def memory(n_bytes: int | None) -> str:
+    """A size that can be read at a glance.
+
+    Examples
+    --------
+    >>> [memory(n) for n in (None, 900, 12345, 12345678)]
+    ['–', '0.9 kB', '12 kB', '12 MB']
+    """
+    if n_bytes is None:
+        return "–"
+    size = float(n_bytes)
+    for unit in ("kB", "MB", "GB"):
+        size /= 1000
+        if size < 999.5 or unit == "GB":
+            break
+    return f"{size:.1f} {unit}" if size < 9.95 else f"{size:.0f} {unit}"
+
+
+# Sentences ---------------------------------------------------------------------------------------
+
+
+def protocol(settings: Mapping[str, Any], n_splits: int) -> str:
+    """How the numbers were measured."""
+    share = settings.get("test_size")
+    held = "" if share is None else f"{100 * share:.0f} % of the "
+    times = "once" if n_splits == 1 else f"{n_splits} times"
+    return (
+        f"Measured {times}: {held}rows of each class were held out, every method chose its "
+        "settings and learned from the rest, and was then judged by the rows it had never seen."
+    )
+
+
+def dimension(lines: Sequence[Mapping[str, Any]], decision: str) -> str:
+    """What the picture of accuracy against dimension shows."""
+    if not lines:
+        return "None of the methods finds directions one after the other."
+    rule = DECISIONS["3nn" if decision == "own" else decision]
+    longest = max(len(line["accuracy"]) for line in lines)
+    if longest == 1:
+        return f"Every method here has a single direction; it is judged by {rule}."
+    return (
+        "How many directions are needed: accuracy on held-out rows when only the first 1, 2, … "
+        f"directions of a method are kept, judged by {rule}. A ring marks the number that the "
+        "method chose most often."
+    )
+
+
+def projections(n_shown: int, n_held_out: int, n_rows: int) -> str:
+    """Which rows are drawn."""
+    which = (
+        f"the {count(n_held_out, 'row')}"
+        if n_shown == n_held_out
+        else f"{count(n_shown, 'row')} (every few) of the {n_held_out}"
+    )
+    return (
+        f"Each point is one of {which} of {n_rows} that were held out of training in the first "
+        "split: what you see is how new data fall, not how well the training data were learned."
+    )
+
+
+def right_of(right: int, n: int) -> str:
+    """How many of the rows that are drawn were classified correctly."""
+    return f"{right} of {n} correct" if right < n else f"all {n} correct"
+
+
+def seen_along(axes: str, n_components: int | None, n_features: int) -> str:
+    """What a picture is a part of."""
+    if axes == "principal axes":
+        return f"decided by all {count(n_features, 'feature')}, seen along principal axes"
+    return "" if n_components is None else f"{count(n_components, 'direction')} in all"
+
+
+def mistake(truth: str, predicted: str, n: int, tested: int) -> str:
+    """One kind of mistake."""
+    return f"{truth} taken for {predicted}: {n} of {tested} ({percent(n / tested)})"
+
+
+def direction(entries: Sequence[Mapping[str, Any]]) -> str:
+    """What makes a row lie far along a direction."""
+    most = max((abs(e["weight"]) for e in entries), default=0.0)
+    large = [e for e in entries if abs(e["weight"]) >= most / 3]
+    up = [e["feature"] for e in large if e["weight"] > 0][:3]
+    down = [e["feature"] for e in large if e["weight"] < 0][:3]
+    parts = [f"rises with {listed(up)}"] if up else []
+    parts += [f"falls with {listed(down)}"] if down else []
+    return " and ".join(parts)
+
+
+def time(points: Sequence[Mapping[str, Any]]) -> str:
+    """Which method to take when time matters."""
+    if not points:
+        return "No training times were recorded."
+    learning = [point for point in points if point["name"] != "raw"]
+    fastest = min(learning or points, key=lambda point: point["seconds"])
+    said = (
+        f"{fastest['name']} trains fastest ({seconds(fastest['seconds'])}, "
+        f"{percent(fastest['accuracy'])} correct)."
+    )
+    if len(points) > 1:
+        said += " Filled points are not beaten in both time and accuracy by any other."
+    return f"Time includes choosing the settings. {said}"
+
+
+def failures(n_failed: int, n_methods: int) -> str:
+    """How many methods did not finish."""
+    if not n_failed:
+        return "Nothing: " + (
+            "the method was done on all splits."
+            if n_methods == 1
+            else f"all {n_methods} methods were done on all splits."
+        )
+    return f"{n_failed} of {count(n_methods, 'method')} did not finish all splits."
+
+
+def code(comparison: Comparison) -> str:
+    """The call that gives the comparison again."""
+    methods = "None" if comparison.left_out else "["
+    if not comparison.left_out:
+        given = [
+            f"({m.name!r}, {printable(m.estimator)})" if m.kind == "given" else repr(m.name)
+            for m in comparison.methods
+        ]
+        methods += ", ".join(given) + "]"
+    arguments = [f"    {name}={value!r}," for name, value in comparison.settings.items()]
+    return "\n".join(
+        [
+            "from separatrix import evaluate, report",
+            "",
+            "found = evaluate.compare(",
+            f"    {methods}, X, y,",
+            *arguments,
+            ")",
+            "page = report.render(report.facts(found))",
+        ]
+    )

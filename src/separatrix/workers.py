@@ -1,0 +1,224 @@
+"""Folds in processes of their own, which end when their time is up."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import joblib
+from joblib.externals.loky import ProcessPoolExecutor
+from threadpoolctl import threadpool_limits
+
+from separatrix.comparison import Fold
+from separatrix.fold import Data, Job, run_fold
+
+SIGN_OF_LIFE = 1.0
+"""Seconds after which something is yielded even when no fold has ended."""
+
+Outcome = tuple[Job, Fold | None]
+"""A job and its fold; None in its place where the time of the method was spent before."""
+
+
+def run_jobs(
+    jobs: Iterable[Job],
+    data: Data,
+    *,
+    n_jobs: int | None,
+    time_budget: float | None,
+    spent: dict[str, float],
+) -> Generator[Outcome | list[Job]]:
+    """Folds as they end, and in between the jobs that are running.
+
+    Without budget and with one job at a time folds run here. Otherwise each of `n_jobs` worker
+    processes runs one fold after the other. All of them use one BLAS thread, so that results do
+    not depend on how many there are.
+
+    Parameters
+    ----------
+    jobs : iterable of Job
+        Started in this order.
+    data : Data
+        Written to a temporary file once, which all workers map into memory.
+    n_jobs : int or None
+        As in joblib: None is 1, -1 all cores.
+    time_budget : float or None
+        Seconds for all folds of a method together. When they are over, its running folds are
+        ended with their processes, and those that have not begun are not started.
+    spent : dict
+        Seconds that each method has taken; kept up to date.
+
+    Yields
+    ------
+    (Job, Fold or None), or list of Job
+    """
+    n_workers = joblib.effective_n_jobs(n_jobs)
+    if n_workers == 1 and time_budget is None:
+        with threadpool_limits(1):
+            for job in jobs:
+                yield [job]
+                yield job, run_fold(job, data)
+        return
+    budget = Budget(time_budget, spent)
+    waiting = deque(jobs)
+    while waiting and budget.is_spent(waiting[0]):
+        yield waiting.popleft(), None
+    if not waiting:
+        return
+    directory = Path(tempfile.mkdtemp(prefix="separatrix-"))
+    try:
+        joblib.dump(data, directory / "data")
+        yield from _in_workers(waiting, directory / "data", n_workers, budget)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+class Task(NamedTuple):
+    """What a worker is doing: a job, or None while its process starts."""
+
+    worker: Worker
+    job: Job | None
+    start: float
+
+
+def _in_workers(
+    waiting: deque[Job], path: Path, n_workers: int, budget: Budget
+) -> Iterator[Outcome | list[Job]]:
+    idle: list[Worker] = []
+    running = dict(_started(path) for _ in range(min(n_workers, len(waiting))))
+    try:
+        while waiting or any(task.job is not None for task in running.values()):
+            while waiting and idle:
+                job = waiting.popleft()
+                if budget.is_spent(job):
+                    yield job, None
+                    continue
+                worker = idle.pop()
+                running[worker.submit(job)] = Task(worker, job, time.monotonic())
+            yield [task.job for task in running.values() if task.job is not None]
+            ended, _ = wait(running, budget.patience(running), return_when=FIRST_COMPLETED)
+            for future in ended | budget.late(running):
+                task = running.pop(future)
+                if task.job is None:
+                    future.result()
+                    idle.append(task.worker)
+                    continue
+                fold = _fold_of(future, task.job, budget.seconds, time.monotonic() - task.start)
+                if future in ended and future.exception() is None:
+                    idle.append(task.worker)
+                else:
+                    task.worker.end()
+                    running.update([_started(path)] if waiting else [])
+                budget.spend(fold)
+                yield task.job, fold
+    finally:
+        for worker in [*idle, *(task.worker for task in running.values())]:
+            worker.end()
+
+
+def _started(path: Path) -> tuple[Future[Any], Task]:
+    """A process that is starting, which is not the time of a fold."""
+    worker = Worker(path)
+    return worker.executor.submit(os.getpid), Task(worker, None, time.monotonic())
+
+
+def _fold_of(future: Future[Fold], job: Job, budget: float, seconds: float) -> Fold:
+    """What came of a job: its fold, or why there is none."""
+    if not future.done():
+        status, reason = "stopped", f"time budget of {budget:g} s"
+    elif future.exception() is None:
+        return future.result()
+    elif isinstance(future.exception(), BrokenExecutor):
+        status, reason = "failed", "the process died: out of memory, or a crash of compiled code"
+    else:
+        error = future.exception()
+        status, reason = "failed", f"{type(error).__name__}: {error}"
+    return Fold(job.contender.name, job.split, status, reason, seconds)
+
+
+class Budget:
+    """Seconds for each method, over all its folds."""
+
+    def __init__(self, seconds: float | None, spent: dict[str, float]) -> None:
+        self.seconds = float("inf") if seconds is None else seconds
+        self.spent = spent
+
+    def spent_on(self, job: Job) -> float:
+        """Seconds of the folds of its method that have ended."""
+        return self.spent.get(job.contender.name, 0.0)
+
+    def is_spent(self, job: Job) -> bool:
+        """Whether its method has no time left to begin another fold."""
+        return self.spent_on(job) >= self.seconds
+
+    def spend(self, fold: Fold) -> None:
+        """Count a fold that has ended."""
+        self.spent[fold.method] = self.spent.get(fold.method, 0.0) + fold.seconds
+
+    def left(self, running: Mapping[Any, Task]) -> dict[Any, float]:
+        """Seconds that remain to the method of each task; its running folds count, too."""
+        now = time.monotonic()
+        elapsed: dict[str, float] = {}
+        for _, job, start in running.values():
+            if job is not None:
+                name = job.contender.name
+                elapsed[name] = elapsed.get(name, 0.0) + now - start
+        return {
+            key: self.seconds - self.spent_on(task.job) - elapsed[task.job.contender.name]
+            for key, task in running.items()
+            if task.job is not None
+        }
+
+    def patience(self, running: Mapping[Any, Task]) -> float:
+        """Seconds to wait before the next look."""
+        return max(0.0, min([SIGN_OF_LIFE, *self.left(running).values()]))
+
+    def late(self, running: Mapping[Any, Task]) -> set[Any]:
+        """Tasks whose time is over and that have not ended."""
+        return {f for f, left in self.left(running).items() if left <= 0 and not f.done()}
+
+
+# One process -------------------------------------------------------------------------------------
+
+
+class Worker:
+    """A process that runs folds, one at a time, and can be ended in the middle of one."""
+
+    def __init__(self, path: Path) -> None:
+        self.executor = ProcessPoolExecutor(1, initializer=_start, initargs=(path, os.getpid()))
+
+    def submit(self, job: Job) -> Future[Fold]:
+        """Begin a fold."""
+        return self.executor.submit(_run, job)
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        self.executor.shutdown(wait=True, kill_workers=True)
+
+
+_here: dict[str, Any] = {}
+
+
+def _start(path: Path, parent: int) -> None:
+    _here["data"] = joblib.load(path, mmap_mode="r")
+    _here["threads"] = threadpool_limits(1)
+    threading.Thread(target=_end_with, args=(parent, path.parent), daemon=True).start()
+
+
+def _end_with(parent: int, directory: Path) -> None:
+    """End this process soon after the one that started it is gone, and take its files away."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    shutil.rmtree(directory, ignore_errors=True)
+    os._exit(1)
+
+
+def _run(job: Job) -> Fold:
+    return run_fold(job, _here["data"])

@@ -1,0 +1,374 @@
+"""The report in a real browser, without a network."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from separatrix import datasets, evaluate
+from separatrix.report import facts, render
+from tests.comparisons import around, made_up
+
+playwright = pytest.importorskip(
+    "playwright.sync_api",
+    reason="the browser tests need playwright: pip install 'separatrix[test]'",
+)
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="the browser tests need chromium, such as Debian's package has it"
+)
+
+DESKTOP = {"width": 1280, "height": 900}
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as started:
+        # nobody but root is refused a sandbox
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        found = started.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("reports")
+
+
+@pytest.fixture(scope="module")
+def wine(folder):
+    data = datasets.load("wine")
+    comparison = evaluate.compare(
+        ["FisherDiscriminant", "LDA", "PCA", "raw"],
+        data.data,
+        data.target,
+        n_splits=3,
+        feature_names=data.feature_names,
+    )
+    return written(folder, "wine", comparison)
+
+
+def written(folder, name, comparison):
+    """The report in a file, with its facts."""
+    found = facts(comparison, title=name, command=f"separatrix compare {name}")
+    path = folder / f"{name}.html"
+    path.write_text(render(found), encoding="utf-8")
+    return path, found
+
+
+@pytest.fixture
+def opened(browser):
+    """Opens a report, and fails the test if the console or the network was used."""
+    contexts, troubles = [], []
+
+    def open_page(path: Path, size=DESKTOP, **options):
+        context = browser.new_context(viewport=size, reduced_motion="reduce", **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: troubles.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
+        page.on("request", lambda request: requested(request.url, path))
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-ready]", timeout=10_000)
+        return page
+
+    def requested(url, path):
+        if url != path.as_uri() and not url.startswith("blob:"):
+            troubles.append(f"request: {url}")
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+def painted(page, nth=0):
+    """Pixels of a canvas in the order of rows, as one text."""
+    return page.locator("canvas").nth(nth).evaluate("canvas => canvas.toDataURL()")
+
+
+def drawn_colours(page, nth=0):
+    """Which of the colours of the first three classes a canvas shows."""
+    look = """canvas => {
+        const { width, height } = canvas;
+        const often = { willReadFrequently: true };
+        const copy = new OffscreenCanvas(width, height).getContext("2d", often);
+        copy.drawImage(canvas, 0, 0);
+        const { data } = copy.getImageData(0, 0, width, height);
+        const style = getComputedStyle(document.documentElement);
+        return [0, 1, 2].map((i) => {
+            const colour = style.getPropertyValue(`--c${i}`).trim();
+            const parts = [0, 1, 2].map((k) => parseInt(colour.slice(1 + 2 * k, 3 + 2 * k), 16));
+            let n = 0;
+            for (let p = 0; p < data.length; p += 4) {
+                const same = parts.every((value, k) => Math.abs(data[p + k] - value) < 4);
+                if (same && data[p + 3] > 150) n++;
+            }
+            return n > 10;
+        });
+    }"""
+    return page.locator("canvas").nth(nth).evaluate(look)
+
+
+def no_overflow(page):
+    return page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_everything_is_drawn(wine, opened):
+    path, found = wine
+    page = opened(path)
+    assert page.locator("h1").inner_text() == found["verdict"]["headline"]
+    assert page.locator("canvas").count() == 3
+    for i in range(3):
+        assert drawn_colours(page, i) == [True, True, True]
+    n_lines = len(found["dimension"]["lines"])
+    assert page.locator("#dimension-chart polyline").count() == n_lines
+    assert page.locator("#time-chart circle").count() == len(found["time"]["points"])
+    shown = page.locator(".matrix").first.locator("td:not(:empty)").all_inner_texts()
+    counts = found["confusion"]["tables"][0]["counts"]
+    assert [int(text) for text in shown] == [n for row in counts for n in row]
+    assert page.locator("#weights .weight").count() > 5
+    assert no_overflow(page)
+
+
+def test_pointing_at_a_row_tells_what_it_is_and_finds_it_in_every_picture(wine, opened):
+    path, found = wine
+    page = opened(path)
+    before = painted(page, 1)
+    canvas = page.locator("canvas").first
+    canvas.scroll_into_view_if_needed()
+    canvas.focus()
+    page.keyboard.press(".")  # the first row; the mouse then goes to where its ring is
+    first = found["projections"]["rows"][0]
+    label = found["data"]["classes"][found["projections"]["labels"][0]]["name"]
+    assert f"row {first}: {label}" in page.locator("#tip").inner_text()
+    tip = page.locator("#tip").bounding_box()
+    page.keyboard.press("Escape")
+    assert page.locator("#tip").is_hidden()
+    page.mouse.move(tip["x"] - 14, tip["y"] + tip["height"] + 12)
+    assert f"row {first}: {label}" in page.locator("#tip").inner_text()
+    for i in range(3):
+        assert f"Row {first} is taken for" in page.locator(".panel p").nth(i).inner_text()
+    assert painted(page, 1) != before
+    page.mouse.move(2, 2)
+    assert page.locator("#tip").is_hidden()
+    assert painted(page, 1) == before
+
+
+def test_classes_are_taken_out_and_put_back_by_mouse_and_keyboard(wine, opened):
+    path, _ = wine
+    page = opened(path)
+    button = page.locator("#legend button").nth(1)
+    button.click()
+    assert button.get_attribute("aria-pressed") == "false"
+    for i in range(3):
+        assert drawn_colours(page, i) == [True, False, True]
+    button.focus()
+    page.keyboard.press("Enter")
+    assert drawn_colours(page) == [True, True, True]
+    page.get_by_role("button", name="All or none").click()
+    assert drawn_colours(page) == [False, False, False]
+    page.get_by_role("button", name="All or none").click()
+    assert drawn_colours(page) == [True, True, True]
+
+
+def test_pictures_zoom_move_turn_and_come_back(wine, opened):
+    path, _ = wine
+    page = opened(path)
+    canvas = page.locator("canvas").nth(1)
+    canvas.scroll_into_view_if_needed()
+    start = painted(page, 1)
+    canvas.focus()
+    for key in ("+", "ArrowLeft", "-", "="):
+        before = painted(page, 1)
+        page.keyboard.press(key)
+        assert painted(page, 1) != before
+    page.keyboard.press("0")
+    assert painted(page, 1) == start
+    box = canvas.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.wheel(0, -300)
+    page.wait_for_function(
+        "start => document.querySelectorAll('canvas')[1].toDataURL() !== start", arg=start
+    )
+    page.locator("#reset").click()
+    page.mouse.move(2, 2)
+    page.keyboard.press("Escape")
+    assert painted(page, 1) == start
+    raw = 2  # has three directions
+    flat = painted(page, raw)
+    page.locator("#three").click()
+    solid = painted(page, raw)
+    assert solid != flat
+    page.locator("canvas").nth(raw).hover()
+    page.mouse.down()
+    page.mouse.move(x + 500, y + 40, steps=3)
+    page.mouse.up()
+    assert painted(page, raw) != solid
+
+
+def test_rows_marked_in_one_picture_stay_bright_in_all(wine, opened):
+    path, found = wine
+    page = opened(path)
+    canvas = page.locator("canvas").first
+    canvas.scroll_into_view_if_needed()
+    before = painted(page, 1)
+    box = canvas.bounding_box()
+    left, top = box["x"] + 14, box["y"] + 14  # corners are round
+    right, bottom = left + box["width"] - 28, top + box["height"] - 28
+
+    def mark(to):
+        page.keyboard.down("Shift")
+        page.mouse.move(left, top)
+        page.mouse.down()
+        page.mouse.move(to, bottom, steps=3)
+        page.mouse.up()
+        page.keyboard.up("Shift")
+
+    mark(right)
+    everything = found["projections"]["held_out"]
+    assert f"of {everything} marked rows correct" in page.locator(".panel p").nth(1).inner_text()
+    mark((left + right) / 2)
+    note = page.locator(".panel p").nth(1).inner_text()
+    correct, marked = map(int, re.search(r"(\d+) of (\d+) marked rows", note).groups())
+    assert 0 < correct <= marked < everything
+    assert painted(page, 1) != before
+    page.locator("#reset").click()
+    page.mouse.move(2, 2)
+    assert painted(page, 1) == before
+
+
+def test_only_mistakes_and_another_method(wine, opened):
+    path, found = wine
+    page = opened(path)
+    page.locator("#wrong").click()
+    view = next(
+        v for v in found["projections"]["views"] if v["name"] == found["projections"]["panels"][0]
+    )
+    wrong = found["projections"]["held_out"] - view["right"]
+    assert (
+        page.locator("canvas")
+        .first.get_attribute("aria-label")
+        .startswith(f"{wrong} held-out rows")
+    )
+    page.locator("#wrong").click()
+    page.locator(".panel select").first.select_option("PCA")
+    assert "by PCA" in page.locator("canvas").first.get_attribute("aria-label")
+    page.locator("#matrices select").first.select_option("PCA")
+    table = next(t for t in found["confusion"]["tables"] if t["name"] == "PCA")
+    assert f"of {table['tested']} wrong" in page.locator("#matrices p").first.inner_text()
+    page.locator("#weights select").select_option("PCA")
+    loadings = next(t for t in found["loadings"]["tables"] if t["name"] == "PCA")
+    first = loadings["directions"][0]["features"][0]["feature"]
+    assert page.locator("#weights .what").first.inner_text() == first
+
+
+def test_dark_follows_the_system_and_the_button(wine, opened):
+    path, _ = wine
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light, dark = opened(path), opened(path, color_scheme="dark")
+    light_ground, dark_ground = light.evaluate(ground), dark.evaluate(ground)
+    assert light_ground != dark_ground
+    assert drawn_colours(dark) == [True, True, True]
+    light.locator("#theme").click()
+    dark.locator("#theme").click()
+    assert light.evaluate(ground) == dark_ground
+    assert dark.evaluate(ground) == light_ground
+    assert drawn_colours(light) == drawn_colours(dark) == [True, True, True]
+    light.emulate_media(media="print")
+    assert light.evaluate(ground) == "rgb(255, 255, 255)"
+
+
+def test_a_phone_shows_it_all_without_scrolling_sideways(wine, folder, opened):
+    long = "a_very_long_name_without_a_single_space_" * 10
+    hard = made_up(
+        {long: around(0.9), "raw": around(0.8), "LDA": [None] * 10},
+        class_shares=[1 / 12] * 12,
+        classes=[f"{long}{i}" for i in range(12)],
+        features=tuple(f"{long}{i}" for i in range(12)),
+        n_components=3,
+    )
+    for path, _ in (wine, written(folder, "hard", hard)):
+        page = opened(path, PHONE, has_touch=True, is_mobile=True)
+        assert page.evaluate("innerWidth") == 390
+        assert no_overflow(page)
+        for details in page.locator("details").all():
+            details.evaluate("node => { node.open = true; }")
+        assert no_overflow(page)
+        canvas = page.locator("canvas").first
+        canvas.scroll_into_view_if_needed()
+        assert canvas.bounding_box()["width"] <= 390
+
+
+def test_every_control_is_reached_by_the_tab_key_and_shows_it(wine, opened):
+    path, _ = wine
+    page = opened(path)
+    reached = []
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        here = page.evaluate(
+            """() => {
+                const node = document.activeElement;
+                if (node === document.body) return null;
+                const style = getComputedStyle(node);
+                return [node.id || node.tagName, style.outlineWidth === "3px"];
+            }"""
+        )
+        if here is None:
+            break
+        reached.append(here)
+    assert all(visible for _, visible in reached)
+    names = [name for name, _ in reached]
+    assert names[0] == "A"  # the link that skips to the result
+    for name in ("theme", "three", "wrong", "reset", "CANVAS", "SELECT", "SUMMARY", "PRE"):
+        assert name in names
+    assert names.count("CANVAS") == 3
+
+
+def test_names_are_text_in_the_browser_too(folder, opened):
+    hostile = "</script x=></script><img src=x onerror=alert(1)>"
+    comparison = made_up(
+        {hostile: around(0.9), "raw": around(0.8)},
+        classes=[hostile, "b"],
+        features=(hostile, "b", "c"),
+    )
+    page = opened(written(folder, "hostile", comparison)[0])
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 2
+    assert hostile in page.locator("#legend button").first.inner_text()
+    assert hostile in page.locator(".panel select option").all_inner_texts()
+
+
+@pytest.mark.parametrize(
+    ("scores", "options"),
+    [
+        ({"A": [None]}, {}),
+        ({"A": [0.9]}, {"n_components": None}),
+        ({"A": around(0.9), "raw": around(0.8)}, {"n_components": 1}),
+        ({"A": around(0.9)}, {"n_rows": 800, "class_shares": [1 / 40] * 40}),
+        ({"A": around(1.0, 0.0), "B": around(1.0, 0.0)}, {}),
+    ],
+    ids=["all failed", "no directions", "one direction", "forty classes", "all right"],
+)
+def test_odd_comparisons_are_shown_too(folder, opened, scores, options):
+    path, found = written(folder, "odd", made_up(scores, **options))
+    page = opened(path)
+    assert page.locator("h1").inner_text() == found["verdict"]["headline"]
+    assert page.locator("canvas").count() == len(found["projections"]["panels"])
+    assert page.locator("svg text", has_text="NaN").count() == 0
+
+
+def test_numbers_can_be_saved(wine, opened):
+    path, found = wine
+    page = opened(path)
+    with page.expect_download() as saved:
+        page.locator("#save").click()
+    assert json.loads(Path(saved.value.path()).read_text()) == found

@@ -1,0 +1,622 @@
+"""What the report says is what the comparison found, and no name in it can do harm."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import json
+import math
+import re
+from html.parser import HTMLParser
+from importlib.resources import files
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from separatrix import datasets, evaluate
+from separatrix.comparison import View
+from separatrix.report import facts, render, words
+from separatrix.report.verdict import lead_over
+from tests.comparisons import TEST_SIZE, around, made_up
+
+NOISY = [0.9, 0.8, 0.95, 0.7, 0.85, 0.9, 0.75, 0.8, 0.9, 0.85]
+
+PARTS = [
+    "verdict",
+    "leaderboard",
+    "dimension",
+    "projections",
+    "confusion",
+    "loadings",
+    "time",
+    "failures",
+    "reproduce",
+]
+
+
+def plain(text):
+    return text.replace(words.NO_BREAK, " ")
+
+
+def said(comparison):
+    return facts(comparison)["verdict"]
+
+
+def against(verdict, name):
+    return next(entry for entry in verdict["against"] if entry["name"] == name)
+
+
+def replaced(comparison, name, **changes):
+    """The comparison with a changed record of one method."""
+    methods = [
+        dataclasses.replace(m, **changes) if m.name == name else m for m in comparison.methods
+    ]
+    return dataclasses.replace(comparison, methods=tuple(methods))
+
+
+@pytest.fixture(scope="module")
+def iris():
+    data = datasets.load("iris")
+    methods = ["FisherDiscriminant", "raw", "LDA"]
+    return evaluate.compare(
+        methods, data.data, data.target, n_splits=3, feature_names=data.feature_names
+    )
+
+
+# Facts -------------------------------------------------------------------------------------------
+
+
+def test_facts_are_plain_json(iris):
+    found = facts(iris, title="iris", command="separatrix compare iris")
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert [key for key in found if key in PARTS] == PARTS
+
+
+def test_facts_do_not_change_when_the_comparison_went_through_json(iris):
+    again = evaluate.from_plain(evaluate.Comparison, evaluate.to_plain(iris))
+    assert facts(again) == facts(iris)
+
+
+def test_leaderboard_repeats_the_records_in_the_order_of_the_ranking(iris):
+    rows = facts(iris)["leaderboard"]["rows"]
+    ranking = evaluate.rank_methods(iris)
+    assert [row["name"] for row in rows] == list(ranking.methods)
+    for row in rows:
+        summary = iris[row["name"]].summary
+        assert row["mean"] == pytest.approx(summary["accuracy"].mean)
+        assert row["scores"]["macro_f"]["mean"] == pytest.approx(summary["macro_f"].mean)
+        assert 0 <= row["low"] <= row["mean"] <= row["high"] <= 1
+
+
+def test_confusion_counts_every_row_that_was_tested():
+    comparison = made_up({"A": [0.9, 0.8], "raw": [0.7, 0.8]}, class_shares=(0.5, 0.3, 0.2))
+    labels = np.array(comparison.labels)
+    for table in facts(comparison)["confusion"]["tables"]:
+        counts = np.array(table["counts"])
+        assert counts.sum() == table["tested"] == sum(map(len, comparison.tests))
+        right = sum(
+            (labels[list(comparison.tests[fold.split])] == fold.predicted).sum()
+            for fold in comparison[table["name"]].folds
+        )
+        assert np.trace(counts) == right == table["tested"] - table["wrong"]
+        wrong = counts - np.diag(np.diag(counts))
+        i, j = np.unravel_index(wrong.argmax(), wrong.shape)
+        most = f"{comparison.classes[i]} taken for {comparison.classes[j]}: {wrong[i, j]} of"
+        assert table["mistakes"][0].startswith(most)
+        assert len(table["mistakes"]) == np.count_nonzero(wrong)
+        tested = np.bincount(labels[np.concatenate(comparison.tests)])
+        np.testing.assert_array_equal(counts.sum(axis=1), tested)
+
+
+def test_only_rows_held_out_of_the_first_split_are_drawn(iris):
+    drawn = facts(iris)["projections"]
+    assert drawn["rows"] == list(iris.tests[0])
+    assert drawn["labels"] == [iris.labels[i] for i in iris.tests[0]]
+    for view in drawn["views"]:
+        fold = iris[view["name"]].folds[0]
+        assert view["predicted"] == list(fold.predicted)
+        assert view["right"] == round(fold.scores["accuracy"] * len(fold.predicted))
+        Z = np.array(fold.view.coordinates)
+        # drawn to a thousandth of the range
+        np.testing.assert_allclose(np.array(view["coordinates"]).T, Z, atol=1e-3 * np.ptp(Z))
+    assert drawn["panels"][0] == facts(iris)["verdict"]["best"]
+
+
+def test_loadings_name_the_features_that_weigh_most(iris):
+    tables = {t["name"]: t for t in facts(iris)["loadings"]["tables"]}
+    kept = iris["LDA"].folds[0].loadings
+    for weights, shown in zip(kept.weights, tables["LDA"]["directions"], strict=True):
+        largest = kept.features[int(np.argmax(np.abs(weights)))]
+        assert shown["features"][0]["feature"] == largest
+        assert largest in shown["words"]
+        assert ("falls" in shown["words"]) == (min(weights) < -max(np.abs(weights)) / 3)
+    assert facts(iris)["loadings"]["without"] == ["raw"]
+
+
+def test_dimension_paths_end_where_the_shortest_split_ends():
+    comparison = made_up({"A": [0.9, 0.8], "raw": [0.7, 0.7]})
+    folds = list(comparison["A"].folds)
+    folds[1] = dataclasses.replace(folds[1], path=(0.4, 0.6, 0.8))
+    found = facts(replaced(comparison, "A", folds=tuple(folds)))["dimension"]
+    assert found["lines"][0]["accuracy"] == pytest.approx([0.65, 0.75])
+    assert found["lines"][0]["chosen"] == 2
+    assert found["longest"] == 2
+
+
+def test_time_marks_what_no_other_method_beats():
+    scores = {"slow": around(0.9), "fast": around(0.8), "worse": around(0.7)}
+    comparison = made_up(scores, seconds={"slow": 10.0, "fast": 0.1, "worse": 1.0})
+    points = facts(comparison)["time"]["points"]
+    assert [p["name"] for p in points if p["unbeaten"]] == ["slow", "fast"]
+
+
+def test_reproduce_has_seed_versions_command_and_code():
+    comparison = made_up({"A": around(0.9), "raw": around(0.8)})
+    found = facts(comparison, command="separatrix compare my.csv --seed 0")["reproduce"]
+    assert found["command"] == "separatrix compare my.csv --seed 0"
+    assert {"name": "seed", "value": "0"} in found["settings"]
+    assert {"name": "separatrix", "value": "0.1.0"} in found["versions"]
+    compile(found["code"], "code", "exec")
+    for part in ("['A', 'raw']", "n_splits=10", "test_size=0.3", "random_state=0"):
+        assert part in found["code"]
+
+
+# Verdict -----------------------------------------------------------------------------------------
+
+
+def test_a_clear_winner_is_called_best_and_its_lead_real():
+    verdict = said(made_up({"LDA": around(0.8), "A": around(0.95), "raw": around(0.7)}))
+    assert verdict["headline"] == "A separates the classes best."
+    assert verdict["best"] == "A"
+    assert verdict["tied"] == ["A"]
+    assert "95.0 % of new rows" in plain(verdict["measure"])
+    for name, lead in (("raw", 0.25), ("LDA", 0.15)):
+        entry = against(verdict, name)
+        assert entry["difference"] == pytest.approx(lead)
+        assert entry["real"] is True
+        assert "A real difference" in entry["words"]
+    assert against(verdict, "raw")["value"] == "25.0 fewer mistakes"
+    assert verdict["use"].startswith("Use A with 2 directions: it makes fewer mistakes")
+    assert verdict["alike"] == "The test tells it from all other methods."
+    assert [bar["mistakes"] for bar in verdict["bars"]] == pytest.approx([5, 20, 30])
+
+
+def test_a_lead_within_chance_is_not_called_one():
+    scores = {"A": [s + 0.01 for s in NOISY], "raw": NOISY[::-1], "LDA": NOISY[3:] + NOISY[:3]}
+    verdict = said(made_up(scores))
+    assert verdict["headline"] == "A comes first, but its lead may be chance."
+    assert [entry["real"] for entry in verdict["against"]] == [False, False]
+    assert against(verdict, "raw")["words"].startswith("Not proven: may be chance (p")
+    assert verdict["alike"] == "The test cannot tell it from any of the other 2 methods."
+    assert verdict["use"].startswith(
+        "Use A with 2 directions: 2 numbers for each row in place of 3"
+    )
+
+
+def test_better_than_one_reference_only():
+    leading = [s + 0.01 for s in NOISY[::-1]]
+    verdict = said(made_up({"A": leading, "raw": NOISY, "LDA": [s - 0.2 for s in leading]}))
+    assert against(verdict, "LDA")["real"] is True
+    assert against(verdict, "raw")["real"] is False
+    assert verdict["headline"] == "A comes first and is better than LDA."
+    assert "no more mistakes" in verdict["use"]
+
+
+def test_equal_scores_share_the_first_place():
+    scores = {"A": around(0.9), "B": around(0.9), "raw": around(0.7)}
+    found = facts(made_up(scores))
+    assert found["verdict"]["headline"] == "A and B share the first place."
+    assert found["verdict"]["tied"] == ["A", "B"]
+    assert found["verdict"]["measure"].startswith("Each names")
+    assert [row["place"] for row in found["leaderboard"]["rows"]] == [1, 1, 3]
+
+
+@pytest.mark.parametrize("raw", [0.95, 0.9])
+def test_nothing_is_advised_over_raw_data_that_are_as_good(raw):
+    verdict = said(made_up({"A": around(0.9), "raw": around(raw), "LDA": around(0.8)}))
+    assert verdict["headline"] == "No method does better than the raw data with all 3 features."
+    assert verdict["use"].startswith("For accuracy keep all features")
+    assert "To see the classes, use A with 2 directions." in verdict["use"]
+    assert verdict["measure"].startswith("With them")
+
+
+def test_a_reference_that_wins_is_named_without_a_comparison_with_itself():
+    verdict = said(made_up({"A": around(0.8), "LDA": around(0.9), "raw": around(0.7)}))
+    assert verdict["best"] == "LDA"
+    assert against(verdict, "LDA")["value"] == "the best itself"
+    assert against(verdict, "LDA")["real"] is None
+    assert verdict["headline"] == "LDA separates the classes best."
+
+
+def test_a_method_alone_is_described_and_not_called_best():
+    found = facts(made_up({"A": around(0.9)}))
+    assert plain(found["verdict"]["headline"]) == "A is right for 90.0 % of new rows."
+    assert [entry["value"] for entry in found["verdict"]["against"]] == ["not compared"] * 2
+    assert any("Only one method" in text for text in found["verdict"]["cautions"])
+    assert "A" in render(found)
+
+
+def test_one_split_tests_nothing():
+    verdict = said(made_up({"A": [0.95], "raw": [0.7], "LDA": [0.6]}))
+    assert [entry["real"] for entry in verdict["against"]] == [None, None]
+    assert "One split cannot show" in against(verdict, "raw")["words"]
+    assert "may be chance" in verdict["headline"]
+    assert "interval" not in verdict["measure"]
+
+
+def test_a_method_with_fewer_splits_is_listed_and_not_compared():
+    scores = {"A": around(0.8), "raw": around(0.7), "easy": [*around(0.95)[:5], *[None] * 5]}
+    found = facts(made_up(scores))
+    assert found["verdict"]["best"] == "A"
+    rows = {row["name"]: row for row in found["leaderboard"]["rows"]}
+    assert rows["easy"]["place"] is None
+    assert rows["easy"]["groups"] == []
+    assert rows["easy"]["mean"] == pytest.approx(0.95, abs=0.01)
+    none_done = made_up({"A": [0.9, 0.9, None], "raw": [0.8, None, 0.8]})
+    verdict = said(none_done)
+    assert verdict["best"] == "A"
+    assert "No method finished all splits; A did 2 of them." in verdict["cautions"]
+
+
+def test_few_splits_of_clear_classes_are_not_called_guessing():
+    verdict = said(made_up({"A": [0.99, 0.91], "raw": [0.9, 0.95]}, class_shares=(0.7, 0.3)))
+    assert "guessing" not in verdict["headline"]
+
+
+def test_no_better_than_guessing():
+    chance = [0.78, 0.82, 0.8, 0.79, 0.83, 0.77, 0.8, 0.81, 0.79, 0.8]
+    verdict = said(
+        made_up({"A": chance, "raw": [s - 0.05 for s in chance]}, class_shares=(0.8, 0.2))
+    )
+    assert "better than guessing" in verdict["headline"]
+    assert verdict["use"].startswith("Use none of them yet")
+    assert verdict["quick"] == ""
+    assert "20 mistakes in 100" in verdict["guessing"]
+
+
+def test_small_classes_that_are_missed_are_pointed_out():
+    comparison = made_up({"A": around(0.9), "raw": around(0.85)}, class_shares=(0.6, 0.38, 0.02))
+    summary = dict(comparison["A"].summary)
+    summary["balanced_accuracy"] = dataclasses.replace(summary["balanced_accuracy"], mean=0.6)
+    cautions = said(replaced(comparison, "A", summary=summary))["cautions"]
+    assert any("60.0 %" in plain(text) for text in cautions)
+    assert any("class 2 has fewer than 5 rows" in text for text in cautions)
+
+
+def test_a_much_faster_method_is_named_only_if_it_is_nearly_as_good():
+    # scores of "near" and "far" vary so much that the test tells neither from A
+    scores = {"A": around(0.9), "near": around(0.895, 0.2), "far": around(0.75, 0.5)}
+    scores["raw"] = around(0.7)
+    seconds = {"A": 10.0, "near": 1.0, "far": 0.1, "raw": 0.01}
+    found = facts(made_up(scores, seconds=seconds))
+    rows = {row["name"]: row for row in found["leaderboard"]["rows"]}
+    assert not rows["near"]["differs"]
+    assert not rows["far"]["differs"]
+    quick = found["verdict"]["quick"]
+    assert quick.startswith("When time matters: near is nearly as good (0.5 more mistakes in 100)")
+    assert quick.endswith("trains 10 times faster.")
+    assert said(made_up(scores, seconds={**seconds, "near": 3.0}))["quick"] == ""
+
+
+def test_the_test_against_a_reference_is_corrected_for_all_methods_that_might_have_won():
+    rng = np.random.default_rng(0)
+    scores = {name: (0.8 + 0.05 * rng.random(8)).tolist() for name in ("A", "B", "C", "raw")}
+    comparison = made_up(scores)
+    found = lead_over(comparison, "raw", list(scores))
+    p = {}
+    for name in ("A", "B", "C"):
+        differences = np.subtract(scores[name], scores["raw"])
+        error = math.sqrt((1 / 8 + TEST_SIZE / (1 - TEST_SIZE)) * differences.var(ddof=1))
+        p[name] = 2 * stats.t.sf(abs(differences.mean() / error), 7)
+        assert found[name][0] == pytest.approx(differences.mean())
+    running = 0.0
+    for k, name in enumerate(sorted(p, key=p.get)):
+        running = max(running, (3 - k) * p[name])
+        assert found[name][1] == pytest.approx(min(running, 1))
+
+
+def test_words_and_numbers_agree_whatever_the_scores():
+    rng = np.random.default_rng(1)
+    for seed in range(30):
+        gap = rng.choice([0, 0.01, 0.05])
+        scores = {
+            name: np.clip(rng.normal(0.8 + j * gap, 0.03, 6), 0, 1).tolist()
+            for j, name in enumerate(("raw", "LDA", "A"))
+        }
+        found = facts(made_up(scores, seed=seed))
+        verdict = found["verdict"]
+        assert verdict["best"] == max(scores, key=lambda name: np.mean(scores[name]))
+        for entry in verdict["against"]:
+            if entry["difference"] is None:
+                assert entry["name"] == verdict["best"]
+                continue
+            assert entry["difference"] >= 0
+            assert entry["real"] == (entry["p"] <= 0.05)
+            assert ("real difference" in entry["words"]) == entry["real"]
+        if "best." in verdict["headline"]:
+            assert all(entry["real"] in (True, None) for entry in verdict["against"])
+        if "may be chance" in verdict["headline"]:
+            assert not any(entry["real"] for entry in verdict["against"])
+
+
+# Failures and odd data ---------------------------------------------------------------------------
+
+
+def test_all_methods_failed():
+    found = facts(made_up({"A": [None, None], "B": [None, None]}))
+    assert found["verdict"]["headline"] == "All 2 methods failed."
+    assert found["verdict"]["best"] is None
+    assert [m["name"] for m in found["failures"]["methods"]] == ["A", "B"]
+    page = render(found)
+    assert "the matrix is singular" in page
+
+
+def test_failures_are_listed_with_their_reason_and_the_rest_is_ranked():
+    reasons = {"B": "MemoryError: 12 GiB", "LDA": "time budget"}
+    scores = {"A": around(0.9), "B": [None] * 10, "LDA": [0.8, *[None] * 9], "raw": around(0.8)}
+    found = facts(made_up(scores, reasons=reasons))
+    assert found["failures"]["words"] == "2 of 4 methods did not finish all splits."
+    assert [(m["name"], m["done"], m["reason"]) for m in found["failures"]["methods"]] == [
+        ("B", 0, "MemoryError: 12 GiB"),
+        ("LDA", 1, "time budget"),
+    ]
+    rows = found["leaderboard"]["rows"]
+    assert [(row["name"], row["place"]) for row in rows] == [("A", 1), ("raw", 2), ("LDA", None)]
+    assert "not compared: LDA" in " ".join(found["leaderboard"]["notes"])
+    entry = against(found["verdict"], "LDA")
+    assert entry["words"] == "No comparison: it did not finish all splits."
+    assert "MemoryError" in render(found)
+
+
+def test_two_classes_and_many_have_their_scores():
+    two = evaluate.compare(["LDA"], *two_classes(), n_splits=2)
+    names = [s["key"] for s in facts(two)["leaderboard"]["scores"]]
+    assert {"sensitivity", "specificity", "auc"} <= set(names)
+    three = facts(made_up({"A": around(0.9)}, class_shares=(0.4, 0.3, 0.3)))
+    assert [s["key"] for s in three["leaderboard"]["scores"]] == ["accuracy", "balanced_accuracy"]
+
+
+def two_classes():
+    data = datasets.load("breast_cancer")
+    return data.data[:150], data.target[:150]
+
+
+def test_a_single_direction_has_words_in_place_of_a_chart():
+    found = facts(made_up({"A": around(0.9), "raw": around(0.8)}, n_components=1))
+    assert "single direction" in found["dimension"]["words"]
+    assert 'id="dimension-chart"' not in render(found)
+    assert len(found["projections"]["views"][0]["coordinates"]) == 1
+
+
+def test_methods_without_directions_are_reported_without_pictures():
+    found = facts(made_up({"A": around(0.9), "raw": around(0.8)}, n_components=None))
+    assert found["projections"]["views"] == []
+    assert found["loadings"]["tables"] == []
+    page = render(found)
+    assert "No method has directions to draw along." in page
+    assert found["verdict"]["use"] == "Use A: it makes fewer mistakes than all 3 features do."
+
+
+def test_forty_classes_look_different_and_many_have_mistakes_in_place_of_a_matrix():
+    comparison = made_up({"A": around(0.9)}, n_rows=800, class_shares=[1 / 40] * 40)
+    found = facts(comparison)
+    looks = {(c["colour"], c["shape"]) for c in found["data"]["classes"]}
+    assert len(looks) == 40
+    table = found["confusion"]["tables"][0]
+    assert table["counts"] is None
+    assert table["mistakes"]
+    assert re.fullmatch(
+        r"class \d+ taken for class \d+: \d+ of \d+ \(.* %\)", plain(table["mistakes"][0])
+    )
+
+
+def test_huge_names_are_shortened_and_stay_different():
+    long = "x" * 100_000
+    comparison = made_up(
+        {long + "1" + "y" * 50: around(0.9), long + "2" + "y" * 50: around(0.8)},
+        classes=[long + "a", long + "b"],
+        features=(long, "b" + long, "c"),
+    )
+    found = facts(comparison, title=long)
+    text = json.dumps(found)
+    assert len(text) < 100_000
+    names = [row["name"] for row in found["leaderboard"]["rows"]]
+    assert len(set(names)) == 2
+    assert len({c["name"] for c in found["data"]["classes"]}) == 2
+    assert {t["name"] for t in found["confusion"]["tables"]} == set(names)
+
+
+def test_numbers_that_are_none_stay_out_of_the_page():
+    comparison = made_up({"A": around(0.9), "raw": around(0.8)})
+    folds = list(comparison["A"].folds)
+    broken = [(math.nan, math.inf), *folds[0].view.coordinates[1:]]
+    folds[0] = dataclasses.replace(
+        folds[0], view=View(tuple(broken)), fit_seconds=math.nan, peak_bytes=None
+    )
+    folds[1] = dataclasses.replace(folds[1], scores={"accuracy": math.nan})
+    found = facts(replaced(comparison, "A", folds=tuple(folds)))
+    page = render(json.loads(json.dumps(found, allow_nan=False)))
+    assert found["projections"]["views"][0]["coordinates"][0][0] is None
+    assert found["verdict"]["best"] == "A"
+    assert not re.search(r"\bnan\b", page.split('id="facts"')[0], re.IGNORECASE)
+
+
+def test_more_rows_than_can_be_drawn_are_thinned_evenly():
+    comparison = made_up({"A": [0.9, 0.9]}, n_rows=20_000, class_shares=(0.7, 0.3))
+    drawn = facts(comparison)["projections"]
+    assert (
+        len(drawn["rows"]) == len(drawn["labels"]) == len(drawn["views"][0]["predicted"]) == 5000
+    )
+    assert drawn["held_out"] == 6000
+    assert drawn["views"][0]["right"] == 5400
+    assert np.mean(drawn["labels"]) == pytest.approx(0.3, abs=0.01)
+    assert len(set(drawn["rows"])) == 5000
+
+
+def test_five_thousand_points_by_every_method_stay_below_six_megabytes():
+    names = [f"Method{i}" for i in range(26)]
+    comparison = made_up({n: [0.9] for n in names}, n_rows=16_667, n_components=3)
+    assert len(comparison.tests[0]) == 5000
+    assert len(render(facts(comparison)).encode()) < 6e6
+
+
+# The page ----------------------------------------------------------------------------------------
+
+
+class Reader(HTMLParser):
+    """Elements of a page, the text of scripts, and visible text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.scripts, self.text, self.ids = [], [], [], []
+        self.inside = None
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.ids += [value for key, value in attrs if key == "id"]
+        self.inside = tag
+
+    def handle_endtag(self, tag):
+        self.inside = None
+
+    def handle_data(self, data):
+        (self.scripts if self.inside == "script" else self.text).append(data)
+
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "</script x=",
+    "<img src=x onerror=alert(1)>",
+    "'\"><b onmouseover=alert(1)>&amp;",
+    "<!-- <script>",
+    "\ud800 lone \x00 \u2028 surrogate",
+    "]]> ${alert(1)} `",
+    "",
+]
+
+
+def test_no_name_becomes_a_part_of_the_page():
+    plain_page = Reader(render(facts(made_up({"A": around(0.9), "raw": around(0.8)}))))
+    for text in HOSTILE:
+        comparison = made_up(
+            {text: around(0.9), "raw": around(0.8)},
+            classes=[text, text + "2"],
+            features=(text, "b", "c"),
+        )
+        comparison = dataclasses.replace(
+            comparison,
+            settings={**comparison.settings, "scale": text},
+            versions={text: text},
+            left_out={text: text},
+            methods=tuple(
+                dataclasses.replace(m, description=text, estimator=text, decision=text)
+                for m in comparison.methods
+            ),
+        )
+        found = facts(comparison, title=text, command=text)
+        page = render(found)
+        page.encode("utf-8")
+        read = Reader(page)
+        assert sorted(t for t, _ in read.tags if t in ("script", "img", "b", "style")) == sorted(
+            t for t, _ in plain_page.tags if t in ("script", "img", "b", "style")
+        )
+        assert "<" not in read.scripts[0]
+        assert json.loads(read.scripts[0]) == found
+        for _, attributes in read.tags:
+            assert not [key for key in attributes if key.startswith("on")]
+
+
+def test_the_page_loads_nothing_and_its_policy_allows_nothing():
+    page = render(facts(made_up({"A": around(0.9), "raw": around(0.8)})))
+    for tag, attributes in Reader(page).tags:
+        for key in ("src", "srcset", "data", "action"):
+            assert key not in attributes
+        if "href" in attributes:
+            assert attributes["href"].startswith("#")
+            assert tag == "a"
+    assert "url(" not in page
+    assert "@import" not in page
+    namespaces = set(re.findall(r"https?://[^\"'\s]+", page))
+    assert namespaces == {"http://www.w3.org/2000/svg"}
+    policy = next(
+        a["content"]
+        for t, a in Reader(page).tags
+        if a.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert "default-src 'none'" in policy
+    script = Reader(page).scripts[1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+
+
+def test_parts_come_in_order_and_links_lead_to_them():
+    read = Reader(render(facts(made_up({"A": around(0.9), "raw": around(0.8)}))))
+    sections = [a["id"] for t, a in read.tags if t == "section"]
+    assert sections == PARTS
+    links = [a["href"][1:] for t, a in read.tags if t == "a"]
+    assert set(links) <= set(read.ids)
+    assert len(read.ids) == len(set(read.ids))
+
+
+def test_the_verdict_is_in_the_text_without_the_script():
+    found = facts(made_up({"A": around(0.95), "raw": around(0.8)}), title="wine")
+    read = Reader(render(found))
+    text = "".join(read.text)
+    for part in (found["verdict"]["headline"], found["verdict"]["use"], found["protocol"]):
+        assert part in text
+
+
+# Colours -----------------------------------------------------------------------------------------
+
+VISION = {
+    "usual": np.eye(3),
+    "without red": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "without green": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "without blue": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+}
+"""Linear light as people see it: Machado, Oliveira and Fernandes (2009), severity 1."""
+
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def linear_light(colour):
+    values = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def lab(light):
+    xyz = TO_XYZ @ np.clip(light, 0, 1) / [0.9505, 1, 1.089]
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("sheet", ["page.css", "page-dark.css"])
+def test_colours_stand_out_and_differ_for_every_kind_of_sight(sheet):
+    style = files("separatrix.report").joinpath(sheet).read_text()
+    named = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", style))
+    points = [named[f"c{i}"] for i in range(8)]
+
+    def contrast(first, second):
+        lights = sorted(TO_XYZ[1] @ linear_light(named[name]) for name in (first, second))
+        return (lights[1] + 0.05) / (lights[0] + 0.05)
+
+    for i in range(8):  # what is drawn: 3, by the guidelines for accessible content
+        assert contrast(f"c{i}", "paper") >= 3
+    for text, ground in [
+        ("ink", "paper"),
+        ("soft", "paper"),
+        ("soft", "ground"),
+        ("accent", "ground"),
+        ("good", "good-ground"),
+        ("doubt", "doubt-ground"),
+        ("soft", "accent-ground"),
+    ]:  # what is read: 4.5
+        assert contrast(text, ground) >= 4.5, text
+    for matrix in VISION.values():
+        seen = [lab(np.asarray(matrix) @ linear_light(colour)) for colour in points]
+        # a difference of 2 can just be seen side by side
+        assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 12
