@@ -22,6 +22,7 @@ from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import SelectKBest
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import separatrix
@@ -372,6 +373,30 @@ def test_one_more_test_row_changes_no_choice_and_no_fit():
     for name in methods:
         assert one[name].folds[0].chosen == other[name].folds[0].chosen
         assert one[name].folds[0].loadings == other[name].folds[0].loadings
+
+
+class Dice(ClassifierMixin, BaseEstimator):
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.rng_ = np.random.default_rng(self.random_state)
+        return self
+
+    def predict(self, X):
+        return self.rng_.integers(3, size=len(X))
+
+
+def test_chance_is_seeded_by_the_split_unless_it_was_already():
+    methods = [("dice", Dice()), ("nested", make_pipeline(Dice())), ("seven", Dice(7))]
+    one, again = (without_times(compare(methods, X, Y, **CHEAP)) for _ in range(2))
+    assert one == again
+    first, second = (fold.predicted for fold in one["dice"].folds)
+    assert first != second
+    assert one["nested"].folds[0].predicted == first
+    first, second = (fold.predicted for fold in one["seven"].folds)
+    assert first == second
 
 
 # Choosing ----------------------------------------------------------------------------------------
@@ -774,9 +799,10 @@ def test_a_killed_comparison_leaves_its_results_and_no_process(tmp_path):
     path = tmp_path / "folds.jsonl"
     done = subprocess.run(
         [sys.executable, "-c", KILLED, tmp_path / "data.npz", path, tmp_path],
-        capture_output=True,
+        capture_output=True,  # ends when the workers have ended, who hold the pipes as well
         text=True,
         check=False,
+        timeout=300,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
     patience = time.monotonic() + 60

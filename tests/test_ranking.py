@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -138,6 +139,16 @@ def test_without_a_difference_at_all_no_pair_differs():
     assert "no difference among the 3 methods" in found.notes[0]
 
 
+def test_a_pair_does_not_differ_where_friedman_finds_nothing():
+    base = np.linspace(0.3, 0.6, 8)
+    swing = np.where(np.arange(8) % 2, 0.4, -0.2)
+    found = rank_methods({"a": base, "b": base + np.linspace(0.1, 0.15, 8), "c": base + swing})
+    (pair,) = [p for p in found.pairs if {p.first, p.second} == {"a", "b"}]
+    assert pair.p_holm < 0.05 < found.friedman_p_value
+    assert not pair.differ
+    assert len(found.groups) == 1
+
+
 def test_two_methods_are_compared_without_friedman():
     found = rank_methods(table(8, 0, 0.1))
     assert found.friedman_p_value is None
@@ -237,6 +248,9 @@ def test_comparisons_are_ranked_by_their_splits_or_as_data_sets():
     assert "too few" in over.notes[0]
     one_less = compare(methods[:1], *sets[0], n_splits=2, memory=False)
     assert data_set_scores([*runs[:1], one_less])["DummyClassifier"][1] is None
+    partial = replace(runs[0].methods[0], status="partial")
+    half_done = replace(runs[0], methods=(partial, runs[0].methods[1]))
+    assert data_set_scores([half_done])["LinearDiscriminantAnalysis"] == [None]
 
 
 def test_scores_that_cannot_be_ranked_are_refused():

@@ -49,7 +49,12 @@ LANDMARK_ROWS = 1000
 N_LANDMARKS = 300
 """How many."""
 
-MOST_ROWS = {"MixtureIPCAC": 500, "NCA": 2000}
+MOST_ROWS = {
+    "MarginMaximizingDiscriminant": 2000,
+    "MixtureIPCAC": 500,
+    "NCA": 2000,
+    "WithinSupportVectorDiscriminant": 2000,
+}
 """Methods whose time grows too fast with rows, and the training rows they are fitted to at most,
 drawn from each class by its share."""
 

@@ -299,8 +299,8 @@ def compare(
     methods" of the manual for what each number means.
 
     Parameters are chosen by at most 500 training rows, drawn from each class by its share, in
-    three folds, one parameter after the other. Beyond 2000 training rows kernel methods use 500
-    landmarks, and a few slow methods learn from at most 1000 rows (`contenders.MOST_ROWS`);
+    three folds, one parameter after the other. Beyond 1000 training rows kernel methods use 300
+    landmarks, and a few slow methods learn from fewer rows (`contenders.MOST_ROWS`);
     ``Fold.chosen`` and ``Fold.n_rows`` say so.
 
     With a time budget or several jobs folds run in worker processes. Only a process can be stopped
