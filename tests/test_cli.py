@@ -22,8 +22,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from separatrix import FisherDiscriminant, OnlineIPCAC, console, datasets, load, save
-from separatrix.cli import main
+from separatrix.cli import main, summary_of
 from separatrix.persist import read
+from tests.comparisons import made_up
 from tests.discovery import labelled
 
 ENVIRONMENT = {
@@ -635,3 +636,9 @@ def test_progress_is_shown_on_terminals_only(monkeypatch):
     os.close(leader)
     assert "stream" in shown
     assert out.startswith("300 rows, error 0.")
+
+
+def test_methods_that_lack_splits_are_listed_after_the_others():
+    found = made_up({"none": [None] * 4, "easy": [0.99, 0.99, None, None], "whole": [0.9] * 4})
+    listed = summary_of(found, {"cautions": []})["methods"]
+    assert [method["name"] for method in listed] == ["whole", "easy", "none"]

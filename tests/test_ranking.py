@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier
+from sklearn.neighbors import KNeighborsClassifier
 
 from separatrix.evaluate import compare, data_set_scores, rank_methods, split_scores, to_plain
 from separatrix.ranking import (
@@ -50,6 +51,14 @@ def test_the_t_test_is_the_formula_of_overlapping_splits():
     assert (low, high) == (pytest.approx(mean - half), pytest.approx(mean + half))
 
 
+def test_intervals_of_scores_end_at_nought_and_one():
+    for values, end in [([0.0, 0.2, 0.1], 2), ([1.0, 0.8, 0.9], 3)]:
+        found = mean_interval(values, 0.3)
+        assert found[end] == end - 2
+        assert 0 < found[5 - end] < 1
+    assert mean_interval([0.7] * 4, 0.3) == pytest.approx((0.7, 0.0, 0.7, 0.7))
+
+
 def test_a_plain_t_test_would_find_what_is_not_there():
     """Splits of the same rows: two hundred times two methods that are equally good."""
     found = np.zeros(2)
@@ -71,6 +80,24 @@ def test_wilcoxon_is_what_all_signs_say_also_with_ties_and_zeros(seed):
     expected = np.mean(np.abs(null - centre) >= abs(signed_ranks(d) - centre) - 1e-9)
     _, p = wilcoxon_test(d)
     assert p == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("n", [2, 5, 9, 14, 30, 50])
+def test_wilcoxon_is_that_of_scipy_where_nothing_ties(n):
+    d = np.random.default_rng(n).standard_normal(n) + 0.3
+    expected = stats.wilcoxon(d)
+    assert wilcoxon_test(d) == (pytest.approx(expected.statistic), pytest.approx(expected.pvalue))
+
+
+def test_wilcoxon_counts_sums_and_not_signs(monkeypatch):
+    """Signs are 2ⁿ: nothing of scipy's enumeration is called up to fifty differences."""
+    monkeypatch.setattr(stats, "wilcoxon", None)
+    d = np.random.default_rng(0).integers(-2, 5, size=50) / 100
+    statistic, p = wilcoxon_test(d)
+    assert 0 < p < 0.05
+    assert statistic == min(signed_ranks(d), signed_ranks(-d))
+    monkeypatch.undo()
+    assert wilcoxon_test(np.append(d, 0.02))[1] == pytest.approx(p, abs=0.01)
 
 
 def test_differences_that_only_rounding_tells_apart_are_ties():
@@ -203,11 +230,11 @@ def test_splits_of_one_data_set_are_compared_where_both_methods_have_them():
     scores["m3"] = [0.7] + 9 * [None]
     found = rank_methods(scores, test_size=0.3)
     assert found.left_out == {"m3": "scores on 1 of 10 splits"}
-    assert found.methods == ("m2", "m1", "m0")
-    assert found.groups == (("m2",), ("m1", "m0"))
+    assert found.methods == ("m2", "m0", "m1")
+    assert found.groups == (("m2",), ("m0", "m1"))
     common = [i for i in range(10) if i not in (2, 3, 4)]
-    d = np.array([scores["m1"][i] - scores["m0"][i] for i in common])
-    (pair,) = [p for p in found.pairs if p.first == "m1"]
+    d = np.array([scores["m0"][i] - scores["m1"][i] for i in common])
+    (pair,) = [p for p in found.pairs if p.first == "m0"]
     assert pair.difference == pytest.approx(d.mean())
     assert (pair.statistic, pair.p_value) == corrected_t_test(d, 0.3)
     assert found.critical_difference is None
@@ -220,6 +247,62 @@ def test_a_difference_without_spread_is_the_limit_of_the_test():
     assert found.pairs[0].statistic == np.inf
     assert to_plain(found.pairs[0])["statistic"] is None
     assert corrected_t_test([0.1], 0.3) == (None, 1.0)
+
+
+def test_a_difference_is_known_no_better_than_one_test_row():
+    same = [0.1] * 6
+    t, p = corrected_t_test(same, 0.3, 20)
+    assert t == pytest.approx(0.1 / np.sqrt((1 / 6 + 3 / 7) / 20**2))
+    assert p == pytest.approx(2 * stats.t.sf(t, 5))
+    assert corrected_t_test([0.0] * 6, 0.3, 20) == (0.0, 1.0)
+    wide = [0.1, 0.3, -0.1, 0.4]
+    assert corrected_t_test(wide, 0.3, 20) == corrected_t_test(wide, 0.3)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_fewer_than_five_common_splits_tell_nobody_apart(n):
+    few = rank_methods({"a": [0.9] * n, "b": [0.8] * n}, test_size=0.3)
+    assert few.pairs[0].differ == (n == 5)
+    scores = {"a": [0.9] * 9, "b": [0.8] * n + [None] * (9 - n), "c": [0.1] * 9}
+    found = rank_methods(scores, test_size=0.3)
+    assert {(p.first, p.second) for p in found.pairs if p.differ} >= {("a", "c")}
+    for pair in found.pairs:
+        assert pair.differ == (n == 5 or "b" not in (pair.first, pair.second))
+    said = "2 pairs of methods have fewer than 5 splits in common"
+    assert any(said in note for note in found.notes) == (n < 5)
+
+
+def test_a_method_that_missed_the_hard_splits_does_not_come_first():
+    hard = np.array([0.5] * 5 + [0.9] * 5)
+    noise = 0.001 * np.random.default_rng(0).standard_normal(10)
+    scores = {
+        "worse": [None] * 5 + list(hard[5:] - 0.1 + noise[5:]),
+        "worst": [None] * 4 + list(hard[4:] - 0.2),
+        "best": list(hard),
+        "second": list(hard - 0.05),
+    }
+    found = rank_methods(scores, test_size=0.3)
+    assert found.methods == ("best", "second", "worse", "worst")
+    (pair,) = [p for p in found.pairs if (p.first, p.second) == ("best", "worse")]
+    assert pair.differ
+    assert any("listed last" in note and "worse, worst." in note for note in found.notes)
+    none_whole = {name: scores[name] for name in ("worst", "worse")}
+    assert rank_methods(none_whole, test_size=0.3).methods == ("worse", "worst")
+
+
+def test_the_share_of_test_rows_is_the_real_one():
+    """Many classes of two rows: half of the rows are held out, whatever was asked for."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(12), 2)
+    X = rng.standard_normal((24, 3)) + y[:, None] / 2
+    methods = [KNeighborsClassifier(1), DummyClassifier()]
+    found = compare(methods, X, y, n_splits=6, test_size=0.1, memory=False)
+    assert found.test_share == 0.5
+    d = np.subtract(*(split_scores(found)[m] for m in rank_methods(found).methods))
+    assert rank_methods(found).pairs[0].p_value == corrected_t_test(d, 0.5, 12)[1]
+    values = split_scores(found)["KNeighborsClassifier"]
+    summary = found["KNeighborsClassifier"].summary["accuracy"]
+    assert (summary.low, summary.high) == mean_interval(values, 0.5)[2:]
 
 
 def test_few_splits_are_said_to_be_few():
@@ -237,7 +320,10 @@ def test_comparisons_are_ranked_by_their_splits_or_as_data_sets():
     assert one.n == 5
     assert one.groups == (("LinearDiscriminantAnalysis",), ("DummyClassifier",))
     splits = split_scores(runs[0])
-    assert one.pairs == rank_methods(splits, test_size=0.3).pairs
+    d = np.subtract(splits["LinearDiscriminantAnalysis"], splits["DummyClassifier"])
+    n_test = len(runs[0].tests[0])
+    expected = corrected_t_test(d, n_test / 60, n_test)
+    assert (one.pairs[0].statistic, one.pairs[0].p_value) == expected
     folds = runs[0]["DummyClassifier"].folds
     assert splits["DummyClassifier"] == [fold.scores["accuracy"] for fold in folds]
     over = rank_methods(runs, score="macro_f")

@@ -437,6 +437,9 @@ def test_numbers_that_are_none_stay_out_of_the_page():
         folds[0], view=View(tuple(broken)), fit_seconds=math.nan, peak_bytes=None
     )
     folds[1] = dataclasses.replace(folds[1], scores={"accuracy": math.nan})
+    others = list(comparison["raw"].folds)
+    others[1] = dataclasses.replace(others[1], scores={"accuracy": math.nan})
+    comparison = replaced(comparison, "raw", folds=tuple(others))
     found = facts(replaced(comparison, "A", folds=tuple(folds)))
     page = render(json.loads(json.dumps(found, allow_nan=False)))
     assert found["projections"]["views"][0]["coordinates"][0][0] is None

@@ -132,8 +132,9 @@ class Summary:
     mean, std : float
         Average and standard deviation (of the sample; 0 for one split) over splits.
     low, high : float
-        Ends of the 95 % interval of the mean by the corrected resampled t distribution, which may
-        lie beyond 0 and 1; both are the mean when only one split was done.
+        Ends of the 95 % interval of the mean by the corrected resampled t distribution, between 0
+        and 1. Both are the mean when only one split was done or all have the same score: then
+        there is no interval, and nothing is known of how far the mean is off.
     """
 
     mean: float
@@ -233,6 +234,11 @@ class Comparison:
     data: str
     versions: dict[str, str]
     seconds: float
+
+    @property
+    def test_share(self) -> float:
+        """Share of the rows that are held out; above ``test_size`` where classes are small."""
+        return len(self.tests[0]) / self.n_samples
 
     def __getitem__(self, name: str) -> MethodRecord:
         """The record of a method by its name."""

@@ -461,7 +461,9 @@ def compare(
             "random_state": int(random_state),
         },
         methods=tuple(
-            method_record(c, [f for f in folds if f.method == c.name], decision, tests, test_size)
+            method_record(
+                c, [f for f in folds if f.method == c.name], decision, tests, len(data.codes)
+            )
             for c in asked
         ),
         left_out=dict(LEFT_OUT) if methods is None else {},
@@ -658,7 +660,7 @@ class Clock:
 
 
 def method_record(
-    contender: Contender, folds: list[Fold], decision: str, tests: list[Any], test_size: float
+    contender: Contender, folds: list[Fold], decision: str, tests: list[Any], n_samples: int
 ) -> MethodRecord:
     """What the folds of a method come to."""
     done = [fold for fold in folds if fold.status == "done"]
@@ -666,6 +668,7 @@ def method_record(
     if not reason and len(folds) < len(tests):
         reason = "time budget"
     names = dict.fromkeys(name for fold in done for name in fold.scores)
+    share = len(tests[0]) / n_samples
     return MethodRecord(
         name=contender.name,
         kind=contender.kind,
@@ -678,7 +681,7 @@ def method_record(
         n_done=len(done),
         summary={
             name: Summary(
-                *mean_interval([f.scores[name] for f in done if name in f.scores], test_size)
+                *mean_interval([f.scores[name] for f in done if name in f.scores], share)
             )
             for name in names
         },

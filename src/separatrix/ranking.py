@@ -16,7 +16,10 @@ from separatrix.comparison import Comparison
 from separatrix.linalg import Array
 
 FEWEST_SPLITS = 5
-"""Splits below which a note says that the variance between them is hardly known."""
+"""Common splits below which no two methods are told apart: the variance is hardly known."""
+
+MOST_EXACT = 50
+"""Differences up to which Wilcoxon's test sums over all signs; beyond, its normal limit."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,11 @@ class Ranking:
     Attributes
     ----------
     methods : tuple of str
-        Best first: by mean rank over data sets, or by mean score over the splits of one.
+        Best first: by mean rank over data sets, or by mean score over the splits of one. Methods
+        that lack splits come after those that have all.
     mean_scores, mean_ranks : tuple of float
-        In this order. Rank 1 is best; methods that tie share their ranks.
+        In this order. Rank 1 is best; methods that tie share their ranks. Those of a method that
+        lacks splits are of the splits it has.
     groups : tuple of tuples of str
         Neighbours in the ranking among whom no two differ significantly, as many as possible
         together. Every method is in one group at least; groups may overlap.
@@ -122,27 +127,32 @@ def mean_interval(
 ) -> tuple[float, float, float, float]:
     """Mean, standard deviation and interval of a score over repeated splits.
 
-    The interval is that of Student's t with `corrected_error`. One value is its own interval.
+    The interval is that of Student's t with `corrected_error`, as far as it lies between 0 and 1,
+    where scores are. Values without spread, and one value, have no interval: both ends are the
+    mean, which does not say that it is known exactly.
 
     Examples
     --------
     >>> [round(v, 3) for v in mean_interval([0.8, 0.9, 0.85], 0.3)]
-    [0.85, 0.05, 0.662, 1.038]
+    [0.85, 0.05, 0.662, 1.0]
     """
     given = np.asarray(values, dtype=float)
     mean = float(given.mean())
     if len(given) < 2:
         return mean, 0.0, mean, mean
     half = corrected_error(given, test_size) * float(stats.t.ppf((1 + level) / 2, len(given) - 1))
-    return mean, float(given.std(ddof=1)), mean - half, mean + half
+    return mean, float(given.std(ddof=1)), max(mean - half, 0.0), min(mean + half, 1.0)
 
 
-def corrected_t_test(differences: ArrayLike, test_size: float) -> tuple[float | None, float]:
+def corrected_t_test(
+    differences: ArrayLike, test_size: float, n_test: int | None = None
+) -> tuple[float | None, float]:
     """Whether the mean of paired differences over repeated splits of one data set is zero.
 
     The corrected resampled t-test: ``t = mean / corrected_error`` with J - 1 degrees of freedom.
-    Differences that are all zero have p = 1; those that are all the same otherwise p = 0, the
-    limit of the formula. Fewer than two say nothing: p = 1.
+    The variance counts as that of one test row at least, ``1 / n_test²``: no share of so many rows
+    is known better. Without `n_test`, differences that are all the same have p = 0, the limit of
+    the formula, or p = 1 when they are zero. Fewer than two say nothing: p = 1.
 
     Returns
     -------
@@ -162,6 +172,8 @@ def corrected_t_test(differences: ArrayLike, test_size: float) -> tuple[float | 
     if len(given) < 2:
         return None, 1.0
     mean, error = float(given.mean()), corrected_error(given, test_size)
+    if n_test is not None:
+        error = max(error, math.sqrt(1 / len(given) + test_size / (1 - test_size)) / n_test)
     if error <= 1e-12 * abs(mean) or error == 0:
         return (0.0, 1.0) if mean == 0 else (math.copysign(math.inf, mean), 0.0)
     t = mean / error
@@ -172,7 +184,8 @@ def wilcoxon_test(differences: ArrayLike) -> tuple[float | None, float]:
     """Whether paired differences over data sets are symmetric about zero.
 
     Wilcoxon's signed ranks; the ranks of zeros are shared between both signs. All zeros have
-    p = 1.
+    p = 1. Up to `MOST_EXACT` differences the p-value is the share of all signs, ties and zeros
+    included: twice a rank is a whole number, and sums of n of them are counted one by one.
 
     Returns
     -------
@@ -186,8 +199,20 @@ def wilcoxon_test(differences: ArrayLike) -> tuple[float | None, float]:
     given = _rounded(differences)
     if len(given) < 2 or not given.any():
         return None, 1.0
-    found = stats.wilcoxon(given, zero_method="zsplit")
-    return float(found.statistic), float(min(found.pvalue, 1.0))
+    if len(given) > MOST_EXACT:
+        found = stats.wilcoxon(given, zero_method="zsplit")
+        return float(found.statistic), float(min(found.pvalue, 1.0))
+    doubled = np.rint(2 * stats.rankdata(np.abs(given))).astype(int)
+    signed = doubled[given != 0]
+    above = int(doubled[given > 0].sum())
+    smaller = min(above, int(signed.sum()) - above)
+    chances = np.zeros(signed.sum() + 1)  # of each sum of the doubled ranks of one sign
+    chances[0] = 1.0
+    for rank in signed:
+        chances[rank:] += chances[:-rank].copy()
+        chances /= 2
+    statistic = smaller / 2 + doubled[given == 0].sum() / 4
+    return float(statistic), float(min(2 * chances[: smaller + 1].sum(), 1.0))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -262,7 +287,13 @@ def rank_methods(
     Notes
     -----
     A method that lacks a score on a data set is left out, and listed with the reason. On one data
-    set two methods are compared on the splits that both have; a method needs two splits.
+    set two methods are compared on the splits that both have, and are told apart only where these
+    are five or more. Methods that lack splits stand after all others, in the order of how far they
+    are ahead of these on the splits they have: they may have missed the hard ones. A method needs
+    two splits.
+
+    The share of test rows of a `Comparison` is the one it really has, which is above its
+    ``test_size`` where classes are small: one row of each is held out.
 
     Two methods have no Friedman test. With n data sets no p-value of Wilcoxon's test is below
     2/2ⁿ: a note says so where that is too large to find anything.
@@ -285,8 +316,10 @@ def rank_methods(
     """
     if not 0 < alpha < 1:
         raise ValueError(f"alpha={alpha!r} is not valid: it must be a number between 0 and 1")
+    n_test = None
     if isinstance(scores, Comparison):
-        test_size = scores.settings["test_size"] if test_size is None else test_size
+        test_size = scores.test_share if test_size is None else test_size
+        n_test = min(len(test) for test in scores.tests)
         scores = split_scores(scores, score)
     elif not isinstance(scores, Mapping):
         scores = data_set_scores(list(scores), score)
@@ -297,7 +330,7 @@ def rank_methods(
         raise ValueError(
             f"test_size={test_size!r} is not valid: it must be a number between 0 and 1"
         )
-    return _over_splits(names, table, test_size, alpha)
+    return _over_splits(names, table, test_size, n_test, alpha)
 
 
 def split_scores(comparison: Comparison, score: str = "accuracy") -> dict[str, list[float | None]]:
@@ -372,7 +405,7 @@ def _over_data_sets(names: list[str], table: Array, alpha: float) -> Ranking:
             f"{n_sets} data sets are too few to tell two of {k} methods apart at the level "
             f"{alpha:g}: that takes at least {needed}."
         )
-    pairs = _pairs(names, table, tested, alpha, settled)
+    pairs = _pairs(names, table, tested, alpha, [settled] * len(tested))
     reach = nemenyi_difference(k, n_sets, alpha) if k > 1 else None
     mean_ranks = ranks.mean(axis=0)
     return Ranking(
@@ -400,25 +433,23 @@ def _over_data_sets(names: list[str], table: Array, alpha: float) -> Ranking:
     )
 
 
-def _over_splits(names: list[str], table: Array, test_size: float, alpha: float) -> Ranking:
+def _over_splits(
+    names: list[str], table: Array, test_size: float, n_test: int | None, alpha: float
+) -> Ranking:
     done = (~np.isnan(table)).sum(axis=0)
     n_splits = len(table)
     few = {name: int(d) for name, d in zip(names, done, strict=True) if d < min(2, n_splits)}
     left_out = {name: f"scores on {d} of {n_splits} splits" for name, d in few.items()}
     names = [name for name in names if name not in left_out]
     table = table[:, done >= min(2, n_splits)]
-    names, table, ranks = _ordered(names, table, _ranks(table), -np.nanmean(table, axis=0))
-    tested = []
+    names, table, ranks = _ordered(names, table, _ranks(table), *_behind(table))
+    tested, enough = [], []
     for i, j in combinations(range(len(names)), 2):
         differences = table[:, i] - table[:, j]
-        tested.append((i, j, *corrected_t_test(differences[~np.isnan(differences)], test_size)))
-    notes = []
-    if n_splits < FEWEST_SPLITS:
-        notes.append(
-            f"{n_splits} {'split says' if n_splits == 1 else 'splits say'} little about how much "
-            f"scores vary: use {FEWEST_SPLITS} or more."
-        )
-    pairs = _pairs(names, table, tested, alpha, True)
+        known = differences[~np.isnan(differences)]
+        tested.append((i, j, *corrected_t_test(known, test_size, n_test)))
+        enough.append(len(known) >= FEWEST_SPLITS)
+    pairs = _pairs(names, table, tested, alpha, enough)
     return Ranking(
         methods=tuple(names),
         mean_scores=tuple(np.nanmean(table, axis=0).tolist()),
@@ -429,8 +460,44 @@ def _over_splits(names: list[str], table: Array, test_size: float, alpha: float)
         n=n_splits,
         alpha=alpha,
         left_out=left_out,
-        notes=tuple(notes),
+        notes=_notes_on_splits(names, np.isnan(table), n_splits, enough.count(False)),
     )
+
+
+def _behind(table: Array) -> tuple[Array, Array]:
+    """How far methods are behind the mean of the complete ones on their splits; who lacks some.
+
+    For complete methods that is the order of their means.
+    """
+    lacking = np.isnan(table).any(axis=0)
+    whole = table if lacking.all() else table[:, ~lacking]
+    known = np.maximum((~np.isnan(whole)).sum(axis=1), 1)
+    centre = np.nansum(whole, axis=1) / known
+    return -np.nanmean(table - centre[:, None], axis=0), lacking
+
+
+def _notes_on_splits(
+    names: list[str], missing: Array, n_splits: int, n_short: int
+) -> tuple[str, ...]:
+    notes = []
+    if n_splits < FEWEST_SPLITS:
+        notes.append(
+            f"{n_splits} {'split says' if n_splits == 1 else 'splits say'} little about how much "
+            f"scores vary: use {FEWEST_SPLITS} or more."
+        )
+    elif n_short:
+        are = "pair of methods has" if n_short == 1 else "pairs of methods have"
+        notes.append(
+            f"{n_short} {are} fewer than {FEWEST_SPLITS} splits in common: too few to tell two "
+            "methods apart."
+        )
+    partial = [name for name, lacks in zip(names, missing.any(axis=0), strict=True) if lacks]
+    if partial:
+        notes.append(
+            "Not done on all splits, and listed last whatever the mean of the others says: "
+            f"{', '.join(partial)}."
+        )
+    return tuple(notes)
 
 
 def _ranks(table: Array) -> Array:
@@ -439,9 +506,10 @@ def _ranks(table: Array) -> Array:
 
 
 def _ordered(
-    names: list[str], table: Array, ranks: Array, worse: Array
+    names: list[str], table: Array, ranks: Array, worse: Array, last: ArrayLike = False
 ) -> tuple[list[str], Array, Array]:
-    order = np.argsort(np.round(worse, 12), kind="stable")
+    worse = np.round(worse, 12)
+    order = np.lexsort([worse, np.broadcast_to(last, worse.shape)])  # the last key counts first
     return [names[i] for i in order], table[:, order], ranks[:, order]
 
 
@@ -461,15 +529,15 @@ def _pairs(
     table: Array,
     tested: list[tuple[int, int, float | None, float]],
     alpha: float,
-    settled: bool,
+    settled: Sequence[bool],
 ) -> tuple[Pair, ...]:
     adjusted = holm([p for *_, p in tested])
     found = []
-    for (i, j, statistic, p), p_holm in zip(tested, adjusted, strict=True):
+    for (i, j, statistic, p), p_holm, may in zip(tested, adjusted, settled, strict=True):
         differences = table[:, i] - table[:, j]
         known = differences[~np.isnan(differences)]
         difference = float(known.mean()) if len(known) else math.nan
-        differ = settled and p_holm <= alpha
+        differ = may and p_holm <= alpha
         found.append(Pair(names[i], names[j], difference, statistic, p, p_holm, differ))
     return tuple(found)
 

@@ -238,8 +238,8 @@ def _row(method: MethodRecord) -> dict[str, Any]:
         key: {
             "mean": _finite(summary.mean),
             "std": _finite(summary.std),
-            "low": _clipped(summary.low),
-            "high": _clipped(summary.high),
+            "low": _finite(summary.low),
+            "high": _finite(summary.high),
         }
         for key, summary in method.summary.items()
     }
@@ -275,12 +275,6 @@ def _standing(name: str, ranking: Ranking | None) -> dict[str, Any]:
         "p": None if pair is None else _finite(pair.p_holm),
         "differs": None if pair is None else pair.differ,
     }
-
-
-def _clipped(value: float) -> float | None:
-    """Ends of intervals of shares lie between 0 and 1."""
-    finite = _finite(value)
-    return None if finite is None else min(max(finite, 0.0), 1.0)
 
 
 def _give_places(rows: list[dict[str, Any]]) -> None:

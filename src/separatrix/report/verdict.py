@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import binomtest
 
 from separatrix.comparison import Comparison
-from separatrix.ranking import corrected_t_test, holm, split_scores
+from separatrix.ranking import FEWEST_SPLITS, corrected_t_test, holm, split_scores
 from separatrix.report import words
 
 CLOSE = 0.01
@@ -201,8 +201,15 @@ def lead_over(
     others = [other for other in others if other != name]
     known = [(table[other] - table[name]) for other in others]
     known = [differences[np.isfinite(differences)] for differences in known]
-    share = comparison.settings["test_size"]
-    adjusted = holm([corrected_t_test(differences, share)[1] for differences in known])
+    share, n_test = comparison.test_share, min(len(test) for test in comparison.tests)
+    adjusted = holm(
+        [
+            corrected_t_test(differences, share, n_test)[1]
+            if len(differences) >= FEWEST_SPLITS
+            else 1.0
+            for differences in known
+        ]
+    )
     return {
         other: (float(differences.mean()) if len(differences) else None, p)
         for other, differences, p in zip(others, known, adjusted, strict=True)
