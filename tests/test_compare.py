@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 import warnings
 from dataclasses import replace
 from itertools import product
@@ -17,13 +18,20 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import SelectKBest
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    PolynomialFeatures,
+    StandardScaler,
+)
+from sklearn.utils import check_random_state
 
 import separatrix
 from separatrix import (
@@ -40,11 +48,13 @@ from separatrix.contenders import (
     contenders,
     package_methods,
     settings_by_size,
+    within_features,
 )
-from separatrix.evaluate import Comparison, compare, from_plain, to_plain
-from separatrix.fold import judged, some_rows, split_rows
+from separatrix.evaluate import Comparison, compare, from_plain, labelled_data, to_plain
+from separatrix.fold import Job, judged, run_fold, some_rows, split_rows
 from separatrix.kernel import inverse_width
-from separatrix.selection import dimension_path
+from separatrix.selection import dimension_path, neighbour_scores
+from separatrix.workers import Budget, Task
 from tests.discovery import all_estimators, labelled, name_of
 
 X, Y = labelled(90, 6)
@@ -585,6 +595,156 @@ def test_memory_is_what_a_fit_holds_at_most_and_is_measured_once(monkeypatch):
     assert compare([Hungry()], X, Y, n_splits=1).methods[0].folds[0].peak_bytes is None
 
 
+def test_memory_is_not_measured_when_time_is_short():
+    (contender,) = contenders([Hungry()])
+    job = Job(contender, 0, 0.3, "standard", "own", 0, memory=True)
+    data, _ = labelled_data(X, Y, None)
+    start = time.perf_counter()
+    assert run_fold(job, data).peak_bytes is not None
+    took = time.perf_counter() - start
+    assert run_fold(job, data, time_left=1000 + 100 * took).peak_bytes is not None
+    assert run_fold(job, data, time_left=1e-9).peak_bytes is None
+
+
+def test_the_time_left_to_a_fold_is_what_its_method_has_not_spent():
+    first, other = (
+        Job(contender, 0, 0.3, None, "own", 0, memory=True)
+        for contender in contenders(["raw", "PCA"])
+    )
+    budget = Budget(100.0, {"raw": 30.0})
+    assert budget.time_left(first, {}) == 70.0
+    running = {0: Task(None, first, time.monotonic() - 10), 1: Task(None, other, time.monotonic())}
+    assert 29 < budget.time_left(first, running) <= 30
+    assert Budget(None, {}).time_left(first, running) == np.inf
+
+
+def test_memory_is_measured_beside_a_caller_who_traces_it():
+    (expected,) = compare([Hungry()], X, Y, n_splits=1).methods
+    tracemalloc.start()
+    try:
+        np.ones(4_000_000)
+        (method,) = compare([Hungry()], X, Y, n_splits=1).methods
+        assert tracemalloc.is_tracing()
+    finally:
+        tracemalloc.stop()
+    assert method.folds[0].peak_bytes == pytest.approx(expected.folds[0].peak_bytes, rel=0.02)
+
+
+def test_the_path_is_scored_on_some_rows(monkeypatch):
+    sizes = []
+
+    def scorer(decision, n_rows):
+        def score(Z, codes, Z_new, truth, ends):
+            sizes.append((n_rows, len(Z), len(codes), len(Z_new), len(truth)))
+            return neighbour_scores(Z, codes, Z_new, truth, ends)
+
+        return score
+
+    monkeypatch.setattr("separatrix.fold.scorer_of", scorer)
+    monkeypatch.setattr("separatrix.fold.PATH_ROWS", 15)
+    (method,) = compare([Contender("p", PCA(2), choose_dimension=True)], X, Y, **CHEAP).methods
+    assert len(method.folds[0].path) == 2
+    assert sizes[-1] == (15, 15, 15, 15, 15)
+
+
+def test_only_the_reference_is_shown_as_raw_data():
+    found = compare([("raw", PCA(2)), ("same", FunctionTransformer())], X, Y, **CHEAP)
+    assert found["raw"].folds[0].view.axes == "directions"
+    assert found["same"].folds[0].view.axes == "directions"
+
+
+class Wider(TransformerMixin, BaseEstimator):
+    """Squares beside the features, without names."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return np.hstack([X, X**2])
+
+
+class Ends(TransformerMixin, BaseEstimator):
+    """Keeps the first and the last column, and says which."""
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X):
+        return X[:, [0, -1]]
+
+    def get_feature_names_out(self, input_features=None):
+        return input_features[[0, -1]]
+
+
+@pytest.mark.parametrize(
+    ("scale", "names"),
+    [
+        (Wider(), tuple(f"x{j}" for j in range(12))),
+        (PolynomialFeatures(2, include_bias=False), ("a", "b", "c")),
+        (PCA(2), ("pca0", "pca1")),
+        (make_pipeline(StandardScaler(), Ends()), ("a", "f")),
+        (make_pipeline(Wider(), StandardScaler()), tuple(f"x{j}" for j in range(12))),
+        (MinMaxScaler().set_output(transform="pandas"), tuple("abcdef")),
+    ],
+    ids=str,
+)
+def test_columns_that_a_transformer_makes_are_named(scale, names):
+    found = compare([FisherDiscriminant(shrinkage=0.1)], X, Y, scale=scale, n_splits=1,
+                    memory=False, feature_names=list("abcdef"))  # fmt: skip
+    fold = found.methods[0].folds[0]
+    assert (fold.status, fold.warnings) == ("done", ())
+    assert fold.loadings.features[: len(names)] == names
+
+
+def test_frames_as_output_change_nothing():
+    expected = compare(["raw", "PCA", FisherDiscriminant()], X, Y, **CHEAP)
+    with config_context(transform_output="pandas"):
+        found = compare(["raw", "PCA", FisherDiscriminant()], X, Y, **CHEAP)
+    assert without_times(found) == without_times(expected)
+
+
+class Shaken(TransformerMixin, BaseEstimator):
+    """Adds noise to the features."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X + check_random_state(self.random_state).standard_normal(X.shape)
+
+
+def test_chance_in_the_scaling_is_seeded_too():
+    one, two = (compare(["raw"], X, Y, scale=Shaken(), **CHEAP) for _ in range(2))
+    assert without_times(one) == without_times(two)
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3])
+def test_few_sparse_features_are_enough_for_the_references(n_features):
+    rows = sp.csr_array(np.abs(X[:, :n_features]))
+    found = compare(["PCA", "raw"], rows, Y, **CHEAP)
+    assert found["raw"].status == "done"
+    assert found["raw"].folds[0].warnings == ()
+    if n_features == 1:  # no axis of sparse rows is left
+        assert found["raw"].folds[0].view is None
+    else:
+        assert (found["PCA"].status, found["PCA"].reason) == ("done", "")
+        assert len(found["PCA"].folds[0].path) == n_features - 1
+
+
+@pytest.mark.parametrize("n_features", [1, 3])
+def test_there_are_no_more_groups_than_features(n_features):
+    (method,) = compare(["GroupedDiscriminant"], X[:, :n_features], Y, **CHEAP).methods
+    assert (method.status, method.reason) == ("done", "")
+    assert all(fold.chosen["groups"] <= n_features for fold in method.folds)
+    (contender,) = contenders(["GroupedDiscriminant"])
+    assert within_features(contender, 3)["groups"] == (2, 3)
+    assert within_features(replace(contender, kind="given"), 3)["groups"] == (2, 4)
+
+
 def test_the_summary_is_that_of_the_splits_with_an_interval():
     (method,) = compare(["raw"], X + 0.0, Y, n_splits=4, memory=False).methods
     values = [fold.scores["macro_f"] for fold in method.folds]
@@ -637,6 +797,37 @@ def test_methods_that_fail_are_listed_with_the_reason():
     assert bad.folds[0].warnings == ("UserWarning: that was close",)
     assert found["FisherDiscriminant"].status == "done"
     assert found["FisherDiscriminant"].reason == ""
+
+
+class Undescribed(Hungry):
+    """Predicts, but gives no projected rows and learns only once."""
+
+    fits = 0
+
+    def fit(self, X, y):
+        Undescribed.fits += 1
+        if Undescribed.fits > 1:
+            raise MemoryError
+        return super().fit(X, y)
+
+    def transform(self, X):
+        raise NotImplementedError("no rows")
+
+
+def test_what_only_describes_a_fold_may_fail_without_its_scores():
+    Undescribed.fits = 0
+    lsqr = LinearDiscriminantAnalysis(solver="lsqr")
+    found = compare([Undescribed(), lsqr], X, Y, n_splits=1)
+    fold = found["Undescribed"].folds[0]
+    assert fold.status == "done"
+    assert fold.scores["accuracy"] > 0
+    assert fold.warnings == (
+        "RuntimeWarning: no projected rows: NotImplementedError: no rows",
+        "RuntimeWarning: no view and loadings: NotImplementedError: no rows",
+        "RuntimeWarning: no memory: MemoryError: no message",
+    )
+    assert (fold.n_components, fold.view, fold.peak_bytes) == (None, None, None)
+    assert found["LinearDiscriminantAnalysis"].status == "done"
 
 
 def test_a_subspace_without_directions_fails_with_that_reason():

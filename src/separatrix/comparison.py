@@ -83,7 +83,8 @@ class Fold:
         Wall time of scaling, projecting and classifying all test rows.
     peak_bytes : int or None
         Most memory that Python and NumPy held at a time during one more fit with what had been
-        chosen, beyond what they held before it. Measured on split 0 only.
+        chosen, beyond what they held before it. Measured on split 0 only, where the fit was quick
+        and enough is left of the time budget.
     chosen : dict
         Parameters that were chosen inside the training part, and what they were set to.
     n_components : int or None
@@ -94,14 +95,15 @@ class Fold:
         What was predicted for each test row, as a number in ``Comparison.classes``.
     path : tuple of float
         Held-out accuracy with the first 1, 2, … directions, by the rule of the comparison; by
-        three nearest neighbours where the rule is the method's own. Empty where directions cannot
-        be cut off.
+        three nearest neighbours where the rule is the method's own; with 2000 rows of each part at
+        most. Empty where directions cannot be cut off.
     view : View or None
         Split 0 only.
     loadings : Loadings or None
         Split 0 of linear methods only.
     warnings : tuple of str
-        What the method warned about while it was fitted, each warning once.
+        What the method warned about while it was fitted, each warning once; and what could not be
+        described or measured of it, and why.
     """
 
     method: str

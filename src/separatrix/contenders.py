@@ -183,8 +183,24 @@ def reference_methods() -> list[Contender]:
     ]
 
 
+def is_raw(contender: Contender) -> bool:
+    """Whether this is the reference that keeps all features, whatever it is called."""
+    return contender.kind == "reference" and isinstance(contender.estimator, FunctionTransformer)
+
+
+def within_features(contender: Contender, n_features: int) -> dict[str, tuple[Any, ...]]:
+    """The grid with no more groups of features than there are features.
+
+    That of estimators that the caller brought is left as it is.
+    """
+    grid = dict(contender.grid)
+    if contender.kind != "given" and "groups" in grid:
+        grid["groups"] = tuple(min(value, n_features) for value in grid["groups"])
+    return grid
+
+
 def settings_by_size(
-    contender: Contender, n_rows: int, n_features: int, n_classes: int
+    contender: Contender, n_rows: int, n_features: int, n_classes: int, *, sparse: bool = False
 ) -> dict[str, Any]:
     """Parameters that follow from the size of the training part alone.
 
@@ -194,7 +210,8 @@ def settings_by_size(
     if contender.kind == "given":
         return {}
     if isinstance(estimator, PCA):  # folds that judge it have at least half of the rows
-        return {"n_components": max(1, min(MOST_COMPONENTS, n_features, n_rows // 2))}
+        most = min(n_features - sparse, n_rows // 2)  # sparse rows have one axis less
+        return {"n_components": max(1, min(MOST_COMPONENTS, most))}
     if isinstance(estimator, NeighborhoodComponentsAnalysis):
         return {"n_components": min(n_features, max(2, n_classes - 1))}
     params = estimator.get_params(deep=False)

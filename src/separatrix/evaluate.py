@@ -376,7 +376,8 @@ def compare(
         Share of each class that is held out.
     scale : "standard", None or transformer
         "standard" brings every feature to mean zero and variance one (sparse rows to variance
-        one), as the training part has it. A transformer is cloned and fitted to the training part.
+        one), as the training part has it. A transformer is cloned and fitted to the training part;
+        columns that it makes have the names that it gives them, or numbers.
     decision : "own", "3nn", "centroid" or "gaussian"
         What classifies rows in the subspace: the method itself where it can and three nearest
         neighbours otherwise; or for all methods three nearest neighbours, the nearest class mean,
@@ -387,7 +388,8 @@ def compare(
         Seconds for each method, over all splits. When they are over, the fit that is running is
         stopped and splits that have not begun are skipped; the record says how many were done.
     memory : bool
-        Measure the peak memory of a fit, by one more fit on split 0.
+        Measure the peak memory of a fit, by one more fit on split 0. It is left out where a fit
+        takes more than five seconds, or more than a tenth of what is left of `time_budget`.
     n_jobs : int, optional
         How many folds run at a time, as in joblib: None is 1, -1 all cores. Each uses one BLAS
         thread. Results do not depend on it.
@@ -400,7 +402,7 @@ def compare(
         worker processes.
     random_state : int
         Source of the splits, of folds within the training part, and of `random_state` in
-        estimators that leave it None.
+        estimators, and a transformer as `scale`, that leave it None.
 
     Returns
     -------

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
 import tracemalloc
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.decomposition import PCA
 from sklearn.metrics import (
@@ -23,7 +25,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.preprocessing import StandardScaler
 
 from separatrix.comparison import Fold, Loadings, View
-from separatrix.contenders import Contender, settings_by_size
+from separatrix.contenders import Contender, is_raw, settings_by_size, within_features
 from separatrix.fisher import FisherDiscriminant
 from separatrix.kernel import inverse_width
 from separatrix.linalg import Array
@@ -48,8 +50,14 @@ VIEW_DIRECTIONS = 3
 LOADING_FEATURES = 100
 """Features whose loadings are kept, at most."""
 
+PATH_ROWS = 2000
+"""Training rows, and test rows, that the accuracy by dimension is computed with, at most."""
+
 LONGEST_MEASURED = 5.0
 """Seconds of a fit beyond which it is not done once more to measure its memory."""
+
+MEASURED_SHARE = 0.1
+"""Share of the time left that this fit may have taken: tracing makes it several times slower."""
 
 
 class Data(NamedTuple):
@@ -263,7 +271,7 @@ def choose(
     units = dict.fromkeys(contender.in_units, inverse_width(X, "scale"))
     grid = {
         name: [value * units[name] if name in units else value for value in values]
-        for name, values in contender.grid.items()
+        for name, values in within_features(contender, X.shape[1]).items()
     }
     best = Trial({name: values[0] for name, values in grid.items()}, -np.inf)
     known: dict[str, Trial] = {}
@@ -306,16 +314,22 @@ def _tried(
 # The fold ----------------------------------------------------------------------------------------
 
 
-def run_fold(job: Job, data: Data) -> Fold:
-    """One method on one split; an error becomes part of the record."""
+def run_fold(job: Job, data: Data, time_left: float = math.inf) -> Fold:
+    """One method on one split; an error becomes part of the record.
+
+    `time_left` are the seconds after which the process that runs this is ended: what would only
+    describe the fold is left out when they are few.
+    """
     start = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        config_context(transform_output="default"),
+    ):
         warnings.simplefilter("always")
         try:
-            record = {"status": "done", **_done(job, data)}
+            record = {"status": "done", **_done(job, data, start + time_left)}
         except Exception as error:
-            said = " ".join(str(error).split()) or "no message"
-            record = {"status": "failed", "reason": f"{type(error).__name__}: {said}"}
+            record = {"status": "failed", "reason": said_by(error)}
     return Fold(
         job.contender.name,
         job.split,
@@ -325,17 +339,22 @@ def run_fold(job: Job, data: Data) -> Fold:
     )
 
 
-def _done(job: Job, data: Data) -> dict[str, Any]:
+def said_by(error: BaseException) -> str:
+    """Type and message of an error, in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split()) or 'no message'}"
+
+
+def _done(job: Job, data: Data, end_of_time: float) -> dict[str, Any]:
     """Scores and what else is recorded of a fold that works."""
     train, test = split_rows(data.codes, job.test_size, (job.random_state, job.split))
     codes, truth = data.codes[train], data.codes[test]
     start = time.perf_counter()
-    scaler = scaler_for(job.scale, data.X)
-    known = data.X[train] if scaler is None else scaler.fit_transform(data.X[train])
+    scaler = scaler_for(job.scale, data.X, seed_of(job))
+    known = data.X[train] if scaler is None else plain_rows(scaler.fit_transform(data.X[train]))
     trained = train_method(job, known, codes, data.n_classes)
     fitted = trained.fitted
     middle = time.perf_counter()
-    new = data.X[test] if scaler is None else scaler.transform(data.X[test])
+    new = data.X[test] if scaler is None else plain_rows(scaler.transform(data.X[test]))
     seen = fitted.seen(new)
     predicted = np.asarray(fitted.rule.predict(seen))
     end = time.perf_counter()
@@ -351,18 +370,48 @@ def _done(job: Job, data: Data) -> dict[str, Any]:
         "predicted": tuple(predicted.tolist()),
     }
     if hasattr(fitted.model, "transform"):
-        record |= described(job, fitted, known, codes, new, truth, data.feature_names)
-    if job.memory and job.split == 0 and trained.seconds < LONGEST_MEASURED:
+        names = names_after(scaler, data.feature_names, known.shape[1])
+        record |= if_possible("projected rows", described, job, fitted, known, codes, new, truth)
+        if job.split == 0:
+            record |= if_possible("view and loadings", shown, job, fitted, known, new, names)
+    left = MEASURED_SHARE * (end_of_time - time.perf_counter())
+    if job.memory and job.split == 0 and trained.seconds < min(LONGEST_MEASURED, left):
         rows = trained.rows
-        record["peak_bytes"] = peak_memory(trained.again, known[rows], codes[rows])
+        record |= if_possible("memory", peak_memory, trained.again, known[rows], codes[rows])
     return record
 
 
-def scaler_for(scale: Any, X: Any) -> Any:
+def if_possible(what: str, measure: Callable[..., dict[str, Any]], *args: Any) -> dict[str, Any]:
+    """What only describes a fold; its scores are kept where that fails, and a warning says why."""
+    try:
+        return measure(*args)
+    except Exception as error:
+        warnings.warn(f"no {what}: {said_by(error)}", RuntimeWarning, stacklevel=2)
+        return {}
+
+
+def scaler_for(scale: Any, X: Any, seed: int) -> Any:
     """A fresh transformer of the features, or None."""
     if scale is None or not isinstance(scale, str):
-        return None if scale is None else clone(scale)
+        return None if scale is None else seeded(scale, seed)
     return StandardScaler(with_mean=not sp.issparse(X))
+
+
+def plain_rows(rows: Any) -> Any:
+    """Rows that a transformer gave, as an array or in the sparse form that has rows."""
+    return rows.tocsr() if sp.issparse(rows) else np.asarray(rows)
+
+
+def names_after(scaler: Any, names: Sequence[str], n_columns: int) -> list[str]:
+    """Names of the columns that a transformer made: its own, else those it got if as many."""
+    if hasattr(scaler, "get_feature_names_out"):
+        try:
+            made = scaler.get_feature_names_out(np.array(names, dtype=object))
+            if len(made) == n_columns:
+                return [str(name) for name in made]
+        except Exception:  # a transformer inside may not know its names
+            made = None
+    return list(names) if len(names) == n_columns else [f"x{j}" for j in range(n_columns)]
 
 
 class Trained(NamedTuple):
@@ -377,10 +426,12 @@ class Trained(NamedTuple):
 
 def train_method(job: Job, X: Any, codes: Array, n_classes: int) -> Trained:
     """Choose by these rows and fit to them. All of them teach the rule, if there is one on top."""
-    seed = int(np.random.SeedSequence((job.random_state, job.split)).generate_state(1)[0] >> 1)
+    seed = seed_of(job)
     decision = decision_of(job.contender, job.decision)
     rows = some_rows(codes, job.contender.most_rows, seed)
-    by_size = settings_by_size(job.contender, len(rows), X.shape[1], n_classes)
+    by_size = settings_by_size(
+        job.contender, len(rows), X.shape[1], n_classes, sparse=sp.issparse(X)
+    )
     estimator = seeded(job.contender.estimator, seed).set_params(**by_size)
     best = choose(job.contender, estimator, X, codes, decision, seed)
     estimator.set_params(**best.params)
@@ -398,6 +449,11 @@ def train_method(job: Job, X: Any, codes: Array, n_classes: int) -> Trained:
         chosen["n_components"] = kept
         again.set_params(n_components=max(kept, 1))
     return Trained(with_rule(estimator, X, codes, decision, columns), chosen, rows, again, seconds)
+
+
+def seed_of(job: Job) -> int:
+    """The source of chance of all that a split fits."""
+    return int(np.random.SeedSequence((job.random_state, job.split)).generate_state(1)[0] >> 1)
 
 
 def seeded(estimator: Any, seed: int) -> Any:
@@ -419,34 +475,45 @@ def settled(model: Any) -> dict[str, Any]:
 
 
 def described(
-    job: Job,
-    fitted: Decided,
-    X: Any,
-    codes: Array,
-    X_new: Any,
-    truth: Array,
-    feature_names: Sequence[str],
+    job: Job, fitted: Decided, X: Any, codes: Array, X_new: Any, truth: Array
 ) -> dict[str, Any]:
-    """Number of directions, accuracy by dimension and, once, view and loadings."""
-    Z, Z_new = (projected(fitted.model, rows) for rows in (X, X_new))
-    columns = np.arange(Z.shape[1]) if fitted.columns is None else fitted.columns
-    found: dict[str, Any] = {"n_components": len(columns)}
+    """Number of directions, and accuracy by dimension on at most `PATH_ROWS` rows of each part."""
+    found: dict[str, Any] = {"n_components": len(kept_columns(fitted, X))}
     if job.contender.choose_dimension:
+        known, new = (some_rows(part, PATH_ROWS, seed_of(job)) for part in (codes, truth))
+        Z, Z_new = projected(fitted.model, X[known]), projected(fitted.model, X_new[new])
         order, ends = columns_by_level(fitted.model, Z.shape[1])
-        score = scorer_of(decision_of(job.contender, job.decision), len(codes))
-        path = score(Z[:, order], codes, Z_new[:, order], truth, ends)
+        score = scorer_of(decision_of(job.contender, job.decision), len(known))
+        path = score(Z[:, order], codes[known], Z_new[:, order], truth[new], ends)
         found["path"] = tuple(path.tolist())
-    if job.split == 0:
-        shown = columns[:VIEW_DIRECTIONS]
-        if job.contender.name == "raw":
-            n_axes = min(VIEW_DIRECTIONS, min(X.shape) - sp.issparse(X))  # not all of sparse rows
-            axes = PCA(n_axes, random_state=0).fit(X)
-            found["view"] = View(nested(axes.transform(X_new)), "principal axes")
-        elif len(shown):
-            found["view"] = View(nested(Z_new[:, shown]))
-            W = None if sp.issparse(Z_new) else feature_weights(fitted.model, X_new, Z_new)
-            if W is not None:
-                found["loadings"] = loadings(W[shown], X, feature_names)
+    return found
+
+
+def kept_columns(fitted: Decided, X: Any) -> Array:
+    """Columns of the projection that are kept."""
+    if fitted.columns is not None:
+        return fitted.columns
+    return np.arange(projected(fitted.model, X[:1]).shape[1])
+
+
+def shown(
+    job: Job, fitted: Decided, X: Any, X_new: Any, feature_names: Sequence[str]
+) -> dict[str, Any]:
+    """View of the test rows, and loadings where a method has weights of features."""
+    if is_raw(job.contender):
+        n_axes = min(VIEW_DIRECTIONS, min(X.shape) - sp.issparse(X))  # not all of sparse rows
+        if n_axes < 1:
+            return {}
+        axes = PCA(n_axes, random_state=0).fit(X)
+        return {"view": View(nested(axes.transform(X_new)), "principal axes")}
+    columns = kept_columns(fitted, X)[:VIEW_DIRECTIONS]
+    if not len(columns):
+        return {}
+    Z_new = projected(fitted.model, X_new)
+    found: dict[str, Any] = {"view": View(nested(Z_new[:, columns]))}
+    W = None if sp.issparse(Z_new) else feature_weights(fitted.model, X_new, Z_new)
+    if W is not None:
+        found["loadings"] = loadings(W[columns], X, feature_names)
     return found
 
 
@@ -481,11 +548,20 @@ def loadings(W: Array, X: Any, feature_names: Sequence[str]) -> Loadings:
     return Loadings(names, nested(weights[:, largest]), X.shape[1])
 
 
-def peak_memory(estimator: Any, X: Any, codes: Array) -> int:
-    """Most bytes that Python and NumPy held at a time during a fit, beyond those before it."""
-    tracemalloc.start()
+def peak_memory(estimator: Any, X: Any, codes: Array) -> dict[str, int]:
+    """Most bytes that Python and NumPy held at a time during a fit, beyond those before it.
+
+    A caller who traces memory already goes on doing so.
+    """
+    tracing = tracemalloc.is_tracing()
+    if tracing:
+        tracemalloc.reset_peak()
+    else:
+        tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
     try:
         estimator.fit(X, codes)
-        return tracemalloc.get_traced_memory()[1]
+        return {"peak_bytes": tracemalloc.get_traced_memory()[1] - before}
     finally:
-        tracemalloc.stop()
+        if not tracing:
+            tracemalloc.stop()

@@ -101,7 +101,8 @@ def _in_workers(
                     yield job, None
                     continue
                 worker = idle.pop()
-                running[worker.submit(job)] = Task(worker, job, time.monotonic())
+                time_left = budget.time_left(job, running)
+                running[worker.submit(job, time_left)] = Task(worker, job, time.monotonic())
             yield [task.job for task in running.values() if task.job is not None]
             ended, _ = wait(running, budget.patience(running), return_when=FIRST_COMPLETED)
             for future in ended | budget.late(running):
@@ -158,6 +159,15 @@ class Budget:
         """Whether its method has no time left to begin another fold."""
         return self.spent_on(job) >= self.seconds
 
+    def time_left(self, job: Job, running: Mapping[Any, Task]) -> float:
+        """Seconds for a fold that begins now beside those of its method that are running."""
+        name = job.contender.name
+        beside = [
+            t for t in running.values() if t.job is not None and t.job.contender.name == name
+        ]
+        elapsed = sum(time.monotonic() - task.start for task in beside)
+        return (self.seconds - self.spent_on(job) - elapsed) / (1 + len(beside))
+
     def spend(self, fold: Fold) -> None:
         """Count a fold that has ended."""
         self.spent[fold.method] = self.spent.get(fold.method, 0.0) + fold.seconds
@@ -194,9 +204,9 @@ class Worker:
     def __init__(self, path: Path) -> None:
         self.executor = ProcessPoolExecutor(1, initializer=_start, initargs=(path, os.getpid()))
 
-    def submit(self, job: Job) -> Future[Fold]:
+    def submit(self, job: Job, time_left: float) -> Future[Fold]:
         """Begin a fold."""
-        return self.executor.submit(_run, job)
+        return self.executor.submit(_run, job, time_left)
 
     def end(self) -> None:
         """End the process, whatever it does."""
@@ -220,5 +230,5 @@ def _end_with(parent: int, directory: Path) -> None:
     os._exit(1)
 
 
-def _run(job: Job) -> Fold:
-    return run_fold(job, _here["data"])
+def _run(job: Job, time_left: float) -> Fold:
+    return run_fold(job, _here["data"], time_left)
