@@ -11,6 +11,7 @@ import time
 import tracemalloc
 import warnings
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -50,9 +51,10 @@ from separatrix.contenders import (
     settings_by_size,
     within_features,
 )
-from separatrix.evaluate import Comparison, compare, from_plain, labelled_data, to_plain
+from separatrix.evaluate import Comparison, compare, from_plain, job_key, labelled_data, to_plain
 from separatrix.fold import Job, judged, run_fold, some_rows, split_rows
 from separatrix.kernel import inverse_width
+from separatrix.results import exact
 from separatrix.selection import dimension_path, neighbour_scores
 from separatrix.workers import Budget, Task
 from tests.discovery import all_estimators, labelled, name_of
@@ -264,6 +266,16 @@ def test_methods_that_are_none_are_refused_by_name():
         compare([FisherDiscriminant], X, Y)
 
 
+def test_one_contender_and_a_dictionary_are_methods():
+    one = compare(Contender("mine", FisherDiscriminant()), X, Y, **CHEAP)
+    many = compare({"mine": FisherDiscriminant(), "other": PCA(2)}, X, Y, **CHEAP)
+    assert [m.name for m in one.methods] == ["mine"]
+    assert [m.name for m in many.methods] == ["mine", "other"]
+    assert one["mine"].summary == many["mine"].summary
+    with pytest.raises(TypeError, match="methods=5 must be None for all, or a list"):
+        compare(5, X, Y)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
@@ -272,6 +284,12 @@ def test_methods_that_are_none_are_refused_by_name():
         ("decision", "5nn", "decision='5nn' must be one of own, 3nn"),
         ("scale", "minmax", "scale='minmax'"),
         ("time_budget", 0, "time_budget=0"),
+        ("time_budget", "60", "time_budget='60' must be None or a number of seconds"),
+        ("test_size", "0.3", "test_size='0.3' must be a number between 0 and 1"),
+        ("test_size", None, "test_size=None must be a number"),
+        ("n_jobs", 0, "n_jobs=0 must be None for one"),
+        ("n_jobs", 1.5, "n_jobs=1.5 must be None for one"),
+        ("scale", StandardScaler, r"is a class: give a transformer, StandardScaler\(\)"),
         ("random_state", None, "random_state=None"),
         ("feature_names", ["a"], "feature_names has 1 names, but X has 6"),
     ],
@@ -288,6 +306,11 @@ def test_rows_that_nothing_can_be_compared_on_are_refused():
         compare(["raw"], broken, Y, feature_names=["a", "b", "petal", "d", "e", "f"])
     with pytest.raises(ValueError, match="only one class"):
         compare(["raw"], X, np.zeros(len(X)))
+    for gap in (None, np.nan, pd.NA):
+        labels = np.array(["a", "b", "c"], dtype=object)[Y]
+        labels[[4, 7]] = gap
+        with pytest.raises(ValueError, match=r"no label for 2 of 90 rows \(first: row 4\)"):
+            compare(["raw"], X, labels)
     with pytest.raises(ValueError, match="90 rows, but y has 89"):
         compare(["raw"], X, Y[:-1])
     with pytest.raises(ValueError, match="a class of its own"):
@@ -944,6 +967,101 @@ def test_results_with_other_settings_are_not_taken(tmp_path, change):
         Counted.fits = 0
         compare([("Counted", Counted(**params))], X, Y, **CHEAP, results=path, **change)
         assert Counted.fits == 2
+
+
+def power(base, x=2):
+    return base**x
+
+
+def test_scaling_and_functions_are_known_by_what_they_are(tmp_path):
+    """Arrays in full, functions by name and code: never by where they lie in memory."""
+    keys = []
+    edges = np.arange(2000.0)
+    almost = edges.copy()
+    almost[1000] += 1e-9
+    scales = [
+        FunctionTransformer(np.subtract, kw_args={"x2": edges}),
+        FunctionTransformer(np.subtract, kw_args={"x2": almost}),
+        make_pipeline(FunctionTransformer(power)),
+        FunctionTransformer(partial(power, x=3)),
+        FunctionTransformer(lambda X: X + 1),
+        FunctionTransformer(lambda X: X + 2),
+        *[FunctionTransformer(lambda X, shift=shift: X + shift) for shift in (1, 2)],
+        FunctionTransformer(Wider().transform),
+        MinMaxScaler,
+    ]
+    (contender,) = contenders(["raw"])
+    for scale in scales:
+        keys.append(job_key(Job(contender, 0, 0.3, scale, "own", 0, memory=True)))
+    assert len(set(keys)) == len(scales)
+    again = FunctionTransformer(np.subtract, kw_args={"x2": edges.copy()})
+    assert keys[0] == job_key(Job(contender, 0, 0.3, again, "own", 0, memory=True))
+    made = (
+        KernelFisherDiscriminant(kernel=lambda x, y: x @ y, kernel_gamma=power) for _ in range(2)
+    )
+    one, two = (job_key(Job(Contender("k", e), 0, 0.3, None, "own", 0, True)) for e in made)
+    assert one == two
+    seeds = [np.random.RandomState(0), np.random.RandomState(0), np.random.RandomState(1)]
+    assert exact(seeds[0]) == exact(seeds[1]) != exact(seeds[2])
+
+    def calls_itself(n):
+        return calls_itself(n - 1)
+
+    assert exact(calls_itself) == exact(calls_itself)
+
+
+@pytest.mark.parametrize(
+    ("reason", "fits"),
+    [
+        ("the process died: out of memory, or a crash of compiled code", 1),
+        ("_ArrayMemoryError: Unable to allocate", 1),
+        ("FileNotFoundError: gone", 1),
+        ("OSError: no space", 1),
+        ("ValueError: wrong: OSError", 0),
+    ],
+)
+def test_what_failed_for_a_passing_reason_is_tried_again(tmp_path, reason, fits):
+    path = tmp_path / "folds.jsonl"
+    compare([Counted()], X, Y, **CHEAP, results=path)
+    head, line, last = path.read_text().splitlines()
+    entry = json.loads(line)
+    entry["fold"] |= {"status": "failed", "reason": reason, "scores": {}}
+    path.write_text("\n".join([head, json.dumps(entry), last]) + "\n")
+    for more in (fits, 0):  # what it came to is kept
+        Counted.fits = 0
+        (method,) = compare([Counted()], X, Y, **CHEAP, results=path).methods
+        assert Counted.fits == more
+        assert method.status == ("done" if fits else "partial")
+
+
+def test_versions_are_kept_with_folds(tmp_path):
+    path = tmp_path / "folds.jsonl"
+    found = compare([Counted()], X, Y, **CHEAP, results=path)
+    assert found.versions["numpy"] == np.__version__
+    head, line, last = path.read_text().splitlines()
+    entry = json.loads(line)
+    assert entry["versions"] == found.versions
+    entry["versions"]["numpy"] = "1.0"
+    path.write_text("\n".join([head, json.dumps(entry), last]) + "\n")
+    again = compare([Counted()], X, Y, **CHEAP, results=path)
+    assert again.versions == found.versions | {"numpy": f"1.0, {np.__version__}"}
+    assert compare([Counted()], X, Y, **CHEAP).versions == found.versions
+
+
+def test_two_comparisons_do_not_write_to_one_file(tmp_path):
+    pytest.importorskip("fcntl")
+    path = tmp_path / "folds.jsonl"
+    refused = []
+
+    def second(state):
+        if state.done == 1 and not refused:
+            with pytest.raises(ValueError, match="being written by another comparison") as error:
+                compare(["raw"], X, Y, **CHEAP, results=path)
+            refused.append(error)
+
+    compare(["raw"], X, Y, **CHEAP, results=path, progress=second)
+    assert refused
+    assert compare(["raw"], X, Y, **CHEAP, results=path).methods[0].n_done == 2
 
 
 def test_files_of_other_data_or_other_kinds_are_refused_and_left_alone(tmp_path):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
@@ -348,6 +349,27 @@ def test_scores_that_cannot_be_ranked_are_refused():
         rank_methods({"a": [1.0]}, alpha=2)
     with pytest.raises(ValueError, match="test_size=1"):
         rank_methods({"a": [1.0]}, test_size=1)
+
+
+def test_scores_that_name_no_method_are_refused_with_what_to_give():
+    for wrong in ([[0.1, 0.2], [0.3, 0.4]], "accuracy", 3, np.ones((2, 2))):
+        with pytest.raises(TypeError, match="give a mapping from the name of each method"):
+            rank_methods(wrong)
+    for values in (0.5, "0.5", [[0.5]]):
+        with pytest.raises(TypeError, match="the scores of 'a' must be a list of numbers"):
+            rank_methods({"a": values})
+    with pytest.raises(ValueError, match=r"score='acuracy' is not valid: .* accuracy, balanced"):
+        rank_methods({"a": [0.5]}, score="acuracy")
+    with pytest.raises(ValueError, match=r"test_size='0\.3' is not valid"):
+        rank_methods({"a": [0.5]}, test_size="0.3")
+    with pytest.raises(ValueError, match="alpha='a' is not valid"):
+        rank_methods({"a": [0.5]}, alpha="a")
+
+
+def test_the_columns_of_a_data_frame_are_methods():
+    scores = table(8, 0, 0.1, 0.2)
+    scores["m1"][2] = np.nan
+    assert rank_methods(pd.DataFrame(scores)) == rank_methods(scores)
 
 
 def test_one_method_has_nobody_to_differ_from():

@@ -219,7 +219,8 @@ class Comparison:
     data : str
         Fingerprint of rows and labels.
     versions : dict of str
-        Of Python and the packages that computed this.
+        Of Python and the packages that computed this; several, with commas between, where folds in
+        the file of results come from runs with other versions.
     seconds : float
         Wall time of all folds, also of those read from the file of results.
     """

@@ -227,7 +227,8 @@ def contenders(methods: Any) -> list[Contender]:
     ----------
     methods : None, or an iterable
         None is every method of the package and the references. Otherwise names of these,
-        estimators, pairs ``(name, estimator)``, and `Contender`, in any mixture.
+        estimators, pairs ``(name, estimator)``, and `Contender`, in any mixture; or one of them,
+        or a dictionary from names to estimators.
 
     Examples
     --------
@@ -237,7 +238,15 @@ def contenders(methods: Any) -> list[Contender]:
     known = {m.name: m for m in [*package_methods(), *reference_methods()]}
     if methods is None:
         return list(known.values())
-    asked = [methods] if isinstance(methods, str) or hasattr(methods, "fit") else list(methods)
+    if isinstance(methods, str | Contender) or hasattr(methods, "fit"):
+        methods = [methods]
+    if isinstance(methods, Mapping):
+        methods = methods.items()
+    if not isinstance(methods, Iterable):
+        raise TypeError(
+            f"methods={methods!r} must be None for all, or a list of names and estimators"
+        )
+    asked = list(methods)
     found = [_contender(method, known) for method in asked]
     if not found:
         raise ValueError("methods is empty: name at least one, or None for all of them")

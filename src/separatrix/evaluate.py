@@ -6,13 +6,12 @@ import dataclasses
 import hashlib
 import math
 import platform
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from importlib.metadata import version
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, TypedDict
 
 import numpy as np
@@ -45,9 +44,9 @@ from separatrix.ranking import (
     rank_methods,
     split_scores,
 )
-from separatrix.results import ResultsFile, key_of
+from separatrix.results import ResultsFile, exact, key_of
 from separatrix.rows import encode_labels, refuse_lazy_frame, refuse_nonfinite_rows
-from separatrix.workers import run_jobs
+from separatrix.workers import may_work_again, run_jobs
 
 __all__ = [
     "Comparison",
@@ -362,9 +361,9 @@ def compare(
     methods : None, or an iterable
         None compares every method of the package, found among its public names, and four
         references: "raw" (all features), "PCA", "LDA" and "NCA" of scikit-learn. Otherwise names
-        of these, estimators, and pairs ``(name, estimator)``. Named methods are tuned
-        (`contenders.GRIDS`); estimators are fitted as they are given, which may well be a
-        `GridSearchCV`.
+        of these, estimators, and pairs ``(name, estimator)``, which may come in a dictionary.
+        Named methods are tuned (`contenders.GRIDS`); estimators are fitted as they are given,
+        which may well be a `GridSearchCV`.
     X : array, data frame or sparse matrix (n_samples, n_features)
         Rows. What is missing or infinite is refused, unless a transformer is given as `scale`:
         it may fill in what is missing.
@@ -396,7 +395,9 @@ def compare(
     results : path, optional
         File to which each fold is added as soon as it is finished (JSON, one a line). When the
         file is there already, what it holds is not computed again: an interrupted comparison goes
-        on, and more splits or methods may be asked for. A file of other data is refused.
+        on, and more splits or methods may be asked for. A file of other data is refused, and one
+        that another comparison is writing. Folds that failed because a process died, or for want
+        of memory or a file, are tried again.
     progress : callable, optional
         Called with a `Progress` after each fold, and about every second in between when there are
         worker processes.
@@ -434,7 +435,7 @@ def compare(
     >>> found["FisherDiscriminant"].summary["accuracy"].mean > 0.9
     True
     """
-    _check_settings(n_splits, test_size, scale, decision, time_budget, random_state)
+    _check_settings(n_splits, test_size, scale, decision, time_budget, n_jobs, random_state)
     gaps_are_filled = not (scale is None or isinstance(scale, str))
     data, classes = labelled_data(X, y, feature_names, gaps=gaps_are_filled)
     asked = contenders(methods)
@@ -444,8 +445,15 @@ def compare(
         for contender in asked
     ]
     mark = fingerprint(data, classes)
-    file = None if results is None else ResultsFile(results, mark)
-    folds = _all_folds(jobs, data, file, n_jobs, time_budget, progress)
+    versions = {
+        "python": platform.python_version(),
+        **{p: version(p) for p in ("separatrix", "scikit-learn", "numpy", "scipy")},
+    }
+    keys = {} if results is None else {_place(job): job_key(job) for job in jobs}
+    opened = nullcontext() if results is None else closing(ResultsFile(results, mark, versions))
+    with opened as file:
+        folds = _all_folds(jobs, keys, data, file, n_jobs, time_budget, progress)
+        versions = versions if file is None else _versions_of(folds, keys, file)
     tests = [split_rows(data.codes, test_size, (random_state, s))[1] for s in range(n_splits)]
     return Comparison(
         classes=tuple(classes.tolist()),
@@ -470,10 +478,7 @@ def compare(
         ),
         left_out=dict(LEFT_OUT) if methods is None else {},
         data=mark,
-        versions={
-            "python": platform.python_version(),
-            **{p: version(p) for p in ("separatrix", "scikit-learn", "numpy", "scipy")},
-        },
+        versions=versions,
         seconds=sum(fold.seconds for fold in folds),
     )
 
@@ -484,19 +489,31 @@ def _check_settings(
     scale: Any,
     decision: str,
     time_budget: float | None,
+    n_jobs: int | None,
     random_state: int,
 ) -> None:
     if not isinstance(n_splits, Integral) or n_splits < 1:
         raise ValueError(f"n_splits={n_splits!r} must be a whole number of at least 1")
-    if not 0 < test_size < 1:
-        raise ValueError(f"test_size={test_size!r} must be a number between 0 and 1")
+    if not isinstance(test_size, Real) or not 0 < test_size < 1:
+        raise ValueError(
+            f"test_size={test_size!r} must be a number between 0 and 1: the share of rows held out"
+        )
     if decision not in ("own", *DECISIONS):
         raise ValueError(f"decision={decision!r} must be one of own, {', '.join(DECISIONS)}")
-    if not (scale is None or scale == "standard" or hasattr(scale, "transform")):
+    if isinstance(scale, type):
+        raise ValueError(f"scale={scale!r} is a class: give a transformer, {scale.__name__}()")
+    named = isinstance(scale, str) and scale == "standard"
+    if not (scale is None or named or hasattr(scale, "transform")):
         raise ValueError(f'scale={scale!r} must be "standard", None or a transformer')
-    if time_budget is not None and not time_budget > 0:
+    in_seconds = isinstance(time_budget, Real) and not isinstance(time_budget, bool)
+    if time_budget is not None and not (in_seconds and time_budget > 0):
         raise ValueError(
             f"time_budget={time_budget!r} must be None or a number of seconds above 0"
+        )
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(
+            f"n_jobs={n_jobs!r} must be None for one, a whole number of folds at a time, or -1 "
+            "for all cores"
         )
     if not isinstance(random_state, Integral) or random_state < 0:
         raise ValueError(
@@ -525,6 +542,7 @@ def labelled_data(
     if not gaps:
         refuse_nonfinite_rows(rows, np.array(names, dtype=object))
     labels = column_or_1d(y)
+    refuse_missing_labels(labels)
     check_classification_targets(labels)
     if len(labels) != rows.shape[0]:
         raise ValueError(f"X has {rows.shape[0]} rows, but y has {len(labels)} labels")
@@ -534,6 +552,24 @@ def labelled_data(
     if np.bincount(codes).max() < 2:
         raise ValueError("every row has a class of its own: none can be held out")
     return Data(rows, codes, len(classes), tuple(names)), classes
+
+
+def refuse_missing_labels(labels: np.ndarray) -> None:
+    """Say which labels are None, NaN or another sign for a gap."""
+    if labels.dtype.kind not in "Of":
+        return
+    missing = [
+        i
+        for i, label in enumerate(labels)
+        if label is None
+        or (isinstance(label, float) and math.isnan(label))
+        or type(label).__name__ in ("NAType", "NaTType")
+    ]
+    if missing:
+        raise ValueError(
+            f"y has no label for {len(missing)} of {len(labels)} rows (first: row {missing[0]}): "
+            "leave these rows out"
+        )
 
 
 def fingerprint(data: Data, classes: np.ndarray) -> str:
@@ -553,21 +589,37 @@ def _scale_name(scale: Any) -> str | None:
 def job_key(job: Job) -> str:
     """A short text that only this fold of this method with these settings has, on any data."""
     contender = job.contender
-    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # nothing of an array hidden
-        params = {k: repr(v) for k, v in contender.estimator.get_params().items()}
     parts = {
         "version": version("separatrix"),
-        "class": f"{type(contender.estimator).__module__}.{type(contender.estimator).__name__}",
-        "params": params,
-        "contender": dataclasses.replace(contender, estimator=None, description=""),
-        "scale": _scale_name(job.scale),
+        "estimator": exact(contender.estimator),
+        "grid": exact(dict(contender.grid)),
+        "contender": dataclasses.replace(contender, estimator=None, description="", grid={}),
+        "scale": exact(job.scale),
         "rest": (job.split, job.test_size, job.decision, job.random_state, job.memory),
     }
     return key_of(parts)
 
 
+Place = tuple[str, int]
+"""Name of a method and number of a split."""
+
+
+def _place(job: Job) -> Place:
+    return job.contender.name, job.split
+
+
+def _versions_of(folds: list[Fold], keys: dict[Place, str], file: ResultsFile) -> dict[str, str]:
+    """What computed the folds; several versions of a package where they are of several runs."""
+    used: dict[str, dict[str, None]] = {name: {} for name in file.versions}
+    for fold in folds:
+        for name, which in file.versions_of[keys[fold.method, fold.split]].items():
+            used.setdefault(name, {})[which] = None
+    return {name: ", ".join(found) or file.versions[name] for name, found in used.items()}
+
+
 def _all_folds(
     jobs: list[Job],
+    keys: dict[Place, str],
     data: Data,
     file: ResultsFile | None,
     n_jobs: int | None,
@@ -575,10 +627,9 @@ def _all_folds(
     progress: Callable[[Progress], None] | None,
 ) -> list[Fold]:
     """The folds of all jobs that were tried, by split: from the file, or run now."""
-    keys = {(job.contender.name, job.split): job_key(job) for job in jobs} if file else {}
     known = {} if file is None else _known_folds(keys, file, time_budget)
     spent = _seconds_by_method(known.values())
-    todo = [job for job in jobs if (job.contender.name, job.split) not in known]
+    todo = [job for job in jobs if _place(job) not in known]
     clock = Clock(todo, len(jobs), known.values(), n_jobs)
     tell = progress or (lambda _: None)
     tell(clock.now())
@@ -590,20 +641,23 @@ def _all_folds(
                 continue
             job, fold = event
             if fold is not None:
-                known[job.contender.name, job.split] = fold
+                known[_place(job)] = fold
                 if file is not None:
-                    file.add(keys[job.contender.name, job.split], fold)
+                    file.add(keys[_place(job)], fold)
             clock.ended(job, fold)
             tell(clock.now(fold=fold))
-    places = [(job.contender.name, job.split) for job in jobs]
-    return [known[place] for place in places if place in known]
+    return [known[_place(job)] for job in jobs if _place(job) in known]
 
 
 def _known_folds(
-    keys: dict[tuple[str, int], str], file: ResultsFile, time_budget: float | None
-) -> dict[tuple[str, int], Fold]:
-    """Folds of the file; one that was stopped counts as long as the budget is no larger now."""
-    known = {place: file.folds[key] for place, key in keys.items() if key in file.folds}
+    keys: dict[Place, str], file: ResultsFile, time_budget: float | None
+) -> dict[Place, Fold]:
+    """Folds of the file; one that was stopped counts as long as the budget is no larger now.
+
+    Those that failed for what may pass are tried again.
+    """
+    found = {place: file.folds[key] for place, key in keys.items() if key in file.folds}
+    known = {place: fold for place, fold in found.items() if not may_work_again(fold)}
     limit = math.inf if time_budget is None else time_budget
     spent = _seconds_by_method(known.values())
     return {

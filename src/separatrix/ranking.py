@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from separatrix.comparison import Comparison
+from separatrix.comparison import SCORES, Comparison
 from separatrix.linalg import Array
 
 FEWEST_SPLITS = 5
@@ -267,13 +268,14 @@ def rank_methods(
 
     Parameters
     ----------
-    scores : mapping, Comparison, or sequence of Comparison
+    scores : mapping, data frame, Comparison, or sequence of Comparison
         From the name of each method to its scores, larger being better, in one order of data sets
-        (or, with `test_size`, of splits); None or NaN where there is none. A `Comparison` stands
+        (or, with `test_size`, of splits); None or NaN where there is none. In a data frame each
+        method has a column. A `Comparison` stands
         for its splits, several for one data set each: the mean over splits of those that are
         complete.
     score : str
-        Which score of a comparison.
+        Which score of a comparison: one of `comparison.SCORES`.
     test_size : float in (0, 1), optional
         Says that scores are those of repeated splits of one data set with this share of test
         rows.
@@ -314,23 +316,36 @@ def rank_methods(
     >>> ranking.methods, ranking.pairs[0].p_holm, ranking.groups
     (('good', 'bad'), 0.0078125, (('good',), ('bad',)))
     """
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha={alpha!r} is not valid: it must be a number between 0 and 1")
+    for name, share in (("alpha", alpha), ("test_size", test_size)):
+        if share is not None and not (isinstance(share, Real) and 0 < share < 1):
+            raise ValueError(f"{name}={share!r} is not valid: it must be a number between 0 and 1")
+    if score not in SCORES:
+        raise ValueError(f"score={score!r} is not valid: it must be one of {', '.join(SCORES)}")
     n_test = None
     if isinstance(scores, Comparison):
         test_size = scores.test_share if test_size is None else test_size
         n_test = min(len(test) for test in scores.tests)
         scores = split_scores(scores, score)
+    elif hasattr(scores, "columns"):
+        scores = {str(name): np.asarray(scores[name], dtype=float) for name in scores.columns}
     elif not isinstance(scores, Mapping):
-        scores = data_set_scores(list(scores), score)
+        scores = data_set_scores(_comparisons(scores), score)
     names, table = _table(scores)
     if test_size is None:
         return _over_data_sets(names, table, alpha)
-    if not 0 < test_size < 1:
-        raise ValueError(
-            f"test_size={test_size!r} is not valid: it must be a number between 0 and 1"
-        )
     return _over_splits(names, table, test_size, n_test, alpha)
+
+
+def _comparisons(scores: Any) -> list[Comparison]:
+    given = list(scores) if isinstance(scores, Iterable) else [scores]
+    other = next((type(one).__name__ for one in given if not isinstance(one, Comparison)), None)
+    if other is not None:
+        raise TypeError(
+            f"scores is a {type(scores).__name__} with a {other}, which names no methods: give a "
+            "mapping from the name of each method to its scores, a data frame with a column for "
+            "each, a Comparison or a list of these"
+        )
+    return given
 
 
 def split_scores(comparison: Comparison, score: str = "accuracy") -> dict[str, list[float | None]]:
@@ -362,6 +377,10 @@ def data_set_scores(
 def _table(scores: Mapping[str, Sequence[float | None]]) -> tuple[list[str], Array]:
     """Names, and an array with a row for each data set or split; NaN where there is no score."""
     names = list(scores)
+    for name, values in scores.items():
+        if isinstance(values, str) or np.asarray(values, dtype=object).ndim != 1:
+            kind = type(values).__name__
+            raise TypeError(f"the scores of {name!r} must be a list of numbers, not a {kind}")
     lengths = {len(values) for values in scores.values()}
     if len(lengths) > 1:
         raise ValueError(
@@ -460,7 +479,7 @@ def _over_splits(
         n=n_splits,
         alpha=alpha,
         left_out=left_out,
-        notes=_notes_on_splits(names, np.isnan(table), n_splits, enough.count(False)),
+        notes=_notes_on_splits(names, _behind(table)[1], n_splits, enough.count(False)),
     )
 
 
@@ -469,7 +488,7 @@ def _behind(table: Array) -> tuple[Array, Array]:
 
     For complete methods that is the order of their means.
     """
-    lacking = np.isnan(table).any(axis=0)
+    lacking = np.any(np.isnan(table), axis=0, keepdims=True)[0]
     whole = table if lacking.all() else table[:, ~lacking]
     known = np.maximum((~np.isnan(whole)).sum(axis=1), 1)
     centre = np.nansum(whole, axis=1) / known
@@ -477,7 +496,7 @@ def _behind(table: Array) -> tuple[Array, Array]:
 
 
 def _notes_on_splits(
-    names: list[str], missing: Array, n_splits: int, n_short: int
+    names: list[str], lacking: Array, n_splits: int, n_short: int
 ) -> tuple[str, ...]:
     notes = []
     if n_splits < FEWEST_SPLITS:
@@ -491,7 +510,7 @@ def _notes_on_splits(
             f"{n_short} {are} fewer than {FEWEST_SPLITS} splits in common: too few to tell two "
             "methods apart."
         )
-    partial = [name for name, lacks in zip(names, missing.any(axis=0), strict=True) if lacks]
+    partial = [name for name, lacks in zip(names, lacking, strict=True) if lacks]
     if partial:
         notes.append(
             "Not done on all splits, and listed last whatever the mean of the others says: "

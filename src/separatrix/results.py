@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
 import json
 import os
+import re
+import sys
+import types
 from pathlib import Path
 from typing import Any
 
+import joblib
+import numpy as np
+
 from separatrix.comparison import Fold, from_plain, to_plain
+
+try:
+    import fcntl
+except ImportError:  # no locks: the manual says that one run at a time may write
+    fcntl = None  # type: ignore[assignment]
 
 FORMAT = 1
 
@@ -18,7 +31,8 @@ class ResultsFile:
 
     The first line names the data. Each line after it is a fold with the key of its job: what is
     asked for again is found, whatever else the file holds. A last line that was cut off is
-    dropped; it is the one fold that an interruption can lose.
+    dropped; it is the one fold that an interruption can lose. Until `close` the file is locked
+    where the system has locks: two runs at a time would cut off each other's lines.
 
     Parameters
     ----------
@@ -26,16 +40,48 @@ class ResultsFile:
         The file; it is made when there is none.
     data : str
         Fingerprint of the data. A file of other data is refused.
+    versions : dict of str
+        Of the packages that compute the folds to come; kept with each of them.
 
     Attributes
     ----------
     folds : dict of Fold
         By key.
+    versions_of : dict of dict
+        The versions that computed them, by key.
     """
 
-    def __init__(self, path: Any, data: str) -> None:
+    def __init__(self, path: Any, data: str, versions: dict[str, str]) -> None:
         self.path = Path(path)
         self.folds: dict[str, Fold] = {}
+        self.versions = versions
+        self.versions_of: dict[str, dict[str, str]] = {}
+        self.held = self.path.open("ab")
+        try:
+            self._lock()
+            self._open(data)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let others write to the file."""
+        self.held.close()
+
+    def _lock(self) -> None:
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self.held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(
+                f"results={str(self.path)!r} is being written by another comparison: wait for its "
+                "end, or name another file"
+            ) from None
+        except OSError:
+            return  # a file system without locks
+
+    def _open(self, data: str) -> None:
         header = _line({"separatrix": "comparison", "format": FORMAT, "data": data})
         content = self.path.read_bytes() if self.path.exists() else b""
         if header.startswith(content):  # new, empty, or cut off in its first line
@@ -66,6 +112,7 @@ class ResultsFile:
             entry = _parsed(line)
             try:
                 self.folds[entry["key"]] = from_plain(Fold, entry["fold"])
+                self.versions_of[entry["key"]] = dict(entry.get("versions", {}))
             except (TypeError, KeyError, AttributeError):
                 raise ValueError(
                     f"line {number} of results={str(self.path)!r} is damaged: delete that line"
@@ -74,15 +121,77 @@ class ResultsFile:
     def add(self, key: str, fold: Fold) -> None:
         """Write a fold down; when this returns it is on the disk."""
         with self.path.open("ab") as file:
-            file.write(_line({"key": key, "fold": to_plain(fold)}))
+            entry = {"key": key, "versions": self.versions, "fold": to_plain(fold)}
+            file.write(_line(entry))
             file.flush()
             os.fsync(file.fileno())
         self.folds[key] = fold
+        self.versions_of[key] = self.versions
 
 
 def key_of(parts: Any) -> str:
     """A short text that only these parts have."""
     return hashlib.sha256(json.dumps(to_plain(parts), sort_keys=True).encode()).hexdigest()[:20]
+
+
+def exact(value: Any, inside: tuple[int, ...] = ()) -> Any:
+    """A parameter as plain text that other values do not have, and that other runs give again.
+
+    Arrays are whole, estimators have all their parameters, functions are known by their name, code
+    and defaults: nothing depends on where an object lies in memory.
+
+    Examples
+    --------
+    >>> exact(np.arange(2000)) == exact(np.arange(2000)), exact([1]) == exact([1.0])
+    (True, False)
+    """
+    if id(value) in inside:  # a function that calls itself
+        return "..."
+    within = functools.partial(exact, inside=(*inside, id(value)))
+    kind = type(value)
+    if isinstance(value, dict):
+        return [[within(key), within(part)] for key, part in value.items()]
+    if isinstance(value, list | tuple):
+        return [kind.__name__, *map(within, value)]
+    if isinstance(value, np.ndarray) and value.dtype.hasobject:
+        return ["array", value.shape, within(value.tolist())]
+    if isinstance(value, np.ndarray):
+        return ["array", str(value.dtype), value.shape, _hash(np.ascontiguousarray(value).data)]
+    if isinstance(value, types.FunctionType):
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        defaults = [value.__defaults__, value.__kwdefaults__]
+        return [_name(value), _code(value.__code__), within(defaults), within(cells)]
+    if isinstance(value, types.MethodType):
+        return [within(value.__func__), within(value.__self__)]
+    if isinstance(value, functools.partial):
+        return ["partial", within(value.func), within(value.args), within(value.keywords)]
+    if isinstance(value, type | types.BuiltinFunctionType | np.ufunc):
+        return _name(value)
+    if hasattr(value, "get_params"):
+        return [_name(kind), within(value.get_params(deep=False))]
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # nothing of an array hidden
+        text = repr(value)
+    if ADDRESS.search(text):
+        with contextlib.suppress(Exception):  # what cannot be pickled is known by its kind alone
+            return [_name(kind), joblib.hash(value)]
+    return [_name(kind), ADDRESS.sub("", text)]
+
+
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+"""Where an object lies, in what Python prints of it."""
+
+
+def _name(thing: Any) -> str:
+    return f"{getattr(thing, '__module__', '')}.{getattr(thing, '__qualname__', repr(thing))}"
+
+
+def _code(code: types.CodeType) -> str:
+    inner = [_code(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]
+    return _hash(repr((code.co_code, code.co_names, inner)).encode())
+
+
+def _hash(content: Any) -> str:
+    return hashlib.sha256(content).hexdigest()[:20]
 
 
 def _line(entry: dict[str, Any]) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import shutil
 import tempfile
@@ -22,6 +23,9 @@ from separatrix.fold import Data, Job, run_fold
 
 SIGN_OF_LIFE = 1.0
 """Seconds after which something is yielded even when no fold has ended."""
+
+DIED = "the process died"
+"""How the reason of a fold begins whose process did not live to tell it."""
 
 Outcome = tuple[Job, Fold | None]
 """A job and its fold; None in its place where the time of the method was spent before."""
@@ -137,11 +141,30 @@ def _fold_of(future: Future[Fold], job: Job, budget: float, seconds: float) -> F
     elif future.exception() is None:
         return future.result()
     elif isinstance(future.exception(), BrokenExecutor):
-        status, reason = "failed", "the process died: out of memory, or a crash of compiled code"
+        status, reason = "failed", f"{DIED}: out of memory, or a crash of compiled code"
     else:
         error = future.exception()
         status, reason = "failed", f"{type(error).__name__}: {error}"
     return Fold(job.contender.name, job.split, status, reason, seconds)
+
+
+def may_work_again(fold: Fold) -> bool:
+    """Whether a fold failed for what may pass: a process that died, memory, files.
+
+    Examples
+    --------
+    >>> may_work_again(Fold("a", 0, "failed", "PermissionError: no"))
+    True
+    >>> may_work_again(Fold("a", 0, "failed", "ValueError: no"))
+    False
+    """
+    kind = fold.reason.split(":")[0]
+    error = getattr(builtins, kind, None)
+    return fold.status == "failed" and (
+        kind == DIED
+        or kind.endswith("MemoryError")  # NumPy has one of its own
+        or (isinstance(error, type) and issubclass(error, OSError))
+    )
 
 
 class Budget:
