@@ -1010,6 +1010,26 @@ def test_scaling_and_functions_are_known_by_what_they_are(tmp_path):
     assert exact(calls_itself) == exact(calls_itself)
 
 
+SETS = """
+from separatrix.results import exact
+print(exact(lambda x: x in {"a", "b", "c", "d", "e"}), exact({"a", "b", "c", "d", "e"}))
+"""
+
+
+def test_what_differs_from_run_to_run_is_in_no_key():
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", SETS],
+            env=os.environ | {"PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in range(3)
+    }
+    assert len(said) == 1
+
+
 @pytest.mark.parametrize(
     ("reason", "fits"),
     [

@@ -153,6 +153,8 @@ def exact(value: Any, inside: tuple[int, ...] = ()) -> Any:
         return [[within(key), within(part)] for key, part in value.items()]
     if isinstance(value, list | tuple):
         return [kind.__name__, *map(within, value)]
+    if isinstance(value, set | frozenset):  # their order differs from run to run
+        return [kind.__name__, *sorted(json.dumps(within(part)) for part in value)]
     if isinstance(value, np.ndarray) and value.dtype.hasobject:
         return ["array", value.shape, within(value.tolist())]
     if isinstance(value, np.ndarray):
@@ -186,7 +188,7 @@ def _name(thing: Any) -> str:
 
 
 def _code(code: types.CodeType) -> str:
-    inner = [_code(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]
+    inner = [_code(c) if isinstance(c, types.CodeType) else exact(c) for c in code.co_consts]
     return _hash(repr((code.co_code, code.co_names, inner)).encode())
 
 
