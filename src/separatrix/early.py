@@ -41,10 +41,11 @@ from separatrix.early_region import (
     discriminants_of,
     is_supported,
     largest_reliability,
+    some_of,
     squared_distances_to_boundaries,
     squared_reach,
 )
-from separatrix.linalg import Array
+from separatrix.linalg import EPS, Array
 from separatrix.moments import ClassMoments
 from separatrix.rows import refuse_lazy_frame, refuse_nonfinite_rows, row_blocks
 from separatrix.selection import N_FOLDS, training_parts
@@ -255,6 +256,7 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _learn(self, data: LabelledData, *, widen: bool = True) -> None:
         labels = data.classes[data.codes]
+        self._region = self.region
         self.reducer_ = None
         if self.reducer is not None:
             self.reducer_ = clone(self.reducer).fit(data.X, labels)
@@ -278,7 +280,8 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self._views = self._conditional.views()
         by_scores = linear and self.region != "box" and len(self._views) == 1
         self._table = ScoreTable.of(self._views[0]) if by_scores else None
-        n_functions, r = len(self.classes_), self._views[0].gains.shape[0]
+        n_functions = len(self.classes_) * len(self._views)
+        r = self._views[0].gains.shape[0]
         full = getattr(self.estimator_, "covariance", None) == "full"
         self._portion = max(1, FUNCTIONS_AT_ONCE // (n_functions * r * (r if full else 1)))
 
@@ -341,25 +344,54 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _judged(self, known: Knowledge, n_unknown: int, least: float = 0.0) -> tuple[Array, Array]:
         """The guess for each row, and how reliable it is: exactly, or a bound below `least`."""
-        if self.region == "ideal":
+        if self._region == "ideal":
             return _likelier_side(known)
         n_rows = len(known.shares)
-        guess, squared = np.empty(n_rows, dtype=int), np.empty(n_rows)
-        box = self.region == "box"
-        if box:  # its sides are coordinates
-            n_unknown = max(int(np.count_nonzero(known.moves)), 1)
-        # rounding must not refute what is just reliable
-        enough = 0.0
-        if self.region in ("ellipsoid", "chebyshev"):
-            enough = (1 - 1e-9) * squared_reach(least, n_unknown, self.region)
+        guess, found = np.empty(n_rows, dtype=int), np.empty(n_rows)
         for part in gen_batches(n_rows, self._portion):
-            some = known.rows(part)
-            f = self._functions_about(some.mean)
-            guess[part] = f.b.argmax(axis=1)
-            squared[part] = squared_distances_to_boundaries(
-                f, some, guess[part], box=box, enough=enough
-            )
-        return guess, largest_reliability(squared, n_unknown, self.region)
+            guess[part], found[part] = self._backed(known.rows(part), n_unknown, least)
+        return guess, found
+
+    def _backed(self, known: Knowledge, n_unknown: int, least: float) -> tuple[Array, Array]:
+        """The class of the likeliest models, and the mass on which each of them keeps it."""
+        votes = np.zeros((len(known.shares), len(self.classes_)))
+        seen = []
+        for i, share in enumerate(known.shares.T):
+            at = np.flatnonzero(share > EPS)
+            if len(at):
+                f = self._functions_about(known.means[i, at])
+                winner = f.b.argmax(axis=1)
+                votes[at, winner] += share[at]
+                seen.append((i, at, f, winner))
+        guess, found = votes.argmax(axis=1), votes.max(axis=1)
+        open_ = found >= least  # no mass is more than all of it
+        found[open_] = 0.0
+        for i, at, f, winner in seen:
+            chosen = np.flatnonzero((winner == guess[at]) & open_[at])
+            if len(chosen):
+                rows = at[chosen]
+                share = known.shares[rows, i]
+                # of the mass that may be missing all may be missing here
+                enough = 1 - np.minimum((1 - least) / share, 1.0)
+                alone = known.model(i).rows(rows)
+                mass = self._mass(some_of(f, chosen), alone, guess[rows], n_unknown, enough)
+                found[rows] += share * mass
+        return guess, np.minimum(found, 1 - EPS / 2)
+
+    def _mass(
+        self, f: Quadratic, known: Knowledge, guess: Array, n_unknown: int, least: Array
+    ) -> Array:
+        """Of the largest set about the mean of one model on which the guess wins."""
+        box = self._region == "box"
+        enough = np.zeros(len(guess))
+        if box:  # its sides are coordinates, and those of each rival when they are turned
+            turned = f.Q is not None and f.Q.ndim == 4
+            n_boxes = len(self.classes_) - 1 if turned else 1
+            n_unknown = max(int(np.count_nonzero(known.moves)), 1) * n_boxes
+        else:  # rounding must not refute what is just reliable
+            enough = (1 - 1e-9) * squared_reach(least, n_unknown, self._region)
+        squared = squared_distances_to_boundaries(f, known, guess, box=box, enough=enough)
+        return largest_reliability(squared, n_unknown, self._region)
 
     def _judged_after(self, t: int, progress: Progress, least: float = 0.0) -> tuple[Array, Array]:
         """The same after t values of series."""
@@ -369,7 +401,7 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         scores = progress.means[0]
         guess = scores.argmax(axis=1)
         distances = self._table.distances(scores, guess, scores.max(axis=1)[:, None], t)
-        return guess, largest_reliability(distances**2, n_unknown, self.region)
+        return guess, largest_reliability(distances**2, n_unknown, self._region)
 
     def _functions_about(self, means: Array) -> Quadratic:
         if self._rule is None:
@@ -660,7 +692,7 @@ class DecisionStream:
             scores = self._progress.means[0, 0]
             code = scores.argmax()
             distance = model._table.distances(scores, code, scores[code], t)
-            reliable = float(largest_reliability(distance**2, model._n_unknown[t], model.region))
+            reliable = float(largest_reliability(distance**2, model._n_unknown[t], model._region))
         else:
             codes, found = model._judged_after(t, self._progress)
             code, reliable = codes[0], float(found[0])
@@ -677,7 +709,7 @@ def _likelier_side(known: Knowledge) -> tuple[Array, Array]:
             ratio = np.where(gap == 0, 0.0, gap / np.linalg.norm(F[1] - F[0]))
         above += share * ndtr(ratio)
     reliable = np.maximum(above, 1 - above)
-    return (above > 0.5).astype(int), np.minimum(reliable, 1 - 2.0**-53)
+    return (above > 0.5).astype(int), np.minimum(reliable, 1 - EPS / 2)
 
 
 def _patterns(observed: Array) -> Iterator[tuple[Array, Array]]:

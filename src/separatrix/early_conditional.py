@@ -363,41 +363,32 @@ class Knowledge(NamedTuple):
         return np.einsum("nk,knq->nq", self.shares, self.means)
 
     @property
-    def moves(self) -> Array:
-        """Which of the functions are not known yet (q,)."""
-        return np.any([F.any(axis=1) for F in self.spreads], axis=0)
-
-    @property
-    def spread(self) -> Array:
-        """F (n or 1, q, k): covariances F Fᵀ, by the identity of total variance."""
-        if len(self.means) == 1:
-            return self.spreads[0][None]
-        roots = np.sqrt(self.shares)
-        apart = roots[:, None] * (self.means - self.mean).transpose(1, 2, 0)
-        parts = [roots[:, i, None, None] * F for i, F in enumerate(self.spreads)]
-        wide = np.concatenate([*parts, apart], axis=2)
-        return np.asarray(np.linalg.qr(wide.swapaxes(1, 2), mode="r")).swapaxes(1, 2)
-
-    @property
     def variances(self) -> Array:
-        """(n or 1, q): the diagonals of the covariances."""
+        """(n or 1, q): by the identity of total variance, the same for all rows of one model."""
         own = np.array([np.sum(F**2, axis=1) for F in self.spreads])
         if len(self.means) == 1:
             return own
         return np.einsum("nk,knq->nq", self.shares, own[:, None] + (self.means - self.mean) ** 2)
 
+    @property
+    def spread(self) -> Array:
+        """F (q, k) of the only model."""
+        (spread,) = self.spreads
+        return spread
+
+    @property
+    def moves(self) -> Array:
+        """Which of the functions the only model does not know yet (q,)."""
+        return np.asarray(self.spread.any(axis=1))
+
     def covariance_times(self, V: Array) -> Array:
-        """The covariance of each row times its own vector (n, q), without forming it."""
-        if len(self.means) == 1:
-            F = self.spreads[0]
-            return V @ (F @ F.T) if len(V) > F.shape[1] else (V @ F) @ F.T
-        result = np.zeros_like(V)
-        for apart, share, F in zip(
-            self.means - self.mean, self.shares.T, self.spreads, strict=True
-        ):
-            along = np.einsum("nq,nq->n", apart, V)
-            result += share[:, None] * (V @ (F @ F.T) + along[:, None] * apart)
-        return result
+        """The covariance of the only model times a vector of each row (n, q)."""
+        F = self.spread
+        return V @ (F @ F.T) if len(V) > F.shape[1] else (V @ F) @ F.T
+
+    def model(self, i: int) -> Knowledge:
+        """What is known if it is this model."""
+        return Knowledge(self.means[[i]], np.ones((len(self.shares), 1)), [self.spreads[i]])
 
     def rows(self, chosen: Array) -> Knowledge:
         """What is known of some of the rows."""
