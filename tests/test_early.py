@@ -602,6 +602,7 @@ def test_rows_without_any_value_are_guessed_alike(rule, conditional, region):
     assert_array_equal(early.label, found.label)
     assert_allclose(early.reliability, found.reliability)
     assert (early.time == 0).all()
+    assert not model.decide_early(empty, reliability=0.0).decided.any()
 
 
 @every_rule
@@ -850,6 +851,8 @@ def test_frames_names_and_single_precision():
     assert_array_equal(short.label, model.decide_early(NEW[:, :4]).label)
     with pytest.raises(ValueError, match="feature names"):
         model.decide_early(pd.DataFrame(NEW[:, :4], columns=names[1:5]))
+    with pytest.raises(TypeError, match="dense"):
+        model.decide_early(sp.csr_array(NEW[:, :4]))
     single = EarlyClassifier(FisherDiscriminant()).fit(X.astype(np.float32), y)
     double = EarlyClassifier(FisherDiscriminant()).fit(X.astype(np.float32).astype(float), y)
     rows = with_gaps(NEW).astype(np.float32)
@@ -871,6 +874,20 @@ def test_other_rules_are_refused_with_those_that_are_not(estimator):
 def test_reducers_that_are_not_the_product_they_seem_are_refused(reducer):
     with pytest.raises(TypeError, match=r"reducer=.* is not \(X - mean_\) @ components_.T"):
         EarlyClassifier(FisherDiscriminant(), reducer=reducer).fit(X, y)
+
+
+@pytest.mark.parametrize("reducer", ["pca", PCA, FisherDiscriminant])
+def test_reducers_that_are_no_transformers_are_refused(reducer):
+    with pytest.raises(TypeError, match=r"reducer=.* is not a transformer: give an instance"):
+        EarlyClassifier(FisherDiscriminant(), reducer=reducer).fit(X, y)
+
+
+@pytest.mark.parametrize("value", ["abc", "1.5", None, np.array([1.0]), [1.0, 2.0]], ids=repr)
+def test_only_numbers_are_pushed(value):
+    stream = EarlyClassifier(FisherDiscriminant()).fit(X, y).stream()
+    with pytest.raises(TypeError, match=r"value=.* is not a number: push takes"):
+        stream.push(value)
+    assert stream.push(1).n_observed == 1
 
 
 def test_a_reducer_without_mean_starts_at_the_origin():

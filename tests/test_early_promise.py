@@ -148,3 +148,28 @@ def test_the_region_is_the_one_that_was_fitted():
         stream = model.stream()
         pushed = [stream.push(value).reliability for value in X[0, :3]]
         assert_allclose(pushed[-1], before[0], rtol=1e-9)
+
+
+def test_a_large_offset_is_no_constant_however_many_rows():
+    rng = np.random.default_rng(0)
+    y = np.arange(20_000) % 2
+    X = rng.standard_normal((20_000, 3)) + np.outer(y, [0, 0, 2.0])
+    X[:, 2] += 1e12
+    X[:, 1] = 0.1  # whose average is rounded
+    varies = EarlyClassifier(FisherDiscriminant()).fit(X, y)._conditional.units.varies
+    assert_array_equal(varies, [True, False, True])
+    X[:, 1] += 1e-17 * rng.standard_normal(len(X))  # its last digit
+    varies = EarlyClassifier(FisherDiscriminant()).fit(X, y)._conditional.units.varies
+    assert_array_equal(varies, [True, False, True])
+
+
+def test_unknown_directions_do_not_depend_on_units():
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 3
+    X = rng.standard_normal((300, 3)) + np.array([[0, 0, 0], [0, 3, 0], [0, 0, 3]])[y]
+    for reducer in (FisherDiscriminant(), None):
+        for scale in (1, 1e7, 1e9):
+            units = np.array([1, 1 / scale, scale])
+            model = EarlyClassifier(LocalQDA(20, reg=0.1), reducer=reducer).fit(X * units, y)
+            expected = [2, 2, 1, 1] if reducer else [3, 2, 1, 1]
+            assert_array_equal(model._n_unknown, expected)

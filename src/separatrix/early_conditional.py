@@ -23,6 +23,9 @@ from separatrix.selection import N_FOLDS, training_parts
 SHRINKAGES = np.logspace(-6, 0, 25)
 """What ``regularization="auto"`` tries."""
 
+ROUNDING = 16
+"""Last digits of a feature by which it may vary and yet be constant."""
+
 LEAST_SHARE = 1e-6
 """Share of the variance of a feature that it has at least within classes."""
 
@@ -190,11 +193,11 @@ def feature_units(X: Array, codes: Array, moments: ClassMoments) -> FeatureUnits
 
     A feature whose spread is rounding beside its size counts as one that never varies.
     """
-    total = np.mean((X - moments.mean) ** 2, axis=0)
+    total = np.var(X - X[0], axis=0)  # differences to a row do not round what they have in common
     within = total
     if codes.any():
         within = np.mean((X - moments.means[codes]) ** 2, axis=0)
-    varies = np.sqrt(total) > len(X) * EPS * np.abs(moments.mean)
+    varies = np.sqrt(total) > ROUNDING * EPS * np.abs(moments.mean)
     variance = np.where(varies, (1 - LEAST_SHARE) * within + LEAST_SHARE * total, 1.0)
     return FeatureUnits(moments.mean, np.sqrt(variance), varies)
 
@@ -522,6 +525,8 @@ class Progress(NamedTuple):
 def n_unknown_directions(B: Array | None, unknown: Array) -> int:
     """How many independent values of ``Bᵀx`` are open while some features are unknown.
 
+    Units of the values do not matter, and those of features not if B is for features in units.
+
     Examples
     --------
     >>> n_unknown_directions(None, np.array([False, True, True]))
@@ -531,5 +536,6 @@ def n_unknown_directions(B: Array | None, unknown: Array) -> int:
     """
     if B is None:
         return int(np.count_nonzero(unknown))
-    s = np.linalg.svd(B[unknown], compute_uv=False)
+    lengths = np.linalg.norm(B, axis=0)
+    s = np.linalg.svd(B[unknown] / np.where(lengths > 0, lengths, 1.0), compute_uv=False)
     return numerical_rank(s, max(B.shape))
