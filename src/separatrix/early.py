@@ -534,12 +534,16 @@ class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             codes[part], found[part], times[part] = result
         return self._decisions(codes, found, times, tau, wanted)
 
-    def _series(self, X: ArrayLike) -> Array:
+    def _series(self, X: Any) -> Array:
         """Validated rows of full width; what is beyond their end is missing."""
         refuse_lazy_frame(X)
         d = self.n_features_in_
         shape = np.shape(X)
-        if len(shape) == 2 and 0 < shape[1] < d:
+        if len(shape) == 2 and 0 < shape[1] < d and hasattr(X, "reindex"):
+            known = getattr(self, "feature_names_in_", np.arange(d))
+            if list(X.columns) == list(known[: shape[1]]):
+                X = X.reindex(columns=known)
+        elif len(shape) == 2 and 0 < shape[1] < d:
             rest = np.full((shape[0], d - shape[1]), np.nan)
             X = np.hstack([np.asarray(X, dtype=np.float64), rest])
         rows = new_rows(self, X).astype(np.float64, copy=False)
