@@ -554,6 +554,22 @@ def test_the_reliability_of_a_linear_rule_is_that_of_proposition_two():
         assert_allclose(found.reliability[i], expected, rtol=1e-6)
 
 
+def test_a_box_has_as_many_sides_as_coordinates_that_move():
+    model = EarlyClassifier(LinearDiscriminantAnalysis(), region="box", reducer=PCA(3)).fit(X, y)
+    written = written_out(model, X, np.zeros_like(y))
+    W, centre = model.reducer_.components_, model.reducer_.mean_
+    C, b = model.estimator_.coef_, model.estimator_.intercept_
+    last = np.arange(7) < 6  # one direction is unknown, and moves all three coordinates
+    found = model.decide(np.where(last, NEW, np.nan))
+    for i, row in enumerate(NEW):
+        m, R = mixed(*written, row, last)
+        scores = C @ W @ (m - centre) + b
+        c = scores.argmax()
+        widths = np.abs(C[c] - C) @ np.sqrt(np.diag(W @ R @ W.T))
+        h = min((scores[c] - scores[g]) / widths[g] for g in range(3) if g != c)
+        assert_allclose(found.reliability[i], min((2 * norm.cdf(h) - 1) ** 3, 1 - 2.0**-53))
+
+
 @every_region
 @every_rule
 def test_a_larger_tau_decides_later_and_on_fewer_rows(rule, region):
@@ -946,5 +962,5 @@ def test_a_refused_fit_leaves_the_model_as_it_was():
     model = EarlyClassifier(FisherDiscriminant()).fit(X, y)
     before = model.decide(with_gaps(NEW))
     with pytest.raises(ValueError, match="NaN"):
-        model.fit(with_gaps(X), y)
+        model.fit(with_gaps(X[:, :4]), y)
     assert_array_equal(model.decide(with_gaps(NEW)).reliability, before.reliability)
