@@ -619,6 +619,11 @@ class LocalQDA(ClassScoresMixin, BaseEstimator):
         near = class_neighbours(points, self._codes, self.n_neighbors_, among=self._rows)
         return self._gaussians(points, near, reference - self.mean_)
 
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Logarithms of `predict_proba`: minus infinity where that is zero, as it may be."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
     def _scores(self, X: ArrayLike) -> Array:
         points = self._centred(X)
         near = class_neighbours(points, self._codes, self.n_neighbors_, among=self._rows)
