@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 mpl.use("Agg")
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
@@ -32,6 +33,12 @@ from separatrix.plots import (
 SERIES = datasets.make_series(150, 24, random_state=0)
 NAMES = np.array(["ash", "beech", "cedar"])[SERIES.target]
 EARLY = EarlyClassifier(FisherDiscriminant()).fit(SERIES.data[:100], NAMES[:100])
+
+
+@pytest.fixture(autouse=True)
+def _no_figures_left_open():
+    yield
+    plt.close("all")
 
 
 def test_a_projection_shows_every_class_and_row():
