@@ -177,18 +177,18 @@ def test_every_prefix_and_every_pattern_is_conditioned_as_anew(data, conditional
     rows = X[:4] + rng.normal(scale=0.3, size=(4, d))
     for observed in patterns:
         known = model._given(rows, observed)
-        assert_allclose(known.variances, _diagonals(known), atol=1e-9)
+        variances = np.broadcast_to(known.variances, rows.shape)
         vectors = rng.standard_normal((4, d))
         for i, row in enumerate(rows):
             m, R = mixed(means, covariances, weights, row, observed)
-            F = known.spread[min(i, len(known.spread) - 1)]
             assert_allclose(known.mean[i], m, atol=1e-8)
-            assert_allclose(F @ F.T, R, atol=1e-8)
-            assert_allclose(known.covariance_times(vectors)[i], R @ vectors[i], atol=1e-8)
-
-
-def _diagonals(known):
-    return np.einsum("nqk,nqk->nq", known.spread, known.spread)
+            assert_allclose(variances[i], np.diag(R), atol=1e-8)
+            for k, moments in enumerate(zip(means, covariances, strict=True)):
+                m, R = conditioned(*moments, row, observed)
+                alone = known.model(k)
+                assert_allclose(alone.mean[i], m, atol=1e-8)
+                assert_allclose(alone.spread @ alone.spread.T, R, atol=1e-8)
+                assert_allclose(alone.covariance_times(vectors)[i], R @ vectors[i], atol=1e-8)
 
 
 @every_conditional
@@ -202,10 +202,11 @@ def test_a_reduced_row_has_the_moments_of_the_reduced_moments(data, conditional)
     for observed in (np.arange(X.shape[1]) < 4, np.arange(X.shape[1]) % 3 > 0):
         known = model._given(X[:3], observed)
         for i in range(3):
-            m, R = mixed(*written, X[i], observed)
-            F = known.spread[min(i, len(known.spread) - 1)]
+            m, _ = mixed(*written, X[i], observed)
             assert_allclose(known.mean[i], W @ (m - centre), atol=1e-8)
-            assert_allclose(F @ F.T, W @ R @ W.T, atol=1e-8)
+            for F, mean, covariance in zip(known.spreads, *written[:2], strict=True):
+                _, R = conditioned(mean, covariance, X[i], observed)
+                assert_allclose(F @ F.T, W @ R @ W.T, atol=1e-8)
 
 
 @every_conditional
@@ -358,20 +359,18 @@ def test_the_distance_to_a_quadratic_boundary_is_the_shortest_of_many(r):
         assert np.sqrt(found[0]) <= radial_distances(f, F, guess) * (1 + 1e-9)
 
 
-def test_own_quadratics_and_own_spreads_are_as_shared_ones():
+def test_own_quadratics_are_as_shared_ones():
     rng = np.random.default_rng(0)
     f, F = random_quadratics(rng, 4, 3), rng.standard_normal((3, 3))
     points = rng.standard_normal((30, 3))
     shared = about(f, points)
     own = shared._replace(Q=np.repeat(shared.Q, 30, axis=0))
     known = Knowledge(points[None], np.ones((30, 1)), [F])
-    pair = Knowledge(np.stack([points, points]), np.full((30, 2), 0.5), [F, F])
     guess = shared.b.argmax(axis=1)
     for box in (False, True):
         expected = squared_distances_to_boundaries(shared, known, guess, box=box)
-        for g, k in ((own, known), (shared, pair), (own, pair)):
-            found = squared_distances_to_boundaries(g, k, guess, box=box)
-            assert_allclose(found, expected, rtol=1e-8)
+        found = squared_distances_to_boundaries(own, known, guess, box=box)
+        assert_allclose(found, expected, rtol=1e-8)
 
 
 @pytest.mark.parametrize("box", [False, True])
@@ -555,6 +554,22 @@ def test_the_reliability_of_a_linear_rule_is_that_of_proposition_two():
         assert_allclose(found.reliability[i], expected, rtol=1e-6)
 
 
+def test_a_box_has_as_many_sides_as_coordinates_that_move():
+    model = EarlyClassifier(LinearDiscriminantAnalysis(), region="box", reducer=PCA(3)).fit(X, y)
+    written = written_out(model, X, np.zeros_like(y))
+    W, centre = model.reducer_.components_, model.reducer_.mean_
+    C, b = model.estimator_.coef_, model.estimator_.intercept_
+    last = np.arange(7) < 6  # one direction is unknown, and moves all three coordinates
+    found = model.decide(np.where(last, NEW, np.nan))
+    for i, row in enumerate(NEW):
+        m, R = mixed(*written, row, last)
+        scores = C @ W @ (m - centre) + b
+        c = scores.argmax()
+        widths = np.abs(C[c] - C) @ np.sqrt(np.diag(W @ R @ W.T))
+        h = min((scores[c] - scores[g]) / widths[g] for g in range(3) if g != c)
+        assert_allclose(found.reliability[i], min((2 * norm.cdf(h) - 1) ** 3, 1 - 2.0**-53))
+
+
 @every_region
 @every_rule
 def test_a_larger_tau_decides_later_and_on_fewer_rows(rule, region):
@@ -603,6 +618,7 @@ def test_rows_without_any_value_are_guessed_alike(rule, conditional, region):
     assert_array_equal(early.label, found.label)
     assert_allclose(early.reliability, found.reliability)
     assert (early.time == 0).all()
+    assert not model.decide_early(empty, reliability=0.0).decided.any()
 
 
 @every_rule
@@ -749,8 +765,6 @@ def test_a_constant_feature_tells_nothing(rule, conditional, region):
     more = clone(model).fit(np.insert(X, 3, 3.0, axis=1), y)
     known = more.decide(np.insert(rows, [3], constant, axis=1))
     missing = more.decide(np.insert(rows, [3], np.nan * constant, axis=1))
-    if getattr(rule, "covariance", None) is not None:
-        more.set_params(estimator=rule)
     complete = ~np.isnan(rows).any(axis=1)
     if not isinstance(rule, LocalQDA):  # whose ridge is a share of the average variance
         assert_array_equal(known.label, plain.label)
@@ -853,6 +867,8 @@ def test_frames_names_and_single_precision():
     assert_array_equal(short.label, model.decide_early(NEW[:, :4]).label)
     with pytest.raises(ValueError, match="feature names"):
         model.decide_early(pd.DataFrame(NEW[:, :4], columns=names[1:5]))
+    with pytest.raises(TypeError, match="dense"):
+        model.decide_early(sp.csr_array(NEW[:, :4]))
     single = EarlyClassifier(FisherDiscriminant()).fit(X.astype(np.float32), y)
     double = EarlyClassifier(FisherDiscriminant()).fit(X.astype(np.float32).astype(float), y)
     rows = with_gaps(NEW).astype(np.float32)
@@ -874,6 +890,20 @@ def test_other_rules_are_refused_with_those_that_are_not(estimator):
 def test_reducers_that_are_not_the_product_they_seem_are_refused(reducer):
     with pytest.raises(TypeError, match=r"reducer=.* is not \(X - mean_\) @ components_.T"):
         EarlyClassifier(FisherDiscriminant(), reducer=reducer).fit(X, y)
+
+
+@pytest.mark.parametrize("reducer", ["pca", PCA, FisherDiscriminant])
+def test_reducers_that_are_no_transformers_are_refused(reducer):
+    with pytest.raises(TypeError, match=r"reducer=.* is not a transformer: give an instance"):
+        EarlyClassifier(FisherDiscriminant(), reducer=reducer).fit(X, y)
+
+
+@pytest.mark.parametrize("value", ["abc", "1.5", None, np.array([1.0]), [1.0, 2.0]], ids=repr)
+def test_only_numbers_are_pushed(value):
+    stream = EarlyClassifier(FisherDiscriminant()).fit(X, y).stream()
+    with pytest.raises(TypeError, match=r"value=.* is not a number: push takes"):
+        stream.push(value)
+    assert stream.push(1).n_observed == 1
 
 
 def test_a_reducer_without_mean_starts_at_the_origin():
@@ -932,5 +962,5 @@ def test_a_refused_fit_leaves_the_model_as_it_was():
     model = EarlyClassifier(FisherDiscriminant()).fit(X, y)
     before = model.decide(with_gaps(NEW))
     with pytest.raises(ValueError, match="NaN"):
-        model.fit(with_gaps(X), y)
+        model.fit(with_gaps(X[:, :4]), y)
     assert_array_equal(model.decide(with_gaps(NEW)).reliability, before.reliability)

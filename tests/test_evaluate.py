@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -160,5 +162,32 @@ def test_incomplete_series_and_times_beyond_the_end_are_refused():
     broken[3, 4:] = np.nan
     with pytest.raises(ValueError, match="X has missing values"):
         reliability_curve(EARLY, broken, TEST[1], [0.5])
-    with pytest.raises(ValueError, match=r"times=\[25\] must be between 0 and 24"):
+    with pytest.raises(ValueError, match=r"times=\[25\] must be whole numbers between 0 and 24"):
         reliability_curve(EARLY, *TEST, [0.5], times=[25])
+    with pytest.raises(ValueError, match=r"times=\[2.5\] must be whole numbers"):
+        reliability_curve(EARLY, *TEST, [0.5], times=[2.5])
+
+
+def test_labels_that_do_not_belong_to_the_series_are_refused():
+    with pytest.raises(ValueError, match="X has 100 series, but y has 99 labels"):
+        reliability_curve(EARLY, TEST[0][:100], TEST[1][:99], [0.5])
+    with pytest.raises(ValueError, match="y has labels that were not learned"):
+        reliability_curve(EARLY, TEST[0], [f"no {label}" for label in TEST[1]], [0.5])
+    codes = np.unique(TEST[1], return_inverse=True)[1]
+    numbered = EarlyClassifier(FisherDiscriminant()).fit(TEST[0], codes)
+    with pytest.raises(ValueError, match=r"not learned: \['0', '1'"):  # but 0 and 1 were
+        reliability_curve(numbered, TEST[0], codes.astype(str), [0.5])
+
+
+def test_frames_keep_their_names():
+    names = [f"t{i}" for i in range(24)]
+    frame = pd.DataFrame(TEST[0], columns=names)
+    model = EarlyClassifier(FisherDiscriminant()).fit(frame, TEST[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = reliability_curve(model, frame, TEST[1], [0.5], times=[0, 5, 24])
+    plain = EarlyClassifier(FisherDiscriminant()).fit(*TEST)
+    expected = reliability_curve(plain, *TEST, [0.5], times=[0, 5, 24])
+    assert [r["reliability"] for r in found] == [r["reliability"] for r in expected]
+    with pytest.raises(ValueError, match="feature names"):
+        reliability_curve(model, frame[names[::-1]], TEST[1], [0.5])

@@ -228,3 +228,18 @@ def test_missing_values_are_refused_by_the_name_of_the_column():
         model.predict(broken)
     with pytest.raises(ValueError, match="NaN in column 4"):
         model.discriminants(broken)
+
+
+def test_points_of_reference_of_another_shape_are_refused():
+    rows, labels = np.random.default_rng(0).standard_normal((20, 5)), np.arange(20) % 2
+    model = LocalQDA(2).fit(rows, labels)
+    with pytest.raises(ValueError, match=r"about has shape \(3, 5\).* \(5,\) or .* \(20, 5\)"):
+        model.discriminants(rows, about=np.zeros((3, 5)))
+
+
+def test_logarithms_of_probabilities_are_those_of_the_probabilities():
+    rows = np.array([[0.0], [1.0], [2.0], [1e4], [1e4 + 1]])
+    model = LocalQDA(2, reg=1.0).fit(rows, [0, 0, 1, 1, 1])
+    assert_allclose(np.exp(model.predict_log_proba(rows)), model.predict_proba(rows))
+    far = LocalQDA(2).fit(rows, [0, 0, 0, 1, 1])
+    assert np.isneginf(far.predict_log_proba(rows)[0, 1])

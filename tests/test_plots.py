@@ -287,3 +287,10 @@ def test_a_stream_is_a_bar_for_each_class():
         assert ax.lines[0].get_xdata()[0] == 0.9
     with pytest.raises(ValueError, match="history is empty"):
         plot_class_reliabilities([], EARLY.classes_)
+
+
+def test_what_cannot_be_drawn_of_early_decisions_is_refused():
+    with pytest.raises(ValueError, match=r"what='acc' is not drawn: use one of reliability"):
+        plot_reliability_curve({}, what="acc")
+    with pytest.raises(ValueError, match=r"series has 25 values, .* fitted to series of 24"):
+        plot_early_decision(EARLY, np.zeros(25))

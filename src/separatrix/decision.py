@@ -290,6 +290,10 @@ class ClassScoresMixin(ClassifierMixin):
         """Posterior probabilities of the classes under the Gaussian model."""
         return softmax(self._scores(X), axis=1)
 
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Logarithms of `predict_proba`."""
+        return log_softmax(self._scores(X), axis=1)
+
 
 class GaussianRuleMixin(ClassScoresMixin, SubspaceEstimator):
     """Classification in the subspace by the linear Gaussian rule.
@@ -314,10 +318,6 @@ class GaussianRuleMixin(ClassScoresMixin, SubspaceEstimator):
 
     def _scores(self, X: ArrayLike) -> Array:
         return self._project(X) @ self._rule.coef.T + self._rule.intercept
-
-    def predict_log_proba(self, X: ArrayLike) -> Array:
-        """Logarithms of `predict_proba`."""
-        return log_softmax(self._scores(X), axis=1)
 
 
 class GaussianClassifierMixin(GaussianRuleMixin):
@@ -611,8 +611,18 @@ class LocalQDA(ClassScoresMixin, BaseEstimator):
         """
         points = self._centred(X)
         reference = np.zeros(1) if about is None else np.asarray(about, dtype=np.float64)
+        if about is not None and reference.shape not in (points.shape, points.shape[1:]):
+            raise ValueError(
+                f"about has shape {reference.shape}: it must be one point {points.shape[1:]} or "
+                f"one for each row of X {points.shape}"
+            )
         near = class_neighbours(points, self._codes, self.n_neighbors_, among=self._rows)
         return self._gaussians(points, near, reference - self.mean_)
+
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Logarithms of `predict_proba`: minus infinity where that is zero, as it may be."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     def _scores(self, X: ArrayLike) -> Array:
         points = self._centred(X)

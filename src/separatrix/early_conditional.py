@@ -23,6 +23,9 @@ from separatrix.selection import N_FOLDS, training_parts
 SHRINKAGES = np.logspace(-6, 0, 25)
 """What ``regularization="auto"`` tries."""
 
+ROUNDING = 16
+"""Last digits of a feature by which it may vary and yet be constant."""
+
 LEAST_SHARE = 1e-6
 """Share of the variance of a feature that it has at least within classes."""
 
@@ -190,11 +193,11 @@ def feature_units(X: Array, codes: Array, moments: ClassMoments) -> FeatureUnits
 
     A feature whose spread is rounding beside its size counts as one that never varies.
     """
-    total = np.mean((X - moments.mean) ** 2, axis=0)
+    total = np.var(X - X[0], axis=0)  # differences to a row do not round what they have in common
     within = total
     if codes.any():
         within = np.mean((X - moments.means[codes]) ** 2, axis=0)
-    varies = np.sqrt(total) > len(X) * EPS * np.abs(moments.mean)
+    varies = np.sqrt(total) > ROUNDING * EPS * np.abs(moments.mean)
     variance = np.where(varies, (1 - LEAST_SHARE) * within + LEAST_SHARE * total, 1.0)
     return FeatureUnits(moments.mean, np.sqrt(variance), varies)
 
@@ -363,41 +366,32 @@ class Knowledge(NamedTuple):
         return np.einsum("nk,knq->nq", self.shares, self.means)
 
     @property
-    def moves(self) -> Array:
-        """Which of the functions are not known yet (q,)."""
-        return np.any([F.any(axis=1) for F in self.spreads], axis=0)
-
-    @property
-    def spread(self) -> Array:
-        """F (n or 1, q, k): covariances F Fᵀ, by the identity of total variance."""
-        if len(self.means) == 1:
-            return self.spreads[0][None]
-        roots = np.sqrt(self.shares)
-        apart = roots[:, None] * (self.means - self.mean).transpose(1, 2, 0)
-        parts = [roots[:, i, None, None] * F for i, F in enumerate(self.spreads)]
-        wide = np.concatenate([*parts, apart], axis=2)
-        return np.asarray(np.linalg.qr(wide.swapaxes(1, 2), mode="r")).swapaxes(1, 2)
-
-    @property
     def variances(self) -> Array:
-        """(n or 1, q): the diagonals of the covariances."""
+        """(n or 1, q): by the identity of total variance, the same for all rows of one model."""
         own = np.array([np.sum(F**2, axis=1) for F in self.spreads])
         if len(self.means) == 1:
             return own
         return np.einsum("nk,knq->nq", self.shares, own[:, None] + (self.means - self.mean) ** 2)
 
+    @property
+    def spread(self) -> Array:
+        """F (q, k) of the only model."""
+        (spread,) = self.spreads
+        return spread
+
+    @property
+    def moves(self) -> Array:
+        """Which of the functions the only model does not know yet (q,)."""
+        return np.asarray(self.spread.any(axis=1))
+
     def covariance_times(self, V: Array) -> Array:
-        """The covariance of each row times its own vector (n, q), without forming it."""
-        if len(self.means) == 1:
-            F = self.spreads[0]
-            return V @ (F @ F.T) if len(V) > F.shape[1] else (V @ F) @ F.T
-        result = np.zeros_like(V)
-        for apart, share, F in zip(
-            self.means - self.mean, self.shares.T, self.spreads, strict=True
-        ):
-            along = np.einsum("nq,nq->n", apart, V)
-            result += share[:, None] * (V @ (F @ F.T) + along[:, None] * apart)
-        return result
+        """The covariance of the only model times a vector of each row (n, q)."""
+        F = self.spread
+        return V @ (F @ F.T) if len(V) > F.shape[1] else (V @ F) @ F.T
+
+    def model(self, i: int) -> Knowledge:
+        """What is known if it is this model."""
+        return Knowledge(self.means[[i]], np.ones((len(self.shares), 1)), [self.spreads[i]])
 
     def rows(self, chosen: Array) -> Knowledge:
         """What is known of some of the rows."""
@@ -531,6 +525,8 @@ class Progress(NamedTuple):
 def n_unknown_directions(B: Array | None, unknown: Array) -> int:
     """How many independent values of ``Bᵀx`` are open while some features are unknown.
 
+    Units of the values do not matter, and those of features not if B is for features in units.
+
     Examples
     --------
     >>> n_unknown_directions(None, np.array([False, True, True]))
@@ -540,5 +536,6 @@ def n_unknown_directions(B: Array | None, unknown: Array) -> int:
     """
     if B is None:
         return int(np.count_nonzero(unknown))
-    s = np.linalg.svd(B[unknown], compute_uv=False)
+    lengths = np.linalg.norm(B, axis=0)
+    s = np.linalg.svd(B[unknown] / np.where(lengths > 0, lengths, 1.0), compute_uv=False)
     return numerical_rank(s, max(B.shape))

@@ -110,6 +110,12 @@ def about(f: Quadratic, points: Array) -> Quadratic:
     return Quadratic(f.Q[None], f.c + 2 * bend, np.einsum("ngr,nr->ng", f.c + bend, points) + f.b)
 
 
+def some_of(f: Quadratic, rows: Array) -> Quadratic:
+    """The functions about some of the points: what is common to all points stays common."""
+    Q = f.Q if f.Q is None or len(f.Q) == 1 else f.Q[rows]
+    return Quadratic(Q, f.c if len(f.c) == 1 else f.c[rows], f.b[rows])
+
+
 # Sets of measure τ -----------------------------------------------------------------------------
 
 
@@ -118,14 +124,15 @@ def largest_reliability(squared: Array, n_unknown: Array | int, region: str) -> 
 
     Ellipsoid: the mass of a normal vector, by the chi-squared distribution. Chebyshev: a lower
     bound of the mass whatever the distribution. Box: by Šidák's inequality at least the product of
-    the masses of all coordinates. Ideal: the mass of a half-space of a normal vector, exactly.
+    the masses of all slabs, however they are turned: the sides of one box, or of several boxes
+    that have to hold together. Ideal: the mass of a half-space of a normal vector, exactly.
 
     Parameters
     ----------
     squared : array
         Squared distances, in standard deviations.
     n_unknown : array of int or int
-        Directions, or coordinates of the box, that are unknown: at least one.
+        Directions, or pairs of sides of the boxes, that are unknown: at least one.
 
     Examples
     --------
@@ -148,17 +155,19 @@ def largest_reliability(squared: Array, n_unknown: Array | int, region: str) -> 
     return np.minimum(found, 1 - EPS / 2)  # certain is what is complete
 
 
-def squared_reach(reliability: float, n_unknown: int, region: str) -> float:
-    """The squared radius of the set of measure τ, ellipsoid or Chebyshev's.
+def squared_reach(reliability: Array | float, n_unknown: int, region: str) -> Array:
+    """The squared radii of sets of measure τ, ellipsoids or Chebyshev's; zero for τ = 0.
 
     Examples
     --------
-    >>> round(squared_reach(0.9, 1, "chebyshev"), 6)
-    10.0
+    >>> squared_reach(np.array([0.0, 0.9]), 1, "chebyshev").round(6)
+    array([ 0., 10.])
     """
     if region == "ellipsoid":
-        return float(chdtri(n_unknown, 1 - reliability))
-    return n_unknown / (1 - reliability) if reliability < 1 else np.inf
+        return chdtri(n_unknown, 1 - reliability)
+    with np.errstate(divide="ignore"):
+        reach = np.divide(n_unknown, 1 - reliability)
+    return np.where(reliability > 0, reach, 0.0)
 
 
 def box_distance(curvatures: Array, slopes: Array, gaps: Array) -> Array:
@@ -245,7 +254,7 @@ class ScoreTable(NamedTuple):
 
 
 def squared_distances_to_boundaries(
-    f: Quadratic, known: Knowledge, guess: Array, *, box: bool = False, enough: float = 0.0
+    f: Quadratic, known: Knowledge, guess: Array, *, box: bool = False, enough: Array | float = 0.0
 ) -> Array:
     """From the mean of each row to where another class wins first (n,).
 
@@ -255,22 +264,22 @@ def squared_distances_to_boundaries(
         Functions of the step from the mean, leading axes (n, n_classes); as `about` gives them,
         or with quadratic parts of their own.
     known : Knowledge
-        Of the arguments of f.
+        Of the arguments of f, by one model.
     guess : array (n,)
         The class that wins at the mean.
     box : bool
         Distances in the maximum norm, coordinate by coordinate, in place of Euclidean ones.
-    enough : float
+    enough : float or array (n,)
         What is smaller need not be exact: an upper bound that is smaller, too, will do.
     """
     if f.Q is None:
         return _linear_distances(f, known, guess, box)
-    if box or enough <= 0:
+    if box or not np.any(enough):
         return _quadratic_distances(f, known, guess, box)
     found = squared_steps_down(f, known, guess, enough)
     left = np.flatnonzero(found >= enough)
     if len(left):
-        part = Quadratic(f.Q[left] if len(f.Q) > 1 else f.Q, f.c[left], f.b[left])
+        part = some_of(f, left)
         found[left] = _quadratic_distances(part, known.rows(left), guess[left], box)
     return found
 
@@ -290,14 +299,11 @@ def _slopes(f: Quadratic, guess: Array) -> Array:
 def _linear_distances(f: Quadratic, known: Knowledge, guess: Array, box: bool) -> Array:
     """From the deviations of the differences of any two functions, or the widths of the box."""
     apart = f.c[0][:, None] - f.c[0]
-    if len(known.means) > 1:  # then each row has its own
-        apart = apart[guess]
     if box:
-        widths = (np.abs(apart) @ np.sqrt(known.variances)[..., None])[..., 0]
+        widths = np.abs(apart) @ np.sqrt(known.variances[0])
     else:
         widths = np.linalg.norm(apart @ known.spread, axis=-1)
-    widths = widths[guess] if len(known.means) == 1 else widths
-    return np.min(_ratio(_gaps(f, guess), widths), axis=1) ** 2
+    return np.min(_ratio(_gaps(f, guess), widths[guess]), axis=1) ** 2
 
 
 def _ratio(gaps: Array, widths: Array) -> Array:
@@ -310,25 +316,22 @@ def _quadratic_distances(f: Quadratic, known: Knowledge, guess: Array, box: bool
     assert f.Q is not None, "linear functions have a shorter way"
     moves, diagonal = known.moves, f.Q.ndim == 3
     Q = f.Q[..., moves] if diagonal else f.Q[..., moves, :][..., moves]
-    F, slopes, gaps = known.spread[:, moves], _slopes(f, guess)[:, :, moves], _gaps(f, guess)
+    F, slopes, gaps = known.spread[moves], _slopes(f, guess)[:, :, moves], _gaps(f, guess)
     distances = _box_distances if box else _ellipsoid_distances
     classes, found = np.arange(gaps.shape[1]), np.full(len(guess), np.inf)
-    if len(Q) == len(F) == 1:  # one decomposition for each pair of classes
+    if len(Q) == 1:  # one decomposition for each pair of classes
         for c in np.unique(guess):
             at = np.ix_(guess == c, classes != c)
             bend = Q[0, c] - Q[0, classes != c]
-            to_all = distances(bend, F[0], slopes[at].swapaxes(0, 1), gaps[at].T, diagonal)
+            to_all = distances(bend, F, slopes[at].swapaxes(0, 1), gaps[at].T, diagonal)
             found[guess == c] = to_all.min(axis=0)
         return found
-    for part in gen_batches(len(guess), max(1, MATRICES_AT_ONCE // max(*F.shape[1:], 1) ** 2)):
+    for part in gen_batches(len(guess), max(1, MATRICES_AT_ONCE // max(*F.shape, 1) ** 2)):
         rows, c = np.arange(len(guess))[part], guess[part]
-        own = rows if len(Q) > 1 else 0
         for apart in classes[1:]:
             g = (c + apart) % len(classes)
-            bend, spread = Q[own, c] - Q[own, g], F[rows] if len(F) > 1 else F[0]
-            to_g = distances(
-                bend, spread, slopes[rows, g][:, None], gaps[rows, g][:, None], diagonal
-            )
+            bend = Q[rows, c] - Q[rows, g]
+            to_g = distances(bend, F, slopes[rows, g][:, None], gaps[rows, g][:, None], diagonal)
             found[part] = np.minimum(found[part], to_g[:, 0])
     return found
 
@@ -342,14 +345,13 @@ def _ellipsoid_distances(
     ----------
     bend : array (p, r) or (p, r, r)
         Quadratic parts, as diagonals or matrices.
-    F : array (r, k) or (p, r, k)
+    F : array (r, k)
     slopes, gaps : array (p, m, r), (p, m)
         Linear and constant parts of m functions with each quadratic part.
     """
     if not bend.any():  # classes of one neighbour each have the same quadratic part
         return _ratio(gaps, np.linalg.norm(slopes @ F, axis=-1)) ** 2
-    Ft = F.swapaxes(-1, -2)
-    M = Ft @ (bend[..., None] * F) if diagonal else Ft @ bend @ F
+    M = F.T @ (bend[..., None] * F) if diagonal else F.T @ bend @ F
     evals, V = np.linalg.eigh(M)
     return boundary_distance(evals[:, None], slopes @ (F @ V), gaps)
 
@@ -367,7 +369,9 @@ def _box_distances(bend: Array, F: Array, slopes: Array, gaps: Array, diagonal: 
 # Bounds ----------------------------------------------------------------------------------------
 
 
-def squared_steps_down(f: Quadratic, known: Knowledge, guess: Array, enough: float) -> Array:
+def squared_steps_down(
+    f: Quadratic, known: Knowledge, guess: Array, enough: Array | float
+) -> Array:
     """Upper bounds of the squared distances to the first boundary: a step straight down to each.
 
     Straight down ``f_c - f_g`` in the metric of the covariance a boundary is seldom much farther
@@ -380,6 +384,7 @@ def squared_steps_down(f: Quadratic, known: Knowledge, guess: Array, enough: flo
         As in `squared_distances_to_boundaries`; f has a quadratic part.
     """
     gaps = _gaps(f, guess)
+    enough = np.broadcast_to(enough, len(guess))
     order = np.argsort(gaps, axis=1, kind="stable")
     found = np.full(len(guess), np.inf)
     left = np.arange(len(guess))
@@ -393,7 +398,7 @@ def squared_steps_down(f: Quadratic, known: Knowledge, guess: Array, enough: flo
             root = variance + np.sqrt(variance**2 - 4 * bend * gap)
             steps = np.where(root > 0, 4 * variance * (gap / root) ** 2, np.inf)
         found[left] = np.minimum(found[left], steps)
-        left = left[found[left] >= enough]
+        left = left[found[left] >= enough[left]]
     return found
 
 

@@ -252,29 +252,54 @@ def reliability_curve(
     >>> at_once["rule"], at_once["reliability"] < decided["reliability"]
     ('fixed time', True)
     """
-    rows, labels = np.asarray(X, dtype=np.float64), column_or_1d(y)
-    if np.isnan(rows).any():
-        raise ValueError(
-            "X has missing values: decisions are compared with those of complete series"
-        )
-    complete = early.predict(rows)
+    labels = column_or_1d(y)
+    n_times = _refuse_senseless_series(early, X, labels, times)
+    complete = early.predict(X)
     records = []
     for tau in reliabilities:
-        decisions = early.decide_early(rows, reliability=tau)
-        before = decisions.time < rows.shape[1]
+        decisions = early.decide_early(X, reliability=tau)
+        before = decisions.time < n_times
         records.append(
             _judged(float(tau), decisions.label, decisions.time, before, complete, labels)
         )
     if times is None:
         times = sorted({math.ceil(record["time"]) for record in records})
     for t in times:
-        if not 0 <= t <= rows.shape[1]:
-            raise ValueError(f"times={list(times)} must be between 0 and {rows.shape[1]}")
-        seen = np.where(np.arange(rows.shape[1]) < t, rows, np.nan)
-        guess = early.decide(seen, reliability=0.0).label
-        when = np.full(len(rows), t)
-        records.append(_judged(None, guess, when, when < rows.shape[1], complete, labels))
+        guess = early.decide_early(_leading(X, t), reliability=1.0).label
+        when = np.full(len(labels), t)
+        records.append(_judged(None, guess, when, when < n_times, complete, labels))
     return records
+
+
+def _refuse_senseless_series(
+    early: Any, X: Any, labels: np.ndarray, times: Sequence[int] | None
+) -> int:
+    """Raise before anything is decided; else the number of values of the series."""
+    check_is_fitted(early)
+    rows = np.asarray(X, dtype=np.float64)
+    if len(rows) != len(labels):
+        raise ValueError(f"X has {len(rows)} series, but y has {len(labels)} labels")
+    if np.isnan(rows).any():
+        raise ValueError(
+            "X has missing values: decisions are compared with those of complete series"
+        )
+    unknown = sorted(set(labels.tolist()) - set(early.classes_.tolist()), key=str)
+    if unknown:
+        raise ValueError(
+            f"y has labels that were not learned: {unknown[:10]}, but classes_ are "
+            f"{early.classes_.tolist()[:10]}"
+        )
+    n_times = early.n_features_in_
+    given = [] if times is None else list(times)
+    if not all(isinstance(t, Integral) and 0 <= t <= n_times for t in given):
+        raise ValueError(f"times={given} must be whole numbers between 0 and {n_times}")
+    return int(n_times)
+
+
+def _leading(X: Any, t: int) -> Any:
+    """The first t values of series, with their names; none at all as a missing one."""
+    columns = X.iloc if hasattr(X, "iloc") else X if hasattr(X, "shape") else np.asarray(X)
+    return columns[:, :t] if t else columns[:, :1] * math.nan
 
 
 def _judged(

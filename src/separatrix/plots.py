@@ -427,6 +427,11 @@ def plot_early_decision(
     'values seen'
     """
     given = np.ravel(np.asarray(series, dtype=float))
+    if len(given) > early.n_features_in_:
+        raise ValueError(
+            f"series has {len(given)} values, but the model was fitted to series of "
+            f"{early.n_features_in_}: give no more than these"
+        )
     values = np.full(early.n_features_in_, np.nan)
     values[: len(given)] = given
     decision = early.decide_early(values[None], reliability=reliability)
@@ -480,6 +485,9 @@ def plot_reliability_curve(
     >>> len(plot_reliability_curve({"Fisher": records}).lines)
     2
     """
+    known = ("reliability", "early_reliability", "accuracy")
+    if what not in known:
+        raise ValueError(f"what={what!r} is not drawn: use one of {', '.join(known)}")
     ax = _axes(ax)
     for i, (name, records) in enumerate(runs.items()):
         for rule, style in (("reliable", "o-"), ("fixed time", "x--")):
