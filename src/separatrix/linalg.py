@@ -7,8 +7,10 @@ and eigenvalues come in descending order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, eigsh
+from threadpoolctl import ThreadpoolController
 
 Array = NDArray[Any]
 Lift = Callable[[Array], Array]
@@ -27,6 +30,10 @@ LANCZOS_FROM = 2000
 
 ONE_BY_ONE_UP_TO = 64
 """So many smallest entries of a row are found one by one; more by sorting it."""
+
+
+ONE_AT_A_TIME = Lock()
+"""Held by the thread that has limited BLAS: the limit is the process's, and must be given back."""
 
 
 class SingularMatrixError(np.linalg.LinAlgError):
@@ -237,11 +244,34 @@ def top_eigh(
         S = S @ np.eye(order)  # Lanczos needs room for more vectors than are wanted
     if isinstance(S, np.ndarray) and (order <= lanczos_from or 10 * k > order):
         top = (order - k, order - 1)
-        return _descending(*scipy.linalg.eigh(S, subset_by_index=top, check_finite=False))
+        with one_blas_thread():
+            return _descending(*scipy.linalg.eigh(S, subset_by_index=top, check_finite=False))
     start = np.random.default_rng(0).standard_normal(order)
     evals, V = eigsh(S, k=k, which="LA", v0=start)
     best_first = np.argsort(-evals)
     return evals[best_first], V[:, best_first]
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread, unless somebody else is changing their number.
+
+    numpy and scipy bring a BLAS each. The threads of one wait for more work in the way of the
+    other's: partial eigenproblems of scipy take two to six times as long after a product of numpy.
+    """
+    if not ONE_AT_A_TIME.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _blas().limit(limits=1):
+            yield
+    finally:
+        ONE_AT_A_TIME.release()
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
 
 
 class RangeAndNull(NamedTuple):

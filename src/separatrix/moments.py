@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from threadpoolctl import ThreadpoolController
 
 from separatrix.linalg import (
     EPS,
+    ONE_AT_A_TIME,
     Array,
     Lift,
     SingularMatrixError,
@@ -50,9 +50,6 @@ from separatrix.scatter import (
     multiplied_out,
     operator,
 )
-
-ONE_AT_A_TIME = Lock()
-"""Held by the thread that has limited BLAS: the limit is the process's, and must be given back."""
 
 THREADED_FROM = 1 << 30
 """Multiplications (samples × features²) from which the rows are shared among threads."""
