@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import tracemalloc
 import warnings
@@ -14,6 +15,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -56,7 +58,7 @@ from separatrix.fold import Job, judged, run_fold, some_rows, split_rows
 from separatrix.kernel import inverse_width
 from separatrix.results import exact
 from separatrix.selection import dimension_path, neighbour_scores
-from separatrix.workers import Budget, Task
+from separatrix.workers import Budget, Task, Worker
 from tests.discovery import all_estimators, labelled, name_of
 
 X, Y = labelled(90, 6)
@@ -1147,6 +1149,54 @@ def test_a_killed_comparison_leaves_its_results_and_no_process(tmp_path):
     found = compare(methods, X, Y, n_splits=2, memory=False, results=path, progress=told.append)
     assert told[0].done >= 3
     assert without_times(found) == without_times(compare(methods, X, Y, **CHEAP))
+
+
+INTERRUPTED = """
+import os, signal, sys
+import numpy as np
+from separatrix.evaluate import compare
+with np.load(sys.argv[1]) as data:
+    X, y = data["X"], data["y"]
+looks = []
+def interrupt(state):
+    looks.append(state)
+    if len(looks) == 3 if sys.argv[3] == "start" else state.done == 3 and state.running:
+        os.killpg(os.getpgrp(), signal.SIGINT)
+try:
+    compare(["DDAGClassifier", "LDG", "PCA"], X, y, n_splits=2, n_jobs=2, memory=False,
+            results=sys.argv[2], progress=interrupt)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals")
+@pytest.mark.parametrize(("when", "n_done"), [("start", 0), ("later", 3)])
+def test_of_an_interruption_only_the_caller_speaks(when, n_done, tmp_path):
+    """Ctrl-C reaches all processes of a terminal, those that start and those that work, too."""
+    np.savez(tmp_path / "data.npz", X=X, y=Y)
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, tmp_path / "data.npz", tmp_path / "folds", when],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        start_new_session=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
+    assert len((tmp_path / "folds").read_text().splitlines()) - 1 >= n_done
+
+
+def test_a_process_that_is_ended_at_once_is_ended_quietly(tmp_path, monkeypatch):
+    """A time budget may be over before the fold has come to the process."""
+    joblib.dump(None, tmp_path / "data")
+    trouble = []
+    monkeypatch.setattr(threading, "excepthook", trouble.append)
+    for _ in range(20):
+        worker = Worker(tmp_path / "data")
+        worker.submit(None, 0.0)
+        worker.end()
+    assert trouble == []
 
 
 def test_a_fit_that_was_stopped_is_tried_again_with_more_time(tmp_path):
