@@ -21,6 +21,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.decomposition import PCA
@@ -620,6 +621,22 @@ def test_memory_is_what_a_fit_holds_at_most_and_is_measured_once(monkeypatch):
     assert compare([Hungry()], X, Y, n_splits=1).methods[0].folds[0].peak_bytes is None
 
 
+def test_the_fit_that_measures_memory_is_not_the_time_of_the_fold(monkeypatch):
+    (contender,) = contenders([Hungry()])
+    job = Job(contender, 0, 0.3, "standard", "own", 0, memory=True)
+    data, _ = labelled_data(X, Y, None)
+    now = [0.0]
+    monkeypatch.setattr("separatrix.fold.time.perf_counter", lambda: now[0])
+
+    def slow(*_):
+        now[0] += 1000.0
+        return {"peak_bytes": 1}
+
+    monkeypatch.setattr("separatrix.fold.peak_memory", slow)
+    fold = run_fold(job, data)
+    assert (fold.peak_bytes, fold.seconds) == (1, 0.0)
+
+
 def test_memory_is_not_measured_when_time_is_short():
     (contender,) = contenders([Hungry()])
     job = Job(contender, 0, 0.3, "standard", "own", 0, memory=True)
@@ -778,6 +795,15 @@ def test_the_summary_is_that_of_the_splits_with_an_interval():
     assert summary.std == pytest.approx(np.std(values, ddof=1))
     assert summary.low <= summary.mean <= summary.high
     assert method.n_done == 4
+
+
+def test_one_split_has_the_interval_of_its_rows():
+    found = compare(["raw"], X, Y, n_splits=1, memory=False)
+    summary = found["raw"].summary
+    n = len(found.tests[0])
+    expected = stats.binomtest(round(n * summary["accuracy"].mean), n).proportion_ci()
+    assert (summary["accuracy"].low, summary["accuracy"].high) == pytest.approx(expected)
+    assert summary["macro_f"].low == summary["macro_f"].high == summary["macro_f"].mean
 
 
 def test_records_survive_json():
@@ -1110,6 +1136,27 @@ def test_files_of_other_data_or_other_kinds_are_refused_and_left_alone(tmp_path)
         compare(["raw"], X, Y, **CHEAP, results=path)
     path.write_bytes(lines[0][:9])  # cut off before anything was done
     assert compare(["raw"], X, Y, **CHEAP, results=path).methods[0].n_done == 2
+
+
+def test_a_file_that_may_only_be_read_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "folds.jsonl"
+    before = compare(["raw"], X, Y, **CHEAP, results=path)
+    content = path.read_bytes() + b'{"cut off'
+    path.write_bytes(content)
+    may = type(path).open
+
+    def refuse(self, mode="r", **options):
+        if "a" in mode or "w" in mode:
+            raise PermissionError(13, "Permission denied", str(self))
+        return may(self, mode, **options)
+
+    monkeypatch.setattr(type(path), "open", refuse)
+    assert without_times(compare(["raw"], X, Y, **CHEAP, results=path)) == without_times(before)
+    with pytest.raises(PermissionError, match="may not be written to, and 1 of the folds"):
+        compare(["raw"], X, Y, n_splits=3, memory=False, results=path)
+    assert path.read_bytes() == content
+    with pytest.raises(PermissionError):
+        compare(["raw"], X, Y, **CHEAP, results=tmp_path / "new")
 
 
 KILLED = """

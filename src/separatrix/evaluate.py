@@ -655,6 +655,8 @@ def _all_folds(
     known = {} if file is None else _known_folds(keys, file, time_budget)
     spent = _seconds_by_method(known.values())
     todo = [job for job in jobs if _place(job) not in known]
+    if file is not None:
+        file.refuse_more(len(todo))
     clock = Clock(todo, len(jobs), known.values(), n_jobs)
     tell = progress or (lambda _: None)
     tell(clock.now())
@@ -762,7 +764,11 @@ def method_record(
         n_done=len(done),
         summary={
             name: Summary(
-                *mean_interval([f.scores[name] for f in done if name in f.scores], share)
+                *mean_interval(
+                    [f.scores[name] for f in done if name in f.scores],
+                    share,
+                    min(map(len, tests)) if name == "accuracy" else None,
+                )
             )
             for name in names
         },
