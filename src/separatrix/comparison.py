@@ -191,6 +191,16 @@ class MethodRecord:
     summary: dict[str, Summary]
     folds: tuple[Fold, ...]
 
+    @property
+    def role(self) -> str:
+        """Which reference this is, whatever it is called: "raw", "LDA", "PCA"; empty otherwise."""
+        starts = ROLES.items() if self.kind == "reference" else ()
+        return next((role for role, start in starts if self.estimator.startswith(start)), "")
+
+
+ROLES = {"raw": "FunctionTransformer(", "LDA": "LinearDiscriminantAnalysis(", "PCA": "PCA("}
+"""References that are spoken of by themselves, and how their estimators are printed."""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -277,6 +287,14 @@ class Progress:
     remaining: float | None
     running: tuple[str, ...] = ()
     fold: Fold | None = None
+
+
+def spelled_out(estimator: Any) -> str:
+    """An estimator as it is printed, without dots in place of what is long where that can be."""
+    try:
+        return estimator.__repr__(N_CHAR_MAX=10**6)
+    except TypeError:  # not scikit-learn's way to print
+        return repr(estimator)
 
 
 # To JSON and back --------------------------------------------------------------------------------

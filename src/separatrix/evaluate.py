@@ -32,6 +32,7 @@ from separatrix.comparison import (
     Summary,
     View,
     from_plain,
+    spelled_out,
     to_plain,
 )
 from separatrix.contenders import LEFT_OUT, Contender, contenders
@@ -608,7 +609,7 @@ def fingerprint(data: Data, classes: np.ndarray) -> str:
 
 
 def _scale_name(scale: Any) -> str | None:
-    return scale if scale is None or isinstance(scale, str) else repr(scale)
+    return scale if scale is None or isinstance(scale, str) else spelled_out(scale)
 
 
 def job_key(job: Job) -> str:
@@ -756,7 +757,7 @@ def method_record(
         name=contender.name,
         kind=contender.kind,
         description=contender.description,
-        estimator=repr(contender.estimator),
+        estimator=spelled_out(contender.estimator),
         grid={name: list(values) for name, values in contender.grid.items()},
         decision=decision_of(contender, decision),
         status="done" if len(done) == len(tests) else "partial" if done else "failed",
