@@ -70,7 +70,7 @@ def made_up(
                     else None,
                 )
             )
-        methods.append(record(name, folds, n_splits))
+        methods.append(record(name, folds, n_splits, n_test))
     names = classes if classes is not None else [f"class {c}" for c in range(len(counts))]
     return Comparison(
         classes=tuple(names),
@@ -101,7 +101,10 @@ def coordinates(rng, truth, n_components):
     return tuple(map(tuple, Z.tolist()))
 
 
-def record(name, folds, n_splits):
+ESTIMATORS = {"raw": "FunctionTransformer()", "LDA": "LinearDiscriminantAnalysis()"}
+
+
+def record(name, folds, n_splits, n_test):
     done = [fold for fold in folds if fold.status == "done"]
     status = "done" if len(done) == n_splits else "partial" if done else "failed"
     scores = dict.fromkeys(key for fold in done for key in fold.scores)
@@ -109,14 +112,18 @@ def record(name, folds, n_splits):
         name=name,
         kind="reference" if name in ("raw", "LDA", "PCA", "NCA") else "subspace",
         description="Directions.",
-        estimator=f"{name}()",
+        estimator=ESTIMATORS.get(name, f"{name}()"),
         grid={},
         decision="3nn",
         status=status,
         reason=next((f.reason for f in folds if f.status != "done"), ""),
         n_done=len(done),
         summary={
-            key: Summary(*mean_interval([f.scores[key] for f in done], TEST_SIZE))
+            key: Summary(
+                *mean_interval(
+                    [f.scores[key] for f in done], TEST_SIZE, n_test if key == "accuracy" else None
+                )
+            )
             for key in scores
         },
         folds=tuple(folds),

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import tracemalloc
 import warnings
@@ -14,11 +15,13 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.decomposition import PCA
@@ -56,7 +59,7 @@ from separatrix.fold import Job, judged, run_fold, some_rows, split_rows
 from separatrix.kernel import inverse_width
 from separatrix.results import exact
 from separatrix.selection import dimension_path, neighbour_scores
-from separatrix.workers import Budget, Task
+from separatrix.workers import Budget, Task, Worker
 from tests.discovery import all_estimators, labelled, name_of
 
 X, Y = labelled(90, 6)
@@ -618,6 +621,22 @@ def test_memory_is_what_a_fit_holds_at_most_and_is_measured_once(monkeypatch):
     assert compare([Hungry()], X, Y, n_splits=1).methods[0].folds[0].peak_bytes is None
 
 
+def test_the_fit_that_measures_memory_is_not_the_time_of_the_fold(monkeypatch):
+    (contender,) = contenders([Hungry()])
+    job = Job(contender, 0, 0.3, "standard", "own", 0, memory=True)
+    data, _ = labelled_data(X, Y, None)
+    now = [0.0]
+    monkeypatch.setattr("separatrix.fold.time.perf_counter", lambda: now[0])
+
+    def slow(*_):
+        now[0] += 1000.0
+        return {"peak_bytes": 1}
+
+    monkeypatch.setattr("separatrix.fold.peak_memory", slow)
+    fold = run_fold(job, data)
+    assert (fold.peak_bytes, fold.seconds) == (1, 0.0)
+
+
 def test_memory_is_not_measured_when_time_is_short():
     (contender,) = contenders([Hungry()])
     job = Job(contender, 0, 0.3, "standard", "own", 0, memory=True)
@@ -776,6 +795,15 @@ def test_the_summary_is_that_of_the_splits_with_an_interval():
     assert summary.std == pytest.approx(np.std(values, ddof=1))
     assert summary.low <= summary.mean <= summary.high
     assert method.n_done == 4
+
+
+def test_one_split_has_the_interval_of_its_rows():
+    found = compare(["raw"], X, Y, n_splits=1, memory=False)
+    summary = found["raw"].summary
+    n = len(found.tests[0])
+    expected = stats.binomtest(round(n * summary["accuracy"].mean), n).proportion_ci()
+    assert (summary["accuracy"].low, summary["accuracy"].high) == pytest.approx(expected)
+    assert summary["macro_f"].low == summary["macro_f"].high == summary["macro_f"].mean
 
 
 def test_records_survive_json():
@@ -1110,6 +1138,27 @@ def test_files_of_other_data_or_other_kinds_are_refused_and_left_alone(tmp_path)
     assert compare(["raw"], X, Y, **CHEAP, results=path).methods[0].n_done == 2
 
 
+def test_a_file_that_may_only_be_read_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "folds.jsonl"
+    before = compare(["raw"], X, Y, **CHEAP, results=path)
+    content = path.read_bytes() + b'{"cut off'
+    path.write_bytes(content)
+    may = type(path).open
+
+    def refuse(self, mode="r", **options):
+        if "a" in mode or "w" in mode:
+            raise PermissionError(13, "Permission denied", str(self))
+        return may(self, mode, **options)
+
+    monkeypatch.setattr(type(path), "open", refuse)
+    assert without_times(compare(["raw"], X, Y, **CHEAP, results=path)) == without_times(before)
+    with pytest.raises(PermissionError, match="may not be written to, and 1 of the folds"):
+        compare(["raw"], X, Y, n_splits=3, memory=False, results=path)
+    assert path.read_bytes() == content
+    with pytest.raises(PermissionError):
+        compare(["raw"], X, Y, **CHEAP, results=tmp_path / "new")
+
+
 KILLED = """
 import os, signal, sys, tempfile
 import numpy as np
@@ -1147,6 +1196,54 @@ def test_a_killed_comparison_leaves_its_results_and_no_process(tmp_path):
     found = compare(methods, X, Y, n_splits=2, memory=False, results=path, progress=told.append)
     assert told[0].done >= 3
     assert without_times(found) == without_times(compare(methods, X, Y, **CHEAP))
+
+
+INTERRUPTED = """
+import os, signal, sys
+import numpy as np
+from separatrix.evaluate import compare
+with np.load(sys.argv[1]) as data:
+    X, y = data["X"], data["y"]
+looks = []
+def interrupt(state):
+    looks.append(state)
+    if len(looks) == 3 if sys.argv[3] == "start" else state.done == 3 and state.running:
+        os.killpg(os.getpgrp(), signal.SIGINT)
+try:
+    compare(["DDAGClassifier", "LDG", "PCA"], X, y, n_splits=2, n_jobs=2, memory=False,
+            results=sys.argv[2], progress=interrupt)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals")
+@pytest.mark.parametrize(("when", "n_done"), [("start", 0), ("later", 3)])
+def test_of_an_interruption_only_the_caller_speaks(when, n_done, tmp_path):
+    """Ctrl-C reaches all processes of a terminal, those that start and those that work, too."""
+    np.savez(tmp_path / "data.npz", X=X, y=Y)
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, tmp_path / "data.npz", tmp_path / "folds", when],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        start_new_session=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
+    assert len((tmp_path / "folds").read_text().splitlines()) - 1 >= n_done
+
+
+def test_a_process_that_is_ended_at_once_is_ended_quietly(tmp_path, monkeypatch):
+    """A time budget may be over before the fold has come to the process."""
+    joblib.dump(None, tmp_path / "data")
+    trouble = []
+    monkeypatch.setattr(threading, "excepthook", trouble.append)
+    for _ in range(20):
+        worker = Worker(tmp_path / "data")
+        worker.submit(None, 0.0)
+        worker.end()
+    assert trouble == []
 
 
 def test_a_fit_that_was_stopped_is_tried_again_with_more_time(tmp_path):

@@ -60,6 +60,16 @@ def test_intervals_of_scores_end_at_nought_and_one():
     assert mean_interval([0.7] * 4, 0.3) == pytest.approx((0.7, 0.0, 0.7, 0.7))
 
 
+@pytest.mark.parametrize(("right", "n"), [(27, 30), (30, 30), (0, 30), (1, 1)])
+@pytest.mark.parametrize("n_splits", [1, 10])
+def test_a_share_without_spread_is_known_as_well_as_one_split_of_rows_can_tell(right, n, n_splits):
+    """Clopper and Pearson's ends by quantiles of beta distributions, however many splits."""
+    ends = stats.beta.ppf([0.025, 0.975], [right, right + 1], [n - right + 1, n - right])
+    low, high = np.where([right == 0, right == n], [0.0, 1.0], ends)
+    found = mean_interval([right / n] * n_splits, 0.3, n)
+    assert found == pytest.approx((right / n, 0.0, low, high))
+
+
 def test_a_plain_t_test_would_find_what_is_not_there():
     """Splits of the same rows: two hundred times two methods that are equally good."""
     found = np.zeros(2)
@@ -248,6 +258,19 @@ def test_a_difference_without_spread_is_the_limit_of_the_test():
     assert found.pairs[0].statistic == np.inf
     assert to_plain(found.pairs[0])["statistic"] is None
     assert corrected_t_test([0.1], 0.3) == (None, 1.0)
+
+
+def test_scores_in_a_mapping_are_known_no_better_than_one_test_row_if_it_says_how_many():
+    scores = {"a": [0.9] * 6, "b": [0.89] * 6}
+    certain = rank_methods(scores, test_size=0.3)
+    assert certain.pairs[0].differ
+    assert "1 pair differs by the same on all splits" in certain.notes[0]
+    found = rank_methods(scores, test_size=0.3, n_test=100)
+    assert found.pairs[0].p_value == corrected_t_test([0.01] * 6, 0.3, 100)[1]
+    assert not found.pairs[0].differ
+    assert found.notes == ()
+    with pytest.raises(ValueError, match="n_test=0 is not valid"):
+        rank_methods(scores, test_size=0.3, n_test=0)
 
 
 def test_a_difference_is_known_no_better_than_one_test_row():

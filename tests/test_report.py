@@ -15,10 +15,17 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from separatrix import datasets, evaluate
-from separatrix.comparison import View
+from separatrix.comparison import View, spelled_out
 from separatrix.report import facts, render, words
+from separatrix.report.call import imports_for
 from separatrix.report.verdict import lead_over
 from tests.comparisons import TEST_SIZE, around, made_up
 
@@ -83,7 +90,8 @@ def test_facts_do_not_change_when_the_comparison_went_through_json(iris):
 def test_leaderboard_repeats_the_records_in_the_order_of_the_ranking(iris):
     rows = facts(iris)["leaderboard"]["rows"]
     ranking = evaluate.rank_methods(iris)
-    assert [row["name"] for row in rows] == list(ranking.methods)
+    assert {row["name"] for row in rows} == set(ranking.methods)
+    assert [row["mean"] for row in rows] == list(ranking.mean_scores)
     for row in rows:
         summary = iris[row["name"]].summary
         assert row["mean"] == pytest.approx(summary["accuracy"].mean)
@@ -164,6 +172,51 @@ def test_reproduce_has_seed_versions_command_and_code():
         assert part in found["code"]
 
 
+def log_of(X):
+    return np.log1p(np.abs(X))
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [
+        make_pipeline(SimpleImputer(strategy="median"), StandardScaler()),
+        ColumnTransformer([("a column with a long name", StandardScaler(), [0, 1])] * 1),
+        FunctionTransformer(log_of),
+        None,
+    ],
+    ids=["pipeline", "columns", "function", "none"],
+)
+def test_the_code_gives_the_comparison_again(scale):
+    data = datasets.load("iris")
+    X, y = data.data, data.target
+    given = make_pipeline(PCA(2), LinearDiscriminantAnalysis(priors=[0.2, 0.3, 0.5]))
+    options = {"n_splits": 2, "memory": False}
+    before = evaluate.compare(["LDA", ("mine", given)], X, y, scale=scale, **options)
+    code = facts(before)["reproduce"]["code"]
+    assert ("# scale: FunctionTransformer(func=<function" in code) == (
+        isinstance(scale, FunctionTransformer)
+    )
+    names = {"X": X, "y": y, "scale": scale}
+    exec(code, names)
+    for name in ("LDA", "mine"):
+        assert names["found"][name].summary == before[name].summary
+    assert names["page"].startswith("<!doctype html>")
+
+
+def test_long_estimators_are_spelled_out_or_left_to_the_reader():
+    """Printed estimators are cut where they are long, which is no code."""
+    wide = ColumnTransformer([("some", StandardScaler(), [f"column {i}" for i in range(25)])])
+    text = spelled_out(wide)
+    assert "column 24" in text
+    assert imports_for(text) is not None
+    assert imports_for("StandardScaler(a=[1, ..., 3])") is None
+    comparison = made_up({"A": around(0.9)})
+    settings = {**comparison.settings, "scale": "Mine(a=1)"}
+    code = facts(dataclasses.replace(comparison, settings=settings))["reproduce"]["code"]
+    assert "# scale: Mine(a=1)" in code
+    assert "    scale=scale," in code
+
+
 # Verdict -----------------------------------------------------------------------------------------
 
 
@@ -172,7 +225,9 @@ def test_a_clear_winner_is_called_best_and_its_lead_real():
     assert verdict["headline"] == "A separates the classes best."
     assert verdict["best"] == "A"
     assert verdict["tied"] == ["A"]
-    assert "95.0 % of new rows" in plain(verdict["measure"])
+    assert plain(verdict["measure"]).startswith(
+        "It names the class of 95.0 % of 60 held-out rows correctly, the mean of 10 splits (95 %"
+    )
     for name, lead in (("raw", 0.25), ("LDA", 0.15)):
         entry = against(verdict, name)
         assert entry["difference"] == pytest.approx(lead)
@@ -211,7 +266,46 @@ def test_equal_scores_share_the_first_place():
     assert found["verdict"]["headline"] == "A and B share the first place."
     assert found["verdict"]["tied"] == ["A", "B"]
     assert found["verdict"]["measure"].startswith("Each names")
+    assert found["verdict"]["use"].startswith("Use A with 2 directions (B is right as often): it")
+    alike = "The test cannot tell A from 1 of the other 2 methods, its group."
+    assert found["verdict"]["alike"] == alike
     assert [row["place"] for row in found["leaderboard"]["rows"]] == [1, 1, 3]
+
+
+def test_of_equals_the_one_with_the_fewest_directions_comes_first():
+    comparison = made_up({"B": around(0.9), "A": around(0.9), "raw": around(0.7)})
+    few = tuple(dataclasses.replace(fold, n_components=1) for fold in comparison["A"].folds)
+    verdict = said(replaced(comparison, "A", folds=few))
+    assert verdict["headline"] == "A and B share the first place."
+    assert verdict["use"].startswith("Use A with 1 direction (B is")
+
+
+def test_when_all_are_equal_none_is_told_from_others():
+    found = facts(made_up({name: around(1.0, 0.0) for name in "ABCDE"}))
+    assert found["verdict"]["alike"] == "All of them are right equally often."
+    assert not any("luckiest" in note for note in found["leaderboard"]["notes"])
+
+
+def test_references_are_known_by_what_they_are_and_not_by_their_names():
+    """A method of the caller may be called raw, and the raw data may be called otherwise."""
+    comparison = made_up({"raw": around(0.95), "mine": around(0.8), "LDA": around(0.7)})
+    kinds = {
+        "raw": ("given", "LDG()"),
+        "mine": ("reference", "FunctionTransformer()"),
+        "LDA": ("subspace", "LinearDiscriminantAnalysis()"),
+    }
+    methods = tuple(
+        dataclasses.replace(m, kind=kinds[m.name][0], estimator=kinds[m.name][1])
+        for m in comparison.methods
+    )
+    found = facts(dataclasses.replace(comparison, methods=methods))
+    verdict = found["verdict"]
+    assert verdict["headline"] == "raw separates the classes best."
+    assert against(verdict, "raw")["difference"] == pytest.approx(0.15)
+    assert against(verdict, "LDA")["words"] == "No comparison: it was not among the methods."
+    assert [bar["name"] for bar in verdict["bars"]] == ["raw", "raw data"]
+    assert found["projections"]["panels"] == ["raw", "mine", "LDA"]
+    assert found["time"]["words"].startswith("Time includes choosing the settings. raw trains")
 
 
 @pytest.mark.parametrize("raw", [0.95, 0.9])
@@ -233,7 +327,7 @@ def test_a_reference_that_wins_is_named_without_a_comparison_with_itself():
 
 def test_a_method_alone_is_described_and_not_called_best():
     found = facts(made_up({"A": around(0.9)}))
-    assert plain(found["verdict"]["headline"]) == "A is right for 90.0 % of new rows."
+    assert plain(found["verdict"]["headline"]) == "A is right for 90.0 % of held-out rows."
     assert [entry["value"] for entry in found["verdict"]["against"]] == ["not compared"] * 2
     assert any("Only one method" in text for text in found["verdict"]["cautions"])
     assert "A" in render(found)
@@ -242,9 +336,27 @@ def test_a_method_alone_is_described_and_not_called_best():
 def test_one_split_tests_nothing():
     verdict = said(made_up({"A": [0.95], "raw": [0.7], "LDA": [0.6]}))
     assert [entry["real"] for entry in verdict["against"]] == [None, None]
-    assert "One split cannot show" in against(verdict, "raw")["words"]
+    assert "1 split is too few to show" in against(verdict, "raw")["words"]
     assert "may be chance" in verdict["headline"]
-    assert "interval" not in verdict["measure"]
+
+
+def test_four_splits_prove_nothing_whatever_their_p_value():
+    verdict = said(made_up({"A": around(0.95, n=4), "raw": around(0.7, n=4)}))
+    assert against(verdict, "raw")["real"] is None
+    assert against(verdict, "raw")["words"].startswith("4 splits are too few")
+
+
+@pytest.mark.parametrize("n_splits", [1, 10])
+def test_scores_without_spread_have_the_interval_of_the_rows_of_one_split(n_splits):
+    """Where 60 rows of 60 are right, the lower end is the 60th root of 0.025."""
+    comparison = made_up({"A": [1.0] * n_splits, "raw": [0.75] * n_splits})
+    found = facts(comparison)
+    assert f"{100 * 0.025 ** (1 / 60):.1f}" == "94.0"
+    assert "(95 % interval for new rows: 94.0 % to 100 %)" in plain(found["verdict"]["measure"])
+    assert [row["low"] < row["high"] for row in found["leaderboard"]["rows"]] == [True, True]
+    assert any("for the 60 rows of one split" in note for note in found["leaderboard"]["notes"])
+    spread = facts(made_up({"A": around(0.9), "raw": around(0.8)}))
+    assert not any("one split" in note for note in spread["leaderboard"]["notes"])
 
 
 def test_a_method_with_fewer_splits_is_listed_and_not_compared():
@@ -413,6 +525,39 @@ def test_forty_classes_look_different_and_many_have_mistakes_in_place_of_a_matri
     )
 
 
+@pytest.mark.parametrize(
+    ("names", "briefs"),
+    [
+        (["short", "names"], ["short", "names"]),
+        (
+            [f"Vertebrate specimen group number {i:02d}" for i in range(30)],
+            [f"… number {i:02d}" for i in range(30)],
+        ),
+        (["species one of the lake", "species two of the lake"], ["… one…", "… two…"]),
+        (["an exceedingly long name", "b"], ["an exceeding… name", "b"]),
+        (["twice the same long name"] * 2, ["twice the sa… name", "twice the sa… name (2)"]),
+        (["a single long name of one class"], ["a single lon…class"]),
+    ],
+    ids=["short", "start", "both ends", "nothing shared", "same", "one"],
+)
+def test_names_beside_pictures_are_brief_and_can_be_told_apart(names, briefs):
+    found = words.briefs(names)
+    assert len(set(found)) == len(names)
+    assert found == briefs
+
+
+def test_columns_of_a_matrix_are_numbered_where_names_have_no_room():
+    def numbered(n, names):
+        shares = [1 / n] * n
+        found = facts(made_up({"A": around(0.9)}, n_rows=400, class_shares=shares, classes=names))
+        return found["confusion"]["numbered"], "Numbers and names" in render(found)
+
+    assert numbered(2, ["barolo", "barbera"]) == (False, False)
+    assert numbered(2, ["nebbiolo of the langhe", "barbera from asti"]) == (True, True)
+    assert numbered(10, [str(i) for i in range(10)]) == (False, False)
+    assert numbered(10, [f"class {i}" for i in range(10)]) == (True, True)
+
+
 def test_huge_names_are_shortened_and_stay_different():
     long = "x" * 100_000
     comparison = made_up(
@@ -516,7 +661,13 @@ def test_no_name_becomes_a_part_of_the_page():
             versions={text: text},
             left_out={text: text},
             methods=tuple(
-                dataclasses.replace(m, description=text, estimator=text, decision=text)
+                dataclasses.replace(
+                    m,
+                    description=text,
+                    estimator=m.estimator + text,
+                    kind=m.kind if m.role else "given",
+                    decision=text,
+                )
                 for m in comparison.methods
             ),
         )

@@ -71,7 +71,8 @@ class Fold:
     reason : str
         Why there are none: type and message of the error, or the time budget. Empty when done.
     seconds : float
-        Wall time of the fold as a whole.
+        Wall time of the fold as a whole, but for the fit that only measures memory. This is what
+        a time budget counts.
     scores : dict
         ``accuracy``, ``balanced_accuracy`` (mean share of each class that is right), ``macro_f``
         (mean F of the classes). For two classes also ``sensitivity`` and ``specificity`` (share
@@ -135,8 +136,9 @@ class Summary:
         Average and standard deviation (of the sample; 0 for one split) over splits.
     low, high : float
         Ends of the 95 % interval of the mean by the corrected resampled t distribution, between 0
-        and 1. Both are the mean when only one split was done or all have the same score: then
-        there is no interval, and nothing is known of how far the mean is off.
+        and 1. When only one split was done or all have the same score there is no such interval:
+        that of the accuracy is then Clopper and Pearson's for the rows of one split, and for other
+        scores both ends are the mean, which says nothing of how far it is off.
     """
 
     mean: float
@@ -188,6 +190,16 @@ class MethodRecord:
     n_done: int
     summary: dict[str, Summary]
     folds: tuple[Fold, ...]
+
+    @property
+    def role(self) -> str:
+        """Which reference this is, whatever it is called: "raw", "LDA", "PCA"; empty otherwise."""
+        starts = ROLES.items() if self.kind == "reference" else ()
+        return next((role for role, start in starts if self.estimator.startswith(start)), "")
+
+
+ROLES = {"raw": "FunctionTransformer(", "LDA": "LinearDiscriminantAnalysis(", "PCA": "PCA("}
+"""References that are spoken of by themselves, and how their estimators are printed."""
 
 
 @dataclass(frozen=True)
@@ -275,6 +287,14 @@ class Progress:
     remaining: float | None
     running: tuple[str, ...] = ()
     fold: Fold | None = None
+
+
+def spelled_out(estimator: Any) -> str:
+    """An estimator as it is printed, without dots in place of what is long where that can be."""
+    try:
+        return estimator.__repr__(N_CHAR_MAX=10**6)
+    except TypeError:  # not scikit-learn's way to print
+        return repr(estimator)
 
 
 # To JSON and back --------------------------------------------------------------------------------

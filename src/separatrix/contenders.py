@@ -159,7 +159,12 @@ def reference_methods() -> list[Contender]:
     ['raw', 'PCA', 'LDA', 'NCA']
     """
     return [
-        Contender("raw", FunctionTransformer(), "reference", "All features as they are."),
+        Contender(
+            "raw",
+            FunctionTransformer(feature_names_out="one-to-one"),
+            "reference",
+            "All features as they are.",
+        ),
         Contender(
             "PCA",
             PCA(),

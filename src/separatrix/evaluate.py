@@ -32,6 +32,7 @@ from separatrix.comparison import (
     Summary,
     View,
     from_plain,
+    spelled_out,
     to_plain,
 )
 from separatrix.contenders import LEFT_OUT, Contender, contenders
@@ -608,7 +609,7 @@ def fingerprint(data: Data, classes: np.ndarray) -> str:
 
 
 def _scale_name(scale: Any) -> str | None:
-    return scale if scale is None or isinstance(scale, str) else repr(scale)
+    return scale if scale is None or isinstance(scale, str) else spelled_out(scale)
 
 
 def job_key(job: Job) -> str:
@@ -655,6 +656,8 @@ def _all_folds(
     known = {} if file is None else _known_folds(keys, file, time_budget)
     spent = _seconds_by_method(known.values())
     todo = [job for job in jobs if _place(job) not in known]
+    if file is not None:
+        file.refuse_more(len(todo))
     clock = Clock(todo, len(jobs), known.values(), n_jobs)
     tell = progress or (lambda _: None)
     tell(clock.now())
@@ -754,7 +757,7 @@ def method_record(
         name=contender.name,
         kind=contender.kind,
         description=contender.description,
-        estimator=repr(contender.estimator),
+        estimator=spelled_out(contender.estimator),
         grid={name: list(values) for name, values in contender.grid.items()},
         decision=decision_of(contender, decision),
         status="done" if len(done) == len(tests) else "partial" if done else "failed",
@@ -762,7 +765,11 @@ def method_record(
         n_done=len(done),
         summary={
             name: Summary(
-                *mean_interval([f.scores[name] for f in done if name in f.scores], share)
+                *mean_interval(
+                    [f.scores[name] for f in done if name in f.scores],
+                    share,
+                    min(map(len, tests)) if name == "accuracy" else None,
+                )
             )
             for name in names
         },

@@ -330,11 +330,12 @@ def run_fold(job: Job, data: Data, time_left: float = math.inf) -> Fold:
             record = {"status": "done", **_done(job, data, start + time_left)}
         except Exception as error:
             record = {"status": "failed", "reason": said_by(error)}
+    aside = record.pop("aside", 0.0)
     return Fold(
         job.contender.name,
         job.split,
         **record,
-        seconds=time.perf_counter() - start,
+        seconds=time.perf_counter() - start - aside,
         warnings=tuple(dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in caught)),
     )
 
@@ -376,8 +377,9 @@ def _done(job: Job, data: Data, end_of_time: float) -> dict[str, Any]:
             record |= if_possible("view and loadings", shown, job, fitted, known, new, names)
     left = MEASURED_SHARE * (end_of_time - time.perf_counter())
     if job.memory and job.split == 0 and trained.seconds < min(LONGEST_MEASURED, left):
-        rows = trained.rows
+        rows, before = trained.rows, time.perf_counter()
         record |= if_possible("memory", peak_memory, trained.again, known[rows], codes[rows])
+        record["aside"] = time.perf_counter() - before
     return record
 
 

@@ -25,6 +25,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from separatrix.soundness import Refused, check_content, without_used_up
+
 FORMAT = 1
 """Number of the form in which files are written; raised when fitted models change their parts."""
 
@@ -47,10 +49,6 @@ NODE_KEYS = frozenset({"__class__", "__module__", "__loader__", "__id__"})
 UNPACKED = 1 << 28
 """Bytes that a packed entry may come to in any case; beyond, so many times its own size:"""
 RATIO = 50
-
-
-class Refused(ValueError):  # noqa: N818 - said of a file, not of the program
-    """What a file holds, or a model would put into one, that is not allowed there."""
 
 
 class Stored(NamedTuple):
@@ -83,7 +81,8 @@ def save(
     ----------
     model : estimator
         Of this package, a `ClassMoments`, or a scikit-learn pipeline around one. Functions, such
-        as a kernel of one's own, and random generators are not written: they are refused.
+        as a kernel of one's own, and random generators are not written: they are refused. So they
+        are before the model is fitted, where a look at its parameters is enough.
     path : str or path
         The file.
     notes : mapping, optional
@@ -211,9 +210,9 @@ def packed(model: Any, notes: Mapping[str, Any]) -> bytes:
     try:
         # copies of arrays keep the order of their axes, which skops would lose for views: products
         # with them would round differently
-        archive = _skops().dumps(deepcopy(model))
+        archive = _skops().dumps(without_used_up(deepcopy(model)))
         _audit(archive)
-        _check_content(model)
+        check_content(model)
     except Refused as error:
         raise ValueError(f"this {name} cannot be saved: {error}") from None
     except TypeError as error:
@@ -315,7 +314,7 @@ def _allowed() -> dict[str, frozenset[str]]:
     )
 
     # what these do with their content is done by numpy, which looks where it reads and writes, or
-    # is checked in SOUND
+    # is checked by `check_content`
     scikit_learn = (
         compose.ColumnTransformer,
         decomposition.PCA,
@@ -324,10 +323,15 @@ def _allowed() -> dict[str, frozenset[str]]:
         feature_selection.VarianceThreshold,
         impute.SimpleImputer,
         linear_model.LogisticRegression,
+        linear_model.RidgeClassifier,
+        linear_model.SGDClassifier,
         naive_bayes.GaussianNB,
         neighbors.KNeighborsClassifier,
         neighbors.NearestCentroid,
+        neighbors.NeighborhoodComponentsAnalysis,
         pipeline.Pipeline,
+        preprocessing.FunctionTransformer,
+        preprocessing.LabelBinarizer,
         preprocessing.MinMaxScaler,
         preprocessing.Normalizer,
         preprocessing.OneHotEncoder,
@@ -453,7 +457,20 @@ def _no_place(where: str, loader: object, name: str) -> str:
         return f"{place} is a random generator: give a number as random_state"
     if name.startswith("__main__."):
         return f"{place} is a {name}, defined in a script: files hold only types of packages"
-    return f"{place} is a {name[:100]}, which is not among the types that model files may hold"
+    if name.startswith("sklearn.neighbors._"):
+        return (
+            f"{place} is a {name[:100]}, a tree of rows: give algorithm='brute' to the classifier"
+        )
+    return (
+        f"{place} is a {name[:100]}, which is not among the types that model files may hold: "
+        f"estimators of this package, and of scikit-learn {', '.join(_of_scikit_learn())}"
+    )
+
+
+def _of_scikit_learn() -> list[str]:
+    """Names of the estimators of scikit-learn that may be in a file."""
+    allowed = _allowed()["ObjectNode"]
+    return sorted(n.rpartition(".")[2] for n in allowed if n.startswith("sklearn."))
 
 
 def _audit_array(content: bytes) -> None:
@@ -489,67 +506,8 @@ def _built(archive: bytes) -> Any:
     model = _skops().loads(archive, trusted=sorted(frozenset().union(*_allowed().values())))
     if not _is_model(model):
         raise Refused(f"it holds a {type(model).__name__} in place of a model")
-    _check_content(model)
+    check_content(model)
     return model
-
-
-def _check_content(model: Any) -> None:
-    """Raise when compiled code would follow numbers in the model to where nothing is."""
-    for part in _parts(model):
-        check = SOUND.get(type(part).__name__)
-        if check is not None:
-            check(part)
-
-
-def _parts(thing: Any) -> Iterator[Any]:
-    """An object and all that it holds."""
-    waiting, seen = [thing], set()
-    while waiting:
-        part = waiting.pop()
-        if id(part) in seen or part is None or isinstance(part, str | float | int):
-            continue
-        seen.add(id(part))
-        yield part
-        if isinstance(part, dict):
-            waiting.extend(part.values())
-        elif isinstance(part, list | tuple):
-            waiting.extend(part)
-        elif not isinstance(part, np.ndarray):
-            waiting.extend(getattr(part, "__dict__", {}).values())
-        elif part.dtype == object:
-            waiting.extend(part.ravel().tolist())
-
-
-def _check_sparse(matrix: Any) -> None:
-    matrix.check_format(full_check=True)  # compiled code follows the indices wherever they lead
-
-
-def _check_neighbours(model: Any) -> None:
-    if hasattr(model, "_y"):
-        labels = np.asarray(model._y)
-        rows = model._fit_X.shape[0]
-        if labels.shape != (rows,) or labels.min() < 0 or labels.max() >= len(model.classes_):
-            raise Refused("a KNeighborsClassifier has labels that are not among its classes")
-
-
-def _check_one_hot(encoder: Any) -> None:
-    widths = [len(known) for known in getattr(encoder, "categories_", ())]
-    if widths and list(getattr(encoder, "_n_features_outs", ())) != widths:
-        raise Refused("a OneHotEncoder counts other categories than it has, or drops some")
-
-
-def _check_pipeline(pipeline: Any) -> None:
-    if pipeline.memory is not None:
-        raise Refused("a Pipeline keeps results in a folder, which may hold code: memory=None")
-
-
-SOUND: dict[str, Callable[[Any], None]] = {
-    "Pipeline": _check_pipeline,
-    "KNeighborsClassifier": _check_neighbours,
-    "OneHotEncoder": _check_one_hot,
-    **dict.fromkeys(("csr_array", "csr_matrix", "csc_array", "csc_matrix"), _check_sparse),
-}
-"""Checks of what compiled code would use without looking, and of where else code may lie."""
 
 
 def _skops() -> Any:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -124,23 +124,30 @@ def corrected_error(values: ArrayLike, test_size: float) -> float:
 
 
 def mean_interval(
-    values: ArrayLike, test_size: float, level: float = 0.95
+    values: ArrayLike, test_size: float, n_test: int | None = None, level: float = 0.95
 ) -> tuple[float, float, float, float]:
     """Mean, standard deviation and interval of a score over repeated splits.
 
     The interval is that of Student's t with `corrected_error`, as far as it lies between 0 and 1,
-    where scores are. Values without spread, and one value, have no interval: both ends are the
-    mean, which does not say that it is known exactly.
+    where scores are. One value, and values without spread, have no such interval. Those that are
+    shares of `n_test` rows then have Clopper and Pearson's, of the rows of one split: splits share
+    rows, and more of them do not make it narrower. Otherwise both ends are the mean, which does
+    not say that it is known exactly.
 
     Examples
     --------
     >>> [round(v, 3) for v in mean_interval([0.8, 0.9, 0.85], 0.3)]
     [0.85, 0.05, 0.662, 1.0]
+    >>> [round(v, 3) for v in mean_interval([1.0, 1.0, 1.0], 0.3, n_test=54)]
+    [1.0, 0.0, 0.934, 1.0]
     """
     given = np.asarray(values, dtype=float)
     mean = float(given.mean())
-    if len(given) < 2:
-        return mean, 0.0, mean, mean
+    if len(given) < 2 or not np.ptp(_rounded(given)):
+        if n_test is None:
+            return mean, 0.0, mean, mean
+        found = stats.binomtest(round(mean * n_test), n_test).proportion_ci(level)
+        return mean, 0.0, float(found.low), float(found.high)
     half = corrected_error(given, test_size) * float(stats.t.ppf((1 + level) / 2, len(given) - 1))
     return mean, float(given.std(ddof=1)), max(mean - half, 0.0), min(mean + half, 1.0)
 
@@ -257,6 +264,7 @@ def rank_methods(
     *,
     score: str = "accuracy",
     test_size: float | None = None,
+    n_test: int | None = None,
     alpha: float = 0.05,
 ) -> Ranking:
     """Rank methods and say which of them differ by more than chance.
@@ -279,6 +287,10 @@ def rank_methods(
     test_size : float in (0, 1), optional
         Says that scores are those of repeated splits of one data set with this share of test
         rows.
+    n_test : int, optional
+        Test rows of a split, beside `test_size`: no difference is known better than to one of
+        them. That of a `Comparison` is known; without it methods whose scores differ by the same
+        on all splits are told apart however small that is, and a note says so.
     alpha : float in (0, 1)
         Level of significance.
 
@@ -321,10 +333,11 @@ def rank_methods(
             raise ValueError(f"{name}={share!r} is not valid: it must be a number between 0 and 1")
     if score not in SCORES:
         raise ValueError(f"score={score!r} is not valid: it must be one of {', '.join(SCORES)}")
-    n_test = None
+    if n_test is not None and not (isinstance(n_test, Integral) and n_test >= 1):
+        raise ValueError(f"n_test={n_test!r} is not valid: it must be a number of rows, 1 or more")
     if isinstance(scores, Comparison):
         test_size = scores.test_share if test_size is None else test_size
-        n_test = min(len(test) for test in scores.tests)
+        n_test = min(len(test) for test in scores.tests) if n_test is None else n_test
         scores = split_scores(scores, score)
     elif hasattr(scores, "columns"):
         scores = {str(name): np.asarray(scores[name], dtype=float) for name in scores.columns}
@@ -469,6 +482,13 @@ def _over_splits(
         tested.append((i, j, *corrected_t_test(known, test_size, n_test)))
         enough.append(len(known) >= FEWEST_SPLITS)
     pairs = _pairs(names, table, tested, alpha, enough)
+    notes = _notes_on_splits(names, _behind(table)[1], n_splits, enough.count(False))
+    n_certain = sum(1 for *_, p in tested if p == 0)
+    if n_certain:
+        notes.append(
+            f"{n_certain} {'pair differs' if n_certain == 1 else 'pairs differ'} by the same on "
+            "all splits, which the test takes for certain: give n_test, the test rows of a split."
+        )
     return Ranking(
         methods=tuple(names),
         mean_scores=tuple(np.nanmean(table, axis=0).tolist()),
@@ -479,7 +499,7 @@ def _over_splits(
         n=n_splits,
         alpha=alpha,
         left_out=left_out,
-        notes=_notes_on_splits(names, _behind(table)[1], n_splits, enough.count(False)),
+        notes=tuple(notes),
     )
 
 
@@ -495,9 +515,7 @@ def _behind(table: Array) -> tuple[Array, Array]:
     return -np.nanmean(table - centre[:, None], axis=0), lacking
 
 
-def _notes_on_splits(
-    names: list[str], lacking: Array, n_splits: int, n_short: int
-) -> tuple[str, ...]:
+def _notes_on_splits(names: list[str], lacking: Array, n_splits: int, n_short: int) -> list[str]:
     notes = []
     if n_splits < FEWEST_SPLITS:
         notes.append(
@@ -516,7 +534,7 @@ def _notes_on_splits(
             "Not done on all splits, and listed last whatever the mean of the others says: "
             f"{', '.join(partial)}."
         )
-    return tuple(notes)
+    return notes
 
 
 def _ranks(table: Array) -> Array:

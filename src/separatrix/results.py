@@ -11,7 +11,7 @@ import re
 import sys
 import types
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import joblib
 import numpy as np
@@ -49,6 +49,8 @@ class ResultsFile:
         By key.
     versions_of : dict of dict
         The versions that computed them, by key.
+    held : file or None
+        The file, to be added to; None where it may only be read.
     """
 
     def __init__(self, path: Any, data: str, versions: dict[str, str]) -> None:
@@ -56,7 +58,12 @@ class ResultsFile:
         self.folds: dict[str, Fold] = {}
         self.versions = versions
         self.versions_of: dict[str, dict[str, str]] = {}
-        self.held = self.path.open("ab")
+        try:
+            self.held: BinaryIO | None = self.path.open("ab")
+        except PermissionError:
+            if not self.path.is_file():
+                raise
+            self.held = None
         try:
             self._lock()
             self._open(data)
@@ -66,10 +73,19 @@ class ResultsFile:
 
     def close(self) -> None:
         """Let others write to the file."""
-        self.held.close()
+        if self.held is not None:
+            self.held.close()
+
+    def refuse_more(self, n_folds: int) -> None:
+        """Raise when so many folds are to be added to a file that may only be read."""
+        if self.held is None and n_folds:
+            raise PermissionError(
+                f"results={str(self.path)!r} may not be written to, and {n_folds} of the folds "
+                "asked for are not in it: allow it, or name another file"
+            )
 
     def _lock(self) -> None:
-        if fcntl is None:
+        if fcntl is None or self.held is None:
             return
         try:
             fcntl.flock(self.held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -85,11 +101,12 @@ class ResultsFile:
         header = _line({"separatrix": "comparison", "format": FORMAT, "data": data})
         content = self.path.read_bytes() if self.path.exists() else b""
         if header.startswith(content):  # new, empty, or cut off in its first line
-            self.path.write_bytes(header)
+            if self.held is not None:
+                self.path.write_bytes(header)
             return
         whole = content[: content.rfind(b"\n") + 1]
         self._read(whole.splitlines(), data)
-        if len(whole) < len(content):
+        if len(whole) < len(content) and self.held is not None:
             os.truncate(self.path, len(whole))
 
     def _read(self, lines: list[bytes], data: str) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import builtins
 import os
 import shutil
+import signal
 import tempfile
 import threading
 import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from contextlib import contextmanager
+from importlib import import_module
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -131,7 +135,7 @@ def _in_workers(
 def _started(path: Path) -> tuple[Future[Any], Task]:
     """A process that is starting, which is not the time of a fold."""
     worker = Worker(path)
-    return worker.executor.submit(os.getpid), Task(worker, None, time.monotonic())
+    return worker.last, Task(worker, None, time.monotonic())
 
 
 def _fold_of(future: Future[Fold], job: Job, budget: float, seconds: float) -> Fold:
@@ -226,20 +230,41 @@ class Worker:
 
     def __init__(self, path: Path) -> None:
         self.executor = ProcessPoolExecutor(1, initializer=_start, initargs=(path, os.getpid()))
+        with interrupts_held_back():  # a process inherits what is held back
+            self.last: Future[Any] = self.executor.submit(os.getpid)
 
     def submit(self, job: Job, time_left: float) -> Future[Fold]:
         """Begin a fold."""
-        return self.executor.submit(_run, job, time_left)
+        self.last = self.executor.submit(_run, job, time_left)
+        return self.last
 
     def end(self) -> None:
         """End the process, whatever it does."""
+        while not (self.last.running() or self.last.done()):
+            time.sleep(0.001)  # on its way to the process: ending now would leave that behind
         self.executor.shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def interrupts_held_back() -> Iterator[None]:
+    """Keep Ctrl-C from processes that start in here: it is for the one that answers the user."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # when it starts in here it lets interrupts through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _here: dict[str, Any] = {}
 
 
 def _start(path: Path, parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be blocked before
+    import_module("separatrix.public")  # methods: importing them is not the time of a fold
     _here["data"] = joblib.load(path, mmap_mode="r")
     _here["threads"] = threadpool_limits(1)
     threading.Thread(target=_end_with, args=(parent, path.parent), daemon=True).start()

@@ -165,7 +165,7 @@ def test_pointing_at_a_row_tells_what_it_is_and_finds_it_in_every_picture(wine, 
 def test_classes_are_taken_out_and_put_back_by_mouse_and_keyboard(wine, opened):
     path, _ = wine
     page = opened(path)
-    button = page.locator("#legend button").nth(1)
+    button = page.locator("#legend button[title]").nth(1)
     button.click()
     assert button.get_attribute("aria-pressed") == "false"
     for i in range(3):
@@ -308,6 +308,59 @@ def test_a_phone_shows_it_all_without_scrolling_sideways(wine, folder, opened):
         assert canvas.bounding_box()["width"] <= 390
 
 
+MANY = [f"Vertebrate specimen of group number {i:02d}" for i in range(30)]
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_matrices_of_thirty_classes_are_whole_and_tell_what_is_where(folder, opened, size):
+    comparison = made_up(
+        {"A": around(0.8), "raw": around(0.7)},
+        n_rows=1200,
+        class_shares=[1 / 30] * 30,
+        classes=MANY,
+    )
+    path, found = written(folder, "many", comparison)
+    page = opened(path, size)
+    holder = page.locator("#matrices .scroll").first
+    assert holder.evaluate("node => node.scrollWidth <= node.clientWidth")
+    assert holder.locator("td").count() == 1 + 30 * 30
+    for table in page.locator("#matrices table").all():
+        box = table.bounding_box()
+        assert box["x"] + box["width"] <= size["width"]
+    i, j = 3, 4  # made-up mistakes are of the next class
+    cell = holder.locator("tbody tr").nth(i).locator("td").nth(j)
+    cell.click()
+    count = found["confusion"]["tables"][0]["counts"][i][j]
+    assert f"{MANY[i]} taken for {MANY[j]}" in page.locator("#tip").inner_text()
+    assert f"{count} of" in page.locator("#tip").inner_text()
+    assert no_overflow(page)
+
+
+def test_a_legend_that_is_cut_says_so_and_opens(folder, opened):
+    def legend(n, size):
+        comparison = made_up(
+            {"A": around(0.8)}, n_rows=40 * n, class_shares=[1 / n] * n, classes=MANY[:n]
+        )
+        return opened(written(folder, f"legend{n}", comparison)[0], size)
+
+    few = legend(3, PHONE)
+    assert few.get_by_role("button", name="Show all").count() == 0
+    page = legend(30, PHONE)
+    labels = page.locator("#legend button[title] span").all_inner_texts()
+    assert len(set(labels)) == 30
+    last = page.locator("#legend button[title]").last
+    more = page.get_by_role("button", name="Show all 30 classes")
+    height = "node => node.clientHeight < node.scrollHeight"
+    assert page.locator("#legend").evaluate(height)
+    more.focus()
+    page.keyboard.press("Enter")
+    assert not page.locator("#legend").evaluate(height)
+    last.click()
+    assert last.get_attribute("aria-pressed") == "false"
+    page.get_by_role("button", name="Fewer classes").click()
+    assert page.locator("#legend").evaluate(height)
+
+
 def test_every_control_is_reached_by_the_tab_key_and_shows_it(wine, opened):
     path, _ = wine
     page = opened(path)
@@ -343,7 +396,8 @@ def test_names_are_text_in_the_browser_too(folder, opened):
     page = opened(written(folder, "hostile", comparison)[0])
     assert page.locator("img").count() == 0
     assert page.locator("script").count() == 2
-    assert hostile in page.locator("#legend button").first.inner_text()
+    assert page.locator("#legend button[title]").first.get_attribute("title") == hostile
+    assert page.locator("#legend button[title]").first.inner_text().startswith("</script")
     assert hostile in page.locator(".panel select option").all_inner_texts()
 
 
@@ -366,9 +420,10 @@ def test_odd_comparisons_are_shown_too(folder, opened, scores, options):
     assert page.locator("svg text", has_text="NaN").count() == 0
 
 
-def test_numbers_can_be_saved(wine, opened):
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_numbers_can_be_saved(wine, opened, size):
     path, found = wine
-    page = opened(path)
+    page = opened(path, size)
     with page.expect_download() as saved:
         page.locator("#save").click()
     assert json.loads(Path(saved.value.path()).read_text()) == found

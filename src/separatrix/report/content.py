@@ -14,6 +14,7 @@ from separatrix.comparison import Comparison, Fold, MethodRecord, to_plain
 from separatrix.linalg import Array
 from separatrix.ranking import Ranking, rank_methods
 from separatrix.report import words
+from separatrix.report.call import code
 from separatrix.report.verdict import verdict
 
 MOST_POINTS = 5000
@@ -21,6 +22,12 @@ MOST_POINTS = 5000
 
 MOST_CELLS = 30
 """Classes beyond which only the most frequent mistakes are told, and no matrix."""
+
+MOST_NAMED = 6
+"""Classes beyond which columns of a matrix are narrow."""
+
+LONGEST_HEAD, SHORT_HEAD = 14, 3
+"""Letters of a name above a column, and above a narrow one; longer ones are numbered instead."""
 
 MOST_LOADINGS = 12
 """Features that are named for a direction, at most."""
@@ -122,6 +129,7 @@ def _readable(comparison: Comparison) -> Comparison:
 
 def _data(comparison: Comparison, title: str) -> dict[str, Any]:
     counts = comparison.class_counts
+    briefs = words.briefs(comparison.classes)
     return {
         "name": words.short(title),
         "rows": comparison.n_samples,
@@ -129,11 +137,14 @@ def _data(comparison: Comparison, title: str) -> dict[str, Any]:
         "classes": [
             {
                 "name": label,
+                "brief": brief,
                 "rows": count,
                 "colour": i % COLOURS,
                 "shape": i % SHAPES,
             }
-            for i, (label, count) in enumerate(zip(comparison.classes, counts, strict=True))
+            for i, (label, brief, count) in enumerate(
+                zip(comparison.classes, briefs, counts, strict=True)
+            )
         ],
         "guess": max(counts) / sum(counts),
         "line": (
@@ -175,9 +186,11 @@ def _usual(dimensions: Iterable[int | None]) -> int | None:
 def _ranking(comparison: Comparison) -> Ranking | None:
     """Methods from best to worst, those that were done on all splits if there are any.
 
-    The mean of other splits is the mean of other data. None when no method has a score.
+    The mean of other splits is the mean of other data. Of equals the one with the fewest
+    directions comes first. None when no method has a score.
     """
     scored = [m for m in comparison.methods if _has_score(m)]
+    scored.sort(key=lambda m: _usual(fold.n_components for fold in _done(m)) or math.inf)
     complete = [m for m in scored if m.status == "done"]
     if not scored:
         return None
@@ -202,7 +215,8 @@ def _leaderboard(comparison: Comparison, ranking: Ranking | None) -> dict[str, A
     rows = [_row(comparison[name]) | _standing(name, ranking) for name in [*ranked, *rest]]
     _give_places(rows)
     notes = [] if ranking is None else [*ranking.notes]
-    if len(ranked) >= 5:
+    first = [row for row in rows if row["place"] == 1]
+    if len(ranked) >= 5 and len(first) == 1:
         notes.append(
             f"The first of {len(ranked)} methods is in part the luckiest: expect slightly less "
             "of it on new data."
@@ -211,6 +225,12 @@ def _leaderboard(comparison: Comparison, ranking: Ranking | None) -> dict[str, A
         notes.append(
             f"Letters come from testing every two methods, {len(ranking.pairs)} tests in all; "
             f"the comparisons at the top need {len(ranked) - 1} each, and are less strict for it."
+        )
+    if any(not row["std"] and row["low"] != row["high"] for row in rows):
+        n_test = len(comparison.tests[0])
+        notes.append(
+            f"Intervals of scores that do not vary are Clopper and Pearson's, for the {n_test} "
+            "rows of one split."
         )
     if rest:
         notes.append(
@@ -247,6 +267,7 @@ def _row(method: MethodRecord) -> dict[str, Any]:
     return {
         "name": method.name,
         "kind": method.kind,
+        "role": method.role,
         "description": words.short(method.description, 300),
         "decision": words.DECISIONS.get(method.decision, words.short(method.decision)),
         "place": None,
@@ -367,7 +388,9 @@ def _coarse(column: Array) -> list[float | None]:
 def _panels(available: Sequence[str], methods: Sequence[MethodRecord]) -> list[str]:
     """The best, then two references, then the next ones."""
     ranked = [method.name for method in methods]
-    wanted = [*ranked[:1], "LDA", "raw", *ranked[1:]]
+    spoken_of = {method.role: method.name for method in methods}
+    references = [spoken_of[role] for role in ("LDA", "raw") if role in spoken_of]
+    wanted = [*ranked[:1], *references, *ranked[1:]]
     return [name for name in dict.fromkeys(wanted) if name in available][:N_PANELS]
 
 
@@ -392,7 +415,13 @@ def _confusion(methods: Sequence[MethodRecord], comparison: Comparison) -> dict[
                 "mistakes": _mistakes(counts, comparison.classes),
             }
         )
-    return {"tables": tables, "shown": _panels([t["name"] for t in tables], methods)[:2]}
+    briefs = words.briefs(comparison.classes)
+    longest = LONGEST_HEAD if n_classes <= MOST_NAMED else SHORT_HEAD
+    return {
+        "tables": tables,
+        "shown": _panels([t["name"] for t in tables], methods)[:2],
+        "numbered": max(map(len, briefs)) > longest,
+    }
 
 
 def _mistakes(counts: Array, classes: Sequence[str]) -> list[str]:
@@ -415,11 +444,16 @@ def _loadings(methods: Sequence[MethodRecord]) -> dict[str, Any]:
         fold = _first_fold(method)
         if fold is None or fold.loadings is None:
             continue
+        briefs = words.briefs([words.short(name) for name in fold.loadings.features], 22)
         directions = []
         for weights in np.asarray(fold.loadings.weights, dtype=float):
             largest = np.argsort(-np.abs(np.nan_to_num(weights)), kind="stable")[:MOST_LOADINGS]
             entries = [
-                {"feature": words.short(fold.loadings.features[j]), "weight": float(weights[j])}
+                {
+                    "feature": words.short(fold.loadings.features[j]),
+                    "brief": briefs[j],
+                    "weight": float(weights[j]),
+                }
                 for j in largest
                 if np.isfinite(weights[j]) and weights[j] != 0
             ]
@@ -441,7 +475,12 @@ def _loadings(methods: Sequence[MethodRecord]) -> dict[str, Any]:
 def _time(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Training time and accuracy, and the methods that none beats in both."""
     points = [
-        {"name": row["name"], "seconds": row["fit_seconds"], "accuracy": row["mean"]}
+        {
+            "name": row["name"],
+            "role": row["role"],
+            "seconds": row["fit_seconds"],
+            "accuracy": row["mean"],
+        }
         for row in rows
         if row["fit_seconds"] and row["mean"] is not None
     ]
@@ -491,7 +530,7 @@ def _reproduce(comparison: Comparison, command: str) -> dict[str, Any]:
     settings = comparison.settings
     return {
         "command": words.printable(command),
-        "code": words.code(comparison),
+        "code": code(comparison),
         "settings": [
             {"name": "seed", "value": str(settings.get("random_state"))},
             *(

@@ -473,7 +473,7 @@
     if (!rows.views.length) return;
     const buttons = classes.map((entry, code) => {
       const button = make("button", { type: "button", "aria-pressed": "true", title: entry.name },
-        icon(entry), make("span", {}, entry.name), make("small", {}, String(rows.labels.filter((l) => l === code).length)));
+        icon(entry), make("span", {}, entry.brief), make("small", {}, String(rows.labels.filter((l) => l === code).length)));
       toggle(button, (on) => {
         if (on) shown.hidden.delete(code);
         else shown.hidden.add(code);
@@ -487,7 +487,20 @@
       buttons.forEach((button) => button.setAttribute("aria-pressed", on));
       paintPanels();
     } }, "All or none");
-    byId("legend").append(...buttons, ...(classes.length > 2 ? [all] : []));
+    const legend = byId("legend");
+    legend.append(...(classes.length > 2 ? [all] : []), ...buttons);
+    const more = make("button", { type: "button", class: "more", "aria-expanded": "false", hidden: "", onclick: () => {
+      const open = legend.classList.toggle("open");
+      more.setAttribute("aria-expanded", open);
+      more.textContent = open ? "Fewer classes" : `Show all ${classes.length} classes`;
+    } }, `Show all ${classes.length} classes`);
+    legend.after(more);
+    repaint.push(() => {
+      const open = legend.classList.contains("open");
+      const cut = legend.scrollHeight > legend.clientHeight + 1;
+      legend.classList.toggle("cut", cut);
+      more.hidden = !cut && !open;
+    });
     rows.panels.forEach((name, place) => {
       const panel = new Panel(name, place);
       panels.push(panel);
@@ -545,7 +558,8 @@
     if (!holder) return;
     const { lines } = facts.dimension;
     lines.slice(0, 3).forEach((line) => highlight(line.name));
-    if (lines.some((line) => line.name === "PCA") && !highlighted.has("PCA")) highlight("PCA");
+    const pca = facts.leaderboard.rows.find((row) => row.role === "PCA");
+    if (pca && lines.some((line) => line.name === pca.name) && !highlighted.has(pca.name)) highlight(pca.name);
     const paint = () => paintDimension(holder, lines);
     const chips = lines.map(({ name }) => {
       const button = make("button", { type: "button", "aria-pressed": highlighted.has(name) }, make("i"), name);
@@ -571,7 +585,7 @@
     const { svg, width } = frame(holder, height, label);
     const narrow = width < 560;
     const [left, right, top, bottom] = [52, width - (narrow ? 10 : 190), 14, height - 42];
-    const raw = facts.leaderboard.rows.find((row) => row.name === "raw");
+    const raw = facts.leaderboard.rows.find((row) => row.role === "raw");
     const values = lines.flatMap((line) => line.accuracy).filter((v) => v !== null);
     if (raw) values.push(raw.mean);
     const y = accuracyAxis(svg, values, left, right, top, bottom);
@@ -686,6 +700,7 @@
   function startConfusion() {
     const { tables, shown: first } = facts.confusion;
     const byName = new Map(tables.map((table) => [table.name, table]));
+    if (dense && tables.length) byId("matrices").classList.add("dense");
     first.forEach((name, place) => {
       const body = make("div");
       const show = (chosen) => body.replaceChildren(...matrix(byName.get(chosen)));
@@ -694,17 +709,25 @@
     });
   }
 
+  // Many classes make narrow columns, with numbers in place of names, and zeros are not written.
+  const { numbered } = facts.confusion;
+  const dense = classes.length > 12;
+  const kind = ["matrix", ...(classes.length > 6 || numbered ? ["compact"] : []), ...(numbered ? ["numbered"] : []), ...(dense ? ["dense"] : [])].join(" ");
+
   function matrix(table) {
     const parts = [];
     if (table.counts) {
-      const head = make("tr", {}, make("td"), ...classes.map((c) => make("th", { scope: "col", title: c.name }, c.name)));
+      const head = make("tr", {}, make("td"), ...classes.map((c, j) =>
+        make("th", { scope: "col", title: c.name, class: (j + 1) % 5 ? "between" : null }, numbered ? String(j + 1) : c.brief)));
       const body = table.counts.map((counts, i) => {
         const tested = counts.reduce((a, b) => a + b, 0);
-        return make("tr", {}, make("th", { scope: "row", title: classes[i].name }, classes[i].name),
+        const name = make("span", {}, classes[i].brief);
+        return make("tr", {}, make("th", { scope: "row", title: classes[i].name }, ...(numbered ? [make("b", {}, String(i + 1)), name] : [name])),
           ...counts.map((n, j) => cell(n, tested, i, j)));
       });
-      const many = classes.length > 6 || classes.some((c) => c.name.length > 14);
-      const grid = make("table", { class: many ? "matrix many" : "matrix" }, make("thead", {}, head), make("tbody", {}, ...body));
+      const grid = make("table", { class: kind }, make("thead", {}, head), make("tbody", {}, ...body));
+      for (const event of ["pointerover", "click"]) grid.addEventListener(event, (e) => tellCell(e, table));
+      grid.addEventListener("pointerleave", hideTip);
       parts.push(make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Confusion matrix of ${table.name}` }, grid));
     }
     const said = table.wrong ? `${table.wrong} of ${table.tested} wrong. Most often:` : `None of ${table.tested} wrong.`;
@@ -717,7 +740,16 @@
     const colour = i === j ? "--c0" : "--c1";
     const strength = n ? Math.round(10 + 60 * Math.sqrt(share) * (i === j ? 0.75 : 1)) : 0;
     const style = n ? `background: color-mix(in srgb, var(${colour}) ${strength}%, var(--paper))` : null;
-    return make("td", { class: n ? null : "zero", style, title: `${classes[i].name} taken for ${classes[j].name}: ${n} of ${tested}` }, String(n));
+    return make("td", { class: n ? null : "zero", style }, String(n));
+  }
+
+  function tellCell(event, table) {
+    const at = event.target.closest("td");
+    const [i, j] = at ? [at.parentNode.rowIndex - 1, at.cellIndex - 1] : [-1, -1];
+    if (i < 0 || j < 0) return hideTip();
+    const n = table.counts[i][j], tested = table.counts[i].reduce((a, b) => a + b, 0);
+    const what = i === j ? `${classes[i].name} recognised` : `${classes[i].name} taken for ${classes[j].name}`;
+    showTip([what, `${n} of ${tested}`], event.clientX, event.clientY);
   }
 
   function startLoadings() {
@@ -732,8 +764,8 @@
 
   function direction({ words, features }, i) {
     const most = Math.max(...features.map((f) => Math.abs(f.weight)), 1e-300);
-    const bars = features.map(({ feature, weight }) =>
-      make("div", { class: "weight" }, make("span", { class: "what", title: feature }, feature),
+    const bars = features.map(({ feature, brief, weight }) =>
+      make("div", { class: "weight" }, make("span", { class: "what", title: feature }, brief),
         make("span", { class: "track" }, make("i", { class: weight > 0 ? "up" : "down", style: `width: ${(50 * Math.abs(weight)) / most}%` })),
         make("b", {}, (weight > 0 ? "+" : "−") + Math.abs(weight).toFixed(2))));
     return make("div", {}, make("h3", {}, `Direction ${i + 1}`), make("p", { class: "fine" }, words), ...bars);

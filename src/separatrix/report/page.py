@@ -436,10 +436,26 @@ def _confusion(facts: Facts) -> Html:
         "Rows are the true classes, columns what the method said, summed over all splits. The "
         "diagonal is right; everything else is a mistake."
     )
+    classes = facts["data"]["classes"]
     if not facts["confusion"]["tables"]:
         return section("confusion", TITLES["confusion"], "No method has predictions.")
+    if not any(t["counts"] for t in facts["confusion"]["tables"]):
+        lead = (
+            f"The most frequent of the mistakes between {len(classes)} classes, over all splits."
+        )
+    elif facts["confusion"]["numbered"]:
+        lead += " Columns have the numbers of the rows; point at a cell for names and counts."
+    names = table(
+        ["number", "class", "rows"], [[i, c["name"], c["rows"]] for i, c in enumerate(classes, 1)]
+    )
     return section(
-        "confusion", TITLES["confusion"], lead, tag("div", class_="pair", id="matrices")
+        "confusion",
+        TITLES["confusion"],
+        lead,
+        tag("div", class_="pair", id="matrices"),
+        tag("details", tag("summary", "Numbers and names"), scrollable(names, "Classes"))
+        if facts["confusion"]["numbered"]
+        else None,
     )
 
 

@@ -23,7 +23,7 @@ ALPHA = 0.05
 """Level of significance, that of `rank_methods`."""
 
 CALLED = {"raw": "the raw data", "LDA": "LDA"}
-"""What the best method is measured by."""
+"""What the best method is measured by: references by what they are, whatever their names."""
 
 HOPELESS = (
     "Use none of them yet: these features may not tell the classes apart, or the rows are too few "
@@ -39,7 +39,8 @@ def verdict(rows: Sequence[Row], data: dict[str, Any], comparison: Comparison) -
     Parameters
     ----------
     rows : sequence of dict
-        Those of the leaderboard, best first.
+        Those of the leaderboard, best first; of equals the one with the fewest
+        directions first.
     data : dict
         Classes, numbers of rows and features, and the share of the largest class, ``guess``.
     comparison : Comparison
@@ -57,18 +58,18 @@ def verdict(rows: Sequence[Row], data: dict[str, Any], comparison: Comparison) -
     if not ranked:
         return _nothing(rows, comparison)
     best = ranked[0]
-    tied = [row["name"] for row in ranked if words.equal(row["mean"], best["mean"])]
+    tied = [row for row in ranked if words.equal(row["mean"], best["mean"])]
     hopeless = may_be_guessing(best["mean"], data["guess"], len(comparison.tests[0]))
-    against = [_against(best, name, ranked, comparison) for name in CALLED]
+    against = [_against(best, role, ranked, comparison) for role in CALLED]
     return {
         "best": best["name"],
-        "tied": tied,
+        "tied": [row["name"] for row in tied],
         "headline": _headline(best, tied, ranked, data, against, hopeless),
-        "measure": _measure(best, tied),
-        "use": HOPELESS if hopeless else _use(best, ranked, data, against[0]["real"]),
+        "measure": _measure(best, tied, comparison),
+        "use": HOPELESS if hopeless else _use(tied, ranked, data, against[0]["real"]),
         "quick": "" if hopeless else _quick(best, ranked),
         "against": against,
-        "alike": _alike(best, ranked),
+        "alike": _alike(tied, ranked),
         "bars": _bars(best, ranked),
         "guessing": (
             f"Always naming the largest class would make {100 * (1 - data['guess']):.0f} mistakes "
@@ -113,7 +114,7 @@ def may_be_guessing(mean: float, guess: float, n_rows: int) -> bool:
 
 def _headline(
     best: Row,
-    tied: Sequence[str],
+    tied: Sequence[Row],
     ranked: Sequence[Row],
     data: dict[str, Any],
     against: Sequence[dict[str, Any]],
@@ -123,11 +124,11 @@ def _headline(
     if hopeless:
         return "No method is shown to tell the classes apart better than guessing."
     if len(ranked) == 1:
-        return f"{best['name']} is right for {words.percent(best['mean'])} of new rows."
-    if "raw" in tied:
+        return f"{best['name']} is right for {words.percent(best['mean'])} of held-out rows."
+    if _with_role("raw", tied) is not None:
         return f"No method does better than the raw data with all {_features(data)}."
     if len(tied) > 1:
-        return f"{words.listed(tied)} share the first place."
+        return f"{words.listed([row['name'] for row in tied])} share the first place."
     tested = [entry for entry in against if entry["difference"] is not None]
     beaten = [CALLED[entry["name"]] for entry in tested if entry["real"]]
     if len(beaten) == len(tested) and (tested or ranked[1]["differs"]):
@@ -141,46 +142,58 @@ def _features(data: dict[str, Any]) -> str:
     return words.count(data["features"], "feature")
 
 
-def _measure(best: Row, tied: Sequence[str]) -> str:
-    right = f"{words.percent(best['mean'])} of new rows"
+def _with_role(role: str, rows: Sequence[Row]) -> Row | None:
+    """The reference among some methods."""
+    return next((row for row in rows if row["role"] == role), None)
+
+
+def _measure(best: Row, tied: Sequence[Row], comparison: Comparison) -> str:
+    held_out = words.count(len(comparison.tests[0]), "held-out row")
+    right = f"{words.percent(best['mean'])} of {held_out}"
     said = f"It names the class of {right} correctly"
-    if "raw" in tied:
+    if _with_role("raw", tied) is not None:
         said = f"With them {right} are classified correctly"
     elif len(tied) > 1:
         said = f"Each names the class of {right} correctly"
+    if best["splits"] > 1:
+        said += f", the mean of {best['splits']} splits"
     if best["low"] is not None and best["high"] is not None and best["low"] < best["high"]:
         low, high = words.percent(best["low"]), words.percent(best["high"])
-        said += f" (95 % interval: {low} to {high})"
+        said += f" (95 % interval for new rows: {low} to {high})"
     return f"{said}."
 
 
 def _against(
-    best: Row, name: str, ranked: Sequence[Row], comparison: Comparison
+    best: Row, role: str, ranked: Sequence[Row], comparison: Comparison
 ) -> dict[str, Any]:
     """The best method beside the raw data, or beside LDA."""
     said: dict[str, Any] = {
-        "name": name,
-        "title": "Against the raw data" if name == "raw" else "Against LDA, the classic",
+        "name": role,
+        "title": "Against the raw data" if role == "raw" else "Against LDA, the classic",
         "difference": None,
         "p": None,
         "tests": len(ranked) - 1,
         "real": None,
     }
-    if name not in [row["name"] for row in ranked]:
-        asked = any(method.name == name for method in comparison.methods)
+    other = _with_role(role, ranked)
+    if other is None:
+        asked = any(method.role == role for method in comparison.methods)
         why = "it did not finish all splits" if asked else "it was not among the methods"
         return said | {"value": "not compared", "words": f"No comparison: {why}."}
-    if best["name"] == name:
+    if other is best:
         return said | {"value": "the best itself", "words": "No method is better."}
-    difference, p = lead_over(comparison, name, [row["name"] for row in ranked])[best["name"]]
+    difference, p = lead_over(comparison, other["name"], [row["name"] for row in ranked])[
+        best["name"]
+    ]
     if difference is None:
         return said | {"value": "not compared", "words": "They have no split in common."}
     said |= {"difference": difference, "p": p}
     if words.equal(difference, 0.0):
         return said | {"real": False, "value": "no difference", "words": "Right equally often."}
     said["value"] = words.mistakes(difference)
-    if len(comparison.tests) < 2:
-        return said | {"words": "One split cannot show whether that is chance."}
+    if len(comparison.tests) < FEWEST_SPLITS:
+        few = words.count(len(comparison.tests), "split is", "splits are")
+        return said | {"words": f"{few} too few to show whether that is chance."}
     real = p <= ALPHA and difference > 0
     what = "A real difference: chance hardly explains it" if real else "Not proven: may be chance"
     return said | {"real": real, "words": f"{what} ({words.p_value(p)})."}
@@ -216,25 +229,28 @@ def lead_over(
     }
 
 
-def _alike(best: Row, ranked: Sequence[Row]) -> str:
+def _alike(tied: Sequence[Row], ranked: Sequence[Row]) -> str:
     """How many methods share the group of the best."""
+    best, it = tied[0], "it" if len(tied) == 1 else tied[0]["name"]
     others = len(ranked) - 1
     if not others:
         return ""
     same = sum(1 for row in ranked[1:] if set(row["groups"]) & set(best["groups"]))
     if same == 0:
-        return "The test tells it from all other methods."
+        return f"The test tells {it} from all other methods."
+    if len(tied) == len(ranked):
+        return "All of them are right equally often."
     if same == others:
         which = "the other method" if others == 1 else f"any of the other {others} methods"
-        return f"The test cannot tell it from {which}."
-    return f"The test cannot tell it from {same} of the other {others} methods, its group."
+        return f"The test cannot tell {it} from {which}."
+    return f"The test cannot tell {it} from {same} of the other {others} methods, its group."
 
 
 def _use(
-    best: Row, ranked: Sequence[Row], data: dict[str, Any], better_than_raw: bool | None
+    tied: Sequence[Row], ranked: Sequence[Row], data: dict[str, Any], better_than_raw: bool | None
 ) -> str:
     """What to do with the result; `better_than_raw` is None where that was not tested."""
-    raw = next((row for row in ranked if row["name"] == "raw"), None)
+    best, raw = tied[0], _with_role("raw", ranked)
     if raw is not None and words.equal(raw["mean"], best["mean"]):
         said = f"For accuracy keep all features and decide by {raw['decision']}."
         other = next((row for row in ranked if row is not raw and row["dimension"]), None)
@@ -245,6 +261,9 @@ def _use(
     said = f"Use {best['name']}"
     if best["dimension"] is not None:
         said += f" with {words.count(best['dimension'], 'direction')}"
+    if len(tied) > 1:
+        others = words.listed([row["name"] for row in tied[1:]])
+        said += f" ({others} {'is' if len(tied) == 2 else 'are'} right as often)"
     if better_than_raw:
         return f"{said}: it makes fewer mistakes than all {_features(data)} do."
     if raw is None:
@@ -280,20 +299,23 @@ def _quicker(best: Row, ranked: Sequence[Row]) -> Row | None:
         if not row["differs"]
         and best["mean"] - row["mean"] <= CLOSE
         and row["fit_seconds"]
-        and row["name"] != "raw"
+        and row["role"] != "raw"
         and best["fit_seconds"] >= FASTER * row["fit_seconds"]
     ]
     return min(alike, key=lambda row: row["fit_seconds"], default=None)
 
 
 def _bars(best: Row, ranked: Sequence[Row]) -> list[dict[str, Any]]:
-    """Mistakes in 100 new rows: the best, and the references."""
-    names = {best["name"]: best["name"], "LDA": "LDA", "raw": "raw data"}
-    means = {row["name"]: row["mean"] for row in ranked}
+    """Mistakes in 100 held-out rows: the best, and the references."""
+    references = [_with_role(role, ranked) for role in ("LDA", "raw")]
+    shown = [best, *(row for row in references if row is not None and row is not best)]
     return [
-        {"name": label, "mistakes": 100 * (1 - means[name]), "best": name == best["name"]}
-        for name, label in names.items()
-        if name in means
+        {
+            "name": "raw data" if row["role"] == "raw" else row["name"],
+            "mistakes": 100 * (1 - row["mean"]),
+            "best": row is best,
+        }
+        for row in shown
     ]
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
-
-from separatrix.comparison import Comparison
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 """Space where a line is not broken."""
 
 LONGEST_NAME = 60
 """Letters of a name that are shown, at most."""
+
+LONGEST_BRIEF = 18
+"""Letters of a name beside a picture, at most."""
 
 DECISIONS = {
     "own": "its own rule",
@@ -60,7 +63,7 @@ def short(value: Any, longest: int = LONGEST_NAME) -> str:
     return f"{text[: longest - 1 - tail]}…{text[len(text) - tail :]}"
 
 
-def distinct(values: Iterable[Any]) -> list[str]:
+def distinct(values: Iterable[Any], longest: int = LONGEST_NAME) -> list[str]:
     """Short names of which no two are the same, and none is empty.
 
     Examples
@@ -70,13 +73,47 @@ def distinct(values: Iterable[Any]) -> list[str]:
     """
     names: list[str] = []
     for value in values:
-        base = name = short(value) or "(no name)"
+        base = name = short(value, longest) or "(no name)"
         n = 1
         while name in names:
             n += 1
             name = f"{base} ({n})"
         names.append(name)
     return names
+
+
+def briefs(names: Sequence[str], longest: int = LONGEST_BRIEF) -> list[str]:
+    """Names that fit beside a picture: what all of them begin or end with is left out.
+
+    Examples
+    --------
+    >>> briefs(["a", "b"])
+    ['a', 'b']
+    >>> briefs([f"specimen of group number {i}" for i in (1, 20)])
+    ['… number 1', '… number 20']
+    """
+    if all(len(name) <= longest for name in names):
+        return list(names)
+    start = _shared_words(names)
+    end = _shared_words([name[::-1] for name in names])
+    if len(names) < 2 or min(map(len, names)) <= len(start) + len(end):
+        start = end = ""
+    rest = max(map(len, names)) - len(start) - len(end)
+    last = re.search(r"[^\s_.:/-]+[\s_.:/-]+$", start)
+    if last and last.start() and len(last[0]) + rest + 3 <= longest:
+        start = start[: last.start()]  # a word more, where there is room
+    cut = [
+        (f"… {name[len(start) :]}" if start else name)[: -len(end) or None] + ("…" if end else "")
+        for name in names
+    ]
+    return distinct(cut, longest)
+
+
+def _shared_words(names: Sequence[str]) -> str:
+    """What names begin with as far as its last space or mark; nothing when that saves little."""
+    letters = takewhile(lambda each: len(set(each)) == 1, zip(*names, strict=False))
+    found = re.match(r".*[\s_.:/-]", "".join(each[0] for each in letters))
+    return found[0] if found and len(found[0]) > 3 else ""
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:
@@ -260,7 +297,7 @@ def time(points: Sequence[Mapping[str, Any]]) -> str:
     """Which method to take when time matters."""
     if not points:
         return "No training times were recorded."
-    learning = [point for point in points if point["name"] != "raw"]
+    learning = [point for point in points if point["role"] != "raw"]
     fastest = min(learning or points, key=lambda point: point["seconds"])
     said = (
         f"{fastest['name']} trains fastest ({seconds(fastest['seconds'])}, "
@@ -280,26 +317,3 @@ def failures(n_failed: int, n_methods: int) -> str:
             else f"all {n_methods} methods were done on all splits."
         )
     return f"{n_failed} of {count(n_methods, 'method')} did not finish all splits."
-
-
-def code(comparison: Comparison) -> str:
-    """The call that gives the comparison again."""
-    methods = "None" if comparison.left_out else "["
-    if not comparison.left_out:
-        given = [
-            f"({m.name!r}, {printable(m.estimator)})" if m.kind == "given" else repr(m.name)
-            for m in comparison.methods
-        ]
-        methods += ", ".join(given) + "]"
-    arguments = [f"    {name}={value!r}," for name, value in comparison.settings.items()]
-    return "\n".join(
-        [
-            "from separatrix import evaluate, report",
-            "",
-            "found = evaluate.compare(",
-            f"    {methods}, X, y,",
-            *arguments,
-            ")",
-            "page = report.render(report.facts(found))",
-        ]
-    )
