@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.neighbors import KNeighborsClassifier
 
 from separatrix import FisherDiscriminant, console, datasets, evaluate, load
 from separatrix.cli import left_behind, numbers_of
@@ -320,16 +321,17 @@ def test_a_comparison_prepares_rows_as_a_fit_does(table):
     how = {"categorical": "onehot", "missing": "median", "scale": True}
     parts = read_table("flowers.csv", target="kind")
     X, y, steps = numbers_of(parts, how)
-    found = evaluate.compare([FisherDiscriminant()], X, y, n_splits=1, scale=steps)
-    test = np.array(found.tests[0])
-    train = np.setdiff1d(np.arange(60), test)
-    prepare = preprocessing(parts.X, **how).fit(parts.X.iloc[train])
-    model = FisherDiscriminant().fit(prepare.transform(parts.X.iloc[train]), y[train])
-    expected = model.predict(prepare.transform(parts.X.iloc[test]))
-    fold = found.methods[0].folds[0]
-    assert_array_equal([found.classes[i] for i in fold.predicted], expected)
-    assert fold.loadings.features == tuple(prepare.get_feature_names_out())
-    assert "place_river" in fold.loadings.features
+    methods = [("neighbours", KNeighborsClassifier(3)), "FisherDiscriminant"]
+    found = evaluate.compare(methods, X, y, n_splits=4, scale=steps)
+    for fold, test in zip(found["neighbours"].folds, found.tests, strict=True):
+        train = np.setdiff1d(np.arange(60), test)
+        prepare = preprocessing(parts.X, **how).fit(parts.X.iloc[train])
+        model = KNeighborsClassifier(3).fit(prepare.transform(parts.X.iloc[train]), y[train])
+        expected = model.predict(prepare.transform(parts.X.iloc[list(test)]))
+        assert_array_equal([found.classes[i] for i in fold.predicted], expected)
+    features = found["FisherDiscriminant"].folds[0].loadings.features
+    assert features == tuple(prepare.get_feature_names_out())
+    assert "place_river" in features
 
 
 def test_a_comparison_in_which_nothing_works_is_no_success(table, monkeypatch):

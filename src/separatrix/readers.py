@@ -179,9 +179,10 @@ def parsed(
     except (IndexError, pd.errors.ParserError) as error:
         raise ValueError(_unlike(error, names, lines_before)) from None
     if frame.shape[1] != len(names):
+        other = "" if len(names) > 1 else ". If something else is between values, give it (--sep)"
         raise ValueError(
             f"lines have {frame.shape[1]} values, but there are {len(names)} names: give each "
-            "column a name, also that of row names, and end no line with a separator"
+            f"column a name, also that of row names, and end no line with a separator{other}"
         )
     frame.columns = list(names)
     if target in names:

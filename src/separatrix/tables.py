@@ -348,9 +348,11 @@ def _content(column: Any) -> str:
     values = column.dropna()
     if pd.api.types.is_datetime64_any_dtype(column):
         return "dates"
+    if values.astype(str).str.fullmatch(r"-?[0-9]+(,[0-9]+)?").all():
+        return f"numbers with a decimal comma such as {values.iloc[0]!r}: write a point"
     strange = values[pd.to_numeric(values, errors="coerce").isna()]
     if 0 < len(strange) <= 0.1 * len(values):
-        return f"numbers but for {len(strange)} such as {strange.iloc[0]!r}"
+        return f"numbers but for {len(strange)} such as {strange.iloc[0]!r}: empty means a gap"
     return f"{values.nunique()} values such as {values.iloc[0]!r}" if len(values) else "empty"
 
 
