@@ -15,13 +15,13 @@ from sklearn.pipeline import make_pipeline
 from separatrix import FisherDiscriminant, OnlineIPCAC, datasets
 from separatrix.stream import HEAD, Progress, fingerprint, iter_batches, learn
 from separatrix.tables import (
-    check_features,
-    one_hot,
+    coded,
     preprocessing,
     read_table,
     refuse_one_class,
     row_number_columns,
     same_features,
+    unseen_values,
 )
 
 FRAME = pd.DataFrame(
@@ -157,7 +157,7 @@ def test_labels_are_text(given, expected):
         ("a,b\n1,.5\n2,.7\n", {}, "'b' holds numbers such as 0.5, not classes"),
         ("1,2\n3,4\n", {}, "first line has numbers in place of names.*--no-header"),
         ("a;b\n1;x\n", {}, "no features beside 'a;b'.*--sep"),
-        ("a,b\n1,x\n2,y,z\n", {}, "not a csv file: .*line 3"),
+        ("a,b\n1,x\n2,y,z\n", {}, "the table: line 3 has 3 values, but those before have 2"),
     ],
 )
 def test_faults_of_a_table_are_told(text, options, message):
@@ -236,7 +236,7 @@ def test_features_no_method_can_take_are_told_with_remedies(columns, options, me
     if len(frame) == 2 and "b" in frame:
         frame = frame.astype(float)
     with pytest.raises(ValueError, match=message):
-        check_features(frame, **options)
+        preprocessing(frame, **options)
 
 
 def mixed():
@@ -269,11 +269,32 @@ def test_steps_that_do_nothing_are_left_out():
     assert type(preprocessing(X, scale=False, missing="mean")).__name__ == "SimpleImputer"
 
 
-def test_text_becomes_columns_of_zeros_and_ones():
-    X = one_hot(mixed())
-    assert X.columns.tolist() == ["a", "b", "kind_x", "kind_y", "kind_z"]
-    assert X["kind_x"].tolist() == [1, 0, 1, 0, 0, 1]
-    assert X.loc[3, ["kind_x", "kind_y", "kind_z"]].sum() == 0
+def test_rows_without_text_become_what_rows_with_text_become():
+    """A comparison prepares its rows as a fit does, by the training part alone."""
+    X = mixed()
+    how = {"categorical": "onehot", "missing": "median"}
+    rows, steps = coded(X, **how)
+    assert rows["kind"].tolist()[:3] == [0, 1, 0]
+    assert np.isnan(rows["kind"][3])
+    by_name = preprocessing(X, **how).fit(X[:5])
+    steps.fit(rows.to_numpy()[:5])
+    assert_array_equal(steps.transform(rows.to_numpy()), by_name.transform(X))
+    assert_array_equal(
+        steps.get_feature_names_out(rows.columns), ["a", "b", "kind_x", "kind_y", "kind_z"]
+    )
+    fewer = coded(X, **how).steps.fit(rows.to_numpy()[:4])
+    assert fewer.transform(rows.to_numpy())[4, 2:].tolist() == [0, 0]
+
+
+def test_values_that_a_model_has_not_seen_are_counted():
+    X = mixed()
+    model = make_pipeline(preprocessing(X, categorical="onehot", missing="median")).fit(X)
+    assert unseen_values(model, X) == {}
+    X.loc[[1, 4], "kind"] = ["new", "newer"]
+    (strange,) = unseen_values(model, X).items()
+    assert strange[0] == "kind"
+    assert strange[1].tolist() == ["new", "newer"]
+    assert unseen_values(FisherDiscriminant(), X) == {}
 
 
 def test_columns_of_a_model_are_found_by_name():
@@ -284,8 +305,8 @@ def test_columns_of_a_model_are_found_by_name():
         same_features(X, ["aa", "b"])
     with pytest.raises(ValueError, match="'kind' holds numbers in the model, but here 3 values"):
         same_features(X, ["a", "kind"])
-    digits = same_features(X, ["a", "b"], words=["b"])
-    assert digits["b"].tolist() == ["2", "1", "0", "1", "3", "2"]
+    with pytest.raises(ValueError, match="numbers in place of names"):
+        same_features(X.set_axis(["1", "2", "3"], axis=1), ["a"])
 
 
 def test_labels_of_one_class_or_of_no_class_are_refused():
@@ -372,11 +393,11 @@ def test_a_line_that_was_cut_in_the_middle_is_noticed():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "the stream is empty"),
+        (b"", "it is empty"),
         (b"1,2\n3,4\n", "numbers in place of names"),
         (b"a,a,b\n1,2,x\n", "two columns are called 'a'"),
-        (b"a,b\n1,x,3\n", "lines have 3 values, but the first line has 2 names"),
-        (b"a,b\n,x\n", "'a' is empty"),
+        (b"a,b\n1,x,3\n", "lines have 3 values, but there are 2 names"),
+        (b"a,b\n,x\n", r"'a' 1. Pass over such rows \(--missing skip\)"),
         (b"a,b\nx,x\n", "are not numbers: 'a'"),
     ],
 )

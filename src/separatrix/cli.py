@@ -11,7 +11,9 @@ from typing import Any
 import click
 
 from separatrix import __version__, console
+from separatrix.cli_early import early
 from separatrix.cli_models import (
+    COMMANDS,
     DATA_HELP,
     bundled_names,
     data_argument,
@@ -21,10 +23,10 @@ from separatrix.cli_models import (
     merge,
     method_names,
     predict,
-    refuse_unwritable,
     transform,
 )
-from separatrix.cli_streams import early, stream
+from separatrix.cli_output import check_outputs
+from separatrix.cli_streams import stream
 from separatrix.console import Commands, Console, jobs, preparing, reading, seed, talking, target
 
 # numerics are imported inside the commands: help must not wait for them
@@ -43,7 +45,7 @@ def main(debug: bool) -> None:
       separatrix predict flowers.model new.csv
 
     Exit codes: 0 done, 1 the data or a file is at fault, 2 wrong usage, 70 a fault of the program,
-    130 interrupted, 141 nobody reads the output.
+    130 interrupted by Ctrl-C or SIGTERM, 141 nobody reads the output.
     """
 
 
@@ -112,9 +114,15 @@ def compare(
     from separatrix.report import render
 
     talk = Console(as_json, quiet)
-    refuse_unwritable(report, data)
-    X, y, scale = numbers_of(labelled_table(talk, data, how), how)
+    check_outputs([report, results], inputs=[data])
     asked = None if methods is None else known_methods(methods.split(","))
+    X, y, scale = numbers_of(labelled_table(talk, data, how), how)
+    so_far = [0]
+
+    def tell(now: Any) -> None:
+        so_far[:] = [now.done]
+        shown(now.done, now.total, time_left(now))
+
     try:
         with talk.progress("compare") as shown:
             found = evaluate.compare(
@@ -129,11 +137,10 @@ def compare(
                 n_jobs=jobs,
                 results=results,
                 random_state=seed,
-                progress=lambda now: shown(now.done, now.total, time_left(now)),
+                progress=tell,
             )
     except KeyboardInterrupt:
-        if results is not None:
-            talk.note(f"What is done is in {results}: the same command goes on with it.")
+        talk.note(left_behind(so_far[0], results))
         raise
     facts = facts_of(found, title=data, command=shlex.join(["separatrix", *sys.argv[1:]]))
     record = summary_of(found, facts["verdict"])
@@ -141,6 +148,18 @@ def compare(
         write_whole(report, render(facts).encode())
         record["report"] = os.path.abspath(report)
     talk.result(record, leaderboard(record))
+    if not any("accuracy" in method for method in record["methods"]):
+        raise ValueError("every method failed: what each says is listed above")
+
+
+def left_behind(done: int, results: str | None) -> str:
+    """What remains of a comparison that was interrupted."""
+    if results is not None and os.path.exists(results):
+        with open(results, "rb") as file:
+            folds = sum(1 for _ in file) - 1  # the first line says what they are of
+        if folds > 0:
+            return f"What is done is in {results}: the same command goes on with it."
+    return "What was done is lost: --results FILE keeps it." if done else "No fold was done yet."
 
 
 def time_left(now: Any) -> str:
@@ -150,20 +169,14 @@ def time_left(now: Any) -> str:
 
 
 def numbers_of(table: Any, how: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-    """Rows as numbers, labels, and what is fitted in each training part."""
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
+    """Rows as numbers, labels, and what is fitted in each training part: the steps of `fit`."""
+    from separatrix.tables import coded, text_columns
 
-    from separatrix.tables import check_features, one_hot
-
-    check_features(table.X, categorical=how["categorical"], missing=how["missing"])
-    X = one_hot(table.X)
-    scale: Any = "standard" if how["scale"] else None
-    if how["missing"] != "refuse":
-        fill = SimpleImputer(strategy=how["missing"])
-        scale = make_pipeline(fill, StandardScaler()) if how["scale"] else fill
-    return X, table.y, scale
+    prepared = {name: how[name] for name in ("scale", "categorical", "missing")}
+    X, steps = coded(table.X, **prepared)
+    if not text_columns(table.X) and how["missing"] == "refuse":
+        return X, table.y, "standard" if how["scale"] else None
+    return X, table.y, steps
 
 
 def summary_of(found: Any, verdict: Mapping[str, Any]) -> dict[str, Any]:
@@ -230,7 +243,13 @@ def methods(as_json: bool, quiet: bool) -> None:
       separatrix methods
       separatrix methods --json
     """
-    from separatrix.contenders import package_methods, reference_methods
+    from separatrix import public
+    from separatrix.contenders import (
+        LEFT_OUT,
+        first_sentence,
+        package_methods,
+        reference_methods,
+    )
 
     records = [
         {
@@ -241,6 +260,10 @@ def methods(as_json: bool, quiet: bool) -> None:
         }
         for method in (*package_methods(), *reference_methods())
     ]
+    for name in sorted(LEFT_OUT):
+        kind = f"command `{COMMANDS[name]}`" if name in COMMANDS else "from Python"
+        text = first_sentence(getattr(public, name))
+        records.append({"name": name, "kind": kind, "streams": False, "description": text})
     rows = [
         [r["name"], f"{r['kind']}{', streams' if r['streams'] else ''}", r["description"]]
         for r in records

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import io
-import os
+import shlex
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,10 @@ from typing import Any
 import click
 
 from separatrix import console
+from separatrix.cli_output import check_outputs, write_rows
 from separatrix.console import Console, preparing, reading, seed, talking, target
 
-DATA_HELP = """DATA is a file (csv, tsv, parquet, npz, arff; csv and tsv also as .gz), the name of
+DATA_HELP = """DATA is a file (csv, tsv, parquet, npz, arff; also packed, as .csv.gz), the name of
 a bundled data set (see `separatrix datasets`), or - for standard input."""
 
 
@@ -109,7 +110,7 @@ def fit(
     from separatrix.tables import preprocessing, text_columns
 
     talk = Console(as_json, quiet)
-    refuse_unwritable(output, data)
+    check_outputs([output], inputs=[data])
     estimator = estimator_of(method, settings, seed)
     table = labelled_table(talk, data, how)
     prepare = preprocessing(
@@ -162,18 +163,21 @@ def predict(
       cut -d, -f1-14 all.csv | separatrix predict wine.model - > found.csv
     """
     talk = Console(as_json, quiet)
-    refuse_unwritable(output, data, model)
+    check_outputs([output], inputs=[model, data], tables=True)
     stored, table = model_and_rows(talk, model, data, keep, how)
     if not hasattr(stored.model, "predict"):
         raise ValueError(f"{model} projects and does not classify: use `separatrix transform`")
-    labels = stored.model.predict(table.X)
-    found = {"prediction": labels}
+    if proba and not hasattr(stored.model, "predict_proba"):
+        raise ValueError(f"{model} gives no probabilities: leave out --proba")
+    found = decisions_of(stored.model, table.X)
+    labels = found["prediction"]
     if proba:
-        if not hasattr(stored.model, "predict_proba"):
-            raise ValueError(f"{model} gives no probabilities: leave out --proba")
         shares = stored.model.predict_proba(table.X)
         found |= {f"p({c})": shares[:, i] for i, c in enumerate(stored.model.classes_)}
     record: dict[str, Any] = {"rows": len(labels)}
+    if "decided" in found:
+        record["decided"] = float(found["decided"].mean())
+        talk.note(f"{100 * record['decided']:.2f} % of {len(labels)} rows are decided")
     if table.y is not None:
         record["accuracy"] = float((table.y == labels.astype(str)).mean())
         talk.note(f"{100 * record['accuracy']:.2f} % of {len(labels)} labels are as predicted")
@@ -204,7 +208,7 @@ def transform(
       separatrix transform genes.model new.csv | head
     """
     talk = Console(as_json, quiet)
-    refuse_unwritable(output, data, model)
+    check_outputs([output], inputs=[model, data], tables=True)
     stored, table = model_and_rows(talk, model, data, keep, how)
     steps = stored.model
     if hasattr(steps, "steps") and not hasattr(steps[-1], "transform"):
@@ -233,11 +237,12 @@ def merge(models: Sequence[str], output: str, as_json: bool, quiet: bool) -> Non
     """
     from separatrix.base import MomentEstimator
     from separatrix.base import merge as merged
-    from separatrix.persist import read, save
+    from separatrix.persist import save
 
     talk = Console(as_json, quiet)
-    refuse_unwritable(output)
-    stored = [read(path) for path in models]
+    check_outputs([output], inputs=models)
+    refuse_twice(models)
+    stored = [read_model(path) for path in models]
     for path, site in zip(models, stored, strict=True):
         if hasattr(site.model, "steps"):
             raise ValueError(
@@ -253,7 +258,9 @@ def merge(models: Sequence[str], output: str, as_json: bool, quiet: bool) -> Non
         listed = ", ".join(f"model {i} is {path}" for i, path in enumerate(models))
         raise ValueError(f"{error} ({listed})") from None
     rows = sum(site.notes.get("rows", 0) for site in stored)
-    save(model, output, notes={**stored[0].notes, "rows": rows})
+    # it belongs to no one stream, which could be resumed
+    notes = {k: v for k, v in stored[0].notes.items() if k not in ("stream", "head")}
+    save(model, output, notes={**notes, "rows": rows})
     talk.done(
         {"model": output, "merged": list(models), "rows": rows},
         f"{len(models)} models of {rows} rows are merged: {output}",
@@ -271,27 +278,53 @@ def labelled_table(talk: Console, data: str, how: Mapping[str, Any]) -> Any:
     table = read_table(data, **{name: how[name] for name in names})
     refuse_one_class(table.y, table.target)
     for name in row_number_columns(table.X):
-        talk.note(f"Column {name!r} counts the rows: --ignore {name}, unless it is a measurement")
+        talk.note(
+            f"Column {name!r} counts the rows: --ignore {shlex.quote(name)}, unless it is measured"
+        )
     return table
+
+
+def read_model(path: str) -> Any:
+    """A model with its notes."""
+    from separatrix.persist import read
+
+    if Path(path).exists() and stat.S_ISFIFO(Path(path).stat().st_mode):
+        raise ValueError(f"{path} is a pipe: models are read from files, which can be checked")
+    return read(path)
+
+
+def refuse_twice(models: Sequence[str]) -> None:
+    """Raise when rows would count twice."""
+    for i, path in enumerate(models):
+        for other in models[:i]:
+            if Path(path).exists() and Path(other).exists() and Path(path).samefile(other):
+                raise ValueError(f"{path} is named twice: its rows would count twice")
 
 
 def model_and_rows(
     talk: Console, path: str, data: str, keep: Sequence[str], how: Mapping[str, Any]
 ) -> tuple[Any, Any]:
     """A model, and a table with the columns that it knows."""
-    from separatrix.persist import read
-    from separatrix.tables import check_features, read_table, same_features
+    from separatrix.tables import (
+        PREDICT,
+        check_features,
+        read_table,
+        refuse_numbers_for_names,
+        same_features,
+    )
 
-    stored = read(path)
-    names = ("ignore", "form", "sep", "header")
+    stored = read_model(path)
+    known = getattr(stored.model, "feature_names_in_", None)
+    words = stored.notes.get("words", [])
+    beside = [] if known is None else [name for name in keep if name not in known]
     table = read_table(
         data,
         target=stored.notes.get("target"),
         labelled=None,
         keep=keep,
-        **{name: how[name] for name in names},
+        words=[*words, *beside],
+        **{name: how[name] for name in ("ignore", "form", "sep", "header")},
     )
-    known = getattr(stored.model, "feature_names_in_", None)
     if known is None:  # fitted to an array
         n_features = getattr(stored.model, "n_features_in_", table.X.shape[1])
         if table.X.shape[1] != n_features:
@@ -300,14 +333,60 @@ def model_and_rows(
                 f"{table.X.shape[1]}: leave out what is none (--ignore)"
             )
         known = table.X.columns
-    words = stored.notes.get("words", [])
-    X = same_features(table.X, known, words)
-    missing = stored.notes.get("missing", "refuse")
-    check_features(X, categorical="onehot" if words else "refuse", missing=missing)
+        refuse_numbers_for_names(known, None)
+    takes_gaps = is_early(stored.model)
+    X = same_features(table.X if not takes_gaps else so_far(talk, table.X, known), known, words)
+    check_features(
+        X,
+        categorical="onehot" if words else "refuse",
+        missing="keep" if takes_gaps else stored.notes.get("missing", "refuse"),
+        remedies=PREDICT,
+    )
     others = [name for name in table.X.columns if name not in X.columns and name not in keep]
     if others:
-        talk.note(f"Not in the model, so left out: {', '.join(others[:10])}")
+        more = f" and {len(others) - 10} more" if len(others) > 10 else ""
+        talk.note(f"Not in the model, so left out: {', '.join(others[:10])}{more}")
+    tell_strange(talk, stored.model, X, table)
     return stored, table._replace(X=X if stored_names(stored.model) else X.to_numpy())
+
+
+def tell_strange(talk: Console, model: Any, X: Any, table: Any) -> None:
+    """Say which values the model does not know, and why labels are not compared."""
+    from separatrix.tables import unseen_values
+
+    for name, values in unseen_values(model, X).items():
+        talk.note(
+            f"{len(values)} of {len(X)} values of {name!r} are unknown to the model, such as "
+            f"{values.iloc[0]!r}: they count as none of those it knows"
+        )
+    if table.unlabelled:
+        talk.note(f"Labels are not compared: {table.unlabelled}")
+
+
+def is_early(model: Any) -> bool:
+    """Whether a model decides on rows that are not complete."""
+    return hasattr(model, "decide_early")
+
+
+def so_far(talk: Console, X: Any, known: Iterable[str]) -> Any:
+    """Rows with gaps for the columns that are not there yet."""
+    absent = [name for name in known if name not in X.columns]
+    if absent and len(absent) < len(list(known)):
+        talk.note(f"{len(absent)} columns of the model are not there yet, from {absent[0]!r} on")
+        return X.reindex(columns=[*X.columns, *absent])
+    return X
+
+
+def decisions_of(model: Any, X: Any) -> dict[str, Any]:
+    """What is predicted; of models that decide early also whether they decide, and how surely."""
+    if not is_early(model):
+        return {"prediction": model.predict(X)}
+    found = model.decide(X)
+    return {
+        "prediction": found.label,
+        "decided": found.decided,
+        "reliability": found.reliability,
+    }
 
 
 def stored_names(model: Any) -> bool:
@@ -315,13 +394,21 @@ def stored_names(model: Any) -> bool:
     return hasattr(model, "feature_names_in_")
 
 
+COMMANDS = {"EarlyClassifier": "early"}
+"""Methods that have a command of their own."""
+
+
 def known_methods(names: Iterable[str]) -> list[str]:
     """Names of methods, or an error with the nearest one."""
+    from separatrix.contenders import LEFT_OUT
     from separatrix.tables import refuse_unknown
 
     known = method_names()
-    asked = [name.strip() for name in names if name.strip()]
+    asked = [name.strip() for name in names]
     for name in asked:
+        if name in LEFT_OUT:
+            use = f"`separatrix {COMMANDS[name]}`" if name in COMMANDS else "it from Python"
+            raise ValueError(f"{name} has no place here, as {LEFT_OUT[name]}: use {use}")
         refuse_unknown(name, known, "method")
     return asked
 
@@ -383,61 +470,3 @@ def assembled(prepare: Any, estimator: Any, decision: str, rows: int) -> Any:
     steps = [prepare, estimator, rules.get(decision)]
     present = [step for step in steps if step is not None]
     return make_pipeline(*present) if len(present) > 1 else present[0]
-
-
-def frame_of(kept: Any, found: Mapping[str, Any]) -> Any:
-    """Columns that were kept, and those that were found."""
-    import pandas as pd
-
-    frame = pd.DataFrame(dict(found))
-    return frame if kept is None else pd.concat([kept.reset_index(drop=True), frame], axis=1)
-
-
-def write_rows(
-    talk: Console, kept: Any, found: Mapping[str, Any], output: str | None, record: dict[str, Any]
-) -> None:
-    """Rows to a file, or to standard output."""
-    frame = frame_of(kept, found)
-    if output is not None:
-        write_frame(frame, output)
-        talk.done({**record, "output": output}, f"{len(frame)} rows: {output}")
-    elif talk.as_json:
-        talk.result({**record, "columns": {k: v.tolist() for k, v in frame.items()}}, "")
-    else:
-        click.echo(frame.to_csv(index=False, lineterminator="\n"), nl=False)
-
-
-def write_frame(frame: Any, output: str) -> None:
-    """A table in the format that the name of the file says."""
-    import numpy as np
-
-    from separatrix.persist import write_whole
-    from separatrix.tables import form_of
-
-    form = form_of(output)
-    buffer = io.BytesIO()
-    if form == "parquet":
-        frame.to_parquet(buffer, index=False)
-    elif form == "npz":
-        arrays: dict[str, Any] = {str(k): np.asarray(v.tolist()) for k, v in frame.items()}
-        np.savez(buffer, **arrays)
-    elif form in ("csv", "tsv"):
-        sep = "," if form == "csv" else "\t"
-        buffer.write(frame.to_csv(index=False, sep=sep, lineterminator="\n").encode())
-    else:
-        raise ValueError(f"{output}: {form} is not written; choose csv, tsv, parquet or npz")
-    write_whole(output, buffer.getvalue())
-
-
-def refuse_unwritable(output: str | None, *inputs: str) -> None:
-    """Raise before any work when the output cannot be written, or is an input."""
-    if output is None:
-        return
-    path = Path(output)
-    folder = path.resolve().parent
-    if not folder.is_dir():
-        raise ValueError(f"{output} cannot be written: there is no folder {folder}")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise ValueError(f"{output} cannot be written: it is not permitted")
-    if any(Path(given).exists() and path.exists() and path.samefile(given) for given in inputs):
-        raise ValueError(f"{output} is read by this command: choose another name for the output")

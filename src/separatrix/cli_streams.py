@@ -1,16 +1,15 @@
-"""Commands for rows that come one after the other, and values that do."""
+"""The command for rows that come one after the other."""
 
 from __future__ import annotations
 
-import gzip
 import io
+import shlex
 import signal
-import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -18,20 +17,15 @@ from separatrix.cli_models import (
     DATA_HELP,
     data_argument,
     estimator_of,
-    frame_of,
-    labelled_table,
-    method_option,
     output_option,
-    refuse_unwritable,
+    read_model,
     set_option,
-    write_frame,
 )
-from separatrix.console import Console, reading, seed, talking, target
+from separatrix.cli_output import check_outputs
+from separatrix.console import Console, form, talking, target
 
-# Streams -------------------------------------------------------------------------------------
 
-
-@click.command(epilog="DATA is a csv or tsv file with a line of names, or - for standard input.")
+@click.command(epilog=DATA_HELP)
 @data_argument
 @target
 @click.option("-m", "--method", default="OnlineIPCAC", show_default=True, metavar="NAME",
@@ -51,6 +45,7 @@ from separatrix.console import Console, reading, seed, talking, target
 @click.option("--missing", type=click.Choice(["refuse", "skip"]), default="refuse",
               show_default=True, help="Refuse rows with gaps, or pass over them.")  # fmt: skip
 @click.option("--sep", help="What stands between values, such as ';'.")
+@form
 @click.option("--ignore", "--id", "ignore", multiple=True, metavar="COL", help="No feature.")
 @talking
 def stream(
@@ -66,6 +61,7 @@ def stream(
     new_rows: bool,
     missing: str,
     sep: str | None,
+    form: str | None,
     ignore: Sequence[str],
     as_json: bool,
     quiet: bool,
@@ -83,51 +79,82 @@ def stream(
       tail -n +1 -f log.csv | separatrix stream - --batch-size 50 --set window=5000 -o log.model
     """
     from separatrix.persist import save
-    from separatrix.stream import Progress, iter_batches, learn
+    from separatrix.readers import DAMAGED
+    from separatrix.stream import Progress, learn
 
     talk = Console(as_json, quiet)
-    refuse_unwritable(output, data)
-    model, progress, head = started(
-        output, resume, restart, lambda: estimator_of(method, settings, None, learns=True)
-    )
+    refuse_contradictions(output, resume, restart, new_rows)
+    check_outputs([output], inputs=[data])
+    new = lambda: estimator_of(method, settings, None, learns=True)  # noqa: E731
+    begun = started(output, resume, restart, new)
     if new_rows:
-        progress, head = progress._replace(place=0), ""
-    sep = sep or ("\t" if data.removesuffix(".gz").endswith((".tsv", ".tab")) else ",")
+        begun = begun._replace(progress=begun.progress._replace(place=0), head=None)
+    model, progress = begun.model, begun.progress
+    label, left_out = begun.columns(target, ignore)
     before = progress.rows
 
-    def keep(now: Progress, head: str) -> None:
-        if output is not None:
-            notes = {"target": stop.batch.target, "rows": now.rows, "method": type(model).__name__}
-            save(model, output, notes={**notes, "stream": now._asdict(), "head": head})
+    with stopping() as stop, talk.progress("stream") as shown:
 
-    with opened(data) as file, stopping() as stop, talk.progress("stream") as shown:
-        marked: Any = Marked(file)
-        batches = iter_batches(
-            marked,
-            batch_size=batch_size,
-            target=target,
-            ignore=ignore,
-            sep=sep,
-            start=progress.place,
-            head=head or None,
-        )
-        learned = learn(model, stop.waited(batches), progress, missing=missing)
-        try:
-            for count, now in enumerate(learned, 1):
-                progress = now
-                shown(now.rows, None, stream_text(now))
-                if count % every == 0:
-                    keep(now, marked.digest(now.place))
-        except ValueError as error:
-            raise ValueError(f"in the batch after {progress.rows} rows: {error}") from None
-        finally:  # also what was learned before a batch that is refused
-            if progress.rows > before:
-                keep(progress, marked.digest(progress.place))
+        def keep(now: Progress) -> None:
+            if output is not None:
+                notes = {
+                    "target": stop.batch.target,
+                    "ignore": list(left_out),
+                    "rows": now.rows,
+                    "method": type(model).__name__,
+                    "stream": now._asdict(),
+                    "head": source.digest(stop.batch, now.place),
+                }
+                save(model, output, notes=notes)
+
+        how = {"batch_size": batch_size, "target": label, "start": progress.place}
+        with source_of(data, form, sep, {**how, "head": begun.head}) as source:
+            batches = source.batches(ignore if begun.fresh else ())
+            told = tell_left_out(talk, batches, model, left_out)
+            try:
+                for count, now in enumerate(
+                    learn(model, stop.waited(told), progress, missing=missing), 1
+                ):
+                    progress = now
+                    shown(now.rows, None, stream_text(now))
+                    if count % every == 0 and now.rows:
+                        keep(now)
+            except DAMAGED as error:
+                raise ValueError(f"{after(progress)}{data} is damaged: {error}") from None
+            except ValueError as error:
+                raise ValueError(f"{after(progress)}{error}") from None
+            finally:  # also what was learned before a batch that is refused
+                if progress.rows > before:
+                    keep(progress)
     if stop.asked:
         raise KeyboardInterrupt
+    if not progress.rows:
+        gaps = f": all {progress.left_out} have gaps" if progress.left_out else ""
+        raise ValueError(f"there are no rows to learn from{gaps}")
+    classes = [str(label) for label in model.classes_]
+    if len(classes) == 1:
+        talk.note(
+            f"All {progress.rows} rows have the label {classes[0]!r}: nothing is separated until "
+            "another one comes"
+        )
     record = {**progress._asdict(), "error": progress.error, "resumed_after": before}
     where = "" if output is None else f": {output}"
-    talk.result({**record, "model": output}, f"{stream_text(progress)}{where}")
+    talk.result({**record, "classes": classes, "model": output}, f"{stream_text(progress)}{where}")
+
+
+def refuse_contradictions(output: str | None, resume: bool, restart: bool, new_rows: bool) -> None:
+    """Raise for options that do not go together."""
+    if resume and output is None:
+        raise click.UsageError("--resume goes on with the model in the output file: add -o")
+    if resume and restart:
+        raise click.UsageError("--resume goes on with a model, --restart replaces it: choose one")
+    if new_rows and not resume:
+        raise click.UsageError("--new-rows says what is resumed: add --resume")
+
+
+def after(progress: Any) -> str:
+    """Where in a stream something happened."""
+    return f"in the batch after {progress.rows} rows: " if progress.rows else ""
 
 
 def stream_text(progress: Any) -> str:
@@ -137,22 +164,111 @@ def stream_text(progress: Any) -> str:
     return f"{progress.rows} rows{error}{gaps}"
 
 
-def started(output: str | None, resume: bool, restart: bool, new: Any) -> tuple[Any, Any, str]:
-    """The model to go on with, how far it is, and by what its stream is known."""
-    from separatrix.persist import read
+class Begun(NamedTuple):
+    """A model to go on with, how far it is, and by what its stream is known."""
+
+    model: Any
+    progress: Any
+    head: str | None = None
+    notes: Any = None
+
+    @property
+    def fresh(self) -> bool:
+        """Whether nothing has been learned yet."""
+        return self.notes is None
+
+    def columns(
+        self, target: str | None, ignore: Sequence[str]
+    ) -> tuple[str | None, Sequence[str]]:
+        """The column of labels and those left out: of now, or of before."""
+        if self.notes is None:
+            return target, ignore
+        known = self.notes.get("target")
+        if target not in (None, known):
+            raise ValueError(f"the labels were those of {known!r} before, not of {target!r}")
+        return known, [*dict.fromkeys((*self.notes.get("ignore", ()), *ignore))]
+
+
+def started(output: str | None, resume: bool, restart: bool, new: Callable[[], Any]) -> Begun:
+    """Where a stream begins: with a new model, or with that in the output file."""
     from separatrix.stream import Progress
 
     there = output is not None and Path(output).exists()
-    if resume and output is None:
-        raise click.UsageError("--resume goes on with the model in the output file: add -o")
     if there and not (resume or restart):
         raise ValueError(f"{output} is there: go on with it (--resume) or replace it (--restart)")
     if not (there and resume):
-        return new(), Progress(), ""
-    stored = read(str(output))
+        return Begun(new(), Progress())
+    stored = read_model(str(output))
     if "stream" not in stored.notes:
         raise ValueError(f"{output} was not made by `separatrix stream`: it cannot be resumed")
-    return stored.model, Progress(**stored.notes["stream"]), stored.notes["head"]
+    progress = Progress(**stored.notes["stream"])
+    return Begun(stored.model, progress, stored.notes["head"], stored.notes)
+
+
+def tell_left_out(
+    talk: Console, batches: Iterable[Any], model: Any, ignore: Sequence[str]
+) -> Iterator[Any]:
+    """The batches; of the first one it is said which columns the model does not know."""
+    known = getattr(model, "feature_names_in_", None)
+    for i, batch in enumerate(batches):
+        if i == 0 and known is not None:
+            strange = [name for name in batch.X.columns if name not in (*known, *ignore)]
+            if strange:
+                talk.note(f"Not in the model, so left out: {shlex.join(strange[:10])}")
+        yield batch
+
+
+# Where batches come from ---------------------------------------------------------------------
+
+
+class Lines(NamedTuple):
+    """Batches of text, as far as it is there."""
+
+    file: Any
+    how: dict[str, Any]
+
+    def batches(self, ignore: Sequence[str]) -> Iterator[Any]:
+        """One after the other."""
+        from separatrix.stream import iter_batches
+
+        return iter_batches(self.file, ignore=ignore, **self.how)
+
+    def digest(self, batch: Any, place: int) -> str:
+        """By what the text is known again."""
+        return str(self.file.digest(place))
+
+
+class Rows(NamedTuple):
+    """Batches of a table that is there."""
+
+    data: str
+    how: dict[str, Any]
+
+    def batches(self, ignore: Sequence[str]) -> Iterator[Any]:
+        """One after the other."""
+        from separatrix.stream import table_batches
+
+        return table_batches(self.data, ignore=ignore, **self.how)
+
+    def digest(self, batch: Any, place: int) -> str:
+        """By what the table is known again."""
+        return str(batch.head)
+
+
+@contextmanager
+def source_of(
+    data: str, form: str | None, sep: str | None, how: dict[str, Any]
+) -> Iterator[Lines | Rows]:
+    """Text that is read line by line, or another table."""
+    from separatrix.readers import SEPARATORS, form_of, opened
+
+    bundled = data != "-" and not Path(data).exists()
+    form = form or (None if bundled else "csv" if data == "-" else form_of(data))
+    if form not in SEPARATORS:
+        yield Rows(data, {**how, "form": form})
+        return
+    with opened(data) as file:
+        yield Lines(Marked(file), {**how, "sep": sep or SEPARATORS[form]})
 
 
 class Marked:
@@ -230,107 +346,3 @@ def stopping() -> Iterator[Stop]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextmanager
-def opened(data: str) -> Iterator[Any]:
-    """Bytes of a file, packed or not, or of standard input."""
-    if data == "-":
-        yield sys.stdin.buffer
-        return
-    with gzip.open(data) if data.endswith(".gz") else open(data, "rb") as file:
-        yield file
-
-
-# Early decisions -----------------------------------------------------------------------------
-
-
-@click.command(epilog=DATA_HELP)
-@data_argument
-@target
-@click.option("--test", "test", type=click.Path(), help="Rows to decide on.  [default: held out]")
-@click.option("--test-size", type=click.FloatRange(0, 1, min_open=True, max_open=True),
-              default=0.3, show_default=True, help="Share held out without --test.")  # fmt: skip
-@method_option
-@set_option
-@click.option("--reliability", type=click.FloatRange(0, 1), default=0.9, show_default=True)
-@click.option("--region", type=click.Choice(["ellipsoid", "box", "chebyshev", "ideal"]),
-              default="ellipsoid", show_default=True)  # fmt: skip
-@click.option("--conditional", type=click.Choice(["gaussian", "mixture"]), default="gaussian",
-              show_default=True)  # fmt: skip
-@output_option("File for the decisions (csv, tsv, parquet, npz).")
-@reading
-@seed
-@talking
-def early(
-    data: str,
-    test: str | None,
-    test_size: float,
-    method: str,
-    settings: Sequence[str],
-    reliability: float,
-    region: str,
-    conditional: str,
-    output: str | None,
-    seed: int,
-    as_json: bool,
-    quiet: bool,
-    **how: Any,
-) -> None:
-    """Decide on series before they end: how early, and how often rightly.
-
-    Columns are the values of a series in the order of time. A decision is made as soon as it would
-    be the same for the complete series with the reliability asked for.
-
-    \b
-    Examples:
-      separatrix early gestures.csv -t kind
-      separatrix early train.tsv --test test.tsv --reliability 0.95 -o decisions.csv
-    """
-    from sklearn.model_selection import train_test_split
-
-    from separatrix.early import EarlyClassifier
-    from separatrix.tables import check_features
-
-    talk = Console(as_json, quiet)
-    refuse_unwritable(output, data)
-    rule = estimator_of(method, settings, seed)
-    table = labelled_table(talk, data, {**how, "categorical": "refuse", "missing": "refuse"})
-    check_features(table.X)
-    if test is None:
-        X, X_new, y, y_new = train_test_split(
-            table.X, table.y, test_size=test_size, random_state=seed, stratify=table.y
-        )
-    else:
-        X, y = table.X, table.y
-        new = labelled_table(talk, test, {**how, "target": table.target})
-        X_new, y_new = new.X, new.y
-    model = EarlyClassifier(rule, reliability=reliability, region=region, conditional=conditional)
-    try:
-        model.fit(X.to_numpy(), y)
-    except TypeError as error:  # a method that EarlyClassifier cannot use
-        raise ValueError(str(error)) from None
-    found = model.decide_early(X_new.to_numpy())
-    complete = model.predict(X_new.to_numpy())
-    record = {
-        "rows": len(y_new),
-        "decided": float(found.decided.mean()),
-        "values_used": float((found.time / X.shape[1]).mean()),
-        "accuracy": float((found.label == y_new).mean()),
-        "accuracy_of_complete_rows": float((complete == y_new).mean()),
-        "agreement": float((complete == found.label).mean()),
-    }
-    if output is not None:
-        decisions = {
-            "label": found.label,
-            "decided": found.decided,
-            "reliability": found.reliability,
-            "time": found.time,
-        }
-        write_frame(frame_of(None, decisions), output)
-    talk.result(
-        record,
-        f"{record['accuracy']:.3f} of {record['rows']} series are decided rightly from "
-        f"{100 * record['values_used']:.0f} % of their values on average; "
-        f"{record['accuracy_of_complete_rows']:.3f} are when complete",
-    )

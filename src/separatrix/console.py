@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import math
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,32 +34,61 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; whatever goes wrong becomes a message and an exit code."""
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), _termination_as_interrupt():
                 warnings.showwarning = _show_warning
                 result = super().invoke(ctx)
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
             return result
         except (click.exceptions.Exit, click.ClickException):
             raise
         except (KeyboardInterrupt, click.Abort):
             _leave(ctx, "interrupted", INTERRUPTED)
         except BrokenPipeError:
-            with open(os.devnull, "w") as nothing:  # what is left is not wanted
-                os.dup2(nothing.fileno(), sys.stdout.fileno())
+            _write_no_more()
             ctx.exit(CLOSED)
-        except OSError as error:
-            name = f"{error.filename}: " if error.filename else ""
-            _leave(ctx, f"{name}{error.strerror or error}", FAULT)
-        except (ValueError, ImportError, MemoryError) as error:
-            if ctx.params.get("debug"):
-                raise
-            _leave(ctx, str(error) or type(error).__name__, FAULT)
         except Exception as error:
             if ctx.params.get("debug"):
                 raise
-            fault = f"{type(error).__name__}: {error}"
-            _leave(ctx, f"{fault}\nThis is a fault of the program: --debug shows where", PROGRAM)
+            _write_no_more_if_full(error)
+            _leave(ctx, *_told(error))
         return None
+
+
+def _told(error: Exception) -> tuple[str, int]:
+    """What is said of an error, and the exit code."""
+    if isinstance(error, OSError):
+        name = f"{error.filename}: " if error.filename else ""
+        return f"{name}{error.strerror or error}", FAULT
+    if isinstance(error, ValueError | ImportError | MemoryError):
+        return str(error) or type(error).__name__, FAULT
+    fault = f"{type(error).__name__}: {error}"
+    return f"{fault}\nThis is a fault of the program: --debug shows where", PROGRAM
+
+
+@contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """Let SIGTERM end a command as Ctrl-C does: files stay whole, and what was done is told."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are for the main thread
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _write_no_more() -> None:
+    """Throw away what is left for standard output, which Python would try to write at its end."""
+    if sys.stdout is not None:
+        with open(os.devnull, "w") as nothing:
+            os.dup2(nothing.fileno(), sys.stdout.fileno())
+
+
+def _write_no_more_if_full(error: Exception) -> None:
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
+        _write_no_more()
 
 
 def _leave(ctx: click.Context, message: str, code: int) -> None:
@@ -78,9 +111,14 @@ class Console(NamedTuple):
     def result(self, record: Mapping[str, Any], text: str) -> None:
         """What the command was run for, as JSON or as text."""
         if self.as_json:
-            click.echo(json.dumps(record, indent=2, ensure_ascii=False))
-        else:
-            click.echo(text)
+            text = json.dumps(finite(record), indent=2, ensure_ascii=False, allow_nan=False)
+        self.text(f"{text}\n")
+
+    def text(self, text: str) -> None:
+        """To standard output."""
+        if sys.stdout is None:
+            raise BrokenPipeError
+        click.echo(text, nl=False)
 
     def done(self, record: Mapping[str, Any], text: str) -> None:
         """What was done, where the result is a file."""
@@ -111,6 +149,15 @@ class Console(NamedTuple):
             yield update
 
 
+def finite(record: Any) -> Any:
+    """A record with None for numbers that are not finite, which JSON does not have."""
+    if isinstance(record, Mapping):
+        return {key: finite(value) for key, value in record.items()}
+    if isinstance(record, list | tuple):
+        return [finite(value) for value in record]
+    return None if isinstance(record, float) and not math.isfinite(record) else record
+
+
 def columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """A table as text, as wide as the terminal or as it needs to be."""
     from rich import box
@@ -120,7 +167,8 @@ def columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     table = Table(*names, box=box.SIMPLE, pad_edge=False)
     for row in rows:
         table.add_row(*map(str, row))
-    terminal = Terminal(width=None if sys.stdout.isatty() else 160)
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()
+    terminal = Terminal(width=None if on_terminal else 160)
     with terminal.capture() as captured:
         terminal.print(table)
     return "\n".join(line.rstrip() for line in captured.get().splitlines() if line.strip())
@@ -139,15 +187,18 @@ def talking(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+form = click.option("--format", "form",
+                    type=click.Choice(["csv", "tsv", "parquet", "npz", "arff"]),
+                    help="Format, where the name of the file does not tell.")  # fmt: skip
+
+
 def reading(command: Callable[..., Any]) -> Callable[..., Any]:
     """How a table is read."""
     for option in (
         click.option("--no-header", "header", is_flag=True, flag_value=False, default=True,
                      help="The first line has values, no names."),
         click.option("--sep", help="What stands between values, such as ';'."),
-        click.option("--format", "form",
-                     type=click.Choice(["csv", "tsv", "parquet", "npz", "arff"]),
-                     help="Format, where the name of the file does not tell."),
+        form,
         click.option("--ignore", "--id", "ignore", multiple=True, metavar="COL",
                      help="Column that is no feature; may be repeated."),
     ):  # fmt: skip

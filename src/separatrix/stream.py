@@ -5,25 +5,50 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from separatrix.evaluate import prequential
-from separatrix.tables import as_table, check_features, pandas_module, refuse_numbers_for_names
+from separatrix.readers import (
+    NO_PARQUET,
+    NOT_UTF8,
+    column_names,
+    name_of,
+    parsed,
+    read_frame,
+    records,
+)
+from separatrix.tables import (
+    Remedies,
+    as_table,
+    check_features,
+    last_column,
+    refuse_numbers_for_names,
+    refuse_unknown,
+    same_features,
+)
+
+REMEDIES = Remedies(
+    "Leave them out (--ignore)",
+    "Pass over such rows (--missing skip), or leave out the columns (--ignore)",
+)
+"""What to do about batches that cannot be learned."""
 
 HEAD = 1 << 16
 """Bytes at the start of a stream by which it is known again."""
 
 
 class Batch(NamedTuple):
-    """Some rows of a stream; the next ones begin at byte `end`."""
+    """Some rows of a stream; the next ones begin at byte `end`, or at that row of a table."""
 
     X: Any
     y: Any
     target: str
     end: int
+    head: str = ""
+    """By what a table is known again; for a stream of bytes that is `fingerprint`."""
 
 
 class Progress(NamedTuple):
@@ -38,7 +63,7 @@ class Progress(NamedTuple):
     left_out : int
         Rows with gaps that were passed over.
     place : int
-        Byte of the stream at which the next row begins.
+        Byte of the stream, or row of the table, at which the next row begins.
     """
 
     rows: int = 0
@@ -65,7 +90,7 @@ def learn(
     Parameters
     ----------
     model : classifier with partial_fit
-        Trained in place.
+        Trained in place. Columns are found by name once it has learned some.
     batches : iterable of Batch
         Such as `iter_batches` yields.
     progress : Progress
@@ -91,10 +116,12 @@ def learn(
     """
     for batch in batches:
         X, y = batch.X, batch.y
+        if hasattr(model, "feature_names_in_"):
+            X = same_features(X, model.feature_names_in_)
         if missing == "skip":
             whole = ~X.isna().any(axis=1).to_numpy()
             X, y = X[whole], y[whole]
-        check_features(X)
+        check_features(X, remedies=REMEDIES)
         progress = progress._replace(
             place=batch.end, left_out=progress.left_out + len(batch.y) - len(y)
         )
@@ -163,31 +190,72 @@ def iter_batches(
     >>> [batch.y.tolist() for batch in iter_batches(file, start=first.end)]
     [['a']]
     """
-    names = file.readline()
-    if not names.strip():
-        raise ValueError("the stream is empty: it needs a line with the names of the columns")
-    columns = next(iter(_parsed(names, sep, None).to_numpy())).tolist()
-    refuse_numbers_for_names(columns)
-    place = len(names)
+    counted = _Counted(file)
+    names = _told(column_names, counted, sep)
+    label = _target(names, target, ignore)
+    place = counted.place
     if start > place:
-        _skip(file, names, start, head)
+        _skip(file, counted.seen, start, head)
         place = start
-    while block := _records(file, batch_size):
+    first = target is None and not start
+    while block := records(file, batch_size):
         place += len(block)
         if block.strip():
-            frame = _parsed(block, sep, columns)
-            name = str(columns[-1]) if target is None else target
-            table = as_table(frame, name, ignore=ignore)
-            yield Batch(table.X, table.y, name, place)
+            frame = _told(parsed, io.BytesIO(block), names, label, sep)
+            table = as_table(frame, label, ignore=ignore)
+            if first:
+                refuse_numbers_for_names(names, label, table.y)
+                first = False
+            yield Batch(table.X, table.y, label, place)
+
+
+def _target(names: Sequence[str], target: str | None, ignore: Sequence[str]) -> str:
+    """The column of labels."""
+    for name in (*ignore, *([] if target is None else [target])):
+        refuse_unknown(name, names, "column")
+    return last_column(names, ignore) if target is None else target
+
+
+def _told(read: Any, *args: Any) -> Any:
+    """What is read of a stream, or an error that says why not."""
+    try:
+        return read(*args)
+    except UnicodeError:
+        raise ValueError(f"the stream {NOT_UTF8}") from None
+
+
+class _Counted:
+    """The beginning of a file, and how long it is."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.seen = file, b""
+
+    @property
+    def place(self) -> int:
+        """Bytes that were read."""
+        return len(self.seen)
+
+    def readline(self) -> bytes:
+        """A line."""
+        line = self.file.readline()
+        self.seen += line
+        return line
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self.readline, b"")
+
+
+OTHER_ROWS = (
+    "these are not the rows that were learned before: their beginning differs. If they come after "
+    "them, say so (--new-rows)"
+)
 
 
 def _skip(file: BinaryIO, names: bytes, start: int, head: str | None) -> None:
     """Move to a byte of the stream, whose first line has been read."""
     passed = names + file.read(max(0, min(start, HEAD) - len(names)))
     if head is not None and hashlib.sha256(passed[: min(start, HEAD)]).hexdigest() != head:
-        raise ValueError(
-            "these are not the rows that were learned before: their beginning differs"
-        )
+        raise ValueError(OTHER_ROWS)
     left = start - len(passed)
     while left > 0:
         if not (passed := file.read(min(left, 1 << 20))):
@@ -202,24 +270,82 @@ def _skip(file: BinaryIO, names: bytes, start: int, head: str | None) -> None:
         )
 
 
-def _records(file: BinaryIO, n_lines: int) -> bytes:
-    """So many lines, and more while a quoted value goes on."""
-    lines = list(islice(file, n_lines))
-    while sum(line.count(b'"') for line in lines) % 2 and (line := file.readline()):
-        lines.append(line)
-    return b"".join(lines)
+# Tables that are there -----------------------------------------------------------------------
 
 
-def _parsed(block: bytes, sep: str, columns: Sequence[str] | None) -> Any:
-    pd = pandas_module()
-    try:
-        frame = pd.read_csv(io.BytesIO(block), sep=sep, header=None)
-    except (pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise ValueError(f"these lines are no table: {error}") from None
-    if columns is not None:
-        if frame.shape[1] != len(columns):
-            raise ValueError(
-                f"lines have {frame.shape[1]} values, but the first line has {len(columns)} names"
-            )
-        frame.columns = [str(name) for name in columns]
-    return frame
+def table_batches(
+    source: Any,
+    *,
+    batch_size: int = 1000,
+    target: str | None = None,
+    ignore: Sequence[str] = (),
+    form: str | None = None,
+    start: int = 0,
+    head: str | None = None,
+) -> Iterator[Batch]:
+    """Batches of a parquet, npz or arff file or a bundled data set.
+
+    Parameters
+    ----------
+    source, form
+        As in `tables.read_table`. Only parquet is read in parts.
+    batch_size, target, ignore
+        As in `iter_batches`.
+    start : int
+        Row to go on from, an earlier batch's ``end``.
+    head : str, optional
+        An earlier batch's ``head``; a table that begins otherwise is refused.
+
+    Yields
+    ------
+    Batch
+        ``end`` counts rows, ``head`` is a digest of the names and the first rows.
+    """
+    place, first = 0, target is None and not start
+    mark = ""
+    for frame in _frames(source, form, batch_size):
+        frame.columns = [str(name) for name in frame.columns]
+        if place == 0:
+            mark = _mark(frame)
+            if start and head not in (None, mark):
+                raise ValueError(OTHER_ROWS)
+        rest = frame.iloc[max(0, start - place) :]
+        place += len(frame)
+        if len(rest):
+            label = _target(list(frame.columns), target, ignore)
+            table = as_table(rest, label, ignore=ignore)
+            if first:
+                refuse_numbers_for_names(frame.columns, label, table.y)
+                first = False
+            yield Batch(table.X, table.y, label, place, mark)
+    if place < start:
+        raise ValueError(f"the table is {start - place} rows shorter than what was learned of it")
+
+
+MARKED_ROWS = 100
+"""First rows by which a table is known again."""
+
+
+def _mark(frame: Any) -> str:
+    rows = frame.iloc[:MARKED_ROWS].to_csv(index=False).encode()
+    return hashlib.sha256(rows).hexdigest()
+
+
+def _frames(source: Any, form: str | None, batch_size: int) -> Iterator[Any]:
+    """A table in parts of so many rows."""
+    if form == "parquet" and isinstance(source, str | Path) and Path(source).is_file():
+        try:
+            from pyarrow import ArrowException
+            from pyarrow.parquet import ParquetFile
+        except ImportError:
+            raise ImportError(NO_PARQUET) from None
+        try:
+            with ParquetFile(source) as file:
+                for part in file.iter_batches(batch_size):
+                    yield part.to_pandas()
+        except ArrowException as error:
+            raise ValueError(f"{name_of(source)} is not a parquet file: {error}") from None
+        return
+    frame = read_frame(source, lambda names: None, form=form)
+    for i in range(0, len(frame), batch_size):
+        yield frame.iloc[i : i + batch_size]

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import difflib
-import io
-import sys
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.datasets import BUNDLED, load
+from separatrix.readers import (
+    NO_NAMES,
+    is_number,
+    pandas_module,
+    read_frame,
+    refuse_two_of_one_name,
+)
 
-SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".npz": "npz",
-    ".arff": "arff",
-}
-"""Formats by the ending of a file; text may also be packed, as ``.csv.gz``."""
-
-SEPARATORS = {"csv": ",", "tsv": "\t"}
 MOST_NAMED = 12
 """Columns that a message names, at most."""
 
@@ -42,12 +35,15 @@ class Table(NamedTuple):
         Name of the column of labels.
     kept : data frame
         Columns as they were, by request.
+    unlabelled : str
+        Why there are no labels though there is a column for them; else empty.
     """
 
     X: Any
     y: Any
     target: str | None
     kept: Any
+    unlabelled: str = ""
 
 
 # Reading -------------------------------------------------------------------------------------
@@ -63,6 +59,7 @@ def read_table(
     form: str | None = None,
     sep: str | None = None,
     header: bool = True,
+    words: Sequence[str] = (),
 ) -> Table:
     r"""Read features and labels from a file, a bundled data set or standard input.
 
@@ -74,10 +71,10 @@ def read_table(
         and ``feature_names`` where there are any). The name of a bundled data set, if there is no
         such file. ``-`` is standard input.
     target : str, optional
-        Name of the column of labels; the last column by default.
+        Name of the column of labels; by default the last one that is not ignored.
     labelled : bool or None
-        Whether there are labels; None takes them where `target` is there and has no gaps. It is
-        never a feature.
+        Whether there are labels; None takes them where `target` is there and has labels in all
+        rows. It is never a feature.
     ignore : sequence of str
         Columns that are no features, such as identifiers.
     keep : sequence of str
@@ -88,6 +85,8 @@ def read_table(
         What stands between the values of a line.
     header : bool
         Whether the first line has names; otherwise columns are x0, x1, …
+    words : sequence of str
+        Columns of text, whatever they look like: ``01`` and ``True`` stay what they are.
 
     Returns
     -------
@@ -102,10 +101,28 @@ def read_table(
     >>> table.X.columns.tolist(), table.y.tolist(), table.target
     (['width'], ['a', 'b'], 'kind')
     """
-    frame, last = _frame(source, form, sep, header)
+    defaulted = bool(labelled) and target is None
+    if labelled and target is not None and target in ignore:
+        raise ValueError(f"column {target!r} is the target, and it is ignored: choose one of both")
+
+    def target_of(columns: Sequence[str]) -> str | None:
+        return target if not defaulted else last_column(columns, ignore)
+
+    frame = read_frame(source, target_of, form=form, sep=sep, header=header, words=words)
     frame.columns = [str(name) for name in frame.columns]
-    target = last if target is None and labelled else target
-    return as_table(frame, target, labelled=labelled, ignore=ignore, keep=keep)
+    target = target_of(frame.columns)
+    table = as_table(frame, target, labelled=labelled, ignore=ignore, keep=keep, words=words)
+    if defaulted:
+        refuse_numbers_for_names(frame.columns, str(target), table.y)
+    return table
+
+
+def last_column(columns: Iterable[str], ignore: Sequence[str]) -> str:
+    """The last column that is not ignored: that of the labels unless another is named."""
+    left = [name for name in columns if name not in ignore]
+    if not left:
+        raise ValueError("all columns are ignored: none is left for the labels")
+    return left[-1]
 
 
 def as_table(
@@ -115,17 +132,15 @@ def as_table(
     labelled: bool | None = True,
     ignore: Sequence[str] = (),
     keep: Sequence[str] = (),
+    words: Sequence[str] = (),
 ) -> Table:
     """Features, labels and columns to keep of a data frame; see `read_table`."""
     if len(frame) == 0:
         raise ValueError("there are no rows")
-    if frame.columns.has_duplicates:
-        twice = frame.columns[frame.columns.duplicated()][0]
-        raise ValueError(f"two columns are called {twice!r}: give them names of their own")
+    refuse_two_of_one_name(frame.columns)
     for name in (*ignore, *keep, *((str(target),) if labelled else ())):
         refuse_unknown(name, frame.columns, "column")
-    if labelled is None:
-        labelled = target in frame.columns and not frame[target].isna().any()
+    there = target in frame.columns and target not in ignore
     out = [name for name in (*ignore, target) if name in frame.columns]
     X = frame.drop(columns=out)
     if X.shape[1] == 0:
@@ -133,139 +148,57 @@ def as_table(
             f"there are no features beside {', '.join(map(repr, out))}: if the columns are "
             "separated by something else, give it (--sep)"
         )
-    y = label_text(frame[target], str(target)) if labelled else None
-    return Table(_as_numbers(X), y, target, frame[list(keep)])
+    y, unlabelled = None, ""
+    if labelled or (labelled is None and there):
+        try:
+            y = label_text(frame[target], str(target), frame.attrs.get("gaps", {}))
+        except ValueError as error:
+            if labelled:
+                raise
+            unlabelled = str(error)
+    kept = frame[list(dict.fromkeys(keep))].apply(_numbers_if_same)
+    return Table(_as_numbers(X, words), y, target, kept, unlabelled)
 
 
-def _frame(source: Any, form: str | None, sep: str | None, header: bool) -> tuple[Any, str]:
-    """A data frame, and the name of the column that has the labels unless another is named."""
-    if str(source) == "-":
-        source, form = sys.stdin.buffer, form or "csv"
-        if form not in SEPARATORS:  # these are read back and forth
-            source = io.BytesIO(source.read())
-    if isinstance(source, str | Path) and not Path(source).exists():
-        if str(source) in BUNDLED:
-            return _bundled(str(source))
-        near = difflib.get_close_matches(str(source), BUNDLED, 1)
-        raise FileNotFoundError(
-            f"there is no file {source}, nor a bundled data set of that name"
-            + (f": did you mean {near[0]}?" if near else f": these are {', '.join(BUNDLED)}")
-        )
-    form = form or form_of(source)
-    pd = pandas_module()
-    try:
-        if form == "npz":
-            return _from_npz(source)
-        if form == "arff":
-            frame = _from_arff(source)
-        elif form == "parquet":
-            frame = _from_parquet(source)
-        else:
-            frame = pd.read_csv(
-                source, sep=sep or SEPARATORS[form], header="infer" if header else None
-            )
-            if not header:
-                frame.columns = [f"x{i}" for i in range(frame.shape[1])]
-            if header:
-                refuse_numbers_for_names(
-                    frame.columns, ", or say that there are none (--no-header)"
-                )
-    except pd.errors.EmptyDataError:
-        raise ValueError(f"{source} is empty") from None
-    except (pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise ValueError(f"{source} is not a {form} file: {error}") from None
-    return frame, str(frame.columns[-1])
-
-
-def form_of(source: Any) -> str:
-    """The format of a file by its name; csv where it has none."""
-    name = getattr(source, "name", source)
-    if not isinstance(name, str | Path):
-        return "csv"
-    path = Path(name)
-    suffix = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
-    if suffix.lower() not in SUFFIXES:
-        raise ValueError(
-            f"{path} could be anything: name it by its format, one of {', '.join(SUFFIXES)}, or "
-            "say the format"
-        )
-    return SUFFIXES[suffix.lower()]
-
-
-def _bundled(name: str) -> tuple[Any, str]:
-    bunch = load(name)
-    frame = pandas_module().DataFrame(bunch.data, columns=list(bunch.feature_names))
-    frame["target"] = bunch.target
-    return frame, "target"
-
-
-def _from_npz(source: Any) -> tuple[Any, str]:
-    try:
-        with np.load(source, allow_pickle=False) as arrays:
-            found = {name: arrays[name] for name in arrays.files}
-    except ValueError as error:
-        raise ValueError(f"{source} is not an npz file of plain arrays: {error}") from None
-    rows = found.get("X", found.get("data"))
-    if rows is None or rows.ndim != 2:
-        raise ValueError(
-            f"{source} needs a two-dimensional array X or data: it has "
-            f"{', '.join(found) or 'no arrays'}"
-        )
-    names = found.get("feature_names", np.array([f"x{i}" for i in range(rows.shape[1])]))
-    if len(names) != rows.shape[1]:
-        raise ValueError(f"{source} has {len(names)} feature_names for {rows.shape[1]} features")
-    frame = pandas_module().DataFrame(rows, columns=list(names))
-    label = next((name for name in ("y", "target") if name in found), None)
-    if label is not None:
-        if found[label].shape != (len(rows),):
-            raise ValueError(f"{source}: {label} must have one label for each of {len(rows)} rows")
-        frame[label] = found[label]
-    return frame, str(frame.columns[-1] if label is None else label)
-
-
-def _from_arff(source: Any) -> Any:
-    from scipy.io import arff
-
-    text = source.read() if hasattr(source, "read") else Path(source).read_bytes()
-    try:
-        values, about = arff.loadarff(io.StringIO(text.decode()))
-    except (arff.ArffError, NotImplementedError, StopIteration, ValueError) as error:
-        raise ValueError(f"{source} is not an arff file that can be read: {error}") from None
-    frame = pandas_module().DataFrame(values)
-    for name, kind in zip(about.names(), about.types(), strict=True):
-        if kind == "nominal":
-            words = frame[name].str.decode("utf-8")
-            frame[name] = words.where(words != "?")
-    return frame
-
-
-def _from_parquet(source: Any) -> Any:
-    try:
-        return pandas_module().read_parquet(source)
-    except ImportError:
-        raise ImportError(
-            "parquet files are read with pyarrow: pip install 'separatrix[parquet]'"
-        ) from None
-    except (OSError, ValueError) as error:
-        if isinstance(error, FileNotFoundError | PermissionError):
-            raise
-        raise ValueError(f"{source} is not a parquet file: {error}") from None
-
-
-def _as_numbers(X: Any) -> Any:
-    """The frame with numbers, of whatever kind, as float64."""
+def _as_numbers(X: Any, words: Sequence[str] = ()) -> Any:
+    """The frame with numbers, of whatever kind, as float64; those in columns of text as text."""
     types = pandas_module().api.types
-    numbers = [c for c in X.columns if types.is_numeric_dtype(X[c]) or types.is_bool_dtype(X[c])]
+    X = X.assign(
+        **{name: X[name].map(_written, na_action="ignore") for name in words if name in X}
+    )
+    numbers = [
+        c
+        for c in X.columns
+        if c not in words and (types.is_numeric_dtype(X[c]) or types.is_bool_dtype(X[c]))
+    ]
     complex_ = [c for c in numbers if types.is_complex_dtype(X[c])]
     if complex_:
         raise ValueError(f"column {complex_[0]!r} holds complex numbers")
     return X.astype(dict.fromkeys(numbers, np.float64))
 
 
+def _numbers_if_same(column: Any) -> Any:
+    """Text as numbers where these are written in the same way."""
+    types = pandas_module().api.types
+    if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
+        return column
+    numbers = pandas_module().to_numeric(column, errors="coerce")
+    there = column.notna()
+    same = there.equals(numbers.notna()) and (numbers[there].map(str) == column[there]).all()
+    return numbers if same else column
+
+
+def _written(value: Any) -> str:
+    """A value as text; whole numbers without a point."""
+    if isinstance(value, float | np.floating) and value == np.rint(value):
+        return str(int(value))
+    return str(value)
+
+
 # Labels --------------------------------------------------------------------------------------
 
 
-def label_text(labels: Any, name: str) -> np.ndarray:
+def label_text(labels: Any, name: str, gaps: Mapping[str, int] | None = None) -> np.ndarray:
     """Labels as text: whole numbers without a point, names as they are.
 
     Parameters
@@ -274,23 +207,40 @@ def label_text(labels: Any, name: str) -> np.ndarray:
         One label for each row.
     name : str
         Of their column, for messages.
+    gaps : mapping, optional
+        Words that stand for gaps, and how often they do.
     """
     missing = np.flatnonzero(labels.isna())
     if len(missing):
         raise ValueError(
-            f"column {name!r} has no label in {len(missing)} of {len(labels)} rows, first in row "
-            f"{missing[0] + 1}: fill these in or leave the rows out"
+            f"column {name!r} has no label in {len(missing)} of {len(labels)} rows"
+            f"{gap_words(gaps or {})}, first in row {missing[0] + 1}: fill these in or leave the "
+            "rows out"
         )
-    if labels.dtype.kind == "f" or str(labels.dtype).startswith("Float"):
-        numbers = labels.to_numpy(dtype=np.float64)
-        fractions = np.flatnonzero(numbers != np.rint(numbers))
-        if len(fractions):
-            raise ValueError(
-                f"column {name!r} holds numbers such as {numbers[fractions[0]]:g}, not classes: "
-                "name the column of labels, or cut the numbers into classes first"
-            )
-        labels = labels.astype(np.int64)
-    return np.array([str(label) for label in labels], dtype=object).astype(str)
+    texts = np.array([_written(label) for label in labels], dtype=object).astype(str)
+    numbers = pandas_module().to_numeric(pandas_module().Series(texts), errors="coerce").to_numpy()
+    fractions = np.flatnonzero(numbers != np.rint(numbers))
+    if len(fractions) and not np.isnan(numbers).any():
+        raise ValueError(
+            f"column {name!r} holds numbers such as {numbers[fractions[0]]:g}, not classes: "
+            "name the column of labels, or cut the numbers into classes first"
+        )
+    return np.array([_whole(text) for text in texts], dtype=object).astype(str)
+
+
+WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0*")
+"""A whole number that is written with a point."""
+
+
+def _whole(text: str) -> str:
+    found = WHOLE.fullmatch(text)
+    return found[1] if found else text
+
+
+def gap_words(gaps: Mapping[str, int]) -> str:
+    """Which words were taken for gaps among labels, such as NA, and how often."""
+    found = ", ".join(f"{word!r} {n} times" for word, n in gaps.items() if word)
+    return f" ({found}, which means a gap: choose another word for a class)" if found else ""
 
 
 def refuse_one_class(y: np.ndarray, name: str | None) -> None:
@@ -316,7 +266,28 @@ def text_columns(X: Any) -> list[str]:
     return [name for name, kind in X.dtypes.items() if kind != np.float64]
 
 
-def check_features(X: Any, *, categorical: str = "refuse", missing: str = "refuse") -> None:
+class Remedies(NamedTuple):
+    """What to do about columns of text, and about gaps."""
+
+    words: str
+    gaps: str
+
+
+FIT = Remedies(
+    "Make a column for each of their values (--categorical onehot), or leave them out (--ignore)",
+    "Fill them in (--missing median), or leave out the columns (--ignore) or rows",
+)
+PREDICT = Remedies(
+    "Fit the model to columns of numbers",
+    "Leave out these rows, or fit the model with --missing median: it then fills in gaps of new "
+    "rows, too",
+)
+"""Remedies where rows are learned from, and where a model is there already."""
+
+
+def check_features(
+    X: Any, *, categorical: str = "refuse", missing: str = "refuse", remedies: Remedies = FIT
+) -> None:
     """Raise for columns that a method cannot take, with their names and the remedies.
 
     Parameters
@@ -327,32 +298,24 @@ def check_features(X: Any, *, categorical: str = "refuse", missing: str = "refus
         Whether columns of text are refused, or get a column for each of their values.
     missing : "refuse", "mean", "median" or "most_frequent"
         Whether gaps are refused, or filled in by what the training rows have in the column.
+    remedies : Remedies
+        What the messages advise.
     """
     words = text_columns(X)
     if words and categorical == "refuse":
         found = [f"{c!r} ({_content(X[c])})" for c in words[:MOST_NAMED]]
         raise ValueError(
-            f"{len(words)} of {X.shape[1]} columns are not numbers: {', '.join(found)}. Make a "
-            "column for each of their values (--categorical onehot), or leave them out (--ignore)"
+            f"{len(words)} of {X.shape[1]} columns are not numbers: {', '.join(found)}. "
+            f"{remedies.words}"
         )
-    for name in words:
-        if X[name].nunique() == len(X) > 2:
-            raise ValueError(
-                f"column {name!r} has another value in each of {len(X)} rows: it looks like an "
-                f"identifier. Leave it out (--ignore {name})"
-            )
     gaps = X.isna().sum()
     gaps = gaps[gaps > 0]
-    empty = gaps.index[gaps == len(X)]
-    if len(empty):
-        raise ValueError(f"column {empty[0]!r} is empty: leave it out (--ignore {empty[0]})")
     if len(gaps) and missing == "refuse":
         found = [f"{name!r} {count}" for name, count in gaps.head(MOST_NAMED).items()]
         more = f" and {len(gaps) - MOST_NAMED} more columns" if len(gaps) > MOST_NAMED else ""
         raise ValueError(
             f"values are missing in {int(X.isna().any(axis=1).sum())} of {len(X)} rows: "
-            f"{', '.join(found)}{more}. Fill them in (--missing median), or leave out the columns "
-            "(--ignore) or rows"
+            f"{', '.join(found)}{more}. {remedies.gaps}"
         )
     numbers = X.drop(columns=words)
     infinite = np.isinf(numbers.to_numpy()).sum(axis=0)
@@ -360,7 +323,22 @@ def check_features(X: Any, *, categorical: str = "refuse", missing: str = "refus
         first = int(infinite.argmax())
         raise ValueError(
             f"column {numbers.columns[first]!r} has {infinite[first]} infinite values: mend them "
-            f"or leave it out (--ignore {numbers.columns[first]})"
+            f"or leave it out (--ignore {shlex.quote(numbers.columns[first])})"
+        )
+
+
+def refuse_unteachable(X: Any) -> None:
+    """Raise for columns from which nothing can be learned, though a model could use them."""
+    for name in text_columns(X):
+        if X[name].nunique() == len(X) > 2:
+            raise ValueError(
+                f"column {name!r} has another value in each of {len(X)} rows: it looks like an "
+                f"identifier. Leave it out (--ignore {shlex.quote(name)})"
+            )
+    empty = X.columns[X.isna().all()]
+    if len(empty):
+        raise ValueError(
+            f"column {empty[0]!r} is empty: leave it out (--ignore {shlex.quote(empty[0])})"
         )
 
 
@@ -370,9 +348,11 @@ def _content(column: Any) -> str:
     values = column.dropna()
     if pd.api.types.is_datetime64_any_dtype(column):
         return "dates"
+    if values.astype(str).str.fullmatch(r"-?[0-9]+(,[0-9]+)?").all():
+        return f"numbers with a decimal comma such as {values.iloc[0]!r}: write a point"
     strange = values[pd.to_numeric(values, errors="coerce").isna()]
     if 0 < len(strange) <= 0.1 * len(values):
-        return f"numbers but for {len(strange)} such as {strange.iloc[0]!r}"
+        return f"numbers but for {len(strange)} such as {strange.iloc[0]!r}: empty means a gap"
     return f"{values.nunique()} values such as {values.iloc[0]!r}" if len(values) else "empty"
 
 
@@ -420,8 +400,9 @@ def preprocessing(
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-    check_features(X, categorical=categorical, missing=missing)
     words = text_columns(X)
+    check_features(X, categorical=categorical, missing=missing)
+    refuse_unteachable(X)
     numbers = [name for name in X.columns if name not in words]
     steps: list[Any] = [SimpleImputer(strategy=missing)] if missing != "refuse" else []
     steps += [StandardScaler()] if scale else []
@@ -437,15 +418,96 @@ def preprocessing(
     )
 
 
-def one_hot(X: Any) -> Any:
-    """The frame with a column of zeros and ones for each value of its columns of text.
+class Coded(NamedTuple):
+    """Rows without text, and the steps of `preprocessing` for them.
 
-    The values are those of all rows, and say nothing of labels; gaps in text have none of them.
+    Attributes
+    ----------
+    X : data frame
+        With the number of each value of text among those of its column, in their order.
+    steps : transformer or None
+        Makes of it what `preprocessing` makes of the rows with text, where columns have no names.
     """
+
+    X: Any
+    steps: Any
+
+
+def coded(X: Any, **how: Any) -> Coded:
+    """Rows and steps for those who take only numbers, such as `evaluate.compare`.
+
+    Parameters
+    ----------
+    X : data frame
+        Features, as in `Table`.
+    **how
+        As for `preprocessing`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from separatrix.tables import coded
+    >>> X = pd.DataFrame({"width": [1.0, 3.0, 2.0], "kind": ["b", "a", "b"]})
+    >>> rows, steps = coded(X, categorical="onehot", scale=False)
+    >>> rows["kind"].tolist(), steps.fit_transform(rows.to_numpy()).tolist()
+    ([1.0, 0.0, 1.0], [[1.0, 0.0, 1.0], [3.0, 1.0, 0.0], [2.0, 0.0, 1.0]])
+    """
+    steps = preprocessing(X, **how)
     words = text_columns(X)
     if not words:
-        return X
-    return pandas_module().get_dummies(X, columns=words, dtype=np.float64)
+        return Coded(X, steps)
+    values = {name: sorted(X[name].dropna().unique()) for name in words}
+    numbers = {
+        name: X[name].map({value: float(i) for i, value in enumerate(known)}).astype(np.float64)
+        for name, known in values.items()
+    }
+    place = {name: i for i, name in enumerate(X.columns)}
+    steps.transformers = [
+        (part, step, [place[name] for name in names]) for part, step, names in steps.transformers
+    ]
+    encoder_in(steps.transformers[1][1]).feature_name_combiner = ValueNames(values)
+    return Coded(X.assign(**numbers), steps)
+
+
+class ValueNames(NamedTuple):
+    """Names for columns of zeros and ones, from values that stand in rows as their numbers."""
+
+    values: Mapping[str, Sequence[Any]]
+
+    def __call__(self, feature: str, category: Any) -> str:
+        """The name of one column; scikit-learn also asks for that of a value that is text."""
+        value = category if isinstance(category, str) else self.values[feature][int(category)]
+        return f"{feature}_{value}"
+
+
+def encoder_in(step: Any) -> Any:
+    """The step for columns of text that makes columns of zeros and ones."""
+    return step[-1] if hasattr(step, "steps") else step
+
+
+def unseen_values(model: Any, X: Any) -> dict[str, Any]:
+    """Values in columns of text that a fitted model has not seen, and so takes for none it knows.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A pipeline that begins with `preprocessing`, or anything else, which has no such columns.
+    X : data frame
+        New rows.
+
+    Returns
+    -------
+    dict of series
+        For each column that has some, the values.
+    """
+    first = model[0] if hasattr(model, "steps") else model
+    parts = getattr(first, "named_transformers_", {})
+    if "words" not in parts:
+        return {}
+    names = next(names for part, _, names in first.transformers_ if part == "words")
+    known = dict(zip(names, encoder_in(parts["words"]).categories_, strict=True))
+    strange = {name: X[name][~X[name].isin(known[name]) & X[name].notna()] for name in names}
+    return {name: values for name, values in strange.items() if len(values)}
 
 
 def same_features(X: Any, names: Iterable[str], words: Sequence[str] = ()) -> Any:
@@ -467,22 +529,17 @@ def same_features(X: Any, names: Iterable[str], words: Sequence[str] = ()) -> An
         near = difflib.get_close_matches(absent[0], [str(c) for c in X.columns], 1)
         raise ValueError(
             f"the model needs {len(known)} columns, and {len(absent)} are missing here: "
-            f"{', '.join(listed)}" + (f". Is {near[0]!r} meant for {absent[0]!r}?" if near else "")
+            f"{', '.join(listed)}"
+            + (f". Is {near[0]!r} meant for {absent[0]!r}?" if near else "")
+            + (f". {NO_NAMES}" if all(map(is_number, X.columns)) else "")
         )
     chosen = X[known]
     for name in known:
-        if (name in words) == (chosen[name].dtype == np.float64):
-            if name in words:  # text that happens to be digits
-                chosen = chosen.assign(**{name: chosen[name].map(_digits)})
-                continue
+        if name not in words and chosen[name].dtype != np.float64:
             raise ValueError(
                 f"column {name!r} holds numbers in the model, but here {_content(chosen[name])}"
             )
     return chosen
-
-
-def _digits(value: float) -> str | float:
-    return value if np.isnan(value) else str(int(value)) if value == int(value) else str(value)
 
 
 # Messages ------------------------------------------------------------------------------------
@@ -500,26 +557,26 @@ def refuse_unknown(name: str, known: Iterable[Any], what: str) -> None:
     raise ValueError(f"there is no {what} {name!r}: {guess}There are {listed}")
 
 
-def refuse_numbers_for_names(columns: Iterable[Any], or_else: str = "") -> None:
-    """Raise when the line of names is a row."""
-    if all(_is_number(name) for name in columns):
-        raise ValueError(
-            "the first line has numbers in place of names: give the columns names" + or_else
-        )
+def refuse_numbers_for_names(
+    columns: Iterable[str], target: str | None, labels: Iterable[str] = ()
+) -> None:
+    """Raise when the line of names looks like a row: numbers, and a label.
 
-
-def _is_number(text: Any) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def pandas_module() -> Any:
-    """The package pandas, or an error that says how to get it."""
-    try:
-        import pandas
-    except ImportError:
-        raise ImportError("tables are read with pandas: pip install 'separatrix[app]'") from None
-    return pandas
+    Parameters
+    ----------
+    columns : iterable of str
+        The names.
+    target : str or None
+        That of the labels, which nobody has given.
+    labels : iterable of str
+        What there is in this column: a name that is among it is no name.
+    """
+    names = [name for name in columns if name != target]
+    if not all(map(is_number, names)):
+        return
+    numbers = [float(name) for name in names]
+    counted = numbers in (list(range(len(names))), list(range(1, len(names) + 1)))
+    steps = np.diff(numbers)
+    ordered = counted or (len(names) > 2 and bool((steps > 0).all() or (steps < 0).all()))
+    if target is None or is_number(target) or target in set(labels) or not ordered:
+        raise ValueError(f"{NO_NAMES}; if these are names, say which has the labels (--target)")
