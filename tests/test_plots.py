@@ -59,6 +59,29 @@ def test_a_projection_shows_every_class_and_row():
     assert ax.get_ylabel().startswith("direction 2 (")
 
 
+def test_many_classes_look_different_and_their_names_are_beside_the_picture():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(30), 4)
+    X = rng.normal(size=(30, 5))[y] + 0.1 * rng.normal(size=(120, 5))
+    ax = plot_projection(FisherDiscriminant().fit(X, y), X, y)
+    looks = {
+        (tuple(points.get_facecolor()[0]), points.get_paths()[0].vertices.tobytes())
+        for points in ax.collections
+    }
+    assert len(looks) == 30
+    ax.figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    assert legend.x0 >= ax.get_window_extent().x1
+    assert 0 <= legend.y0 <= legend.y1 <= ax.figure.bbox.height
+
+
+def test_names_of_directions_hide_no_bar():
+    wine = datasets.load("wine")
+    ax = plot_loadings(FisherDiscriminant().fit(wine.data, wine.target))
+    ax.figure.canvas.draw()
+    assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1
+
+
 def test_one_direction_is_a_histogram_on_the_axes_given():
     cancer = datasets.load("breast_cancer")
     model = FisherDiscriminant().fit(cancer.data, cancer.target)

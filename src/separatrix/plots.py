@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,12 @@ from separatrix.base import SubspaceEstimator
 from separatrix.evaluate import Loadings, PrequentialRecord, Ranking, ReliabilityRecord
 from separatrix.linalg import Array
 from separatrix.selection import DimensionPath, GridScores
+
+MARKERS = "o^sDv<>"
+"""Shapes of points; seven and ten colours have no common divisor: 70 classes look different."""
+
+MOST_INSIDE, LONGEST_COLUMN = 10, 15
+"""Classes up to which their names stand inside a picture, and names below each other."""
 
 
 def plot_projection(
@@ -54,12 +61,19 @@ def plot_projection(
         ax.hist([Z[target == label, 0] for label in labels], bins=30, label=labels.tolist())
         ax.set_ylabel("samples")
     else:
-        for label in labels:
-            ax.scatter(*Z[target == label, :2].T, s=14, alpha=0.8, label=str(label))
+        for label, marker in zip(labels, cycle(MARKERS), strict=False):
+            rows = Z[target == label, :2]
+            ax.scatter(*rows.T, s=14, alpha=0.8, marker=marker, label=str(label))
         ax.set_ylabel(_axis_title(estimator, 1))
     ax.set_xlabel(_axis_title(estimator, 0))
-    ax.legend(title="class", frameon=False)
+    _class_legend(ax, len(labels), beside=len(labels) > MOST_INSIDE)
     return ax
+
+
+def _class_legend(ax: Any, n_classes: int, *, beside: bool) -> None:
+    """Names of classes, inside the picture or beside it, in columns that are no longer than it."""
+    place = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if beside else {}
+    ax.legend(title="class", frameon=False, ncols=-(-n_classes // LONGEST_COLUMN), **place)
 
 
 def plot_regions(
@@ -126,7 +140,7 @@ def plot_regions(
         if nodes:
             _draw_nodes(ax, estimator)
     ax.set(xlim=sides[0][[0, -1]], ylim=sides[1][[0, -1]])
-    ax.legend(title="class", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    _class_legend(ax, n_classes, beside=True)
     return ax
 
 
@@ -376,7 +390,8 @@ def plot_loadings(
     ax.set_yticks(range(len(largest)), [names[j] for j in largest])
     ax.invert_yaxis()
     ax.set_xlabel("weight")
-    ax.legend(frameon=False)
+    above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
+    ax.legend(frameon=False, ncols=len(weights), **above)
     return ax
 
 
@@ -584,5 +599,6 @@ def _draw_scores(ax: Any, values: Any, scores: Any, label: str | None = None) ->
     """Average over folds, with a band of their standard deviation."""
     mean, std = scores.mean(axis=0), scores.std(axis=0)
     (line,) = ax.plot(values, mean, marker="o", markersize=3, label=label)
-    ax.fill_between(values, mean - std, mean + std, alpha=0.15, color=line.get_color())
+    low, high = np.clip([mean - std, mean + std], 0, 1)  # where shares are
+    ax.fill_between(values, low, high, alpha=0.15, color=line.get_color())
     ax.set_ylabel("held-out accuracy")
