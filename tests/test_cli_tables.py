@@ -290,6 +290,14 @@ def test_separators_of_any_kind(table):
     Path("wide.txt").write_text(table.to_csv(index=False, sep=" ").replace(" ", "   "))
     fitted("--sep", r"\s+", "--format", "csv", data="wide.txt")
     assert len(load("a.model").feature_names_in_) == 3
+    Path("wide.txt").write_text(table.to_csv(index=False).replace(",", "::"))
+    assert run("fit", "wide.txt", "--sep", "::", "--format", "csv", "-o", "b.model").stderr == ""
+    Path("comma.csv").write_text("a;b;kind\n1,5;2;x\n2,5;3;y\n1;4;x\n")
+    assert "If something else is between values, give it (--sep)" in refused(
+        "fit", "comma.csv", "-o", "a.model"
+    )
+    message = refused("fit", "comma.csv", "--sep", ";", "-o", "a.model")
+    assert "'a' (numbers with a decimal comma such as '1,5': write a point)" in message
 
 
 def test_a_table_may_come_through_a_pipe(table):
@@ -410,6 +418,20 @@ def test_options_that_contradict_each_other(options):
     assert "Usage:" in run("stream", "stream.csv", *options.split(), code=2).stderr
 
 
+def test_a_stream_goes_on_with_the_settings_it_was_begun_with():
+    stream_file(300)
+    options = ["stream.csv", "-o", "a.model", "--batch-size", "100", "--set", "window=150"]
+    run("stream", *options)
+    assert "begun with window=150: leave out --set window" in refused(
+        "stream", *options[:-1], "window=20", "--resume"
+    )
+    assert "the model is a OnlineIPCAC, not a FisherDiscriminant" in refused(
+        "stream", *options[:-2], "--resume", "-m", "FisherDiscriminant"
+    )
+    run("stream", *options, "--resume", "-m", "OnlineIPCAC")
+    run("stream", *options[:-2], "--resume")
+
+
 def test_a_stream_advises_options_that_it_has():
     Path("a.csv").write_text("a,b,kind\nred,2,x\nblue,1,y\n")
     message = refused("stream", "a.csv")
@@ -516,6 +538,12 @@ def test_early_tests_may_have_one_class_or_no_labels(series):
     assert "accuracy" not in record
     assert record["agreement"] > 0.8
     assert "are decided from" in run("early", "train.csv", "--test", "none.csv").stdout
+
+
+def test_a_class_of_one_row_cannot_be_held_out(series):
+    series.loc[0, "kind"] = "odd"
+    series.to_csv("train.csv", index=False)
+    assert "class 'odd' has 1 row, and none can be held out" in refused("early", "train.csv")
 
 
 def test_gaps_in_early_tests_have_a_remedy_that_exists(series):

@@ -68,7 +68,8 @@ for command in (fit, predict, transform, merge, stream, early):
 @click.option("--report", type=click.Path(dir_okay=False), help="Write a report (html).")
 @click.option("--results", type=click.Path(dir_okay=False), help="Keep finished folds; go on.")
 @click.option("--splits", type=click.IntRange(1), default=10, show_default=True)
-@click.option("--test-size", type=float, default=0.3, show_default=True)
+@click.option("--test-size", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+              default=0.3, show_default=True, help="Share of each class held out.")  # fmt: skip
 @click.option(
     "--decision",
     type=click.Choice(["own", "3nn", "centroid", "gaussian"]),
@@ -76,7 +77,8 @@ for command in (fit, predict, transform, merge, stream, early):
     show_default=True,
     help="What classifies in the subspace.",
 )
-@click.option("--budget", type=float, metavar="SECONDS", help="Time for each method.")
+@click.option("--budget", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
+              help="Time for each method.")  # fmt: skip
 @reading
 @preparing
 @seed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -81,6 +82,7 @@ def early(
     table = labelled_table(talk, data, how)
     check_features(table.X, remedies=remedies())
     if test is None:
+        refuse_lonely_rows(table)
         X, X_new, y, y_new = train_test_split(
             table.X, table.y, test_size=test_size, random_state=seed, stratify=table.y
         )
@@ -106,6 +108,17 @@ def early(
         keep(model.fit(table.X, table.y), model_file, table, method)
         record["model"] = model_file
     talk.result(record, in_words(record))
+
+
+def refuse_lonely_rows(table: Any) -> None:
+    """Raise when a class has too few rows to hold one out."""
+    counts = Counter(table.y.tolist())
+    label, rows = counts.most_common()[-1]
+    if rows < 2:
+        raise ValueError(
+            f"class {label!r} has 1 row, and none can be held out: leave it out, or give rows to "
+            "decide on (--test)"
+        )
 
 
 def remedies() -> Any:

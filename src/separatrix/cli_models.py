@@ -410,7 +410,7 @@ def known_methods(names: Iterable[str]) -> list[str]:
             use = f"`separatrix {COMMANDS[name]}`" if name in COMMANDS else "it from Python"
             raise ValueError(f"{name} has no place here, as {LEFT_OUT[name]}: use {use}")
         refuse_unknown(name, known, "method")
-    return asked
+    return list(dict.fromkeys(asked))
 
 
 def estimator_of(
@@ -430,15 +430,20 @@ def estimator_of(
             f"{name} does not learn from batches: `separatrix methods` says which do, such as "
             "OnlineIPCAC and FisherDiscriminant"
         )
-    for setting in settings:
-        parameter, equals, text = setting.partition("=")
-        if not equals:
-            raise click.UsageError(f"--set {setting} is not NAME=VALUE")
+    for parameter, value in map(setting_of, settings):
         refuse_unknown(parameter, params, f"parameter of {name}")
-        estimator.set_params(**{parameter: value_of(text)})
+        estimator.set_params(**{parameter: value})
     if seed is not None and params.get("random_state", 0) is None:
         estimator.set_params(random_state=seed)
     return estimator
+
+
+def setting_of(text: str) -> tuple[str, Any]:
+    """A parameter and its value, given as NAME=VALUE."""
+    parameter, equals, value = text.partition("=")
+    if not equals:
+        raise click.UsageError(f"--set {text} is not NAME=VALUE")
+    return parameter, value_of(value)
 
 
 def value_of(text: str) -> Any:

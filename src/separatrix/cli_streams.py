@@ -6,7 +6,7 @@ import io
 import shlex
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,19 +17,21 @@ from separatrix.cli_models import (
     DATA_HELP,
     data_argument,
     estimator_of,
+    method_names,
     output_option,
     read_model,
     set_option,
+    setting_of,
 )
 from separatrix.cli_output import check_outputs
-from separatrix.console import Console, form, talking, target
+from separatrix.console import Console, form, names_completed, talking, target
 
 
 @click.command(epilog=DATA_HELP)
 @data_argument
 @target
-@click.option("-m", "--method", default="OnlineIPCAC", show_default=True, metavar="NAME",
-              help="Method that learns from batches.")  # fmt: skip
+@click.option("-m", "--method", metavar="NAME", shell_complete=names_completed(method_names),
+              help="Method that learns from batches.  [default: OnlineIPCAC]")  # fmt: skip
 @set_option
 @output_option("File for the model; also the checkpoint.")
 @click.option("--batch-size", type=click.IntRange(1), default=1000, show_default=True)
@@ -51,7 +53,7 @@ from separatrix.console import Console, form, talking, target
 def stream(
     data: str,
     target: str | None,
-    method: str,
+    method: str | None,
     settings: Sequence[str],
     output: str | None,
     batch_size: int,
@@ -85,8 +87,10 @@ def stream(
     talk = Console(as_json, quiet)
     refuse_contradictions(output, resume, restart, new_rows)
     check_outputs([output], inputs=[data])
-    new = lambda: estimator_of(method, settings, None, learns=True)  # noqa: E731
-    begun = started(output, resume, restart, new)
+    asked = estimator_of(method or "OnlineIPCAC", settings, None, learns=True)
+    begun = started(output, resume, restart, asked)
+    if not begun.fresh:
+        refuse_other_settings(begun.model, asked if method else None, settings)
     if new_rows:
         begun = begun._replace(progress=begun.progress._replace(place=0), head=None)
     model, progress = begun.model, begun.progress
@@ -189,7 +193,18 @@ class Begun(NamedTuple):
         return known, [*dict.fromkeys((*self.notes.get("ignore", ()), *ignore))]
 
 
-def started(output: str | None, resume: bool, restart: bool, new: Callable[[], Any]) -> Begun:
+def refuse_other_settings(model: Any, asked: Any, settings: Sequence[str]) -> None:
+    """Raise when a model that goes on is to be another, or to have other parameters."""
+    if asked is not None and type(asked) is not type(model):
+        kinds = type(model).__name__, type(asked).__name__
+        raise ValueError("the model is a {}, not a {}: leave out --method".format(*kinds))
+    for name, value in map(setting_of, settings):
+        known = model.get_params().get(name)
+        if known != value:
+            raise ValueError(f"the model was begun with {name}={known!r}: leave out --set {name}")
+
+
+def started(output: str | None, resume: bool, restart: bool, new: Any) -> Begun:
     """Where a stream begins: with a new model, or with that in the output file."""
     from separatrix.stream import Progress
 
@@ -197,7 +212,7 @@ def started(output: str | None, resume: bool, restart: bool, new: Callable[[], A
     if there and not (resume or restart):
         raise ValueError(f"{output} is there: go on with it (--resume) or replace it (--restart)")
     if not (there and resume):
-        return Begun(new(), Progress())
+        return Begun(new, Progress())
     stored = read_model(str(output))
     if "stream" not in stored.notes:
         raise ValueError(f"{output} was not made by `separatrix stream`: it cannot be resumed")

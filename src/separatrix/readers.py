@@ -203,9 +203,9 @@ def _marked(text: str) -> str:
 
 def _csv(file: Any, sep: str, **how: Any) -> Any:
     # parsed as a whole: in parts the same text may be a number here and a word there
-    return pandas_module().read_csv(
-        file, sep=sep, header=None, **({"low_memory": False} if len(sep) == 1 else {}), **how
-    )
+    quick = len(sep) == 1 or sep == r"\s+"
+    engine: dict[str, Any] = {"low_memory": False} if quick else {"engine": "python"}
+    return pandas_module().read_csv(file, sep=sep, header=None, **engine, **how)
 
 
 def _unlike(error: Exception, names: Sequence[str], lines_before: int) -> str:
