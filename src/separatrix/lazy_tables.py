@@ -1,0 +1,229 @@
+"""Tables larger than memory: files as Dask collections, read block by block where needed."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix.tables import MOST_NAMED, SEPARATORS, form_of, label_text, refuse_unknown
+
+BLOCK_BYTES = 1 << 26
+"""Size of a block of rows, about (64 MB)."""
+
+ENDINGS = ("parquet", "csv", "tsv")
+
+
+class LazyTable(NamedTuple):
+    """Rows that are not read yet.
+
+    Attributes
+    ----------
+    X : Dask data frame or Dask array (n_samples, n_features)
+    y : Dask series or Dask array (n_samples,)
+        Labels as text.
+    target : str
+        Name of the column of labels, or of the array.
+    """
+
+    X: Any
+    y: Any
+    target: str
+
+
+def open_table(
+    source: str,
+    *,
+    target: str | None = None,
+    ignore: tuple[str, ...] = (),
+    form: str | None = None,
+    sep: str | None = None,
+) -> LazyTable:
+    """Features and labels of files as Dask collections.
+
+    Parameters
+    ----------
+    source : str
+        A parquet, csv or tsv file; a directory of such files; a pattern such as ``day-*.csv``; or
+        a zarr group with arrays ``X`` and ``y`` (or ``data`` and ``target``).
+    target : str, optional
+        Name of the column of labels; the last column by default.
+    ignore : tuple of str
+        Columns that are no features.
+    form : "parquet", "csv", "tsv" or "zarr", optional
+        The format where the name does not tell.
+    sep : str, optional
+        What stands between the values of a line.
+
+    Returns
+    -------
+    LazyTable
+    """
+    dask_module()
+    form, paths = found_files(source, form)
+    if form == "zarr":
+        return _from_zarr(source)
+    frame = _frame(form, paths, sep)
+    for name in (*ignore, *(() if target is None else (target,))):
+        refuse_unknown(name, frame.columns, "column")
+    target = str(frame.columns[-1]) if target is None else target
+    X = frame.drop(columns=[*ignore, target])
+    if X.shape[1] == 0:
+        raise ValueError(f"{source} has no features beside {target!r}")
+    words = sorted(set(X.columns) - set(_numbers(X)))
+    if words:
+        raise ValueError(
+            f"{len(words)} of {X.shape[1]} columns are not numbers: "
+            f"{', '.join(map(repr, words[:MOST_NAMED]))}. Leave them out (--ignore)"
+        )
+    X = X.astype(np.float64)
+    y = frame[target].map_partitions(_text, target, meta=(target, object))
+    return LazyTable(X, y, target)
+
+
+def from_npy(path: str | Path, *, block_bytes: int = BLOCK_BYTES) -> Any:
+    """The array of an npy file as a Dask array whose blocks are read where they are needed.
+
+    Parameters
+    ----------
+    path : path
+        As `numpy.save` writes it, rows one after the other. All workers must see the file.
+    block_bytes : int
+        About how large a block of rows is.
+
+    Returns
+    -------
+    Dask array
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from separatrix.lazy_tables import from_npy
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/rows.npy", np.arange(6.0).reshape(3, 2))
+    ...     X = from_npy(f"{folder}/rows.npy", block_bytes=16)
+    ...     X.numblocks, float(X.sum().compute())
+    ((3, 1), 15.0)
+    """
+    from dask.array import map_blocks
+
+    whole = np.load(path, mmap_mode="r", allow_pickle=False)
+    if not whole.flags.c_contiguous or whole.ndim == 0:
+        raise ValueError(f"{path} does not hold rows one after the other: save it in C order")
+    row_bytes = whole.itemsize * int(np.prod(whole.shape[1:]))
+    some = max(1, block_bytes // max(row_bytes, 1))
+    n_rows = whole.shape[0]
+    sizes = tuple(min(some, n_rows - start) for start in range(0, n_rows, some)) or (0,)
+    return map_blocks(
+        _rows_of_file,
+        str(path),
+        some,
+        whole.offset,
+        whole.dtype,
+        whole.shape,
+        chunks=(sizes, *((n,) for n in whole.shape[1:])),
+        meta=np.empty((0,) * whole.ndim, whole.dtype),
+    )
+
+
+def _rows_of_file(
+    path: str, some: int, offset: int, dtype: Any, shape: tuple[int, ...], block_id: Any = None
+) -> np.ndarray:
+    start = some * block_id[0]
+    n_rows = min(some, shape[0] - start)
+    width = int(np.prod(shape[1:]))
+    begin = offset + start * width * dtype.itemsize
+    values = np.fromfile(path, dtype, n_rows * width, offset=begin)
+    return values.reshape(n_rows, *shape[1:])
+
+
+def found_files(source: str, form: str | None) -> tuple[str, list[str]]:
+    """The format of a file, directory or pattern, and its files in the order of their names."""
+    path = Path(source)
+    if form == "zarr" or path.suffix == ".zarr":
+        if not path.is_dir():
+            raise FileNotFoundError(f"there is no zarr group {source}")
+        return "zarr", [source]
+    if not path.is_dir():
+        paths = [source] if path.exists() else sorted(glob.glob(source))
+        if not paths:
+            raise FileNotFoundError(f"there is no file {source}")
+        form = form or form_of(paths[0])
+    else:
+        kinds = [form] if form else [k for k in ENDINGS if any(path.rglob(f"*.{k}"))]
+        if len(kinds) != 1:
+            raise ValueError(
+                f"{source} has {' and '.join(kinds) or 'no parquet, csv or tsv'} files: give a "
+                "directory of one kind, or a pattern such as 'folder/*.csv'"
+            )
+        (form,) = kinds
+        paths = sorted(str(found) for found in path.rglob(f"*.{form}"))
+    if form not in ENDINGS:
+        raise ValueError(f"{source}: {form} is not read in blocks; use parquet, csv, tsv or zarr")
+    return form, paths
+
+
+def _frame(form: str, paths: list[str], sep: str | None) -> Any:
+    from dask import dataframe as dd
+
+    if form == "parquet":
+        return dd.read_parquet(paths)
+    how = {"sep": sep or SEPARATORS[form], "blocksize": BLOCK_BYTES}
+    if any(path.endswith(".gz") for path in paths):
+        how["blocksize"] = None
+    # columns that begin with whole numbers may go on with others
+    numbers = _numbers(dd.read_csv(paths, **how))
+    return dd.read_csv(paths, dtype=dict.fromkeys(numbers, np.float64), **how)
+
+
+def _numbers(frame: Any) -> list[str]:
+    """Columns of numbers, by what is said about them beforehand."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    return [c for c, kind in frame.dtypes.items() if is_numeric_dtype(kind) or is_bool_dtype(kind)]
+
+
+def _text(labels: Any, name: str) -> Any:
+    import pandas as pd
+
+    return pd.Series(label_text(labels, name), index=labels.index, name=name, dtype=object)
+
+
+def _from_zarr(source: str) -> LazyTable:
+    try:
+        import zarr
+    except ImportError:
+        raise ImportError("zarr groups are read with zarr: pip install zarr") from None
+    from dask import array as da
+
+    group = zarr.open(source, mode="r")
+    names = sorted(group.array_keys()) if hasattr(group, "array_keys") else []
+    pairs = [p for p in (("X", "y"), ("data", "target")) if set(p) <= set(names)]
+    if not pairs:
+        raise ValueError(
+            f"{source} needs arrays X and y, or data and target: it has "
+            f"{', '.join(names) or 'no arrays'}"
+        )
+    rows, labels = (da.from_zarr(source, component=name) for name in pairs[0])
+    text = labels.map_blocks(_text_array, pairs[0][1], dtype=object, meta=np.empty(0, object))
+    return LazyTable(rows.rechunk({1: -1}), text, pairs[0][1])
+
+
+def _text_array(labels: np.ndarray, name: str) -> np.ndarray:
+    import pandas as pd
+
+    return label_text(pd.Series(labels), name).astype(object)
+
+
+def dask_module() -> Any:
+    """Dask, or an error that says what to install."""
+    try:
+        import dask
+        import dask.dataframe
+    except ImportError:
+        raise ImportError(
+            "files larger than memory are read with Dask: pip install 'separatrix[dask,parquet]'"
+        ) from None
+    return dask
