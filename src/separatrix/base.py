@@ -816,6 +816,11 @@ class MomentEstimator(SubspaceEstimator):
             The updated estimator.
         """
         check_parameters(self, self._parameter_constraints)
+        if is_dask(X):
+            raise TypeError(
+                "partial_fit takes rows in memory: fit another model to the Dask collection and "
+                "merge the two (separatrix.merge)"
+            )
         if not self.keep_moments:
             raise ValueError("partial_fit adds to moments_: it needs keep_moments=True")
         with unchanged_on_failure(self):

@@ -6,7 +6,6 @@ summaries, not rows. Dask is imported only when one of its collections is given.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial, reduce
@@ -21,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 from threadpoolctl import threadpool_limits
 
+from separatrix.caution import warn_caller
 from separatrix.linalg import Array
 from separatrix.moments import ClassMoments
 from separatrix.rows import check_weights, encode_labels, is_dask, is_text
@@ -55,6 +55,7 @@ class Summed(NamedTuple):
     summary: Any
     classes: Array
     n_features: int
+    weight: float
     place: str
 
 
@@ -112,6 +113,8 @@ class Blocks(NamedTuple):
             (found,) = compute(*level)
         if found is None:
             raise ValueError("X has no rows: every block is empty")
+        if found.weight == 0:
+            raise ValueError("sample_weight must not be zero for all rows")
         return found
 
     def total(self, function: Callable[..., float], classes: Array) -> float:
@@ -315,12 +318,13 @@ def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
 
 def one_row(X: Any) -> Any:
     """A row of zeros with the features of a collection: an array, or a data frame with names."""
-    if _is_frame(X):
+    if hasattr(type(X), "columns"):
         from pandas import DataFrame
 
         dtype = np.float32 if all(kind == np.float32 for kind in X.dtypes) else np.float64
         return DataFrame(np.zeros((1, len(X.columns)), dtype), columns=X.columns)
-    _refuse_other_than_rows(X)
+    if is_dask(X):
+        _refuse_other_than_rows(X)
     return np.zeros((1, X.shape[1]), np.float32 if X.dtype == np.float32 else np.float64)
 
 
@@ -329,7 +333,7 @@ def _of_block(
 ) -> Any:
     number = block_id[0] if partition_info is None else partition_info["number"]
     with named(f"block {number}"):
-        return function(X)
+        return function(X) if X.shape[0] else function(one_row(X))[:0]
 
 
 # Tasks ---------------------------------------------------------------------------------------
@@ -343,7 +347,8 @@ def _summary(
         block = check(part, i)
         if block.X.shape[0] == 0:
             return None
-        return Summed(summarise(block), block.classes, block.X.shape[1], place)
+        weight = len(block.codes) if block.weights is None else float(block.weights.sum())
+        return Summed(summarise(block), block.classes, block.X.shape[1], weight, place)
 
 
 def _checked(part: Any, number: int, *, n_features: int | None, classes: Any) -> Block:
@@ -361,6 +366,8 @@ def _checked(part: Any, number: int, *, n_features: int | None, classes: Any) ->
     if n_features is not None and rows.shape[1] != n_features:
         raise ValueError(f"X has {rows.shape[1]} features, expected {n_features}")
     labels, codes = encode_labels(column_or_1d(np.asarray(y)), rows.shape[0], classes)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("y contains NaN or infinity")
     if len(codes):  # three of each: few labels of many classes are no mistake here
         check_classification_targets(np.repeat(labels, 3))
     if weights is not None:
@@ -387,7 +394,11 @@ def _together(
                 f"{first.classes.tolist()[:3]}: they differ in type"
             )
     classes = reduce(np.union1d, [part.classes for part in found])
-    return Summed(join([p.summary for p in found]), classes, first.n_features, first.place)
+    return first._replace(
+        summary=join([part.summary for part in found]),
+        classes=classes,
+        weight=sum(part.weight for part in found),
+    )
 
 
 def _plus(summaries: Sequence[Any]) -> Any:
@@ -419,16 +430,15 @@ def labelled_blocks(X: Any, y: Any = None, sample_weight: Any = None) -> Blocks:
     X, y, sample_weight
         As to `class_moments`.
     """
-    if not isinstance(X, list | tuple) and hasattr(X, "compute") and not hasattr(X, "ndim"):
-        X = [X]  # one delayed block
-    if isinstance(X, list | tuple):
+    if isinstance(X, list | tuple) or _is_delayed(X):
         return _delayed_blocks(X, y, sample_weight)
     if y is None:
         raise ValueError("y is missing: labels may be left out only where blocks are pairs")
     return (_frame_blocks if _is_frame(X) else _array_blocks)(X, y, sample_weight)
 
 
-def _delayed_blocks(X: Sequence[Any], y: Any, sample_weight: Any) -> Blocks:
+def _delayed_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
+    X = [X] if _is_delayed(X) else X
     places = [f"block {i}" for i in range(len(X))]
     parts = list(X)
     if y is not None:
@@ -477,9 +487,7 @@ def _array_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
     given = _given(y, sample_weight)
     # what rows and labels have in common must not be computed for each of them
     layers = set(X.__dask_graph__().layers)
-    apart = not any(
-        layers & set(v.__dask_graph__().layers) for v, _ in given if hasattr(v, "chunks")
-    )
+    apart = not any(layers & set(v.__dask_graph__().layers) for v, _ in given if _is_array(v))
     rows = X.to_delayed(optimize_graph=apart).ravel().tolist()
     beside = [_beside(v, name, len(sizes), sizes if known else None, apart) for v, name in given]
     places = [f"block {i}" for i in range(len(sizes))]
@@ -508,7 +516,7 @@ def _beside(
     if _is_frame(v):
         _refuse_other_blocks(v.npartitions, name, n_blocks)
         return list(v.to_delayed())
-    if is_dask(v) and hasattr(v, "chunks"):
+    if _is_array(v):
         own = v.chunks[0]
         if sizes is not None and not np.isnan(own).any():
             _refuse_other_length(sum(own), name, sum(sizes))
@@ -516,7 +524,7 @@ def _beside(
         _refuse_other_blocks(v.numblocks[0], name, n_blocks)
         return v.to_delayed(optimize_graph=optimize_graph).ravel().tolist()
     if is_dask(v):
-        blocks = list(v) if isinstance(v, list | tuple) else [v]
+        blocks = [v] if _is_delayed(v) else list(v)
         _refuse_other_blocks(len(blocks), name, n_blocks)
         return blocks
     if sizes is None:
@@ -543,7 +551,7 @@ def _refuse_other_blocks(n: int, name: str, n_blocks: int) -> None:
 
 
 def _refuse_other_than_rows(X: Any) -> None:
-    if not hasattr(X, "chunks") or not hasattr(X, "map_blocks"):
+    if not _is_array(X):
         raise TypeError(
             f"X is a {type(X).__name__}: give a Dask array, a Dask data frame or a list of "
             "delayed blocks"
@@ -558,17 +566,27 @@ def _whole_rows(X: Any) -> Any:
     """An array whose blocks have all features."""
     if X.numblocks[1] == 1:
         return X
-    warnings.warn(
+    warn_caller(
         f"X is split into {X.numblocks[1]} blocks of features: it is rechunked, which moves its "
-        "rows. Use blocks with all features, chunks=(n, -1)",
-        stacklevel=5,
+        "rows. Use blocks with all features, chunks=(n, -1)"
     )
     return X.rechunk({1: -1})
 
 
+def _is_array(X: Any) -> bool:
+    return hasattr(type(X), "map_blocks")
+
+
 def _is_frame(X: Any) -> bool:
     """Whether X is a Dask data frame or series."""
-    return hasattr(X, "npartitions") and hasattr(X, "map_partitions") and hasattr(X, "dtypes")
+    return hasattr(type(X), "map_partitions") and hasattr(type(X), "dtypes")
+
+
+def _is_delayed(X: Any) -> bool:
+    """Whether X is one delayed object, which claims to have every attribute."""
+    from dask.delayed import Delayed
+
+    return isinstance(X, Delayed)
 
 
 def _as_tuple(*parts: Any) -> tuple[Any, ...]:

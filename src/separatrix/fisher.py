@@ -378,7 +378,7 @@ class FisherDiscriminant(GaussianClassifierMixin, MomentEstimator):
         of the directions kept.
     shrinkage : None, "auto" or float in [0, 1]
         Replace Sw by ``(1 - α) Sw + α tr(Sw)/d I``; "auto" takes Ledoit and Wolf's α for the
-        pooled within-class rows.
+        pooled within-class rows, which is a second pass over the blocks of a Dask collection.
     pca : None, int or float in (0, 1)
         Project on principal axes first: so many, or enough for that share of the variance.
     priors : array (n_classes,) or None
