@@ -239,8 +239,9 @@ Rows = LabelledData | Blocks
 """Labelled rows, in memory or in blocks."""
 
 
-def _block_summary(worker: Any, feature_names: Array | None, block: Block) -> Any:
-    data = LabelledData(block.X, block.codes, block.classes, block.weights, feature_names)
+def _block_summary(worker: Any, block: Block) -> Any:
+    names = getattr(worker, "feature_names_in_", None)
+    data = LabelledData(block.X, block.codes, block.classes, block.weights, names)
     return worker._summarised(data)
 
 
@@ -430,7 +431,7 @@ class SubspaceEstimator(
         self._refuse_without_rows()
         blocks = labelled_blocks(X, y, sample_weight)
         worker = self._worker(blocks)
-        found = blocks.summed(partial(_block_summary, worker, blocks.feature_names), worker._added)
+        found = blocks.summed(partial(_block_summary, worker), worker._added)
         refuse_one_class(self, found.classes)
         features = np.zeros((1, found.n_features))
         validate_data(self, features, reset=True)
@@ -449,7 +450,10 @@ class SubspaceEstimator(
 
     def _worker(self, blocks: Blocks) -> Self:
         """What summarises blocks and adds summaries, wherever that is done."""
-        return clone(self)
+        worker = clone(self)
+        if blocks.feature_names is not None:
+            worker.feature_names_in_ = blocks.feature_names
+        return worker
 
     def _added(self, parts: Sequence[Any]) -> Any:
         """The summary of all rows, from summaries of some of them."""
