@@ -161,6 +161,20 @@ def test_sparse_blocks_stay_sparse_and_give_the_dense_fit(estimator, d):
     assert_allclose(model.transform(blocks).compute(), whole.transform(X), atol=1e-8)
 
 
+def test_sparse_blocks_are_refused_where_sparse_rows_are():
+    blocks = array(TALL[0], 9).map_blocks(sp.csr_array, meta=sp.csr_array((0, 6)))
+    with pytest.raises(TypeError, match=r"^block \d .*[Ss]parse"):
+        GSVDDiscriminant().fit(blocks, TALL[1])
+
+
+def test_threads_do_not_meet():
+    X, y = labelled(3000, 4, n_classes=6, seed=6)
+    order = np.argsort(y, kind="stable")  # threads summarise different classes
+    with dask.config.set(scheduler="threads", num_workers=8):
+        model = IPCAC().fit(array(X[order], 30), y[order])
+    assert_same_model(model, IPCAC().fit(X, y), X)
+
+
 def test_weights_come_in_blocks_too():
     X, y = TALL
     w = np.random.default_rng(0).uniform(size=len(X))

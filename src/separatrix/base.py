@@ -242,7 +242,7 @@ Rows = LabelledData | Blocks
 def _block_summary(worker: Any, block: Block) -> Any:
     names = getattr(worker, "feature_names_in_", None)
     data = LabelledData(block.X, block.codes, block.classes, block.weights, names)
-    return worker._summarised(data)
+    return copy(worker)._summarised(data)  # threads must not meet in one
 
 
 class Solution(NamedTuple):
@@ -431,7 +431,11 @@ class SubspaceEstimator(
         self._refuse_without_rows()
         blocks = labelled_blocks(X, y, sample_weight)
         worker = self._worker(blocks)
-        found = blocks.summed(partial(_block_summary, worker), worker._added)
+        found = blocks.summed(
+            partial(_block_summary, worker),
+            worker._added,
+            accept_sparse=self._accepts_sparse,
+        )
         refuse_one_class(self, found.classes)
         features = np.zeros((1, found.n_features))
         validate_data(self, features, reset=True)

@@ -85,6 +85,7 @@ class Blocks(NamedTuple):
         together: Callable[[Sequence[Any]], Any] | None = None,
         *,
         classes: ArrayLike | None = None,
+        accept_sparse: bool = True,
     ) -> Summed:
         """Summaries of all blocks, added in a tree; every block is loaded once.
 
@@ -96,11 +97,18 @@ class Blocks(NamedTuple):
             From a list of summaries to their sum; ``+`` by default.
         classes : array, optional
             All labels there may be; by default those of each block.
+        accept_sparse : bool
+            Whether rows may be sparse.
         """
         from dask import compute, delayed
 
         do, join = (delayed(f, pure=False) for f in (summarise, together or _plus))
-        check = partial(_checked, n_features=self.n_features, classes=classes)
+        check = partial(
+            _checked,
+            n_features=self.n_features,
+            classes=classes,
+            accept_sparse="csr" if accept_sparse else False,
+        )
         level = [
             delayed(_summary, pure=False)(do, check, part, i, self.places[i])
             for i, part in enumerate(self.parts)
@@ -351,14 +359,16 @@ def _summary(
         return Summed(summarise(block), block.classes, block.X.shape[1], weight, place)
 
 
-def _checked(part: Any, number: int, *, n_features: int | None, classes: Any) -> Block:
+def _checked(
+    part: Any, number: int, *, n_features: int | None, classes: Any, accept_sparse: Any
+) -> Block:
     """The rows, labels and weights of a block, or an error that says what is wrong with them."""
     if not 2 <= len(part) <= 3:
         raise TypeError(f"expected rows and labels, got {type(part).__name__} of {len(part)}")
     X, y, weights = (*part, None)[:3]
     rows: Any = check_array(
         X,
-        accept_sparse="csr",
+        accept_sparse=accept_sparse,
         dtype=[np.float64, np.float32],
         ensure_all_finite=False,
         ensure_min_samples=0,

@@ -8,7 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.tables import MOST_NAMED, SEPARATORS, form_of, label_text, refuse_unknown
+from separatrix.distributed import Block, labelled_blocks, mapped
+from separatrix.tables import (
+    MOST_NAMED,
+    SEPARATORS,
+    form_of,
+    label_text,
+    refuse_numbers_for_names,
+    refuse_unknown,
+)
 
 BLOCK_BYTES = 1 << 26
 """Size of a block of rows, about (64 MB)."""
@@ -40,6 +48,7 @@ def open_table(
     ignore: tuple[str, ...] = (),
     form: str | None = None,
     sep: str | None = None,
+    header: bool = True,
 ) -> LazyTable:
     """Features and labels of files as Dask collections.
 
@@ -56,16 +65,19 @@ def open_table(
         The format where the name does not tell.
     sep : str, optional
         What stands between the values of a line.
+    header : bool
+        Whether the first line of each file has names; otherwise columns are x0, x1, …
 
     Returns
     -------
     LazyTable
+        With ``X``, ``y`` and ``target``.
     """
     dask_module()
     form, paths = found_files(source, form)
     if form == "zarr":
         return _from_zarr(source)
-    frame = _frame(form, paths, sep)
+    frame = _frame(form, paths, sep, header)
     for name in (*ignore, *(() if target is None else (target,))):
         refuse_unknown(name, frame.columns, "column")
     target = str(frame.columns[-1]) if target is None else target
@@ -165,17 +177,24 @@ def found_files(source: str, form: str | None) -> tuple[str, list[str]]:
     return form, paths
 
 
-def _frame(form: str, paths: list[str], sep: str | None) -> Any:
+def _frame(form: str, paths: list[str], sep: str | None, header: bool) -> Any:
     from dask import dataframe as dd
 
     if form == "parquet":
         return dd.read_parquet(paths)
-    how = {"sep": sep or SEPARATORS[form], "blocksize": BLOCK_BYTES}
-    if any(path.endswith(".gz") for path in paths):
-        how["blocksize"] = None
+    packed = any(path.endswith(".gz") for path in paths)  # these are read whole
+    how: dict[str, Any] = {
+        "sep": sep or SEPARATORS[form],
+        "header": "infer" if header else None,
+        "blocksize": None if packed else BLOCK_BYTES,
+    }
     # columns that begin with whole numbers may go on with others
     numbers = _numbers(dd.read_csv(paths, **how))
-    return dd.read_csv(paths, dtype=dict.fromkeys(numbers, np.float64), **how)
+    frame = dd.read_csv(paths, dtype=dict.fromkeys(numbers, np.float64), **how)
+    if header:
+        refuse_numbers_for_names(frame.columns, ", or say that there are none (--no-header)")
+        return frame
+    return frame.rename(columns={name: f"x{name}" for name in frame.columns})
 
 
 def _numbers(frame: Any) -> list[str]:
@@ -215,6 +234,69 @@ def _text_array(labels: np.ndarray, name: str) -> np.ndarray:
     import pandas as pd
 
     return label_text(pd.Series(labels), name).astype(object)
+
+
+# Scaling -------------------------------------------------------------------------------------
+
+
+class Spread(NamedTuple):
+    """Number, mean and squared deviations of rows, which add."""
+
+    n: int
+    mean: np.ndarray
+    squares: np.ndarray
+
+    @classmethod
+    def of(cls, block: Block) -> Spread:
+        """Of one block of dense rows."""
+        origin = block.X[0].astype(np.float64)
+        Z = block.X - origin
+        shift = Z.mean(axis=0)
+        return cls(len(Z), origin + shift, np.sum((Z - shift) ** 2, axis=0))
+
+    def __add__(self, other: Spread) -> Spread:  # type: ignore[override]
+        n, gap = self.n + other.n, other.mean - self.mean
+        squares = self.squares + other.squares + gap**2 * (self.n * other.n / n)
+        return Spread(n, self.mean + gap * (other.n / n), squares)
+
+
+def scaled(table: LazyTable) -> tuple[Any, LazyTable]:
+    """What gives every feature mean zero and variance one, and the table after it.
+
+    One pass over all rows. The scaler is the one that scikit-learn would fit to them in memory;
+    the features of the table that is returned have no names, as after that.
+
+    Parameters
+    ----------
+    table : LazyTable
+
+    Returns
+    -------
+    scaler : StandardScaler
+        Fitted.
+    table : LazyTable
+    """
+    import pandas as pd
+    from sklearn.preprocessing import StandardScaler
+
+    blocks = labelled_blocks(table.X, table.y)
+    n, mean, squares = blocks.summed(Spread.of, accept_sparse=False).summary
+    std = np.sqrt(squares / n)
+    # two rows that have this mean and this variance
+    rows = pd.DataFrame([mean - std, mean + std], columns=blocks.feature_names)
+    scaler = StandardScaler().fit(rows if blocks.feature_names is not None else rows.to_numpy())
+    scaler.n_samples_seen_ = n
+    if hasattr(table.X, "columns"):
+        unnamed = pd.DataFrame(rows.to_numpy())[:0]
+        return scaler, table._replace(X=table.X.map_partitions(_scaled, scaler, meta=unnamed))
+    return scaler, table._replace(X=mapped(table.X, scaler.transform, rows.to_numpy()))
+
+
+def _scaled(part: Any, scaler: Any) -> Any:
+    import pandas as pd
+
+    rows = scaler.transform(part) if len(part) else part.to_numpy()
+    return pd.DataFrame(rows, index=part.index)
 
 
 def dask_module() -> Any:
