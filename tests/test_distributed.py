@@ -26,6 +26,8 @@ from separatrix import (
     FisherDiscriminant,
     GroupedDiscriminant,
     GSVDDiscriminant,
+    KernelFisherDiscriminant,
+    KernelIPCAC,
     MaximumMarginCriterion,
     NullSpaceDiscriminant,
     OnlineIPCAC,
@@ -543,6 +545,53 @@ def test_what_cannot_be_learned_from_blocks_is_refused_before_any_is_loaded(esti
     with pytest.raises(ValueError, match=message):
         estimator.fit(X, y)
     assert not calls
+
+
+KERNELS = [
+    KernelFisherDiscriminant(n_landmarks=20, random_state=0),
+    KernelFisherDiscriminant(n_landmarks=20, kernel="poly", n_components=1, random_state=0),
+    KernelIPCAC(n_landmarks=20, random_state=0),
+    KernelIPCAC(n_landmarks=20, truncate=5, random_state=0),
+    KernelIPCAC(n_landmarks=20, variance=0.9, random_state=0),
+]
+
+
+@pytest.mark.parametrize("estimator", KERNELS, ids=repr)
+@pytest.mark.parametrize(("X", "y"), [TALL, PAIR], ids=["three", "two"])
+def test_kernels_with_landmarks_learn_from_all_rows(estimator, X, y):
+    # with so few rows all of them are in the sample, and the landmarks are those in memory
+    model = clone(estimator).fit(array(X, 9), y)
+    assert_same_kernel_model(model, clone(estimator).fit(X, y), X)
+    # rows given 20 times are sampled, but their moments are those of all
+    many, labels = np.tile(X, (20, 1)), np.tile(y, 20)
+    rows, kinds, calls = counted(many, labels, 100)
+    model = clone(estimator).fit(rows, kinds)
+    assert set(calls.values()) == {2}
+    assert model.ridge_ > 0 or model.ridge == 0 or not model._ridge_share()
+    Z = model.transform(many)
+    assert_allclose(Z.mean(axis=0), 0, atol=1e-9 * np.abs(Z).max())
+    assert model.score(X, y) > 0.9
+
+
+def assert_same_kernel_model(model, whole, X):
+    assert_allclose(model.kernel_gamma_, whole.kernel_gamma_)
+    assert_allclose(model.ridge_, whole.ridge_)
+    assert_allclose(model.transform(X), whole.transform(X), atol=1e-8)
+    assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [KernelFisherDiscriminant(), KernelIPCAC(kernel="precomputed", n_landmarks=9)],
+    ids=repr,
+)
+def test_kernels_without_landmarks_say_what_they_need(estimator):
+    X, y, calls = counted(*TALL)
+    with pytest.raises(ValueError, match=rf"^{name_of(estimator)} .*set n_landmarks.*subsample"):
+        estimator.fit(X, y)
+    assert not calls
+    with pytest.raises(ValueError, match=r"n_landmarks=70 is not less .*compute"):
+        KernelFisherDiscriminant(n_landmarks=70).fit(X, y)
 
 
 # Some rows -----------------------------------------------------------------------------------
