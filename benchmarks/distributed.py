@@ -45,7 +45,8 @@ def made_rows(start: int, n_rows: int, n_features: int, dtype: Any = np.float32)
     """Rows whose classes are apart, the same whenever they are made."""
     rng = np.random.default_rng([start, n_features])
     X = rng.standard_normal((n_rows, n_features), dtype=np.float32)
-    X += 0.5 * np.cos(np.outer(made_labels(start, n_rows) + 1, np.arange(n_features)))
+    means = 0.5 * np.cos(np.outer(1 + np.arange(N_CLASSES), np.arange(n_features)))
+    X += means.astype(np.float32)[made_labels(start, n_rows)]
     return X.astype(dtype, copy=False)
 
 
@@ -126,7 +127,7 @@ def on_workers(
             processes=True,
             memory_limit=memory,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             silence_logs=logging.ERROR,
         ) as cluster,
         Client(cluster) as client,
@@ -224,9 +225,12 @@ def limit(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def constants(options: argparse.Namespace) -> dict[str, Any]:
-    """Seconds and bytes of one block of 1000 features, and of adding two summaries."""
-    n_rows = options.rows or 16_000
-    X, y = made_rows(0, n_rows, 1000), made_labels(0, n_rows)
+    """What blocks cost in one process, for the cost model of the manual."""
+    return {f"{d} features": constants_of(options.rows or 16_000, d) for d in (200, 1000, 2000)}
+
+
+def constants_of(n_rows: int, n_features: int) -> dict[str, float]:
+    X, y = made_rows(0, n_rows, n_features), made_labels(0, n_rows)
     a, b = (ClassMoments.from_data(X[i::2], y[i::2]) for i in range(2))
 
     def best(work: Callable[[], Any]) -> float:
@@ -237,13 +241,17 @@ def constants(options: argparse.Namespace) -> dict[str, Any]:
             times.append(time.process_time() - start)
         return min(times)
 
-    sent = pickle.dumps(a)
     return {
-        "CPU seconds for each row": best(lambda: ClassMoments.from_data(X, y)) / n_rows,
-        "CPU seconds to add two": best(lambda: a + b),
-        "bytes of a summary": len(sent),
-        "CPU seconds to pack and unpack one": best(lambda: pickle.loads(pickle.dumps(a))),
-        "CPU seconds to solve": best(lambda: FisherDiscriminant()._solve(a + b, None)),
+        "CPU µs for each row of float32": 1e6
+        / n_rows
+        * best(lambda: ClassMoments.from_data(X, y)),
+        "CPU µs for each row of float64": 1e6
+        / n_rows
+        * best(lambda: ClassMoments.from_data(X.astype(np.float64), y)),
+        "CPU ms to add two summaries": 1e3 * best(lambda: a + b),
+        "CPU ms to pack and unpack one": 1e3 * best(lambda: pickle.loads(pickle.dumps(a))),
+        "MB of a summary": len(pickle.dumps(a)) / 1e6,
+        "CPU s to solve": best(lambda: FisherDiscriminant()._solve(a + b, None)),
     }
 
 
