@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import partial, reduce
 from operator import add
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 import scipy.sparse as sp
@@ -100,30 +101,57 @@ class Blocks(NamedTuple):
         accept_sparse : bool
             Whether rows may be sparse.
         """
-        from dask import compute, delayed
+        from dask import compute
 
-        do, join = (delayed(f, pure=False) for f in (summarise, together or _plus))
         check = partial(
             _checked,
             n_features=self.n_features,
             classes=classes,
             accept_sparse="csr" if accept_sparse else False,
         )
-        level = [
-            delayed(_summary, pure=False)(do, check, part, i, self.places[i])
-            for i, part in enumerate(self.parts)
-        ]
-        while len(level) > 1:
-            groups = [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)]
-            level = [delayed(_together, pure=False)(join, group) for group in groups]
+        tree = self._tree(summarise, check, together or _plus)
         # threads of this process that run tasks have one BLAS thread each
         with threadpool_limits(1):
-            (found,) = compute(*level)
+            (found,) = compute(tree)
         if found is None:
             raise ValueError("X has no rows: every block is empty")
         if found.weight == 0:
             raise ValueError("sample_weight must not be zero for all rows")
         return found
+
+    def _tree(self, summarise: Any, check: Any, together: Any) -> Any:
+        """All tasks as one layer of a graph: layers of their own are slow when blocks are many."""
+        from dask.delayed import Delayed
+        from dask.highlevelgraph import HighLevelGraph
+
+        name = f"moments-{uuid4().hex}"
+        tasks: dict[str, Any] = {f"{name}-do": summarise, f"{name}-join": together}
+        loaded: dict[int, Any] = {}
+
+        def key_of(value: Any) -> Any:
+            """The key of what is delayed, whose graph is noted; other values as they are."""
+            if isinstance(value, tuple):
+                return [key_of(part) for part in value]
+            if not _is_delayed(value):
+                return value
+            loaded[id(value.dask)] = value.dask
+            return value.key
+
+        level = [f"{name}-block-{i}" for i in range(len(self.parts))]
+        for i, (key, part) in enumerate(zip(level, self.parts, strict=True)):
+            tasks[key] = (_summary, f"{name}-do", check, key_of(part), i, self.places[i])
+        depth = 0
+        while len(level) > 1:
+            groups = [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)]
+            level = [f"{name}-sum-{depth}-{i}" for i in range(len(groups))]
+            for key, group in zip(level, groups, strict=True):
+                tasks[key] = (_together, f"{name}-join", group)
+            depth += 1
+        blocks = HighLevelGraph.merge(*loaded.values())
+        graph = HighLevelGraph(
+            {**blocks.layers, name: tasks}, {**blocks.dependencies, name: set(blocks.layers)}
+        )
+        return Delayed(level[0], graph, layer=name)
 
     def total(self, function: Callable[..., float], classes: Array) -> float:
         """The sum over all blocks of a number; the function takes rows, codes and weights."""

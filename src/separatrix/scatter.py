@@ -150,6 +150,8 @@ class Scatter:
     A `factored` scatter is never multiplied out: of more rows than features it keeps a triangle.
     """
 
+    factored = False
+
     def __init__(
         self,
         n_features: int,
@@ -160,7 +162,8 @@ class Scatter:
         factored: bool = False,
     ) -> None:
         self.n_features = n_features
-        self.factored = factored
+        if factored:
+            self.factored = True
         rows = rows if len(rows) <= MOST_BLOCKS else _joined(rows)
         if factored and sum(R.shape[0] for _, R in rows) > n_features:
             rows = [(1.0, triangle([np.vstack([np.sqrt(w) * dense(R) for w, R in rows])]))]
