@@ -116,6 +116,15 @@ def test_batches_are_the_whole(X, y):
 
 
 @every_shape
+def test_blocks_of_a_collection_are_the_whole(X, y):
+    da = pytest.importorskip("dask.array")
+    whole = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant().fit(da.from_array(X, chunks=(7, -1)), y)
+    assert_allclose(model.components_, whole.components_, atol=1e-9)
+    assert_allclose(model.moments_.Sw, whole.moments_.Sw, atol=1e-10)
+
+
+@every_shape
 def test_sparse_batches_are_the_dense_whole(X, y):
     X = np.where(np.abs(X) > 1, X, 0)
     model = FisherDiscriminant(shrinkage=0.1)

@@ -7,18 +7,28 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
+from functools import partial, reduce, wraps
+from inspect import isfunction
 from numbers import Integral, Real
+from operator import add
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    clone,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from separatrix.distributed import Block, Blocks, labelled_blocks, mapped, one_row
 from separatrix.linalg import Array, Lift, column_signs, span
 from separatrix.moments import FORGOTTEN, ClassMoments
 from separatrix.rows import (
@@ -26,6 +36,7 @@ from separatrix.rows import (
     check_weights,
     encode_labels,
     full_columns_shifted,
+    is_dask,
     is_text,
     refuse_lazy_frame,
     refuse_nonfinite,
@@ -115,7 +126,9 @@ class LabelledData(NamedTuple):
     weights: Array | None
     feature_names: Array | None
 
-    def moments(self, *, per_class: bool = False, scatter: bool = True) -> ClassMoments:
+    def moments(
+        self, *, per_class: bool = False, scatter: bool = True, factored: bool = False
+    ) -> ClassMoments:
         """Their class statistics; a NaN is found on the way and refused by name."""
         return ClassMoments.from_codes(
             self.X,
@@ -124,8 +137,13 @@ class LabelledData(NamedTuple):
             weights=self.weights,
             per_class=per_class,
             scatter=scatter,
+            factored=factored,
             feature_names=self.feature_names,
         )
+
+    def total(self, function: Callable[..., float], classes: Array) -> float:
+        """A number that a function of rows, codes and weights gives, summed over all rows."""
+        return function(self.X, self.codes, self.weights)
 
     def part(self, rows: slice) -> LabelledData:
         """Some of the rows, with all the classes."""
@@ -178,7 +196,7 @@ def labelled_data(
     accept_sparse: bool = False,
 ) -> LabelledData:
     """Rows, labels and weights, checked but for what is not finite."""
-    refuse_lazy_frame(X)
+    refuse_lazy_frame(X, type(estimator).__name__)
     rows, labels = validate_data(
         estimator,
         X,
@@ -197,7 +215,7 @@ def labelled_data(
 def new_rows(estimator: BaseEstimator, X: ArrayLike, *, accept_sparse: bool = False) -> Any:
     """Rows of the features that were learned, checked but for what is not finite."""
     check_is_fitted(estimator)
-    refuse_lazy_frame(X)
+    refuse_lazy_frame(X, type(estimator).__name__)
     return validate_data(
         estimator,
         X,
@@ -215,6 +233,16 @@ def refuse_one_class(estimator: BaseEstimator, classes: Array) -> None:
             f"{type(estimator).__name__} needs at least two classes to separate, but y has only "
             f"one class: {classes.tolist()[0]!r}"
         )
+
+
+Rows = LabelledData | Blocks
+"""Labelled rows, in memory or in blocks."""
+
+
+def _block_summary(worker: Any, block: Block) -> Any:
+    names = getattr(worker, "feature_names_in_", None)
+    data = LabelledData(block.X, block.codes, block.classes, block.weights, names)
+    return copy(worker)._summarised(data)  # threads must not meet in one
 
 
 class Solution(NamedTuple):
@@ -267,7 +295,89 @@ def unchanged_on_failure(estimator: BaseEstimator) -> Iterator[None]:
         raise
 
 
-class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+BY_BLOCKS = ("transform", "predict", "predict_proba", "predict_log_proba", "decision_function")
+"""Methods that look at one row at a time: of a Dask collection they are lazy."""
+
+
+class BlockwiseMixin:
+    """Makes methods of one row at a time take Dask collections, without computing them.
+
+    What they return has the blocks of the collection: a Dask array, or a data frame where
+    `set_output` asks for frames, or a list of delayed results for a list of delayed blocks.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in BY_BLOCKS:
+            if isfunction(vars(cls).get(name)):
+                setattr(cls, name, _by_blocks(vars(cls)[name]))
+
+    def _judge(self) -> Any:
+        """The model as it is now, with what is needed to judge rows."""
+        return copy(self)
+
+
+class BlockwiseClassifierMixin(BlockwiseMixin, ClassifierMixin):
+    """The same for classifiers."""
+
+    classes_: Array
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of rows that are classified correctly; of a Dask collection by one pass.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            Rows to classify.
+        y : array (n_samples,)
+            Their labels.
+        sample_weight : array (n_samples,), optional
+            What each row counts.
+
+        Returns
+        -------
+        float
+            Accuracy.
+        """
+        if not is_dask(X):
+            return float(super().score(X, y, sample_weight))
+        check_is_fitted(self)
+        judge = self._judge()
+        if not isinstance(X, list | tuple):
+            judge.predict(one_row(X))  # other features are refused by their names
+        vars(judge).pop("feature_names_in_", None)
+        found = labelled_blocks(X, y, sample_weight).summed(partial(_right, judge))
+        right, total = found.summary
+        return float(right / total)
+
+
+def _right(judge: Any, block: Block) -> Array:
+    """The weight of rows that are classified correctly, and of all."""
+    weights = np.ones(len(block.codes)) if block.weights is None else block.weights
+    right = judge.predict(block.X) == block.classes[block.codes]
+    return np.array([weights @ right, weights.sum()])
+
+
+def _by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def lazily(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        if not is_dask(X):
+            return method(self, X, *args, **kwargs)
+        check_is_fitted(self)
+        judge = partial(_judged, self._judge(), method.__name__)
+        # one row of zeros shows what is returned, and is refused where all rows would be
+        return mapped(X, judge, None if isinstance(X, list | tuple) else judge(one_row(X)))
+
+    return lazily
+
+
+def _judged(model: Any, method: str, X: Any) -> Any:
+    return getattr(model, method)(X)
+
+
+class SubspaceEstimator(
+    BlockwiseMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC
+):
     """Base of the linear subspace methods.
 
     A subclass states its `_parameter_constraints` and solves its problem in `_solve`, from class
@@ -278,6 +388,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         "n_components": N_COMPONENTS,
     }
     _accepts_sparse: ClassVar[bool] = True
+    _accepts_blocks: ClassVar[bool] = False
     n_components: int | str | None
     _every_direction = False
 
@@ -287,7 +398,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Parameters
         ----------
         X : array or sparse matrix (n_samples, n_features)
-            Training rows.
+            Training rows, also as a Dask collection: see :doc:`/distributed`.
         y : array (n_samples,)
             Their class labels.
         sample_weight : array (n_samples,), optional
@@ -299,15 +410,64 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             The fitted estimator.
         """
         with unchanged_on_failure(self):
+            if self._accepts_blocks and is_dask(X):
+                self._fit_blocks(X, y, sample_weight)
+                return self
             data = self._validated(X, y, sample_weight)
             moments = self._summarised(data)
             self.selection_ = self._selected(data)
             self._publish(moments, data)
         return self
 
-    def _publish(self, moments: ClassMoments, data: LabelledData | None) -> None:
+    def _publish(self, moments: Any, data: Any) -> None:
         """Learn, and let nothing of an earlier solution stay."""
         self._learn(moments, data)
+
+    # Rows in blocks -------------------------------------------------------------------------
+
+    def _fit_blocks(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """`fit` for a Dask collection: one pass over its blocks, then the same solution."""
+        check_parameters(self, self._parameter_constraints)
+        self._refuse_without_rows()
+        blocks = labelled_blocks(X, y, sample_weight)
+        worker = self._worker(blocks)
+        found = blocks.summed(
+            partial(_block_summary, worker),
+            worker._added,
+            accept_sparse=self._accepts_sparse,
+        )
+        refuse_one_class(self, found.classes)
+        features = np.zeros((1, found.n_features))
+        validate_data(self, features, reset=True)
+        if blocks.feature_names is not None:
+            self.feature_names_in_ = blocks.feature_names
+        self.selection_ = {}
+        self._publish(found.summary, blocks)
+
+    def _refuse_without_rows(self) -> None:
+        """Raise when a parameter asks for something that blocks cannot tell one by one."""
+        if getattr(self, "n_components", None) == "auto":
+            raise ValueError(
+                'n_components="auto" holds out rows, and needs all of them in memory: give a '
+                "number. separatrix.distributed.subsample gives rows to choose it by"
+            )
+
+    def _worker(self, blocks: Blocks) -> Self:
+        """What summarises blocks and adds summaries, wherever that is done."""
+        worker = clone(self)
+        if blocks.feature_names is not None:
+            worker.feature_names_in_ = blocks.feature_names
+        return worker
+
+    def _added(self, parts: Sequence[Any]) -> Any:
+        """The summary of all rows, from summaries of some of them."""
+        labels = reduce(np.union1d, [part.classes for part in parts])
+        per_class = self._needs_class_scatters(labels)
+        return self._condensed(reduce(add, [part.kept(per_class) for part in parts]))
+
+    def _condensed(self, moments: ClassMoments) -> ClassMoments:
+        """Moments in the form in which they are kept."""
+        return moments
 
     def _selected(self, data: LabelledData) -> dict[str, Any]:
         """Records of the choices that "auto" leaves to cross-validation, by parameter."""
@@ -361,12 +521,12 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Whether the method looks at the scatter of each class, not only at their sum."""
         return False
 
-    def _learn(self, moments: ClassMoments, data: LabelledData | None) -> None:
-        """Solve and publish; `data` is None when only moments are left."""
+    def _learn(self, moments: Any, data: Any) -> None:
+        """Solve and publish; `data` are `Rows`, or None when only moments are left."""
         self._set_solution(moments, self._solve(moments, data).oriented())
 
     @abstractmethod
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+    def _solve(self, moments: ClassMoments, data: Any) -> Solution:
         """Solve the method's own problem; `data` are the rows, where there are any."""
 
     def _validated(
@@ -501,6 +661,7 @@ class MomentEstimator(SubspaceEstimator):
     `partial_fit` adds to the moments; what follows from them is solved for when it is asked for.
     """
 
+    _accepts_blocks = True
     keep_moments: bool = True
     window: int | None = None
     decay: float | None = None
@@ -527,6 +688,26 @@ class MomentEstimator(SubspaceEstimator):
         fading = float(self.decay) ** ages
         fading[fading < FORGOTTEN] = 0.0
         return data._replace(weights=fading if data.weights is None else data.weights * fading)
+
+    def _refuse_without_rows(self) -> None:
+        super()._refuse_without_rows()
+        for name in ("window", "decay"):
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} forgets rows in the order of time, and the "
+                    f"blocks of a Dask collection come in any order: set {name}=None, or learn "
+                    "one block after the other with partial_fit"
+                )
+
+    def _fit_blocks(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._window = None
+        super()._fit_blocks(X, y, sample_weight)
+
+    def _judge(self) -> Any:
+        _ = self.components_  # solved for rows that came since
+        judge = copy(self)
+        judge.__dict__.update(moments_=None, _window=None)
+        return judge
 
     def _summarised(self, data: LabelledData) -> ClassMoments:
         self.classes_ = data.classes
@@ -577,14 +758,14 @@ class MomentEstimator(SubspaceEstimator):
         many = self.window is not None and self.window >= moments.n_features
         return moments.with_matrices() if many else moments
 
-    def _publish(self, moments: ClassMoments, data: LabelledData | None) -> None:
+    def _publish(self, moments: Any, data: Any) -> None:
         for name in (*vars(self).get("_results", ()), "_unsolved"):
             self.__dict__.pop(name, None)
         before = {*vars(self), "moments_", "classes_"}
         self._learn(moments, data)
         self._results = sorted(set(vars(self)) - before)
 
-    def _learn(self, moments: ClassMoments, data: LabelledData | None) -> None:
+    def _learn(self, moments: Any, data: Any) -> None:
         super()._learn(moments, data)
         self.moments_ = moments if self.keep_moments else None
 
@@ -643,6 +824,11 @@ class MomentEstimator(SubspaceEstimator):
             The updated estimator.
         """
         check_parameters(self, self._parameter_constraints)
+        if is_dask(X):
+            raise TypeError(
+                "partial_fit takes rows in memory: fit another model to the Dask collection and "
+                "merge the two (separatrix.merge)"
+            )
         if not self.keep_moments:
             raise ValueError("partial_fit adds to moments_: it needs keep_moments=True")
         with unchanged_on_failure(self):
@@ -731,14 +917,12 @@ def merge(models: Sequence[MomentEstimator]) -> MomentEstimator:
     labels = np.unique(np.concatenate([model.classes_ for model in given]))
     first._refuse_selection()
     first._refuse_moments_alone(labels)
-    per_class = first._needs_class_scatters(labels)
-    total, *rest = (model.moments_.kept(per_class) for model in given)
     merged = clone(first)
     for attribute in ("n_features_in_", "feature_names_in_"):
         if hasattr(first, attribute):
             setattr(merged, attribute, getattr(first, attribute))
     merged.selection_, merged._window = {}, None
-    merged._publish(merged._condensed(sum(rest, start=copy(total))), None)
+    merged._publish(copy(merged._added([model.moments_ for model in given])), None)
     return merged
 
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils import Tags
 
 from separatrix.base import (
     Allowed,
     LabelledData,
     SubspaceEstimator,
+    check_parameters,
     one_of,
     real_number,
     unchanged_on_failure,
     whole_number,
 )
+from separatrix.distributed import Block, labelled_blocks, subsample
 from separatrix.kernel import (
     Kernel,
     KernelMap,
@@ -26,7 +30,10 @@ from separatrix.kernel import (
 )
 from separatrix.linalg import Array
 from separatrix.moments import ClassMoments
-from separatrix.rows import refuse_nonfinite_rows
+from separatrix.rows import is_dask, refuse_nonfinite_rows
+
+ROWS_FOR_A_LANDMARK = 10
+"""Rows of a Dask collection that are sampled for each landmark: each is the mean of its own."""
 
 KERNEL_CONSTRAINTS: dict[str, Sequence[Allowed]] = {
     "kernel": (
@@ -40,6 +47,15 @@ KERNEL_CONSTRAINTS: dict[str, Sequence[Allowed]] = {
     "n_landmarks": (one_of(None), whole_number(1)),
 }
 """What the parameters that all kernel estimators share may be."""
+
+
+def _mapped_moments(
+    to_features: KernelMap, per_class: Callable[[Array], bool], block: Block
+) -> ClassMoments:
+    """Moments of a block of rows in the feature space."""
+    refuse_nonfinite_rows(block.X)
+    mapped = block._replace(X=to_features.project(block.X))
+    return mapped.moments(per_class=per_class(block.classes))
 
 
 class KernelEstimator(SubspaceEstimator):
@@ -69,7 +85,9 @@ class KernelEstimator(SubspaceEstimator):
         ----------
         X : array or sparse matrix (n_samples, n_features)
             Training rows; for a precomputed kernel the kernel values of all pairs of them,
-            (n_samples, n_samples).
+            (n_samples, n_samples). Methods that need no more than moments take a Dask collection,
+            too, with `n_landmarks`: a pass for a sample of rows, which become landmarks and give
+            the kernel its width, and a second pass for the moments of all rows.
         y : array (n_samples,)
             Their class labels.
 
@@ -79,25 +97,64 @@ class KernelEstimator(SubspaceEstimator):
             The fitted estimator.
         """
         with unchanged_on_failure(self):
+            if self._accepts_blocks and is_dask(X):
+                self._fit_blocks(X, y, None)
+                return self
             data = self._validated(X, y)
-            refuse_nonfinite_rows(data.X, data.feature_names)
-            kernel = settled_kernel(
-                data.X,
-                self.kernel,
-                kernel_gamma=self.kernel_gamma,
-                degree=self.degree,
-                coef0=self.coef0,
-                kernel_params=self.kernel_params,
-                random_state=self.random_state,
-            )
-            self.kernel_gamma_ = (
-                kernel.params.get("gamma") if isinstance(kernel.name, str) else None
-            )
-            self._map, rows = self._mapped(data, kernel)
+            rows = self._map_of(data)
             mapped = data._replace(X=rows, feature_names=None)
             self.selection_ = self._selected(data)
             self._learn(mapped.moments(per_class=self._needs_class_scatters(data.classes)), mapped)
         return self
+
+    def _map_of(self, data: LabelledData) -> Array:
+        """Settle the kernel and its map by these rows, and return them mapped."""
+        refuse_nonfinite_rows(data.X, data.feature_names)
+        kernel = settled_kernel(
+            data.X,
+            self.kernel,
+            kernel_gamma=self.kernel_gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+            random_state=self.random_state,
+        )
+        self.kernel_gamma_ = kernel.params.get("gamma") if isinstance(kernel.name, str) else None
+        self._map, rows = self._mapped(data, kernel)
+        return rows
+
+    def _fit_blocks(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """`fit` for a Dask collection: landmarks among some rows, then moments of all."""
+        check_parameters(self, self._parameter_constraints)
+        self._refuse_without_rows()
+        rows, labels = subsample(
+            X,
+            y,
+            ROWS_FOR_A_LANDMARK * int(self.n_landmarks or 0),
+            random_state=self.random_state,
+        )
+        sample = self._validated(rows, labels)
+        if self.n_landmarks is not None and self.n_landmarks >= len(labels):
+            raise ValueError(
+                f"n_landmarks={self.n_landmarks} is not less than the number of rows, "
+                f"{len(labels)}: so few rows fit into memory, call X.compute()"
+            )
+        self._map_of(sample)
+        summarise = partial(_mapped_moments, self._map, self._needs_class_scatters)
+        moments = labelled_blocks(X, y).summed(summarise, clone(self)._added).summary
+        self._map = self._map.centred_at(moments.mean)
+        self.selection_ = {}
+        self._learn(moments, None)
+
+    def _refuse_without_rows(self) -> None:
+        super()._refuse_without_rows()
+        if self.n_landmarks is None or self.kernel == "precomputed":
+            raise ValueError(
+                f"{type(self).__name__} with kernel={self.kernel!r} and n_landmarks="
+                f"{self.n_landmarks} needs the kernel values of all pairs of rows, too many for a "
+                "Dask collection: set n_landmarks, such as 300, or fit some rows, X, y = "
+                "separatrix.distributed.subsample(X, y, 10000)"
+            )
 
     def _mapped(self, data: LabelledData, kernel: Kernel) -> tuple[KernelMap, Array]:
         """A map to coordinates of the feature space, and the training rows there."""

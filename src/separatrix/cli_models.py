@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from separatrix import console
+from separatrix import cli_dask, console
 from separatrix.cli_output import check_outputs, write_rows
 from separatrix.console import Console, preparing, reading, seed, talking, target
 
@@ -83,6 +83,7 @@ def output_option(what: str, *, required: bool = False) -> Any:
     help="What classifies in the subspace; 3nn for methods that do not.",
 )
 @output_option("File for the model.", required=True)
+@cli_dask.engine
 @reading
 @preparing
 @seed
@@ -93,6 +94,7 @@ def fit(
     settings: Sequence[str],
     decision: str,
     output: str,
+    engine: str,
     seed: int,
     as_json: bool,
     quiet: bool,
@@ -105,6 +107,7 @@ def fit(
       separatrix fit wine -o wine.model
       separatrix fit genes.csv -t kind --id sample -m LDG --set n_components=2 -o genes.model
       separatrix fit site1.csv --no-scale -o site1.model    # can be merged
+      separatrix fit days/ --engine dask -t kind -o days.model    # larger than memory
     """
     from separatrix.persist import save
     from separatrix.tables import preprocessing, text_columns
@@ -112,21 +115,26 @@ def fit(
     talk = Console(as_json, quiet)
     check_outputs([output], inputs=[data])
     estimator = estimator_of(method, settings, seed)
-    table = labelled_table(talk, data, how)
-    prepare = preprocessing(
-        table.X, scale=how["scale"], categorical=how["categorical"], missing=how["missing"]
-    )
-    model = assembled(prepare, estimator, decision, len(table.y)).fit(table.X, table.y)
-    rows, features = table.X.shape
+    if engine == "dask":
+        model, target, rows = cli_dask.fitted(talk, data, estimator, decision, how)
+        features, words = model.n_features_in_, []
+        classes = estimator.classes_.tolist()
+    else:
+        table = labelled_table(talk, data, how)
+        prepare = preprocessing(
+            table.X, scale=how["scale"], categorical=how["categorical"], missing=how["missing"]
+        )
+        model = assembled(prepare, estimator, decision, len(table.y)).fit(table.X, table.y)
+        (rows, features), target = table.X.shape, table.target
+        words, classes = text_columns(table.X), sorted(set(table.y.tolist()))
     notes = {
-        "target": table.target,
-        "words": text_columns(table.X),
+        "target": target,
+        "words": words,
         "missing": how["missing"],
         "method": method,
         "rows": rows,
     }
     save(model, output, notes=notes)
-    classes = sorted(set(table.y.tolist()))
     record = {"model": output, "method": method, "rows": rows, "features": features}
     talk.done(
         {**record, "classes": classes},

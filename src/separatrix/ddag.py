@@ -8,18 +8,18 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix.base import refuse_one_class, unchanged_on_failure
+from separatrix.base import BlockwiseClassifierMixin, refuse_one_class, unchanged_on_failure
 from separatrix.linalg import Array
 from separatrix.rows import encode_labels, refuse_lazy_frame
 
 
-class DDAGClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class DDAGClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Many classes told apart by a classifier for each pair, most of which a row never meets.
 
     There is a node for each of the ``C (C - 1) / 2`` pairs of C classes: a classifier of these two
@@ -103,7 +103,7 @@ class DDAGClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _fit(self, X: ArrayLike, y: ArrayLike) -> None:
-        refuse_lazy_frame(X)
+        refuse_lazy_frame(X, type(self).__name__)
         rows, labels = validate_data(
             self, X, y, accept_sparse="csr", dtype=None, ensure_all_finite=False
         )

@@ -10,12 +10,13 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 from scipy.special import log_softmax, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.base import (
     Allowed,
+    BlockwiseClassifierMixin,
     LabelledData,
     Solution,
     SubspaceEstimator,
@@ -256,7 +257,7 @@ def check_priors(priors: ArrayLike | None, classes: Array) -> Array | None:
     return given / given.sum()
 
 
-class ClassScoresMixin(ClassifierMixin):
+class ClassScoresMixin(BlockwiseClassifierMixin):
     """Decisions from `_scores`: log-posteriors of the classes up to a common term."""
 
     classes_: Array

@@ -10,12 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.base import (
     Allowed,
+    BlockwiseClassifierMixin,
     LabelledData,
     centred_product,
     check_parameters,
@@ -101,7 +102,7 @@ class Expectation(NamedTuple):
     std: Array
 
 
-class EarlyClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier that decides on incomplete rows once more values would hardly change its mind.
 
     Let ĝ(x) be the class that `estimator` gives a complete row x, the largest of linear or

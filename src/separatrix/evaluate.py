@@ -372,6 +372,7 @@ def compare(
     time_budget: float | None = None,
     memory: bool = True,
     n_jobs: int | None = None,
+    client: Any = None,
     results: Any = None,
     progress: Callable[[Progress], None] | None = None,
     random_state: int = 0,
@@ -418,6 +419,9 @@ def compare(
     n_jobs : int, optional
         How many folds run at a time, as in joblib: None is 1, -1 all cores. Each uses one BLAS
         thread. Results do not depend on it.
+    client : distributed.Client, optional
+        Run the folds on the workers of this Dask client instead, one at a time on each. A
+        `time_budget` is refused then: folds cannot be stopped there.
     results : path, optional
         File to which each fold is added as soon as it is finished (JSON, one a line). When the
         file is there already, what it holds is not computed again: an interrupted comparison goes
@@ -462,6 +466,7 @@ def compare(
     True
     """
     _check_settings(n_splits, test_size, scale, decision, time_budget, n_jobs, random_state)
+    _check_client(client, n_jobs, time_budget)
     gaps_are_filled = not (scale is None or isinstance(scale, str))
     data, classes = labelled_data(X, y, feature_names, gaps=gaps_are_filled)
     asked = contenders(methods)
@@ -478,7 +483,7 @@ def compare(
     keys = {} if results is None else {_place(job): job_key(job) for job in jobs}
     opened = nullcontext() if results is None else closing(ResultsFile(results, mark, versions))
     with opened as file:
-        folds = _all_folds(jobs, keys, data, file, n_jobs, time_budget, progress)
+        folds = _all_folds(jobs, keys, data, file, n_jobs, time_budget, progress, client)
         versions = versions if file is None else _versions_of(folds, keys, file)
     tests = [split_rows(data.codes, test_size, (random_state, s))[1] for s in range(n_splits)]
     return Comparison(
@@ -548,11 +553,24 @@ def _check_settings(
         )
 
 
+def _check_client(client: Any, n_jobs: int | None, time_budget: float | None) -> None:
+    if client is None:
+        return
+    if not (hasattr(client, "submit") and hasattr(client, "scatter")):
+        raise TypeError(f"client={client!r} must be a distributed.Client")
+    for name, value in (("n_jobs", n_jobs), ("time_budget", time_budget)):
+        if value is not None:
+            raise ValueError(
+                f"{name}={value!r} is for folds in processes of this machine: leave it out when "
+                "a client is given"
+            )
+
+
 def labelled_data(
     X: Any, y: ArrayLike, feature_names: Iterable[str] | None, *, gaps: bool = False
 ) -> tuple[Data, np.ndarray]:
     """Checked rows with the names of their features, and the classes; maybe with gaps."""
-    refuse_lazy_frame(X)
+    refuse_lazy_frame(X, "compare")
     if feature_names is None and hasattr(X, "columns"):
         feature_names = X.columns
     rows = check_array(
@@ -651,6 +669,7 @@ def _all_folds(
     n_jobs: int | None,
     time_budget: float | None,
     progress: Callable[[Progress], None] | None,
+    client: Any,
 ) -> list[Fold]:
     """The folds of all jobs that were tried, by split: from the file, or run now."""
     known = {} if file is None else _known_folds(keys, file, time_budget)
@@ -658,10 +677,13 @@ def _all_folds(
     todo = [job for job in jobs if _place(job) not in known]
     if file is not None:
         file.refuse_more(len(todo))
-    clock = Clock(todo, len(jobs), known.values(), n_jobs)
+    at_once = n_jobs if client is None else max(1, len(client.nthreads()))
+    clock = Clock(todo, len(jobs), known.values(), at_once)
     tell = progress or (lambda _: None)
     tell(clock.now())
-    events = run_jobs(todo, data, n_jobs=n_jobs, time_budget=time_budget, spent=spent)
+    events = run_jobs(
+        todo, data, n_jobs=n_jobs, time_budget=time_budget, spent=spent, client=client
+    )
     with closing(events):  # whatever happens here, workers do not outlive it
         for event in events:
             if isinstance(event, list):

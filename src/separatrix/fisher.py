@@ -7,9 +7,10 @@ local versions) that `ClassMoments` provides, and differs in how it treats a sin
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from numbers import Integral
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +22,7 @@ from separatrix.base import (
     Allowed,
     LabelledData,
     MomentEstimator,
+    Rows,
     Solution,
     SubspaceEstimator,
     array_like,
@@ -45,10 +47,8 @@ from separatrix.linalg import (
     range_basis,
     squared_distances,
     top_eigh,
-    triangle,
 )
 from separatrix.moments import ClassMoments
-from separatrix.rows import block_rows
 
 AFFINITY_ENTRIES = 1 << 24
 """Entries of the affinity matrix of a class that are held at once (128 MB)."""
@@ -186,19 +186,6 @@ def _squared_norm(H: Array) -> float:
     return float(np.linalg.norm(H, 2)) ** 2 if H.size else 0.0
 
 
-def within_factor(moments: ClassMoments, data: LabelledData) -> Array:
-    """A factor Hw of ``Sw = HwᵀHw`` made without forming Sw, of no more rows than features."""
-    n_samples, n_features = data.X.shape
-    some = max(block_rows(n_features), 2 * n_features)  # enough for a QR to be worth its while
-
-    def centred_rows() -> Iterator[Array]:
-        for block in gen_batches(n_samples, some):
-            Z = moments.centred(data.X[block], data.codes[block])
-            yield Z if data.weights is None else np.sqrt(data.weights[block])[:, None] * Z
-
-    return next(centred_rows()) if n_samples <= n_features else triangle(centred_rows())
-
-
 def _unit_free_gsvd(Hb: Array, Hw: Array) -> GeneralizedSVD:
     """`gsvd` that does not see the units of features, when there are rows for all of them."""
     if len(Hw) < Hw.shape[1]:
@@ -238,6 +225,13 @@ def ledoit_wolf(Sw: Array, fourth_moment: float, n_samples: float, n_features: i
     distance = squared_norm - (np.trace(Sw) / n_samples) ** 2 / n_features
     noise = fourth_moment / n_samples**2 - squared_norm / n_samples
     return float(np.clip(noise / distance, 0.0, 1.0)) if distance > 0 else 0.0
+
+
+def _fourth_moment_along(
+    small: ClassMoments, mean: Array, W: Array, X: Any, codes: Array, weights: Array | None
+) -> float:
+    """`ClassMoments.fourth_moment` of rows in the coordinates W."""
+    return small.fourth_moment(centred_product(X, mean, W), codes, weights)
 
 
 def principal_axes(moments: ClassMoments, pca: float) -> tuple[ClassMoments, Lift]:
@@ -384,7 +378,7 @@ class FisherDiscriminant(GaussianClassifierMixin, MomentEstimator):
         of the directions kept.
     shrinkage : None, "auto" or float in [0, 1]
         Replace Sw by ``(1 - α) Sw + α tr(Sw)/d I``; "auto" takes Ledoit and Wolf's α for the
-        pooled within-class rows.
+        pooled within-class rows, which is a second pass over the blocks of a Dask collection.
     pca : None, int or float in (0, 1)
         Project on principal axes first: so many, or enough for that share of the variance.
     priors : array (n_classes,) or None
@@ -491,7 +485,7 @@ class FisherDiscriminant(GaussianClassifierMixin, MomentEstimator):
                 "merge models"
             )
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
         small, lift, n_features = self._reduced(moments)
         self.shrinkage_ = self._shrinkage(moments, small, lift, data)
         Sw = shrunk(small.Sw, self.shrinkage_, n_features)
@@ -507,16 +501,17 @@ class FisherDiscriminant(GaussianClassifierMixin, MomentEstimator):
         return small, lift, small.n_features
 
     def _shrinkage(
-        self, moments: ClassMoments, small: ClassMoments, lift: Lift, data: LabelledData | None
+        self, moments: ClassMoments, small: ClassMoments, lift: Lift, data: Rows | None
     ) -> float:
         if self.shrinkage != "auto":
             return float(self.shrinkage or 0.0)
         assert data is not None, "moments alone are refused before"
         if self.pca is None:
-            fourth = moments.fourth_moment(data.X, data.codes, data.weights)
+            fourth = data.total(moments.fourth_moment, moments.classes)
             return ledoit_wolf(small.Sw, fourth, moments.n_samples, moments.n_features)
-        rows = centred_product(data.X, moments.mean, lift(np.eye(small.n_features)))
-        fourth = small.fourth_moment(rows, data.codes, data.weights)
+        W = lift(np.eye(small.n_features))
+        projected = partial(_fourth_moment_along, small, moments.mean, W)
+        fourth = data.total(projected, moments.classes)
         return ledoit_wolf(small.Sw, fourth, moments.n_samples, small.n_features)
 
 
@@ -564,10 +559,12 @@ class NullSpaceDiscriminant(GaussianClassifierMixin):
     ((12, 2), True)
     """
 
+    _accepts_blocks = True
+
     def __init__(self, n_components: int | str | None = None) -> None:
         self.n_components = n_components
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
         small, lift = moments.in_span()
         Sw, Hb = small.Sw, small.between_rows()
         W, between, to_white = split_within(Sw, Hb, moments.eps)
@@ -632,6 +629,7 @@ class DirectDiscriminant(GaussianClassifierMixin):
     (9, 64)
     """
 
+    _accepts_blocks = True
     _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         "regularization": (real_number(0),),
@@ -643,7 +641,7 @@ class DirectDiscriminant(GaussianClassifierMixin):
         self.n_components = n_components
         self.regularization = regularization
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
         _, s, Vt = np.linalg.svd(moments.between_rows(), full_matrices=False)
         rank = rank_of_means(s, moments)
         Y = Vt[:rank].T / s[:rank]
@@ -702,14 +700,17 @@ class GSVDDiscriminant(GaussianClassifierMixin):
     array([1., 1.])
     """
 
+    _accepts_blocks = True
     _accepts_sparse = False
 
     def __init__(self, n_components: int | str | None = None) -> None:
         self.n_components = n_components
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
-        assert data is not None, "the factors are made from rows"
-        Hb, Hw = moments.between_rows(), within_factor(moments, data)
+    def _summarised(self, data: LabelledData) -> ClassMoments:
+        return data.moments(factored=True)
+
+    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
+        Hb, Hw = moments.between_rows(), moments.within_factor()
         alpha, beta, G = _unit_free_gsvd(Hb, Hw)
         order = rounding_order(moments.n_samples, *Hb.shape)
         most = numerical_rank(alpha, order, largest=1.0)
@@ -770,10 +771,12 @@ class MaximumMarginCriterion(SubspaceEstimator):
     (150, 3)
     """
 
+    _accepts_blocks = True
+
     def __init__(self, n_components: int | str | None = None) -> None:
         self.n_components = n_components
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
         small, lift = moments.in_span()
         Sw, Hb = small.Sw, small.between_rows()
         Sb = Hb.T @ Hb
@@ -873,8 +876,8 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         """
         return super().fit(X, y)
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
-        assert data is not None, "neighbours are sought among rows"
+    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
+        assert isinstance(data, LabelledData), "neighbours are sought among rows"
         lift: Lift = lambda W: W  # noqa: E731
         if moments.is_thin:
             data, lift = data.in_span(moments)
@@ -939,6 +942,7 @@ class GroupedDiscriminant(SubspaceEstimator):
     (150, 4)
     """
 
+    _accepts_blocks = True
     _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
         "groups": (whole_number(1), array_like()),
         "n_components": N_COMPONENTS,
@@ -950,50 +954,40 @@ class GroupedDiscriminant(SubspaceEstimator):
         self.groups = groups
         self.n_components = n_components
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the directions of each group.
+    def _summarised(self, data: LabelledData) -> Any:
+        groups = feature_groups(self.groups, data.X.shape[1])
+        return [data.columns(columns).moments() for columns in groups]
 
-        Parameters
-        ----------
-        X : array or sparse matrix (n_samples, n_features)
-            Training rows.
-        y : array (n_samples,)
-            Their class labels.
-        sample_weight : array (n_samples,), optional
-            Non-negative weights; a weight of 2 is the same as the row twice.
+    def _added(self, parts: Sequence[Any]) -> Any:
+        return [
+            super(GroupedDiscriminant, self)._added(group) for group in zip(*parts, strict=True)
+        ]
 
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        data = self._validated(X, y, sample_weight)
-        self.selection_ = self._selected(data)
-        self.groups_ = feature_groups(self.groups, data.X.shape[1])
-        n_features, n_classes = data.X.shape[1], len(data.classes)
-        self.mean_, self.means_ = np.zeros(n_features), np.zeros((n_classes, n_features))
+    def _learn(self, moments: Any, data: Rows | None) -> None:
+        """Publish the directions of each group; `moments` are those of the groups."""
+        n_features = self.n_features_in_
+        self.groups_ = feature_groups(self.groups, n_features)
+        self.classes_ = moments[0].classes
+        self.mean_, self.means_ = np.zeros(n_features), np.zeros((len(self.classes_), n_features))
         components, criteria, kept, self.rank_ = [], [], [], 0
-        for columns in self.groups_:
-            moments = data.columns(columns).moments()
-            found = self._solve(moments, None).oriented()
+        for columns, group in zip(self.groups_, moments, strict=True):
+            found = self._solve(group, None).oriented()
             W = found.W
             rows = np.zeros((W.shape[1], n_features))
             rows[:, columns] = W.T
             components.append(rows)
             criteria.append(found.criterion)
             kept.append(np.arange(len(found.criterion)) < len(rows))
-            self.mean_[columns], self.means_[:, columns] = moments.mean, moments.means
+            self.mean_[columns], self.means_[:, columns] = group.mean, group.means
             self.rank_ += found.rank
-        self.classes_ = data.classes
         self.components_ = np.vstack(components)
         self._warn_without_directions(len(self.components_))
         self.group_of_component_ = np.repeat(
             np.arange(len(components)), [len(c) for c in components]
         )
         self.explained_ratio_ = shares(np.concatenate(criteria))[np.concatenate(kept)]
-        return self
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
         """Fisher's directions of one group."""
         small, lift = moments.in_span()
         found = fisher_directions(

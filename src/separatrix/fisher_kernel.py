@@ -76,7 +76,14 @@ def ridge_directions(moments: ClassMoments, ridge: float, priors: Array | None =
 class RidgeKernelEstimator(KernelEstimator):
     """Base of the kernel methods that invert a scatter with a ridge."""
 
+    _accepts_blocks = True
     ridge: float | str
+
+    def _learn(self, moments: ClassMoments, data: LabelledData | None) -> None:
+        if data is None:  # the ridge was settled by some of the rows
+            spread = moments.trace_within() + float(np.sum(moments.between_rows() ** 2))
+            self.ridge_ = self._ridge_share() * spread / moments.n_samples
+        super()._learn(moments, data)
 
     def _mapped(self, data: LabelledData, kernel: Kernel) -> tuple[KernelMap, Array]:
         n_samples = data.X.shape[0]

@@ -18,6 +18,7 @@ from separatrix.base import (
     Allowed,
     LabelledData,
     MomentEstimator,
+    Rows,
     Solution,
     array_like,
     centred_product,
@@ -114,14 +115,22 @@ class ThresholdMixin(GaussianRuleMixin):
     def _needs_class_scatters(self, classes: Array) -> bool:
         return len(classes) <= 2  # the spread of each class sets the threshold
 
-    def _learn(self, moments: ClassMoments, data: LabelledData | None) -> None:
+    def _learn(self, moments: ClassMoments, data: Rows | None) -> None:
         super()._learn(moments, data)
         self.threshold_: float | None = None
         self._weights: Array | None = None
         if len(self.classes_) == 2 and len(self.components_):
             self._set_threshold(moments, data)
 
-    def _set_threshold(self, moments: ClassMoments, data: LabelledData | None) -> None:
+    def _refuse_without_rows(self) -> None:
+        super()._refuse_without_rows()
+        if self.threshold != "mahalanobis":
+            raise ValueError(
+                f'threshold="{self.threshold}" sorts the projections of all rows, and needs them '
+                'in memory: use threshold="mahalanobis" for a Dask collection'
+            )
+
+    def _set_threshold(self, moments: ClassMoments, data: Rows | None) -> None:
         """Orient the one direction from classes_[0] to classes_[1] and cut it."""
         along = moments.project(self.components_.T)
         means, scatters = along.means[:, 0], along.class_scatters[:, 0, 0].clip(0.0)
@@ -131,7 +140,7 @@ class ThresholdMixin(GaussianRuleMixin):
         stds = np.sqrt(scatters / moments.counts)
         gamma = mahalanobis_threshold(means, stds, moments.counts, priors=priors)
         if self.threshold != "mahalanobis" and np.isfinite(gamma):
-            assert data is not None, "moments alone are refused before"
+            assert isinstance(data, LabelledData), "moments alone are refused before"
             scores = sign * centred_product(data.X, self.mean_, self.components_.T)[:, 0]
             rule = accuracy_threshold if self.threshold == "accuracy" else balanced_threshold
             gamma = rule(
@@ -296,7 +305,7 @@ class IPCAC(_WhitenedMeansClassifier):
         self.tol = tol
         self.keep_moments = keep_moments
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
         small, lift = leading_axes(moments, self.variance, self.tol)
         found = whitened_mean_directions(small)
         return found._replace(W=lift(found.W))
@@ -379,7 +388,7 @@ class TruncatedIPCAC(_WhitenedMeansClassifier):
         by_rule = self.n_whitened == "log2"
         return log2_rule(moments.n_samples) if by_rule else int(self.n_whitened)
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
         found = partially_whitened_directions(moments, self._n_to_whiten(moments))
         self.n_whitened_ = found.rank
         return found

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin
 from sklearn.cluster import KMeans
 from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.exceptions import ConvergenceWarning
@@ -24,6 +23,7 @@ from sklearn.utils import check_random_state
 from separatrix.base import (
     YES_OR_NO,
     Allowed,
+    BlockwiseClassifierMixin,
     LabelledData,
     Solution,
     SubspaceEstimator,
@@ -328,7 +328,7 @@ def wins_and_scores(verdicts: Array) -> Array:
 # The estimator -------------------------------------------------------------------------------
 
 
-class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
+class MixtureIPCAC(BlockwiseClassifierMixin, SubspaceEstimator):
     """Classification of classes made of clusters: every pair of clusters by one cut, then a jury.
 
     The rows of each class are clustered, the number of clusters being found from the data. For

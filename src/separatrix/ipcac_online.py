@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from numbers import Integral
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from numpy.typing import ArrayLike
 from sklearn.utils import gen_batches
 
 from separatrix.base import Allowed, LabelledData, array_like, one_of, real_number, whole_number
+from separatrix.distributed import Blocks
 from separatrix.ipcac import TruncatedIPCAC, log2_rule
 from separatrix.moments import ClassMoments
 
@@ -110,13 +111,26 @@ class OnlineIPCAC(TruncatedIPCAC):
         self.priors = priors
 
     def _recent(self, data: LabelledData) -> LabelledData:
+        self._refuse_few_axes()
+        return super()._recent(data)
+
+    def _refuse_without_rows(self) -> None:
+        super()._refuse_without_rows()
+        self._refuse_few_axes()
+
+    def _worker(self, blocks: Blocks) -> Self:
+        worker = super()._worker(blocks)
+        if self.rank == "2d" and blocks.n_samples is not None:  # as many as for all rows together
+            worker.rank = self._axes_kept(blocks.n_samples)
+        return worker
+
+    def _refuse_few_axes(self) -> None:
         numbers = isinstance(self.rank, Integral) and isinstance(self.n_whitened, Integral)
         if numbers and int(self.rank) < int(self.n_whitened):
             raise ValueError(
                 f"rank={self.rank} is smaller than n_whitened={self.n_whitened}: axes that are "
                 "not kept cannot be whitened. Raise rank, best to twice n_whitened"
             )
-        return super()._recent(data)
 
     def _axes_kept(self, n_samples: float) -> int:
         if self.rank != "2d":

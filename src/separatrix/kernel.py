@@ -253,6 +253,11 @@ class KernelMap(NamedTuple):
             result[block] = (self.kernel.between(X[block], self.points) - self.centre) @ self.basis
         return result
 
+    def centred_at(self, mean: Array) -> KernelMap:
+        """The same coordinates less `mean`."""
+        shift = np.linalg.lstsq(self.basis.T, mean, rcond=None)[0]
+        return self._replace(centre=self.centre + shift)
+
     def along(self, W: Array) -> KernelMap:
         """The map to coordinates along directions W, given as columns in these coordinates."""
         return self._replace(basis=self.basis @ W)

@@ -38,7 +38,7 @@ from separatrix.ldg import (
 )
 from separatrix.linalg import Array, range_basis
 from separatrix.moments import ClassMoments
-from separatrix.rows import LabelledRows, class_neighbours
+from separatrix.rows import LabelledRows, class_neighbours, refuse_lazy_frame
 from separatrix.selection import (
     MOST_COMPONENTS,
     NOTHING_TO_CHOOSE,
@@ -181,6 +181,7 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self
             The fitted scaler.
         """
+        refuse_lazy_frame(X, type(self).__name__)
         rows = validate_data(self, X, dtype=[np.float64, np.float32])
         domains = check_domains(sample_domain, len(rows))
         self.domains_ = np.unique(domains)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
 from itertools import islice
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,7 @@ from separatrix.rows import (
     encode_labels,
     full_columns_shifted,
     indicator,
+    is_dask,
     is_text,
     mean_of_rows,
     precision,
@@ -148,7 +151,8 @@ class ClassMoments:
         Parameters
         ----------
         X : array or sparse matrix (n_samples, n_features)
-            Sparse rows are centred implicitly and never made dense as a whole.
+            Sparse rows are centred implicitly and never made dense as a whole. Of a Dask
+            collection the blocks are summarised one by one, see `distributed.class_moments`.
         y : array (n_samples,)
             Labels of any sortable type.
         sample_weight : array (n_samples,), optional
@@ -158,6 +162,12 @@ class ClassMoments:
         per_class : bool
             Keep the scatter of each class apart, for rules that need it.
         """
+        if is_dask(X):
+            from separatrix.distributed import class_moments
+
+            return class_moments(
+                X, y, sample_weight=sample_weight, classes=classes, per_class=per_class
+            )
         refuse_lazy_frame(X)
         rows: Any = check_array(
             X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
@@ -176,13 +186,17 @@ class ClassMoments:
         weights: Array | None = None,
         per_class: bool = False,
         scatter: bool = True,
+        factored: bool = False,
         feature_names: ArrayLike | None = None,
     ) -> ClassMoments:
         """`from_data` for float rows, labelled by position in `classes`.
 
-        Without `scatter` dense rows are summarised by counts and means alone.
+        Without `scatter` dense rows are summarised by counts and means alone. A `factored`
+        scatter of dense rows keeps the digits that a product would lose.
         """
         summarise = _summarise_wide if X.shape[0] < X.shape[1] else _summarise_tall
+        if factored:
+            summarise = _summarise_factored
         if not scatter:
             summarise = _summarise_by_means
         if sp.issparse(X):
@@ -303,6 +317,10 @@ class ClassMoments:
         weights = np.where(self.counts > 0, weights, 0.0)
         deviations = np.sqrt(weights)[:, None] * (self._offsets - self._centre(weights))
         return contrasts(weights).T @ deviations
+
+    def within_factor(self) -> Array:
+        """The rows that are held, a factor Hw of ``Sw = Hwᵀ Hw``."""
+        return self._within.factor()
 
     def within_apply(self, V: Array) -> Array:
         """``Sw @ V``, without the matrix where rows are held."""
@@ -710,7 +728,12 @@ def _subtract_products(matrices: Array, excess: list[Array]) -> None:
 
 
 def _summarise_wide(
-    X: Array, codes: Array, weights: Array | None, classes: Array, per_class: bool
+    X: Array,
+    codes: Array,
+    weights: Array | None,
+    classes: Array,
+    per_class: bool,
+    factored: bool = False,
 ) -> ClassMoments:
     """Fewer rows than features: the centred rows themselves are the factor of the scatter.
 
@@ -731,10 +754,23 @@ def _summarise_wide(
     if weights is not None:
         Z *= np.sqrt(weights[order])[:, None]
     blocks = np.split(Z, ends[:-1]) if per_class else [Z]
-    scatters = [Scatter(X.shape[1], None, [(1.0, block)]) for block in blocks]
+    scatters = [Scatter(X.shape[1], None, [(1.0, block)], factored=factored) for block in blocks]
     return ClassMoments(
         classes, counts, centre, origin, scatters, per_class=per_class, eps=precision(X)
     )
+
+
+def _summarise_factored(
+    X: Array, codes: Array, weights: Array | None, classes: Array, per_class: bool
+) -> ClassMoments:
+    """A QR of each block of centred rows under what the others have left, no product."""
+    some = max(block_rows(X.shape[1]), 2 * X.shape[1])  # enough for a QR to be worth its while
+
+    def summarise(part: slice) -> ClassMoments:
+        w = None if weights is None else weights[part]
+        return _summarise_wide(X[part], codes[part], w, classes, per_class, factored=True)
+
+    return reduce(add, (summarise(part) for part in gen_batches(len(X), some)))
 
 
 def _summarise_by_means(

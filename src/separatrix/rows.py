@@ -164,8 +164,22 @@ def averaging(neighbours: Array, rows: Array, n_known: int) -> Any:
 # Checks --------------------------------------------------------------------------------------
 
 
-def refuse_lazy_frame(X: Any) -> None:
-    """Raise for a frame that has not been computed yet, with the remedy."""
+def is_dask(X: Any) -> bool:
+    """Whether rows are a Dask collection, or a list of delayed blocks; Dask is not imported."""
+    first = X[0] if isinstance(X, list | tuple) and len(X) else X
+    if isinstance(first, type) or not hasattr(first, "__dask_graph__"):
+        return False
+    return type(first).__module__.startswith("dask") or first.__dask_graph__() is not None
+
+
+def refuse_lazy_frame(X: Any, who: str = "this") -> None:
+    """Raise for rows that have not been computed yet, with the remedy."""
+    if is_dask(X):
+        raise TypeError(
+            f"{who} looks at all rows together, and those of a Dask collection are never all in "
+            "memory. Take some of them, X, y = separatrix.distributed.subsample(X, y, 10000), or "
+            "all with X.compute() where they fit"
+        )
     if hasattr(X, "collect") and not hasattr(X, "shape"):
         raise TypeError(
             f"X is a {type(X).__name__}, which holds no rows yet: call X.collect() first"
@@ -195,14 +209,15 @@ def refuse_nonfinite(X: Any, names: ArrayLike | None = None) -> None:
         )
 
 
-def check_weights(sample_weight: ArrayLike, n_samples: int) -> Array:
+def check_weights(sample_weight: ArrayLike, n_samples: int, *, may_be_zero: bool = False) -> Array:
     """Weights as a float64 vector, or an error that says what is wrong with them."""
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
     if weights.shape != (n_samples,):
         raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n_samples},)")
-    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+    nothing = not (may_be_zero or weights.any())
+    if not np.isfinite(weights).all() or (weights < 0).any() or nothing:
         raise ValueError("sample_weight must be finite and non-negative, and not all zero")
     return weights
 

@@ -21,6 +21,7 @@ from separatrix.linalg import (
     numerical_rank,
     span,
     top_eigh,
+    triangle,
 )
 
 GRAM_UP_TO = 5000
@@ -145,7 +146,11 @@ class Scatter:
     changed once made.
 
     What `truncated` takes out of the rows is kept as a `floor`, a multiple of the identity.
+
+    A `factored` scatter is never multiplied out: of more rows than features it keeps a triangle.
     """
+
+    factored = False
 
     def __init__(
         self,
@@ -153,10 +158,16 @@ class Scatter:
         matrix: Array | None = None,
         rows: Sequence[tuple[float, Any]] = (),
         floor: float = 0.0,
+        *,
+        factored: bool = False,
     ) -> None:
         self.n_features = n_features
+        if factored:
+            self.factored = True
         rows = rows if len(rows) <= MOST_BLOCKS else _joined(rows)
-        size = sum(R.size for _, R in rows)
+        if factored and sum(R.shape[0] for _, R in rows) > n_features:
+            rows = [(1.0, triangle([np.vstack([np.sqrt(w) * dense(R) for w, R in rows])]))]
+        size = 0 if factored else sum(R.size for _, R in rows)
         if rows and (matrix is not None or size >= n_features**2):
             product, rows = multiplied_out(n_features, rows), ()
             matrix = product if matrix is None else np.add(product, matrix, out=product)
@@ -201,7 +212,13 @@ class Scatter:
             matrix = factor * matrix
         if self._matrix is not None:
             matrix = self._matrix if matrix is None else self._matrix + matrix
-        return Scatter(self.n_features, matrix, parts, floor)
+        factored = (self.factored or other.factored) and matrix is None and factor > 0
+        return Scatter(self.n_features, matrix, parts, floor, factored=factored)
+
+    def factor(self) -> Array:
+        """The rows that are held as one array."""
+        none = np.zeros((0, self.n_features))
+        return np.vstack([none, *(np.sqrt(weight) * dense(R) for weight, R in self.rows)])
 
     def with_matrix(self) -> Scatter:
         """The same scatter as a matrix."""

@@ -42,6 +42,7 @@ def run_jobs(
     n_jobs: int | None,
     time_budget: float | None,
     spent: dict[str, float],
+    client: Any = None,
 ) -> Generator[Outcome | list[Job]]:
     """Folds as they end, and in between the jobs that are running.
 
@@ -62,11 +63,16 @@ def run_jobs(
         ended with their processes, and those that have not begun are not started.
     spent : dict
         Seconds that each method has taken; kept up to date.
+    client : distributed.Client, optional
+        Whose workers run the folds.
 
     Yields
     ------
     (Job, Fold or None), or list of Job
     """
+    if client is not None:
+        yield from _on_client(list(jobs), data, client)
+        return
     n_workers = joblib.effective_n_jobs(n_jobs)
     if n_workers == 1 and time_budget is None:
         with threadpool_limits(1):
@@ -144,12 +150,17 @@ def _fold_of(future: Future[Fold], job: Job, budget: float, seconds: float) -> F
         status, reason = "stopped", f"time budget of {budget:g} s"
     elif future.exception() is None:
         return future.result()
-    elif isinstance(future.exception(), BrokenExecutor):
+    elif _is_death(future.exception()):
         status, reason = "failed", f"{DIED}: out of memory, or a crash of compiled code"
     else:
         error = future.exception()
         status, reason = "failed", f"{type(error).__name__}: {error}"
     return Fold(job.contender.name, job.split, status, reason, seconds)
+
+
+def _is_death(error: BaseException | None) -> bool:
+    """Whether an error says that a process has died, here or where Dask had it."""
+    return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
 
 
 def may_work_again(fold: Fold) -> bool:
@@ -220,6 +231,40 @@ class Budget:
     def late(self, running: Mapping[Any, Task]) -> set[Any]:
         """Tasks whose time is over and that have not ended."""
         return {f for f, left in self.left(running).items() if left <= 0 and not f.done()}
+
+
+def _on_client(jobs: list[Job], data: Data, client: Any) -> Iterator[Outcome | list[Job]]:
+    """Folds run by the workers of a Dask client, as they end; the rows are sent once to each."""
+    from distributed import TimeoutError as NotYet
+    from distributed import wait as wait_for
+
+    if not jobs:
+        return
+    [there] = client.scatter([data], broadcast=True)
+    start = time.monotonic()
+    running = {client.submit(_run_alone, job, there, pure=False): job for job in jobs}
+    try:
+        while running:
+            yield list(running.values())[: len(client.nthreads())]
+            try:
+                with client.as_current():
+                    ended, _ = wait_for(list(running), SIGN_OF_LIFE, "FIRST_COMPLETED")
+            except NotYet:
+                continue
+            for future in ended:
+                job = running.pop(future)
+                yield job, _fold_of(future, job, float("inf"), time.monotonic() - start)
+    finally:
+        client.cancel([*running, there])
+
+
+_one_at_a_time = threading.Lock()
+
+
+def _run_alone(job: Job, data: Data) -> Fold:
+    """A fold while no other thread of this process runs one: warnings belong to all threads."""
+    with _one_at_a_time, threadpool_limits(1):
+        return run_fold(job, data)
 
 
 # One process -------------------------------------------------------------------------------------

@@ -1,0 +1,153 @@
+"""`separatrix fit --engine dask`: files read block by block give the model of all their rows."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_wine
+
+from separatrix import load
+from separatrix.cli import main
+from separatrix.lazy_tables import from_npy, open_table
+
+pytest.importorskip("dask.dataframe")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The same table as one file, as directories of files, and as a zarr group."""
+    place = tmp_path_factory.mktemp("tables")
+    wine = load_wine(as_frame=True)
+    frame = wine.data.assign(kind=np.array(["a", "b", "c"])[wine.target])
+    frame["magnesium"] = frame["magnesium"].astype(int)
+    frame = frame.sample(frac=1, random_state=0)
+    frame.to_csv(place / "all.csv", index=False)
+    for kind in ("parquet", "csv"):
+        (place / kind).mkdir()
+    for i in range(3):
+        part = frame.iloc[i::3]
+        part.to_parquet(place / "parquet" / f"{i}.parquet", index=False)
+        part.to_csv(place / "csv" / f"{i}.csv", index=False)
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(place / "wine.zarr", mode="w")
+    rows = frame.drop(columns="kind").to_numpy(float)
+    group.create_array("X", data=rows, chunks=(50, 5))
+    group.create_array("y", data=wine.target[frame.index].to_numpy(), chunks=(60,))
+    return place
+
+
+def run(*args):
+    return CliRunner().invoke(main, [str(arg) for arg in args])
+
+
+def projected(model, rows):
+    return model.transform(rows if hasattr(model, "feature_names_in_") else rows.to_numpy())
+
+
+@pytest.mark.parametrize("source", ["parquet", "csv", "csv/*.csv", "all.csv", "wine.zarr"])
+@pytest.mark.parametrize("scale", ["--scale", "--no-scale"])
+def test_the_model_is_the_one_of_the_whole_table(folder, tmp_path, source, scale):
+    how = ["-m", "TruncatedIPCAC", "--set", "n_whitened=4", scale]
+    whole = run("fit", folder / "all.csv", *how, "-o", tmp_path / "whole")
+    done = run("fit", folder / source, *how, "--engine", "dask", "-o", tmp_path / "blocks")
+    assert (whole.exit_code, done.exit_code) == (0, 0), done.output
+    assert "178 rows, 13 features, 3 classes" in done.output
+    models = [load(tmp_path / name) for name in ("whole", "blocks")]
+    rows = pd.read_csv(folder / "all.csv").drop(columns="kind")
+    expected, found = (projected(model, rows) for model in models)
+    assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
+    assert models[1].n_features_in_ == 13
+    if source != "wine.zarr":
+        predicted = run("predict", tmp_path / "blocks", folder / "all.csv")
+        assert predicted.exit_code == 0, predicted.output
+        assert_array_equal(models[1].predict(rows), models[0].predict(rows))
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["parquet", "-m", "LDG"], "LDG looks at all rows together: --engine dask fits"),
+        (["parquet", "--missing", "mean"], "--missing mean needs rows in memory"),
+        (["parquet", "--decision", "3nn"], "--decision 3nn needs rows in memory"),
+        (["parquet", "-t", "kinds"], "kinds"),
+        (["nothing*.csv"], "there is no file"),
+        (["."], "directory of one kind"),
+        (["parquet", "-t", "hue"], "1 of 13 columns are not numbers: 'kind'"),
+        (["parquet", "-m", "KernelFisherDiscriminant"], "set n_landmarks"),
+    ],
+)
+def test_what_cannot_be_done_block_by_block_is_said(folder, tmp_path, args, message):
+    source, *rest = args
+    output = tmp_path / "model"
+    done = run("fit", folder / source, *rest, "--engine", "dask", "-o", output)
+    assert done.exit_code == 1, done.output
+    assert message in done.output
+    assert not output.exists()
+
+
+def test_without_dask_the_command_says_what_to_install(folder, tmp_path, monkeypatch):
+    for name in [n for n in sys.modules if n.partition(".")[0] in ("dask", "distributed")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "dask", None)
+    done = run("fit", folder / "parquet", "--engine", "dask", "-o", tmp_path / "model")
+    assert done.exit_code == 1
+    assert "pip install 'separatrix[dask" in done.output
+
+
+def test_columns_that_go_on_with_other_numbers_are_read(tmp_path):
+    lines = ["a,b,kind"] + [f"{i},{i % 7},{i % 2}" for i in range(5000)] + ["0.5,1e3,1"]
+    (tmp_path / "long.csv").write_text("\n".join(lines))
+    table = open_table(str(tmp_path / "long.csv"))
+    rows = table.X.compute()
+    assert rows.iloc[-1].tolist() == [0.5, 1000.0]
+    assert set(table.y.compute()) == {"0", "1"}
+
+
+def test_files_without_names_are_read(tmp_path):
+    (tmp_path / "plain.tsv").write_text("1\t2\tu\n3\t4\tv\n")
+    table = open_table(str(tmp_path / "plain.tsv"), header=False)
+    assert list(table.X.columns) == ["x0", "x1"]
+    assert table.target == "x2"
+
+
+def test_npy_files_are_read_where_blocks_are_needed(tmp_path):
+    X = np.random.default_rng(0).normal(size=(103, 4)).astype(np.float32)
+    np.save(tmp_path / "rows.npy", X)
+    lazy = from_npy(tmp_path / "rows.npy", block_bytes=160)
+    assert lazy.chunks[0] == (10,) * 10 + (3,)
+    assert lazy.dtype == np.float32
+    assert_array_equal(lazy.compute(), X)
+    np.save(tmp_path / "labels.npy", np.arange(5))
+    assert_array_equal(from_npy(tmp_path / "labels.npy").compute(), np.arange(5))
+    np.save(tmp_path / "columns.npy", np.asfortranarray(X))
+    with pytest.raises(ValueError, match="C order"):
+        from_npy(tmp_path / "columns.npy")
+
+
+def test_text_is_read_as_it_is_in_memory(tmp_path):
+    rows = [f"{i * 0.5},{(i * i) % 7},{'01' if i % 2 else '02'}" for i in range(12)]
+    (tmp_path / "t.csv").write_text("a,b,kind\n" + "\n".join(rows) + "\n")
+    assert run("fit", tmp_path / "t.csv", "--engine", "dask", "-o", tmp_path / "m").exit_code == 0
+    assert load(tmp_path / "m").classes_.tolist() == ["01", "02"]
+    table = open_table(str(tmp_path / "t.csv"), ignore=("kind",))
+    assert table.target == "b"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,b,kind\n" + "1,2,3,x\n" * 9 + "2,1,3,y\n", "more values than the 3 names"),
+        ("a,a,kind\n1,2,x\n2,1,y\n", "'a'"),
+        ("1,2,x\n3,4,y\n5,6,x\n", "--no-header"),
+    ],
+)
+def test_lines_unlike_their_names_are_refused(tmp_path, text, words):
+    (tmp_path / "t.csv").write_text(text)
+    done = run("fit", tmp_path / "t.csv", "--engine", "dask", "-o", tmp_path / "m")
+    assert done.exit_code == 1
+    assert words in " ".join(done.output.split())
