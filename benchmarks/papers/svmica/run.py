@@ -66,7 +66,7 @@ def measure(table: str, piece: Piece, data: Data) -> list[Figure]:
     if table in CLASSWISE:
         return classwise(best_runs(data, name, noise, CLASSWISE[table][1]), name, noise)
     return [
-        Figure(piece.row, column, i, 100 * np.mean(run.right))
+        Figure(piece.row, column, i, 100 * float(np.mean(run.right)))
         for column in METHODS
         for i, run in enumerate(best_runs(data, name, noise, column))
     ]
@@ -183,8 +183,10 @@ def linear_kernel(split: Split) -> Iterator[Setting]:
     for C in COSTS:
         for redundancy in (0.0, 0.2):
             for n in (15, 20, 30):
-                how = {"C": C, "redundancy": redundancy, "kernel": "linear"}
-                yield Setting(KernelSupportVectorICA(n, **how, random_state=0), (n,))
+                model = KernelSupportVectorICA(
+                    n, C=C, redundancy=redundancy, kernel="linear", random_state=0
+                )
+                yield Setting(model, (n,))
 
 
 def rbf_kernel(split: Split) -> Iterator[Setting]:
@@ -271,7 +273,7 @@ def classwise(runs: Sequence[Run], name: str, noise: str) -> list[Figure]:
     for i, (truth, right) in enumerate(runs):
         shares = {f"{of_class} {c + 1}": np.mean(right[truth == c]) for c in np.unique(truth)}
         shares[of_all] = np.mean(right)
-        found += [Figure(where, noise, i, 100 * share) for where, share in shares.items()]
+        found += [Figure(where, noise, i, 100 * float(share)) for where, share in shares.items()]
     return found
 
 
@@ -350,7 +352,7 @@ def undefined_distances(data: Data) -> list[Figure]:
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratios = shares[:, None] / shares[None, :]
             share = 100 * np.mean(~np.isfinite(ratios[apart]))
-            found.append(Figure(f"C = {C:g}", column, 0, share))
+            found.append(Figure(f"C = {C:g}", column, 0, float(share)))
     return found
 
 
@@ -368,5 +370,5 @@ def correlations(data: Data) -> list[Figure]:
         Z = model.fit(X, y).transform(X)
         n = model.n_normals_
         between = np.corrcoef(Z.T)[:n, n:]
-        found.append(Figure("Arrhythmia", name, 0, np.abs(between).max()))
+        found.append(Figure("Arrhythmia", name, 0, float(np.abs(between).max())))
     return found
