@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -310,18 +311,19 @@ def chosen_inside(data: Data, piece: Piece) -> list[Figure]:
     X, y = filled_at_random(bunch.X, np.random.default_rng(piece.seed)), bunch.y
     folds = list(StratifiedKFold(2, shuffle=True, random_state=piece.seed).split(X, y))
     found = []
-    for name, (reducer, grid) in INSIDE.items():
-        right = sum(
-            int(np.sum(searched(reducer, grid).fit(X[a], y[a]).predict(X[b]) == y[b]))
-            for a, b in folds
-        )
-        found.append(Figure(piece.row, name, piece.repeat, 100 * right / len(y)))
+    with TemporaryDirectory() as kept:  # a reduction serves all numbers of neighbours
+        for name, (reducer, grid) in INSIDE.items():
+            right = sum(
+                int(np.sum(searched(reducer, grid, kept).fit(X[a], y[a]).predict(X[b]) == y[b]))
+                for a, b in folds
+            )
+            found.append(Figure(piece.row, name, piece.repeat, 100 * right / len(y)))
     return found
 
 
-def searched(reducer: Any, grid: dict[str, list[Any]]) -> GridSearchCV:
+def searched(reducer: Any, grid: dict[str, list[Any]], kept: str) -> GridSearchCV:
     """Standardised rows, a reduction, nearest neighbours: numbers chosen by three inner folds."""
-    steps = make_pipeline(StandardScaler(), reducer, KNeighborsClassifier())
+    steps = make_pipeline(StandardScaler(), reducer, KNeighborsClassifier(), memory=kept)
     name = steps.steps[1][0]
     choices = {f"{name}__{key}": values for key, values in grid.items()}
     return GridSearchCV(
