@@ -175,26 +175,23 @@ def svm(split: Split) -> Iterator[Setting]:
 def svm_ica(split: Split) -> Iterator[Setting]:
     for C in COSTS:
         for redundancy in (0.0, 0.2):
-            for n in (15, 20, 30):
+            for n in (15, 25):
                 model = SupportVectorICA(n, C=C, redundancy=redundancy, random_state=0)
                 yield Setting(model, (n,))
 
 
 def linear_kernel(split: Split) -> Iterator[Setting]:
     for C in COSTS:
-        for redundancy in (0.0, 0.2):
-            for n in (15, 20, 30):
-                model = KernelSupportVectorICA(
-                    n, C=C, redundancy=redundancy, kernel="linear", random_state=0
-                )
-                yield Setting(model, (n,))
+        for n in (15, 25):
+            model = KernelSupportVectorICA(n, C=C, kernel="linear", random_state=0)
+            yield Setting(model, (n,))
 
 
 def rbf_kernel(split: Split) -> Iterator[Setting]:
     d = split.X.shape[1]
     for C in (0.3, 1.0, 3.0, 10.0):
         for width in (0.1, 0.3, 1.0):
-            for n in (15, 20, 30):
+            for n in (15, 25):
                 model = KernelSupportVectorICA(n, C=C, kernel_gamma=width / d, random_state=0)
                 yield Setting(model, (n,))
 
@@ -230,7 +227,8 @@ class Run(NamedTuple):
 @cache  # table 4.1 has what the other tables show by class
 def best_runs(data: Data, name: str, noise: str, method: str) -> list[Run]:
     """The runs of a method in its best setting."""
-    runs = [splits(data, name, NOISE[noise], seed) for seed in range(N_RUNS)]
+    n_runs = 1 if name == "Khan" and NOISE[noise] is None else N_RUNS  # nothing is drawn
+    runs = [splits(data, name, NOISE[noise], seed) for seed in range(n_runs)]
     truth = [np.concatenate([split.y_test for split in run]) for run in runs]
     return list(map(Run, truth, best_setting(runs, METHODS[method])))
 
