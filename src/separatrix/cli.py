@@ -26,6 +26,7 @@ from separatrix.cli_models import (
     transform,
 )
 from separatrix.cli_output import check_outputs
+from separatrix.cli_reproduce import reproduce
 from separatrix.cli_streams import stream
 from separatrix.console import Commands, Console, jobs, preparing, reading, seed, talking, target
 
@@ -49,7 +50,7 @@ def main(debug: bool) -> None:
     """
 
 
-for command in (fit, predict, transform, merge, stream, early):
+for command in (fit, predict, transform, merge, stream, early, reproduce):
     main.add_command(command)
 
 

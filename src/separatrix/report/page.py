@@ -43,16 +43,7 @@ def render(facts: Facts) -> str:
         "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; "
         f"script-src '{_checksum(script)}'; base-uri 'none'; form-action 'none'"
     )
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"{facts['title']}: which method separates the classes"),
-        tag("style", Html(_asset("page.css"))),
-        tag("style", Html(_asset("page-dark.css")), id="dark", media=DARK),
-    )
+    head = _head(f"{facts['title']}: which method separates the classes", policy)
     body = tag(
         "body",
         tag("a", "Skip to the result", class_="skip", href="#verdict"),
@@ -82,6 +73,25 @@ def _data_block(facts: Facts) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
+def document(title: str, *content: Any) -> str:
+    """A page in the style of the report, without a script."""
+    head = _head(title, "default-src 'none'; style-src 'unsafe-inline'; img-src data:")
+    return f"<!doctype html>\n{tag('html', head, tag('body', *content), lang='en')}\n"
+
+
+def _head(title: str, policy: str) -> Html:
+    return tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", title),
+        tag("style", Html(_asset("page.css"))),
+        tag("style", Html(_asset("page-dark.css")), id="dark", media=DARK),
+    )
+
+
 # Elements ----------------------------------------------------------------------------------------
 
 
@@ -104,7 +114,7 @@ def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
         given += f" {key.rstrip('_').replace('_', '-')}"
         if value is not True:
             given += f'="{html.escape(str(value))}"'
-    if name == "meta":
+    if name in ("img", "meta"):
         return Html(f"<{name}{given}>")
     inside = "".join(
         child if isinstance(child, Html) else html.escape(str(child))
