@@ -125,7 +125,7 @@ class Blocks(NamedTuple):
         from dask.highlevelgraph import HighLevelGraph
 
         name = f"moments-{uuid4().hex}"
-        tasks: dict[str, Any] = {f"{name}-do": summarise, f"{name}-join": together}
+        tasks: dict[Any, Any] = {f"{name}-do": summarise, f"{name}-join": together}
         loaded: dict[int, Any] = {}
 
         def key_of(value: Any) -> Any:
