@@ -170,12 +170,20 @@ def test_sparse_blocks_are_refused_where_sparse_rows_are():
         GSVDDiscriminant().fit(blocks, TALL[1])
 
 
-def test_threads_do_not_meet():
-    X, y = labelled(3000, 4, n_classes=6, seed=6)
+def test_threads_do_not_meet(monkeypatch):
+    X, y = labelled(300, 4, n_classes=6, seed=6)
     order = np.argsort(y, kind="stable")  # threads summarise different classes
+    summary = IPCAC._summary
+
+    def slow(self, *args):
+        time.sleep(0.005)  # for another thread to come between
+        return summary(self, *args)
+
+    whole = IPCAC().fit(X, y)
+    monkeypatch.setattr(IPCAC, "_summary", slow)
     with dask.config.set(scheduler="threads", num_workers=8):
-        model = IPCAC().fit(array(X[order], 30), y[order])
-    assert_same_model(model, IPCAC().fit(X, y), X)
+        model = IPCAC().fit(array(X[order], 10), y[order])
+    assert_same_model(model, whole, X)
 
 
 def test_weights_come_in_blocks_too():

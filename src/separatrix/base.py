@@ -398,7 +398,8 @@ class SubspaceEstimator(
         Parameters
         ----------
         X : array or sparse matrix (n_samples, n_features)
-            Training rows, also as a Dask collection: see :doc:`/distributed`.
+            Training rows. Methods that need no more than class moments take a Dask collection,
+            too: see "Beyond memory" in the manual.
         y : array (n_samples,)
             Their class labels.
         sample_weight : array (n_samples,), optional
