@@ -219,7 +219,7 @@ def test_claims_are_judged_by_means_or_by_rows_won(example):
     assert claim(example, cells, claim={"not_so": True}).verdict == "differs"
     assert claim(example, cells, claim={"wins": 1}).verdict == "holds"
     assert claim(example, cells, claim={"wins": 2}).verdict == "differs"
-    assert claim(example, cells, claim={"wins": 2}).why == "best in 1 of 2 rows"
+    assert claim(example, cells, claim={"wins": 2}).why == "best or level in 1 of 2 rows"
     assert claim(example, cells, claim={"right": 79.0}).verdict == "holds"
     assert claim(example, cells, claim={"right": ["Y", 80.5]}).verdict == "differs"
     near = {"a": {"X": m(80.1, 1, 4), "Y": m(80, 1, 4)}}

@@ -13,7 +13,7 @@ from separatrix.report.page import Html, document, scrollable, section, table, t
 Record = Mapping[str, Any]
 
 MARKS = {"ahead": "↑", "behind": "↓"}
-KEY = "ours / printed; ↑ ours is better by more than chance, ↓ worse, * not comparable"
+KEY = "ours/printed; ↑ ours is better by more than chance, ↓ worse, * not comparable"
 
 
 def grid(record: Record) -> tuple[list[str], list[list[str]]]:
@@ -35,7 +35,7 @@ def cell_text(cell: Record) -> str:
     if printed is None:
         return ours
     mark = "*" if cell["verdict"] == "cannot be rerun" else MARKS.get(cell["side"], "")
-    return f"{ours} / {printed['value']:.{decimals}f} {mark}".rstrip()
+    return f"{ours}/{printed['value']:.{decimals}f}{mark}"
 
 
 def counted(counts: Mapping[str, int]) -> str:
