@@ -224,7 +224,7 @@ def beyond(table: Table, cells: Cells) -> dict[str, bool]:
         own = [cells[row][c].mean for c in table.ours if c in cells.get(row, {})]
         if own and printed and not reason(table, row, ""):
             best_printed = best(p.value for p in printed.values())
-            found[row] = best(*own, best_printed) != best_printed
+            found[row] = not math.isclose(best(*own, best_printed), best_printed, rel_tol=1e-9)
     return found
 
 
