@@ -29,6 +29,7 @@ from separatrix import (
 from separatrix.decision import accuracy_threshold
 from separatrix.evaluate import prequential
 from separatrix.linalg import principal_angles
+from separatrix.originals import message_text
 
 from . import literal
 from .peers import SecondOrderPerceptron, first_order
@@ -87,18 +88,17 @@ def weighed_words() -> TfidfVectorizer:
 
 @lru_cache(maxsize=2)
 def messages(data: Callable[[str], Any], name: str) -> tuple[Array, Array]:
-    """Bodies of e-mails, and which are spam."""
+    """Subjects and texts of e-mails, and which are spam."""
     bunch = data(name)
-    texts = [message.decode("latin-1") for message in bunch.messages]
-    bodies = np.array([text.split("\n\n", 1)[-1] for text in texts], dtype=object)
-    return bodies, (bunch.y == "spam").astype(int)
+    texts = np.array([message_text(message) for message in bunch.messages], dtype=object)
+    return texts, (bunch.y == "spam").astype(int)
 
 
 @lru_cache(maxsize=1)
 def latent_messages(data: Callable[[str], Any]) -> tuple[Array, Any, Array]:
     """E-mails in 1004 latent dimensions of all of them, their weighted words, which are spam."""
-    bodies, y = messages(data, "spamassassin_1800")
-    words = weighed_words().fit_transform(bodies)
+    texts, y = messages(data, "spamassassin_1800")
+    words = weighed_words().fit_transform(texts)
     values, axes = np.linalg.eigh((words @ words.T).toarray())
     return (axes * np.sqrt(values.clip(0)))[:, ::-1][:, :1004].copy(), words, y
 
@@ -280,7 +280,10 @@ def figure4_2(row: str, seed: int) -> dict[str, Values]:
     """Accuracy by the number of whitened axes, and two straight lines."""
     split = pair(500, 500, float(row.split()[-1]), seed)
     values = tested({str(d): TruncatedIPCAC(d) for d in AXES}, split)
-    lines = {row: values, f"{row}, mean over d": dict.fromkeys(values, np.mean([*values.values()]))}
+    lines = {
+        row: values,
+        f"{row}, mean over d": dict.fromkeys(values, np.mean([*values.values()])),
+    }
     return lines | {f"{row}, d = 1": dict.fromkeys(values, values["1"])}
 
 
@@ -321,9 +324,9 @@ def spam_models() -> dict[str, Any]:
     }
 
 
-def one_model(bodies: Array, y: Array, repeat: int) -> Measures:
+def one_model(texts: Array, y: Array, repeat: int) -> Measures:
     """Experiment 1: a fold of four."""
-    split = fold(bodies, y, repeat, 4)
+    split = fold(texts, y, repeat, 4)
     words = weighed_words().fit(split.X)
     known, new = words.transform(split.X), words.transform(split.X_test)
     latent = TruncatedSVD(300, random_state=repeat).fit(known)
@@ -333,15 +336,15 @@ def one_model(bodies: Array, y: Array, repeat: int) -> Measures:
     return measures(predicted, split.y_test)
 
 
-def merged_models(bodies: Array, y: Array, repeat: int) -> Measures:
+def merged_models(texts: Array, y: Array, repeat: int) -> Measures:
     """Experiment 2: four models of overlapping parts, averaged and merged."""
     rng = np.random.default_rng(repeat)
     order = rng.permutation(len(y))
     projecting, training, testing = np.split(order, [len(y) // 4, len(y) // 2])
-    words = weighed_words().fit(bodies[projecting])
-    known = words.transform(bodies[projecting])
+    words = weighed_words().fit(texts[projecting])
+    known = words.transform(texts[projecting])
     latent = TruncatedSVD(min(300, len(projecting) - 1), random_state=repeat).fit(known)
-    X, X_test = (latent.transform(words.transform(bodies[at])) for at in (training, testing))
+    X, X_test = (latent.transform(words.transform(texts[at])) for at in (training, testing))
     y, y_test = y[training], y[testing]
     parts = [rng.permutation(len(y))[: len(y) // 2] for _ in range(4)]
     sites: list[Measures] = []
@@ -368,6 +371,6 @@ def merged_models(bodies: Array, y: Array, repeat: int) -> Measures:
 
 
 def spam(row: str, repeat: int, data: Callable[[str], Any], name: str) -> Measures:
-    bodies, y = messages(data, name)
+    texts, y = messages(data, name)
     run = one_model if row == "Experiment 1" else merged_models
-    return run(bodies, y, repeat)
+    return run(texts, y, repeat)
