@@ -106,7 +106,7 @@ def latent_messages(data: Callable[[str], Any]) -> tuple[Array, Any, Array]:
 # Models ----------------------------------------------------------------------------------------
 
 
-def share_right(predicted: Array, y: Array) -> float:
+def share_right(predicted: Array, y: Any) -> float:
     return 100 * float(np.mean(predicted == y))
 
 
@@ -280,11 +280,9 @@ def figure4_2(row: str, seed: int) -> dict[str, Values]:
     """Accuracy by the number of whitened axes, and two straight lines."""
     split = pair(500, 500, float(row.split()[-1]), seed)
     values = tested({str(d): TruncatedIPCAC(d) for d in AXES}, split)
-    lines = {
-        row: values,
-        f"{row}, mean over d": dict.fromkeys(values, np.mean([*values.values()])),
-    }
-    return lines | {f"{row}, d = 1": dict.fromkeys(values, values["1"])}
+    level = {"mean over d": float(np.mean([*values.values()])), "d = 1": values["1"]}
+    lines = {f"{row}, {name}": dict.fromkeys(values, value) for name, value in level.items()}
+    return {row: values, **lines}
 
 
 def table4_5(row: str, seed: int) -> Values:
