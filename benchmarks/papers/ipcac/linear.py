@@ -39,6 +39,8 @@ Values = dict[str, float]
 """By column."""
 
 BATCH = 120
+REUTERS = 23149
+"""News to learn from; the others test."""
 AXES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 200, 250, 300, 350, 400, 440)
 
 
@@ -238,8 +240,8 @@ def stream_of(row: str, repeat: int, data: Callable[[str], Any]) -> tuple[Split,
     if row == "Hungarian":
         return fold(*heart(data), repeat), 20
     news = data("rcv1_ccat")
-    parts = (sp.csr_matrix(news.X_train), news.y_train, sp.csr_matrix(news.X_test), news.y_test)
-    return Split(*parts), 1000
+    X, y = sp.csr_matrix(news.X), (news.y > 0).astype(int)
+    return Split(X[:REUTERS], y[:REUTERS], X[REUTERS:], y[REUTERS:]), 1000
 
 
 def table4_3(row: str, repeat: int, data: Callable[[str], Any]) -> Values:
@@ -322,12 +324,17 @@ def spam_models() -> dict[str, Any]:
     }
 
 
+def latent_dimensions(words: Any, seed: int) -> TruncatedSVD:
+    """300 of them, or as many as there are."""
+    return TruncatedSVD(min(300, *(n - 1 for n in words.shape)), random_state=seed).fit(words)
+
+
 def one_model(texts: Array, y: Array, repeat: int) -> Measures:
     """Experiment 1: a fold of four."""
     split = fold(texts, y, repeat, 4)
     words = weighed_words().fit(split.X)
     known, new = words.transform(split.X), words.transform(split.X_test)
-    latent = TruncatedSVD(300, random_state=repeat).fit(known)
+    latent = latent_dimensions(known, repeat)
     X, X_test = latent.transform(known), latent.transform(new)
     predicted = {m: model.fit(X, split.y).predict(X_test) for m, model in spam_models().items()}
     predicted["TruncatedIPCAC, words"] = TruncatedIPCAC().fit(known, split.y).predict(new)
@@ -341,7 +348,7 @@ def merged_models(texts: Array, y: Array, repeat: int) -> Measures:
     projecting, training, testing = np.split(order, [len(y) // 4, len(y) // 2])
     words = weighed_words().fit(texts[projecting])
     known = words.transform(texts[projecting])
-    latent = TruncatedSVD(min(300, len(projecting) - 1), random_state=repeat).fit(known)
+    latent = latent_dimensions(known, repeat)
     X, X_test = (latent.transform(words.transform(texts[at])) for at in (training, testing))
     y, y_test = y[training], y[testing]
     parts = [rng.permutation(len(y))[: len(y) // 2] for _ in range(4)]
