@@ -194,7 +194,8 @@ def separated(posed: Task, fold: int) -> list[Figure]:
         Z = posed.X
         if method is not None:
             Z = method.fit(posed.X[train], posed.y[train]).transform(posed.X)
-        for words, pair in PAIRS.items():
+        for words, places in PAIRS.items():
+            pair = [min(place, Z.shape[1] - 1) for place in places]  # there may be fewer
             line = make_pipeline(StandardScaler(), SVC(kernel="linear", C=1e4))
             line.fit(Z[train][:, pair], posed.y[train])
             for rows, where in ((train, ""), (test, ", held out")):
