@@ -177,9 +177,9 @@ PAIRS_4 = {
 }
 PAIRS_4_5 = {
     "Synth 1 as described": (1200, 2000, 1.0),
-    "Synth 1, means x 0.08": (1200, 2000, 0.08),
+    "Synth 1, means x 0.09": (1200, 2000, 0.09),
     "Synth 2 as described": (1200, 2000, 0.1),
-    "Synth 2, means x 0.008": (1200, 2000, 0.008),
+    "Synth 2, means x 0.009": (1200, 2000, 0.009),
 }
 ANGLES = {"means x 0.25": (2400, 2000, 0.25), "means x 0.12": (2400, 2000, 0.12)}
 
