@@ -224,6 +224,9 @@ def test_claims_are_judged_by_means_or_by_rows_won(example):
     assert claim(example, cells, claim={"right": ["Y", 80.5]}).verdict == "differs"
     near = {"a": {"X": m(80.1, 1, 4), "Y": m(80, 1, 4)}}
     assert claim(example, near, claim={"rows": ["a"]}).why.endswith("within chance")
+    once = {"b": {"X": m(72, 0, 1), "Y": m(70, 0, 1)}}  # of 100 decisions
+    assert claim(example, once, claim={"rows": ["b"]}).why == "72 beside 70 of Y, within chance"
+    assert claim(example, once, decisions=None, claim={"rows": ["b"]}).why == "72 beside 70 of Y"
 
 
 def test_claims_wait_for_the_rows_they_are_about(example):

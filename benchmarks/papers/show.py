@@ -142,7 +142,7 @@ def _embedded(record: Record) -> Html | None:
         return None
     content = base64.b64encode(drawn.getvalue()).decode("ascii")
     source = f"data:image/svg+xml;base64,{content}"
-    return tag("p", Html(f'<img src="{source}" alt="{record["unit"]} by {record["x"]}">'))
+    return tag("p", tag("img", src=source, alt=f"{record['unit']} by {record['x']}"))
 
 
 # Pictures --------------------------------------------------------------------------------------
