@@ -178,9 +178,9 @@ def _judged_claim(table: Table, claim: Claim, cells: Cells, rows: Sequence[str])
     if claim.wins is not None:
         won = sum(gap >= 0 for gap in gaps.values())
         if len(usable) < len(rows) and won < claim.wins <= won + len(rows) - len(usable):
-            return Judged(claim, NOT_RUN, f"best in {won} of {len(usable)} rows{of_rows}")
+            return Judged(claim, NOT_RUN, f"best or level in {won} of {len(usable)} rows{of_rows}")
         verdict = HOLDS if won >= claim.wins else DIFFERS
-        return Judged(claim, verdict, f"best in {won} of {len(usable)} rows{of_rows}")
+        return Judged(claim, verdict, f"best or level in {won} of {len(usable)} rows{of_rows}")
     return _by_means(table, claim, cells, usable, of_rows)
 
 
@@ -224,7 +224,7 @@ def beyond(table: Table, cells: Cells) -> dict[str, bool]:
         own = [cells[row][c].mean for c in table.ours if c in cells.get(row, {})]
         if own and printed and not reason(table, row, ""):
             best_printed = best(p.value for p in printed.values())
-            found[row] = best(*own, best_printed) != best_printed
+            found[row] = not math.isclose(best(*own, best_printed), best_printed, rel_tol=1e-9)
     return found
 
 
