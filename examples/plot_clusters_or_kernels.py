@@ -70,7 +70,7 @@ ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
 #
 # At e = 2 and 3 there is nothing to choose between them: with 100 rows a Gaussian the clusters
 # are no longer found. With the source's 500 rows in 500 dimensions they are, and the mixture is
-# 22 points ahead (``python -m benchmarks.accuracy``; see :doc:`/kernel`).
+# 22 points ahead (``separatrix reproduce ipcac/table5.4``; see :doc:`/kernel`).
 
 # sphinx_gallery_start_ignore
 if plt.get_backend().lower() != "agg":
