@@ -24,6 +24,7 @@ from separatrix.cli_models import (
     refuse_unwritable,
     transform,
 )
+from separatrix.cli_reproduce import reproduce
 from separatrix.cli_streams import early, stream
 from separatrix.console import Commands, Console, jobs, preparing, reading, seed, talking, target
 
@@ -47,7 +48,7 @@ def main(debug: bool) -> None:
     """
 
 
-for command in (fit, predict, transform, merge, stream, early):
+for command in (fit, predict, transform, merge, stream, early, reproduce):
     main.add_command(command)
 
 

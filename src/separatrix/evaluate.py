@@ -668,7 +668,7 @@ def _all_folds(
             if fold is not None:
                 known[_place(job)] = fold
                 if file is not None:
-                    file.add(keys[_place(job)], fold)
+                    file.keep(keys[_place(job)], fold)
             clock.ended(job, fold)
             tell(clock.now(fold=fold))
     return [known[_place(job)] for job in jobs if _place(job) in known]

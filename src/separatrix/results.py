@@ -1,4 +1,4 @@
-"""A file of finished folds, one a line, from which an interrupted comparison goes on."""
+"""Files of what is finished, one entry a line, from which an interrupted run goes on."""
 
 from __future__ import annotations
 
@@ -26,13 +26,108 @@ except ImportError:  # no locks: the manual says that one run at a time may writ
 FORMAT = 1
 
 
-class ResultsFile:
+class Lines:
+    """Entries in a file that is added to line by line.
+
+    The first line is a heading. A last line that was cut off is dropped: it is the one entry that
+    an interruption can lose. Until `close` the file is locked where the system has locks: two runs
+    at a time would cut off each other's lines.
+
+    Parameters
+    ----------
+    path : path or str
+        The file; it is made when there is none.
+    heading : dict
+        With the name of the content for ``"separatrix"``, the number of the format for
+        ``"format"``, and what else all entries share. A file with another heading is refused.
+    other : str
+        What to say of a file that differs in what else all entries share.
+
+    Attributes
+    ----------
+    entries : list of dict
+        Those that were there.
+    """
+
+    def __init__(self, path: Any, heading: dict[str, Any], other: str = "") -> None:
+        self.path = Path(path)
+        self.entries: list[Any] = []
+        self.held = self.path.open("ab")
+        try:
+            self._lock(heading["separatrix"])
+            self._open(heading, other)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let others write to the file."""
+        self.held.close()
+
+    def _lock(self, content: str) -> None:
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self.held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(
+                f"results={str(self.path)!r} is being written by another {content}: wait for its "
+                "end, or name another file"
+            ) from None
+        except OSError:
+            return  # a file system without locks
+
+    def _open(self, heading: dict[str, Any], other: str) -> None:
+        first = _line(heading)
+        content = self.path.read_bytes() if self.path.exists() else b""
+        if first.startswith(content):  # new, empty, or cut off in its first line
+            self.path.write_bytes(first)
+            return
+        whole = content[: content.rfind(b"\n") + 1]
+        self._read(whole.splitlines(), heading, other)
+        if len(whole) < len(content):
+            os.truncate(self.path, len(whole))
+
+    def _read(self, lines: list[bytes], heading: dict[str, Any], other: str) -> None:
+        head = _parsed(lines[0]) if lines else None
+        if not isinstance(head, dict) or head.get("separatrix") != heading["separatrix"]:
+            raise ValueError(
+                f"results={str(self.path)!r} is not a file of results: name another file"
+            )
+        if head.get("format") != heading["format"]:
+            raise ValueError(
+                f"results={str(self.path)!r} has format {head.get('format')}, this version "
+                f"writes {heading['format']}: name another file"
+            )
+        if head != heading:
+            raise ValueError(
+                f"results={str(self.path)!r} {other}: name another file, or delete this one"
+            )
+        for number, line in enumerate(lines[1:], start=2):
+            entry = _parsed(line)
+            if not isinstance(entry, dict):
+                raise self.damaged(number)
+            self.entries.append(entry)
+
+    def damaged(self, number: int) -> ValueError:
+        """The mistake of a line that cannot be read."""
+        return ValueError(
+            f"line {number} of results={str(self.path)!r} is damaged: delete that line"
+        )
+
+    def add(self, entry: dict[str, Any]) -> None:
+        """Write an entry down; when this returns it is on the disk."""
+        with self.path.open("ab") as file:
+            file.write(_line(entry))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+class ResultsFile(Lines):
     """Folds that were finished, in a file that is added to line by line.
 
     The first line names the data. Each line after it is a fold with the key of its job: what is
-    asked for again is found, whatever else the file holds. A last line that was cut off is
-    dropped; it is the one fold that an interruption can lose. Until `close` the file is locked
-    where the system has locks: two runs at a time would cut off each other's lines.
+    asked for again is found, whatever else the file holds.
 
     Parameters
     ----------
@@ -52,79 +147,31 @@ class ResultsFile:
     """
 
     def __init__(self, path: Any, data: str, versions: dict[str, str]) -> None:
-        self.path = Path(path)
         self.folds: dict[str, Fold] = {}
         self.versions = versions
         self.versions_of: dict[str, dict[str, str]] = {}
-        self.held = self.path.open("ab")
+        super().__init__(
+            path,
+            {"separatrix": "comparison", "format": FORMAT, "data": data},
+            "holds results of other data (rows, labels or names of features differ)",
+        )
         try:
-            self._lock()
-            self._open(data)
+            for number, entry in enumerate(self.entries, start=2):
+                self._take(number, entry)
         except BaseException:
             self.close()
             raise
 
-    def close(self) -> None:
-        """Let others write to the file."""
-        self.held.close()
-
-    def _lock(self) -> None:
-        if fcntl is None:
-            return
+    def _take(self, number: int, entry: Any) -> None:
         try:
-            fcntl.flock(self.held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ValueError(
-                f"results={str(self.path)!r} is being written by another comparison: wait for its "
-                "end, or name another file"
-            ) from None
-        except OSError:
-            return  # a file system without locks
+            self.folds[entry["key"]] = from_plain(Fold, entry["fold"])
+            self.versions_of[entry["key"]] = dict(entry.get("versions", {}))
+        except (TypeError, KeyError, AttributeError):
+            raise self.damaged(number) from None
 
-    def _open(self, data: str) -> None:
-        header = _line({"separatrix": "comparison", "format": FORMAT, "data": data})
-        content = self.path.read_bytes() if self.path.exists() else b""
-        if header.startswith(content):  # new, empty, or cut off in its first line
-            self.path.write_bytes(header)
-            return
-        whole = content[: content.rfind(b"\n") + 1]
-        self._read(whole.splitlines(), data)
-        if len(whole) < len(content):
-            os.truncate(self.path, len(whole))
-
-    def _read(self, lines: list[bytes], data: str) -> None:
-        head = _parsed(lines[0]) if lines else None
-        if not isinstance(head, dict) or head.get("separatrix") != "comparison":
-            raise ValueError(
-                f"results={str(self.path)!r} is not a file of results: name another file"
-            )
-        if head.get("format") != FORMAT:
-            raise ValueError(
-                f"results={str(self.path)!r} has format {head.get('format')}, this version "
-                f"writes {FORMAT}: name another file"
-            )
-        if head.get("data") != data:
-            raise ValueError(
-                f"results={str(self.path)!r} holds results of other data (rows, labels or names "
-                "of features differ): name another file, or delete this one"
-            )
-        for number, line in enumerate(lines[1:], start=2):
-            entry = _parsed(line)
-            try:
-                self.folds[entry["key"]] = from_plain(Fold, entry["fold"])
-                self.versions_of[entry["key"]] = dict(entry.get("versions", {}))
-            except (TypeError, KeyError, AttributeError):
-                raise ValueError(
-                    f"line {number} of results={str(self.path)!r} is damaged: delete that line"
-                ) from None
-
-    def add(self, key: str, fold: Fold) -> None:
+    def keep(self, key: str, fold: Fold) -> None:
         """Write a fold down; when this returns it is on the disk."""
-        with self.path.open("ab") as file:
-            entry = {"key": key, "versions": self.versions, "fold": to_plain(fold)}
-            file.write(_line(entry))
-            file.flush()
-            os.fsync(file.fileno())
+        self.add({"key": key, "versions": self.versions, "fold": to_plain(fold)})
         self.folds[key] = fold
         self.versions_of[key] = self.versions
 

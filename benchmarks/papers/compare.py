@@ -1,0 +1,259 @@
+"""The only scorer: what is printed beside what comes out, and whether they differ.
+
+Two numbers differ when they are further apart than two standard errors of their difference. The
+error of ours is that of the mean of its repeats; of one figure that counts decisions it is the
+binomial one. The error of a printed number is, whichever is known first,
+
+1. its standard deviation over its repeats,
+2. ours, over its number of repeats,
+3. the binomial error of its decisions,
+
+and always that of its last digit. No verdict is written anywhere else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from . import Cells, Claim, Mean, Printed, Table
+
+HOLDS, DIFFERS, IMPOSSIBLE, NOT_RUN = "holds", "differs", "cannot be rerun", "not run"
+VERDICTS = (HOLDS, DIFFERS, IMPOSSIBLE, NOT_RUN)
+ERRORS = 2.0
+"""Standard errors that chance may explain."""
+
+
+class Cell(NamedTuple):
+    """A printed number, ours, and what to think of it; without a printed one, no verdict."""
+
+    row: str
+    column: str
+    published: Printed | None
+    ours: Mean | None
+    difference: float | None = None
+    error: float | None = None
+    verdict: str = ""
+    side: str = ""
+    same: bool = False
+    why: str = ""
+
+
+class Judged(NamedTuple):
+    """A sentence of a source, and what the figures say of it."""
+
+    claim: Claim
+    verdict: str
+    why: str
+
+
+# Cells -----------------------------------------------------------------------------------------
+
+
+def judged(table: Table, cells: Cells, left_out: Mapping[str, str] | None = None) -> list[Cell]:
+    """Each cell of a table, printed or measured, in the order of print."""
+    return [
+        _cell(table, row, column, cells.get(row, {}).get(column), (left_out or {}).get(row, ""))
+        for row, column in _places(table, cells)
+    ]
+
+
+def _places(table: Table, cells: Cells) -> list[tuple[str, str]]:
+    rows = dict.fromkeys([*table.published, *cells])
+    return [
+        (row, column)
+        for row in rows
+        for column in dict.fromkeys([*table.published.get(row, {}), *cells.get(row, {})])
+    ]
+
+
+def _cell(table: Table, row: str, column: str, ours: Mean | None, left_out: str) -> Cell:
+    published = table.published.get(row, {}).get(column)
+    if published is None:
+        return Cell(row, column, None, ours)
+    why = reason(table, row, column)
+    if ours is None:
+        verdict = IMPOSSIBLE if why else NOT_RUN
+        return Cell(row, column, published, None, verdict=verdict, why=why or left_out)
+    difference = ours.mean - published.value
+    error = math.hypot(
+        _error_of_ours(table, row, ours), _error_of_printed(table, row, published, ours)
+    )
+    same = abs(difference) <= 0.5 * 10.0**-published.decimals + 1e-9
+    far = abs(difference) > ERRORS * error + 1e-9
+    verdict = IMPOSSIBLE if why else DIFFERS if far else HOLDS
+    side = ("ahead" if (difference < 0) == table.lower else "behind") if far else ""
+    return Cell(row, column, published, ours, difference, error, verdict, side, same, why)
+
+
+def reason(table: Table, row: str, column: str) -> str:
+    """Why a cell cannot be rerun as printed; nothing where it can."""
+    for key in (f"{row} / {column}", row, column, "*"):
+        if key in table.missing:
+            return table.missing[key]
+    return ""
+
+
+def _error_of_ours(table: Table, row: str, ours: Mean) -> float:
+    if ours.n > 1:
+        return ours.sd / math.sqrt(ours.n)
+    return _binomial(ours.mean, _of_row(table.decisions, row), table.unit) or 0.0
+
+
+def _error_of_printed(table: Table, row: str, printed: Printed, ours: Mean) -> float:
+    rounding = 10.0**-printed.decimals / math.sqrt(12)
+    repeats = _of_row(table.repeats, row)
+    decisions = _of_row(table.decisions, row)
+    spread: float | None = None
+    if repeats and printed.sd is not None:
+        spread = printed.sd / math.sqrt(repeats)
+    elif repeats and ours.n > 1:
+        spread = ours.sd / math.sqrt(repeats)
+    else:
+        spread = _binomial(printed.value, decisions, table.unit)
+    return math.hypot(spread or 0.0, rounding)
+
+
+def _of_row(number: float | Mapping[str, float] | None, row: str) -> float | None:
+    return number.get(row) if isinstance(number, Mapping) else number
+
+
+def _binomial(share: float, n: float | None, unit: str) -> float | None:
+    """Standard error of a share of n decisions, above zero also where all are right."""
+    if not n:
+        return None
+    whole = 100.0 if unit.startswith("%") else 1.0
+    p = (share / whole * n + 2) / (n + 4)
+    return whole * math.sqrt(p * (1 - p) / (n + 4))
+
+
+# Claims ----------------------------------------------------------------------------------------
+
+
+def judged_claims(table: Table, cells: Cells) -> list[Judged]:
+    """Each claim of a table by our figures.
+
+    Without `wins` the mean over the rows of `left` must be better than that of each of `right`,
+    columns or a number; with `wins` it must be at least as good as all of them in so many rows.
+    `not_so` turns a claim around. In a curve `left` and `right` are lines, and `rows` are places
+    on the axis.
+    """
+    by_column = _turned(cells) if table.curve else cells
+    rows = list(_turned_published(table) if table.curve else table.published) or list(by_column)
+    found = [_judged_claim(table, claim, by_column, claim.rows or rows) for claim in table.claims]
+    turned = {HOLDS: DIFFERS, DIFFERS: HOLDS}
+    return [
+        j._replace(verdict=turned.get(j.verdict, j.verdict)) if j.claim.not_so else j
+        for j in found
+    ]
+
+
+def _turned(cells: Cells) -> Cells:
+    turned: Cells = {}
+    for row, columns in cells.items():
+        for column, cell in columns.items():
+            turned.setdefault(column, {})[row] = cell
+    return turned
+
+
+def _turned_published(table: Table) -> list[str]:
+    return list(dict.fromkeys(column for row in table.published.values() for column in row))
+
+
+def _judged_claim(table: Table, claim: Claim, cells: Cells, rows: Sequence[str]) -> Judged:
+    rivals = claim.right if isinstance(claim.right, list) else [claim.right]
+    columns = [claim.left, *(rival for rival in rivals if isinstance(rival, str))]
+    usable = [row for row in rows if all(c in cells.get(row, {}) for c in columns)]
+    if not usable:
+        why = table.missing.get("*", "")
+        return Judged(claim, IMPOSSIBLE if why else NOT_RUN, why)
+    sign = -1.0 if table.lower else 1.0
+    gaps = {
+        row: min(sign * (_value(cells[row], claim.left) - _value(cells[row], r)) for r in rivals)
+        for row in usable
+    }
+    of_rows = "" if len(usable) == len(rows) else f" ({len(usable)} of {len(rows)} rows run)"
+    if claim.wins is not None:
+        won = sum(gap >= 0 for gap in gaps.values())
+        if len(usable) < len(rows) and won < claim.wins <= won + len(rows) - len(usable):
+            return Judged(claim, NOT_RUN, f"best in {won} of {len(usable)} rows{of_rows}")
+        verdict = HOLDS if won >= claim.wins else DIFFERS
+        return Judged(claim, verdict, f"best in {won} of {len(usable)} rows{of_rows}")
+    return _by_means(claim, cells, usable, rivals, sign, of_rows)
+
+
+def _value(row: Mapping[str, Mean], column: str | float) -> float:
+    return row[column].mean if isinstance(column, str) else float(column)
+
+
+def _by_means(
+    claim: Claim,
+    cells: Cells,
+    rows: Sequence[str],
+    rivals: Sequence[str | float],
+    sign: float,
+    of_rows: str,
+) -> Judged:
+    def mean(column: str | float) -> float:
+        return sum(_value(cells[row], column) for row in rows) / len(rows)
+
+    best = max(rivals, key=lambda rival: sign * mean(rival))
+    gap = sign * (mean(claim.left) - mean(best))
+    spreads = [
+        cells[row][c].sd / math.sqrt(cells[row][c].n)
+        for row in rows
+        for c in (claim.left, best)
+        if isinstance(c, str)
+    ]
+    error = math.hypot(*spreads) / len(rows)
+    chance = ", within chance" if abs(gap) <= ERRORS * error else ""
+    beside = f"{mean(best):.4g}" + (f" of {best}" if isinstance(best, str) else "")
+    why = f"{mean(claim.left):.4g} beside {beside}{chance}{of_rows}"
+    return Judged(claim, HOLDS if gap > 0 else DIFFERS, why)
+
+
+# Summary ---------------------------------------------------------------------------------------
+
+
+def counts(found: Iterable[Cell]) -> dict[str, int]:
+    """How many printed cells hold, differ (ahead, behind), cannot be rerun or were not run."""
+    found = [cell for cell in found if cell.verdict]
+    verdicts = Counter(cell.verdict for cell in found)
+    sides = Counter(cell.side for cell in found if cell.verdict == DIFFERS)
+    return {
+        "printed": len(found),
+        **{verdict: verdicts[verdict] for verdict in VERDICTS},
+        "ahead": sides["ahead"],
+        "behind": sides["behind"],
+        "same digits": sum(cell.same and cell.verdict == HOLDS for cell in found),
+    }
+
+
+def record(
+    table: Table, cells: Cells, left_out: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """A table with its verdicts, as plain as JSON."""
+    found = judged(table, cells, left_out)
+    return {
+        "table": table.name,
+        "title": table.title,
+        "page": table.page,
+        "unit": table.unit,
+        "lower": table.lower,
+        "counts": counts(found),
+        "cells": [_plain(cell) for cell in found],
+        "claims": [
+            {"says": j.claim.says, "verdict": j.verdict, "why": j.why}
+            for j in judged_claims(table, cells)
+        ],
+        "left_out": dict(left_out or {}),
+    }
+
+
+def _plain(cell: Cell) -> dict[str, Any]:
+    parts = cell._asdict()
+    for name in ("published", "ours"):
+        parts[name] = None if parts[name] is None else parts[name]._asdict()
+    return parts
