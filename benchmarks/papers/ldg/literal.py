@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from separatrix.base import LabelledData
 from separatrix.fisher import LocalScatters, local_scatters
 from separatrix.ldg_sparse import Deflated, single_features, sparse_smallest
 from separatrix.linalg import Array
 from separatrix.moments import ClassMoments
-from separatrix.base import LabelledData
 
 
 def grown_until_drop(scores: Array) -> int:

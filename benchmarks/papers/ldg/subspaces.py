@@ -174,7 +174,9 @@ def source_ldg(split: Split) -> LDG:
     most = most_directions(split)
     models = gamma_path(LDG(most, n_neighbors=k), split.X, split.y, GAMMAS)  # the largest first
     at = [min(split.n_classes + 5, most)]
-    scores = [leave_one_out_scores(m.transform(split.X)[:, : at[0]], split.y, at)[0] for m in models]
+    scores = [
+        leave_one_out_scores(m.transform(split.X)[:, : at[0]], split.y, at)[0] for m in models
+    ]
     return models[int(np.argmax(scores))]
 
 
@@ -438,8 +440,37 @@ def by_dimension(split: Split, B: Array) -> dict[str, float]:
     return {str(k): 100 * score for k, score in zip(ends, scores, strict=True)}
 
 
+# Tables ----------------------------------------------------------------------------------------
+
 OF_WINE: dict[str, Callable[[Split, Array], dict[str, float]]] = {
     "figure3.6": entries,
     "figure3.7": products,
     "figure3.8": by_dimension,
 }
+
+MEASURED: dict[str, Callable[[Piece, Data], list[Figure]]] = {
+    "table3.1": table31,
+    "table3.1-times": times31,
+    "table3.3": table33,
+    "table3.4": table34,
+    "table3.5": times35,
+}
+TIMED31 = ("Image Seg", "Ringnorm", "Statlog", *LARGE, "Dexter")
+
+
+def pieces(table: str, quick: bool) -> list[Piece]:
+    """A data set and a repeat."""
+    if table == "table3.1":
+        return repeated(NAMES, quick, LARGE)
+    if table == "table3.1-times":
+        return repeated(TIMED31, quick, TIMED31)
+    if table in OF_WINE:
+        return repeated(["Wine"], quick)
+    return repeated(SERIES, quick, tuple(SERIES) if table == "table3.5" else ())
+
+
+def measure(table: str, piece: Piece, data: Data) -> list[Figure]:
+    """The figures of one piece."""
+    if table in OF_WINE:
+        return wine(table, piece, data)
+    return MEASURED[table](piece, data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from separatrix.selection import neighbour_scores
 
 from .. import Data, Figure, Piece
 from . import literal
-from .subspaces import Split, together
+from .subspaces import Split, repeated, together
 
 DRAWS, QUICK_DRAWS = 200, 20
 NO_CLASSES = 1e-9
@@ -210,14 +209,25 @@ def figure45(piece: Piece, data: Data) -> list[Figure]:
         ends = np.array([k for k in DIMENSIONS if k <= Z.shape[1]])
         scores = neighbour_scores(Z, split.y, Z_test, split.y_test, ends)
         found += [
-            Figure(f"{piece.row}: {name}", str(k), piece.repeat, 100 * score)
+            Figure(name, str(k), piece.repeat, 100 * score)
             for k, score in zip(ends.tolist(), scores, strict=True)
         ]
     return found
 
 
-MEASURED: dict[str, Callable[[Piece, Data], list[Figure]]] = {
-    "figure3.3": figure33,
-    "figure4.3": figure43,
-    "figure4.5": figure45,
-}
+# Tables ----------------------------------------------------------------------------------------
+
+
+def pieces(table: str, quick: bool) -> list[Piece]:
+    """A draw of rows, with a γ or for a pair of domains."""
+    if table.startswith("figure4.5"):
+        row = next(row for row in TRANSFERS if table.endswith(row.lower().replace(" ", "-")))
+        return repeated([row], quick, ["Amazon to Webcam"])
+    draws = QUICK_DRAWS if quick else DRAWS
+    return [Piece(row, i, i) for row in GAMMA_ROWS for i in range(draws)]
+
+
+def measure(table: str, piece: Piece, data: Data) -> list[Figure]:
+    """The figures of one piece."""
+    measured = {"figure3.3": figure33, "figure4.3": figure43}.get(table, figure45)
+    return measured(piece, data)
