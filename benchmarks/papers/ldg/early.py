@@ -244,8 +244,8 @@ def compared(row: str, data: Data) -> dict[str, Line]:
     lines = {}
     for name, make in RELIABLE.items():
         records = records_of(make().fit(series.X, series.y), series)
-        parts = zip(*((r["reliability"], r["accuracy"], r["time"] / n_times) for r in records))
-        lines[name] = Line(*([100 * value for value in part] for part in parts))
+        shares = [(r["reliability"], r["accuracy"], r["time"] / n_times) for r in records]
+        lines[name] = Line(*(100 * np.array(shares).T).tolist())
         times = [math.ceil(r["time"]) for r in records]
         if name != "Rel. Class., reg = 0.1":
             at = "" if name == "Rel. Class." else " at the time of LDG"
