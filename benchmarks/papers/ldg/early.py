@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import scipy.stats
 from sklearn.svm import LinearSVC
 
 from separatrix import LDG, EarlyClassifier, LocalQDA
@@ -17,6 +18,7 @@ from separatrix.linalg import Array
 from separatrix.selection import greedy_rule
 
 from .. import Data, Figure, Piece
+from . import literal
 
 RELIABILITIES = (0.001, 0.1, 0.25, 0.9)
 MOST_SERIES, MOST_SLOW = 1100, 300
@@ -66,6 +68,29 @@ def series_of(row: str, data: Data) -> Series:
 
 def svm() -> Any:
     return LinearSVC(max_iter=20_000)
+
+
+# Section 5.2 -----------------------------------------------------------------------------------
+
+UNKNOWN = 60
+"""Values still to come."""
+
+CORRELATIONS = (0.0, 0.5, 0.9, 1.0)
+
+
+def ellipsoid_masses(piece: Piece, data: Data) -> list[Figure]:
+    """Measure of ellipsoids that are to have 0.9, when values are correlated."""
+    rho = float(piece.row.rpartition(" ")[2])
+    R = (1 - rho) * np.eye(UNKNOWN) + rho
+    rng = np.random.default_rng(piece.seed)
+    rows = rng.multivariate_normal(np.zeros(UNKNOWN), R, size=20_000, method="eigh")
+    rank = UNKNOWN if rho < 1 else 1
+    distances = np.einsum("ij,jk,ik->i", rows, np.linalg.pinv(R, hermitian=True), rows)
+    values = {
+        "diagonal": 100 * float(np.mean(literal.in_diagonal_ellipsoid(rows, R, 0.9))),
+        "whole": 100 * float(np.mean(distances <= scipy.stats.chi2.ppf(0.9, rank))),
+    }
+    return [Figure(piece.row, name, piece.repeat, value) for name, value in values.items()]
 
 
 # Figures 5.6 and 5.7 ---------------------------------------------------------------------------
@@ -362,6 +387,8 @@ def pieces(table: str, quick: bool) -> list[Piece]:
         return [Piece(row) for row in OTHERS[table] if row not in DRAWN]
     if table.startswith("figure"):
         return [Piece(set_of(table))]
+    if table == "section5.2":
+        return [Piece(f"correlation {rho:g}", i, i) for rho in CORRELATIONS for i in range(10)]
     rows = THREE if table in ("table5.2", "table5.3") else tuple(SERIES)
     repeats = 1 if quick or table == "table5.4" else TIMED_REPEATS
     return [Piece(row, i) for row in rows for i in range(repeats)]
@@ -373,6 +400,8 @@ def measure(table: str, piece: Piece, data: Data) -> list[Figure]:
         return decided(table, piece, data)
     if table.startswith("figure"):
         return beside_others(table, piece, data)
+    if table == "section5.2":
+        return ellipsoid_masses(piece, data)
     if table in ("table5.2", "table5.3"):
         return decision_times(table, piece, data)
     return ldg_features(piece, data) if table == "table5.4" else first_value_times(piece, data)

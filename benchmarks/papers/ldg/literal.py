@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.stats
 
 from separatrix.base import LabelledData
 from separatrix.fisher import LocalScatters, local_scatters
@@ -102,3 +103,12 @@ def orthonormal_deflation(Z: Array, k: int, sparsity: float) -> Array:
         G = scipy.linalg.null_space(B.T) if B.size else np.eye(len(Z))
         B = np.column_stack([B, G @ sparse_direction(G.T @ Z @ G, sparsity)])
     return np.asarray(B)
+
+
+# Sets of measure τ -----------------------------------------------------------------------------
+
+
+def in_diagonal_ellipsoid(offsets: Array, R: Array, tau: float) -> Array:
+    """Which rows lie in the ellipsoid (5.4) that takes the covariance R as diagonal."""
+    radius = scipy.stats.chi2.ppf(tau, len(R))
+    return np.asarray(np.sum(offsets**2 / np.diagonal(R), axis=1) <= radius)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,6 @@ from separatrix import (
     GSVDDiscriminant,
     LocalFisherDiscriminant,
     LocalQDA,
-    SparseLDG,
     datasets,
 )
 from separatrix.ldg import GAMMAS, gamma_path
@@ -40,7 +39,7 @@ from separatrix.selection import (
 from .. import Data, Figure, Piece
 from . import literal
 
-REPEATS, QUICK = 10, 2
+REPEATS, SELDOM, QUICK = 10, 5, 2
 MOST_TRAINED = 3000
 
 NAMES = {  # of table 3.1, in files
@@ -133,11 +132,11 @@ def together(found: Any, version: str = "") -> tuple[Any, Array]:
     return X, np.concatenate([found.y_train, found.y_test])
 
 
-def repeated(rows: Iterable[str], quick: bool, seldom: Sequence[str] = ()) -> list[Piece]:
-    """Each row ten times, row after row, and some of them half as often."""
+def repeated(rows: Iterable[str], quick: bool, seldom: Iterable[str] = ()) -> list[Piece]:
+    """Each row ten times, row after row, and some of them five times."""
     pieces = []
     for row in rows:
-        repeats = QUICK if quick else REPEATS // 2 if row in seldom else REPEATS
+        repeats = QUICK if quick else SELDOM if row in seldom else REPEATS
         pieces += [Piece(row, repeat, repeat) for repeat in range(repeats)]
     return pieces
 
@@ -353,20 +352,25 @@ def fixed(model: Any, split: Split) -> Chosen:
     return Chosen(model.fit(split.X, split.y), few, few)
 
 
-def table33(piece: Piece, data: Data) -> list[Figure]:
-    split = split33(piece.row, data, piece.seed)
-    found = {name: choose(split) for name, choose in SMALL.items()}
-    values = {name: split.accuracy_in(c.model, c.few) for name, c in found.items()}
-    values["LDG auto"] = split.accuracy_in(LDG(split.n_classes - 1).fit(split.X, split.y), None)
-    return figures(piece, values)
+class Small(NamedTuple):
+    """Accuracies by method in C - 1 dimensions, and in the chosen ones."""
+
+    few: dict[str, float]
+    best: dict[str, float]
 
 
-def table34(piece: Piece, data: Data) -> list[Figure]:
-    split = split33(piece.row, data, piece.seed)
-    found = {name: choose(split) for name, choose in SMALL.items()}
-    values = {name: split.accuracy_in(c.model, c.best) for name, c in found.items()}
-    values["LDG auto"] = split.accuracy_in(LDG("auto").fit(split.X, split.y), None)
-    return figures(piece, values)
+@lru_cache(maxsize=512)
+def small(row: str, seed: int, data: Data) -> Small:
+    """What tables 3.3 and 3.4 show of one split."""
+    split = split33(row, data, seed)
+    few, best = {}, {}
+    for name, choose in SMALL.items():
+        found = choose(split)
+        few[name] = split.accuracy_in(found.model, found.few)
+        best[name] = split.accuracy_in(found.model, found.best)
+    few["LDG auto"] = split.accuracy_in(LDG(split.n_classes - 1).fit(split.X, split.y), None)
+    best["LDG auto"] = split.accuracy_in(LDG("auto").fit(split.X, split.y), None)
+    return Small(few, best)
 
 
 def times35(piece: Piece, data: Data) -> list[Figure]:
@@ -381,78 +385,13 @@ def times35(piece: Piece, data: Data) -> list[Figure]:
     return figures(piece, {name: spent / reference for name, spent in seconds.items()})
 
 
-# Figures 3.6 to 3.8 ----------------------------------------------------------------------------
-
-SPARSITY = 3.0
-
-
-def wine_directions(split: Split) -> dict[str, Array]:
-    """All directions of LDG and of sparse LDG, one for each column."""
-    model = source_ldg(split)
-    gamma, k, d = model.gamma_, model.n_neighbors_, split.X.shape[1]
-    settings = {"sparsity": SPARSITY, "gamma": gamma, "n_neighbors": k}
-    Z = objective(split, gamma, k)
-    found = {"LDG": model.components_.T}
-    for deflation in ("sparse", "orthonormal"):
-        sparse = SparseLDG(d, deflation=deflation, **settings).fit(split.X, split.y)
-        found[f"{deflation} deflation"] = sparse.components_.T
-    found["sparse deflation as printed"] = literal.sparse_deflation(Z, d, SPARSITY)
-    found["orthonormal deflation as printed"] = literal.orthonormal_deflation(Z, d, SPARSITY)
-    return found
-
-
-def objective(split: Split, gamma: float, k: int) -> Array:
-    """``V - γ A``, put together from all of its eigenvectors."""
-    model = LDG(split.X.shape[1], gamma=gamma, n_neighbors=k).fit(split.X, split.y)
-    return np.asarray(model.components_.T * -model.criterion_ @ model.components_)
-
-
-def non_zero(B: Array) -> Array:
-    """How many entries of each column are more than 1e-4 of its largest."""
-    size = np.abs(B)
-    return np.asarray((size > 1e-4 * size.max(axis=0)).sum(axis=0))
-
-
-def wine(table: str, piece: Piece, data: Data) -> list[Figure]:
-    X, y = together(data("wine"))
-    split = parted(X, y, round(0.7 * len(y)), piece.seed)
-    found = []
-    for row, B in wine_directions(split).items():
-        for column, value in OF_WINE[table](split, B).items():
-            found.append(Figure(row, column, piece.repeat, float(value)))
-    return found
-
-
-def entries(split: Split, B: Array) -> dict[str, float]:
-    return {str(i): float(count) for i, count in enumerate(non_zero(B), start=1)}
-
-
-def products(split: Split, B: Array) -> dict[str, float]:
-    pairs = np.abs(B.T @ B)[np.triu_indices(B.shape[1], 1)]
-    again = np.triu(np.abs(B.T @ B), 1).max(axis=0) > 0.999
-    span = np.count_nonzero(np.linalg.svd(B, compute_uv=False) > 1e-6)
-    return {"off the diagonal": pairs.mean(), "repeated": again.sum(), "span": span}
-
-
-def by_dimension(split: Split, B: Array) -> dict[str, float]:
-    ends = np.arange(1, B.shape[1] + 1)
-    scores = neighbour_scores(split.X @ B, split.y, split.X_test @ B, split.y_test, ends)
-    return {str(k): 100 * score for k, score in zip(ends, scores, strict=True)}
-
-
 # Tables ----------------------------------------------------------------------------------------
-
-OF_WINE: dict[str, Callable[[Split, Array], dict[str, float]]] = {
-    "figure3.6": entries,
-    "figure3.7": products,
-    "figure3.8": by_dimension,
-}
 
 MEASURED: dict[str, Callable[[Piece, Data], list[Figure]]] = {
     "table3.1": table31,
     "table3.1-times": times31,
-    "table3.3": table33,
-    "table3.4": table34,
+    "table3.3": lambda piece, data: figures(piece, small(piece.row, piece.seed, data).few),
+    "table3.4": lambda piece, data: figures(piece, small(piece.row, piece.seed, data).best),
     "table3.5": times35,
 }
 TIMED31 = ("Image Seg", "Ringnorm", "Statlog", *LARGE, "Dexter")
@@ -463,14 +402,10 @@ def pieces(table: str, quick: bool) -> list[Piece]:
     if table == "table3.1":
         return repeated(NAMES, quick, LARGE)
     if table == "table3.1-times":
-        return repeated(TIMED31, quick, TIMED31)
-    if table in OF_WINE:
-        return repeated(["Wine"], quick)
-    return repeated(SERIES, quick, tuple(SERIES) if table == "table3.5" else ())
+        return [Piece(row, i, i) for row in TIMED31 for i in range(1 if quick else 3)]
+    return repeated(SERIES, quick, SERIES if table == "table3.5" else ())
 
 
 def measure(table: str, piece: Piece, data: Data) -> list[Figure]:
     """The figures of one piece."""
-    if table in OF_WINE:
-        return wine(table, piece, data)
     return MEASURED[table](piece, data)

@@ -168,7 +168,7 @@ def resubstituted(given: Transfer, n_neighbors: int) -> TransferLDG:
 
     def score(model: TransferLDG) -> float:
         Z = model.transform(X)[:, :at]
-        return float(np.mean([alone_right(Z, y, i) for i in np.flatnonzero(domain < 0)]))
+        return float(np.mean([alone_right(Z, y, i) for i in np.flatnonzero(domain < 0).tolist()]))
 
     tried = [fitted(alpha, GAMMAS[0]) for alpha in ALPHAS]
     best = max(tried, key=score)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ def measure(table: str, piece: Piece, data: Data) -> list[Figure]:
     return MEASURED[table](piece, data)
 
 
-def figures(piece: Piece, values: dict[str, float]) -> list[Figure]:
+def figures(piece: Piece, values: Mapping[str, float]) -> list[Figure]:
     return [Figure(piece.row, column, piece.repeat, value) for column, value in values.items()]
 
 
@@ -185,7 +185,7 @@ def criterion(piece: Piece, data: Data) -> list[Figure]:
     evals = np.linalg.eigvals(np.linalg.pinv(moments.Sw) @ moments.Sb).real
     product = np.prod(np.sort(evals)[::-1][: len(W)])
     centred = X - X.mean(axis=0)
-    total = np.linalg.norm(centred.T @ centred) / np.linalg.norm(moments.Sw + moments.Sb)
+    total = float(np.linalg.norm(centred.T @ centred) / np.linalg.norm(moments.Sw + moments.Sb))
     return figures(piece, {"criterion": between / within / product, "total": total})
 
 
