@@ -242,6 +242,10 @@ def record(
         "page": table.page,
         "unit": table.unit,
         "lower": table.lower,
+        "curve": table.curve,
+        "x": table.x,
+        "protocol": " ".join(table.protocol.split()),
+        "ours": table.ours,
         "counts": counts(found),
         "cells": [_plain(cell) for cell in found],
         "claims": [

@@ -150,54 +150,14 @@ def told(
     html: str | None,
 ) -> None:
     """The verdicts in the terminal, as JSON, and as a page."""
-    compare = part("compare")
-    records = [compare.record(t, cells[t.name], left_out[t.name]) for t in tables]
+    show = part("show")
+    records = [part("compare").record(t, cells[t.name], left_out[t.name]) for t in tables]
     record: dict[str, Any] = {"tables": records}
+    text = "\n\n".join(map(show.as_text, records))
     if html is not None:
         from separatrix.persist import write_whole
 
-        write_whole(html, part("page").page(tables, records).encode())
+        write_whole(html, show.page("What was printed, run again", records).encode())
         record["html"] = str(Path(html).absolute())
-    text = "\n\n".join(as_text(r) for r in records)
-    talk.result(record, text + (f"\n\nThe page is {record['html']}" if html else ""))
-
-
-def as_text(record: Mapping[str, Any]) -> str:
-    """A table: ours beside print, what differs, and the sentences of the source."""
-    columns = list(dict.fromkeys(cell["column"] for cell in record["cells"]))
-    rows = list(dict.fromkeys(cell["row"] for cell in record["cells"]))
-    texts = {(cell["row"], cell["column"]): cell_text(cell) for cell in record["cells"]}
-    if len(columns) > len(rows):
-        heads, lines = rows, [[c, *(texts.get((r, c), "") for r in rows)] for c in columns]
-    else:
-        heads, lines = columns, [[r, *(texts.get((r, c), "") for c in columns)] for r in rows]
-    title = f"{record['table']}, page {record['page']}: {record['title']}"
-    how = f"{record['unit']}, ours / printed"
-    parts = [title, console.columns([how, *heads], lines), counted(record["counts"])]
-    parts += [f"{c['verdict']}: {c['says']} ({c['why']})" for c in record["claims"]]
-    parts += [f"{row}: {why}" for row, why in record["left_out"].items()]
-    why = dict.fromkeys(c["why"] for c in record["cells"] if c["verdict"] == "cannot be rerun")
-    return "\n".join([*parts, *(f"cannot be rerun: {reason}" for reason in why)])
-
-
-def cell_text(cell: Mapping[str, Any]) -> str:
-    """Ours, what is printed, and whether that is far off."""
-    printed = cell["published"]
-    decimals = printed["decimals"] if printed else 2
-    ours = "–" if cell["ours"] is None else f"{cell['ours']['mean']:.{decimals}f}"
-    if printed is None:
-        return ours
-    mark = "*" if cell["verdict"] == "cannot be rerun" else cell["side"]
-    return f"{ours} / {printed['value']:.{decimals}f} {mark}".rstrip()
-
-
-def counted(counts: Mapping[str, int]) -> str:
-    """How many cells hold, in words."""
-    if not counts["printed"]:
-        return "Nothing is printed to compare with."
-    sides = f" ({counts['ahead']} ahead, {counts['behind']} behind)" if counts["differs"] else ""
-    return (
-        f"Of {counts['printed']} printed numbers {counts['holds']} hold, {counts['same digits']} "
-        f"of them to the last digit; {counts['differs']} differ{sides}, "
-        f"{counts['cannot be rerun']} cannot be rerun, {counts['not run']} were not run."
-    )
+        text += f"\n\nThe page is {record['html']}"
+    talk.result(record, text)

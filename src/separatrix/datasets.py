@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -20,19 +21,32 @@ BUNDLED: dict[str, Callable[..., Any]] = {
 """Data sets that are on every machine with scikit-learn."""
 
 
-def load(name: str) -> Bunch:
-    """Load a bundled data set.
+OPENML = {
+    "german_credit": "credit-g",
+    "heart_hungarian": "heart-h",
+    "heart_statlog": "heart-statlog",
+    "image_segmentation": "segment",
+    "pima_diabetes": "diabetes",
+}
+"""What openml.org calls sets that have other names in `separatrix.originals`."""
+
+
+def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Bunch:
+    """Load a bundled data set, or one from the files in which it is published.
 
     Parameters
     ----------
     name : str
-        One of "breast_cancer", "digits", "iris", "wine".
+        One of "breast_cancer", "digits", "iris", "wine"; with a `folder` a set that
+        `separatrix.originals` knows, such as "sonar" or "ucr_GunPoint".
+    folder : path, optional
+        Where its files are.
 
     Returns
     -------
     Bunch
         With ``data`` (n_samples, n_features), ``target`` (labels by name), ``feature_names``
-        and a description ``DESCR``.
+        and a description ``DESCR``; from files what `separatrix.originals.load` gives.
 
     Examples
     --------
@@ -41,6 +55,10 @@ def load(name: str) -> Bunch:
     >>> iris.data.shape, str(iris.target[0])
     ((150, 4), 'setosa')
     """
+    if folder is not None:
+        from separatrix import originals  # it reads tables, which know the bundled sets
+
+        return originals.load(name, folder)
     if name not in BUNDLED:
         raise ValueError(f"no bundled data set {name!r}: there are {', '.join(sorted(BUNDLED))}")
     bunch = BUNDLED[name]()
@@ -56,7 +74,9 @@ def fetch(name: str, *, version: int | str = "active", folder: str | None = None
     Parameters
     ----------
     name : str
-        Its name there, such as "glass".
+        Its name there, such as "glass", or the name it has in `separatrix.originals`. Of those
+        there are arrhythmia, dermatology, german_credit, heart_hungarian, heart_statlog,
+        image_segmentation, ionosphere, isolet, pima_diabetes, satimage, sonar, splice, usps, wine.
     version : int or "active"
         Which version of it.
     folder : str, optional
@@ -70,7 +90,7 @@ def fetch(name: str, *, version: int | str = "active", folder: str | None = None
     """
     try:
         bunch = sklearn.datasets.fetch_openml(
-            name, version=version, data_home=folder, as_frame=True, parser="auto"
+            OPENML.get(name, name), version=version, data_home=folder, as_frame=True, parser="auto"
         )
     except OSError as error:
         raise OSError(

@@ -43,16 +43,7 @@ def render(facts: Facts) -> str:
         "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; "
         f"script-src '{_checksum(script)}'; base-uri 'none'; form-action 'none'"
     )
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"{facts['title']}: which method separates the classes"),
-        tag("style", Html(_asset("page.css"))),
-        tag("style", Html(_asset("page-dark.css")), id="dark", media=DARK),
-    )
+    head = _head(f"{facts['title']}: which method separates the classes", policy)
     body = tag(
         "body",
         tag("a", "Skip to the result", class_="skip", href="#verdict"),
@@ -80,6 +71,25 @@ def _data_block(facts: Facts) -> str:
     """JSON in which the HTML parser finds no tag, comment or end of the block."""
     text = json.dumps(facts, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def document(title: str, *content: Any) -> str:
+    """A page in the style of the report, without a script."""
+    head = _head(title, "default-src 'none'; style-src 'unsafe-inline'; img-src data:")
+    return f"<!doctype html>\n{tag('html', head, tag('body', *content), lang='en')}\n"
+
+
+def _head(title: str, policy: str) -> Html:
+    return tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", title),
+        tag("style", Html(_asset("page.css"))),
+        tag("style", Html(_asset("page-dark.css")), id="dark", media=DARK),
+    )
 
 
 # Elements ----------------------------------------------------------------------------------------

@@ -1,0 +1,372 @@
+"""Many classes, noise and nearest neighbours: tables 4.1 to 4.5 of Moon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.decomposition import PCA, FastICA, KernelPCA
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from separatrix import (
+    FisherDiscriminant,
+    KernelFisherDiscriminant,
+    KernelSupportVectorICA,
+    SupportVectorICA,
+    SupportVectorProjection,
+)
+from separatrix.linalg import Array
+
+from .. import Figure, Piece
+from .literal import printed_shares
+
+Data = Callable[[str], Any]
+
+NOISE: dict[str, float | None] = {
+    "no noise": None,
+    "5 dB": 5,
+    "10 dB": 10,
+    "20 dB": 20,
+    "30 dB": 30,
+    "40 dB": 40,
+    "50 dB": 50,
+}
+SETS = {"Khan": "khan_srbct", "Arrhythmia": "arrhythmia"}
+N_RUNS, N_INSIDE = 3, 5
+MOST_NEIGHBOURS = 50
+NEAR_BEST = 0.995
+
+
+def pieces(table: str, quick: bool) -> list[Piece]:
+    """A set and a noise, or a run of choices inside."""
+    levels = list(NOISE)[: 2 if quick else None]
+    if table == "table4.1":
+        return [Piece(f"{name}, {noise}") for name in SETS for noise in levels]
+    if table in CLASSWISE:
+        return [Piece(f"{CLASSWISE[table][0]}, {noise}") for noise in levels]
+    if table == "table4.1-inside":
+        return [Piece("Arrhythmia", run, run) for run in range(1 if quick else N_INSIDE)]
+    return [Piece("Arrhythmia")]
+
+
+def measure(table: str, piece: Piece, data: Data) -> list[Figure]:
+    """Percent of right decisions; for the formulas, what they give."""
+    if table == "table4.1-inside":
+        return chosen_inside(data, piece)
+    if table == "equation3.6":
+        return undefined_distances(data)
+    if table == "section3.2":
+        return correlations(data)
+    name, noise = piece.row.split(", ")
+    if table in CLASSWISE:
+        return classwise(best_runs(data, name, noise, CLASSWISE[table][1]), name, noise)
+    return [
+        Figure(piece.row, column, i, 100 * np.mean(run.right))
+        for column in METHODS
+        for i, run in enumerate(best_runs(data, name, noise, column))
+    ]
+
+
+# Data and noise --------------------------------------------------------------------------------
+
+
+class Split(NamedTuple):
+    """Standardised rows to learn from and to be judged by; labels are numbers of classes."""
+
+    X: Array
+    y: Array
+    X_test: Array
+    y_test: Array
+
+
+def splits(data: Data, name: str, noise: float | None, seed: int) -> list[Split]:
+    """The two folds of a run, or the one split that is given."""
+    rng = np.random.default_rng(seed)
+    bunch = data(SETS[name])
+    if "X_train" in bunch:
+        X = np.concatenate([bunch.X_train, bunch.X_test])
+        y = np.concatenate([bunch.y_train, bunch.y_test])
+        n = len(bunch.y_train)
+        folds = [(np.arange(n), np.arange(n, len(y)))]
+    else:
+        X, y = filled_at_random(bunch.X, rng), bunch.y
+        folds = list(StratifiedKFold(2, shuffle=True, random_state=seed).split(X, y))
+    if noise is not None:
+        X = X + rng.standard_normal(X.shape) * X.std(axis=0) * 10 ** (-noise / 20)
+    codes = np.unique(y, return_inverse=True)[1]
+    found = []
+    for train, test in folds:
+        scale = StandardScaler().fit(X[train])
+        rows = scale.transform(X[train]), scale.transform(X[test])
+        found.append(Split(rows[0], codes[train], rows[1], codes[test]))
+    return found
+
+
+def filled_at_random(X: Array, rng: np.random.Generator) -> Array:
+    """Missing values become uniform random numbers between the smallest and the largest."""
+    low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
+    return np.where(np.isnan(X), rng.uniform(low, high, X.shape), X)
+
+
+# The best setting on the rows that judge, as the source chooses it ------------------------------
+
+
+class Setting(NamedTuple):
+    """A fitted reduction, and the numbers of its first directions that are tried."""
+
+    reducer: Any
+    dimensions: Sequence[int]
+
+
+Method = Callable[[Split], Iterator[Setting]]
+
+DIMENSIONS = (5, 10, 15, 20, 30, 40, 60)
+COSTS = (0.003, 0.01, 0.1, 1.0)
+WIDTHS = (0.1, 1.0, 10.0)
+
+
+def pca(split: Split) -> Iterator[Setting]:
+    yield Setting(PCA(min(60, *split.X.shape), random_state=0), DIMENSIONS)
+
+
+def fisher(split: Split, **options: Any) -> Iterator[Setting]:
+    yield Setting(FisherDiscriminant(**options), (2, 4, 8, 12))
+
+
+def pca_fisher(split: Split) -> Iterator[Setting]:
+    for n in (20, 40, 60, 100):
+        yield from fisher(split, pca=min(n, *split.X.shape))
+
+
+def shrunk_fisher(split: Split) -> Iterator[Setting]:
+    for shrinkage in (0.05, 0.1, 0.2, 0.4, 0.8):
+        yield from fisher(split, shrinkage=shrinkage)
+
+
+def ica(split: Split) -> Iterator[Setting]:
+    for n in (10, 20, 30, 40):
+        yield Setting(FastICA(n, random_state=0, whiten="unit-variance"), (n,))
+
+
+def kernel_pca(split: Split) -> Iterator[Setting]:
+    d = split.X.shape[1]
+    for width in WIDTHS:
+        yield Setting(KernelPCA(60, kernel="rbf", gamma=width / d), DIMENSIONS)
+
+
+def kernel_fisher(split: Split) -> Iterator[Setting]:
+    d = split.X.shape[1]
+    for width in WIDTHS:
+        yield Setting(KernelFisherDiscriminant(kernel_gamma=width / d), (4, 8, 12))
+
+
+def svm(split: Split) -> Iterator[Setting]:
+    for C in COSTS:
+        for redundancy in (0.0, 0.2):
+            yield Setting(SupportVectorProjection(C=C, redundancy=redundancy), (13,))
+
+
+def svm_ica(split: Split) -> Iterator[Setting]:
+    for C in COSTS:
+        for redundancy in (0.0, 0.2):
+            for n in (15, 20, 30):
+                model = SupportVectorICA(n, C=C, redundancy=redundancy, random_state=0)
+                yield Setting(model, (n,))
+
+
+def linear_kernel(split: Split) -> Iterator[Setting]:
+    for C in COSTS:
+        for redundancy in (0.0, 0.2):
+            for n in (15, 20, 30):
+                how = {"C": C, "redundancy": redundancy, "kernel": "linear"}
+                yield Setting(KernelSupportVectorICA(n, **how, random_state=0), (n,))
+
+
+def rbf_kernel(split: Split) -> Iterator[Setting]:
+    d = split.X.shape[1]
+    for C in (0.3, 1.0, 3.0, 10.0):
+        for width in (0.1, 0.3, 1.0):
+            for n in (15, 20, 30):
+                model = KernelSupportVectorICA(n, C=C, kernel_gamma=width / d, random_state=0)
+                yield Setting(model, (n,))
+
+
+METHODS: dict[str, Method] = {
+    "PCA": pca,
+    "LDA": fisher,
+    "PCA+LDA": pca_fisher,
+    "ICA": ica,
+    "kPCA": kernel_pca,
+    "kDA": kernel_fisher,
+    "linear SVM+ICA": svm_ica,
+    "nonlinear SVM+ICA, linear": linear_kernel,
+    "nonlinear SVM+ICA, rbf": rbf_kernel,
+    "SVM projections": svm,
+    "Fisher, shrinkage": shrunk_fisher,
+}
+CLASSWISE: dict[str, tuple[str, str]] = {
+    "table4.2": ("Arrhythmia", "linear SVM+ICA"),
+    "table4.3": ("Khan", "linear SVM+ICA"),
+    "table4.4": ("Arrhythmia", "nonlinear SVM+ICA, rbf"),
+    "table4.5": ("Khan", "nonlinear SVM+ICA, rbf"),
+}
+
+
+class Run(NamedTuple):
+    """Classes of the test rows of a run, and which of them are right."""
+
+    truth: Array
+    right: Array
+
+
+@cache  # table 4.1 has what the other tables show by class
+def best_runs(data: Data, name: str, noise: str, method: str) -> list[Run]:
+    """The runs of a method in its best setting."""
+    runs = [splits(data, name, NOISE[noise], seed) for seed in range(N_RUNS)]
+    truth = [np.concatenate([split.y_test for split in run]) for run in runs]
+    return list(map(Run, truth, best_setting(runs, METHODS[method])))
+
+
+def best_setting(runs: Sequence[Sequence[Split]], method: Method) -> list[Array]:
+    """Which test rows of each run are right in the setting that is best on average.
+
+    Of those within 99.5 % of the best it is the one with the fewest directions.
+    """
+    tried: dict[tuple[int, int], list[Array]] = {}
+    for run in runs:
+        of_run: dict[tuple[int, int], list[Array]] = {}
+        for split in run:
+            for number, (reducer, dimensions) in enumerate(method(split)):
+                Z = reducer.fit(split.X, split.y).transform(split.X)
+                Z_test = reducer.transform(split.X_test)
+                for n in dimensions:
+                    right = right_by_neighbours(Z[:, :n], Z_test[:, :n], split)
+                    of_run.setdefault((n, number), []).append(right)
+        for key, parts in of_run.items():
+            tried.setdefault(key, []).append(np.concatenate(parts, axis=0))
+    means = {key: np.mean([r.mean(axis=0) for r in found], axis=0) for key, found in tried.items()}
+    best = max(mean.max() for mean in means.values())
+    near = min(key for key, mean in means.items() if mean.max() >= NEAR_BEST * best)
+    neighbours = int(means[near].argmax())
+    return [right[:, neighbours] for right in tried[near]]
+
+
+def right_by_neighbours(Z: Array, Z_test: Array, split: Split) -> Array:
+    """For each test row whether the nearest 1, 2, … neighbours are right about it."""
+    most = min(MOST_NEIGHBOURS, len(Z))
+    nearest = NearestNeighbors(n_neighbors=most).fit(Z).kneighbors(Z_test, return_distance=False)
+    votes = np.cumsum(np.eye(int(split.y.max()) + 1)[split.y[nearest]], axis=1)
+    return votes.argmax(axis=2) == split.y_test[:, None]
+
+
+def classwise(runs: Sequence[Run], name: str, noise: str) -> list[Figure]:
+    """Percent of right decisions in each class, and in all."""
+    of_class, of_all = {"Arrhythmia": ("class", "all"), "Khan": ("Khan", "Khan, all")}[name]
+    found = []
+    for i, (truth, right) in enumerate(runs):
+        shares = {f"{of_class} {c + 1}": np.mean(right[truth == c]) for c in np.unique(truth)}
+        shares[of_all] = np.mean(right)
+        found += [Figure(where, noise, i, 100 * share) for where, share in shares.items()]
+    return found
+
+
+# Every choice inside the training rows ----------------------------------------------------------
+
+NEIGHBOURS = [3, 5, 9, 15]
+INSIDE: dict[str, tuple[Any, dict[str, list[Any]]]] = {
+    "no reduction": ("passthrough", {}),
+    "PCA": (PCA(random_state=0), {"n_components": [10, 15, 25, 40]}),
+    "Fisher, shrinkage": (FisherDiscriminant(), {"shrinkage": [0.05, 0.1, 0.2, 0.4]}),
+    "SVM projections": (SupportVectorProjection(), {"C": [0.001, 0.003, 0.01, 0.03]}),
+    "SVM projections, rbf": (
+        SupportVectorProjection(kernel="rbf"),
+        {"C": [0.3, 1.0, 3.0, 10.0]},
+    ),
+    "linear SVM+ICA": (
+        SupportVectorICA(random_state=0),
+        {"C": [0.001, 0.003, 0.01, 0.03], "n_components": [15, 20, 30]},
+    ),
+    "nonlinear SVM+ICA, linear": (
+        KernelSupportVectorICA(kernel="linear", random_state=0),
+        {"C": [0.001, 0.003, 0.01, 0.03], "n_components": [15, 20, 30]},
+    ),
+    "nonlinear SVM+ICA, rbf": (
+        KernelSupportVectorICA(random_state=0),
+        {"C": [0.3, 1.0, 3.0, 10.0], "n_components": [15, 20, 30]},
+    ),
+}
+
+
+def chosen_inside(data: Data, piece: Piece) -> list[Figure]:
+    """Two folds; costs, dimensions and neighbours are chosen inside each training half."""
+    bunch = data("arrhythmia")
+    X, y = filled_at_random(bunch.X, np.random.default_rng(piece.seed)), bunch.y
+    folds = list(StratifiedKFold(2, shuffle=True, random_state=piece.seed).split(X, y))
+    found = []
+    for name, (reducer, grid) in INSIDE.items():
+        right = sum(
+            int(np.sum(searched(reducer, grid).fit(X[a], y[a]).predict(X[b]) == y[b]))
+            for a, b in folds
+        )
+        found.append(Figure(piece.row, name, piece.repeat, 100 * right / len(y)))
+    return found
+
+
+def searched(reducer: Any, grid: dict[str, list[Any]]) -> GridSearchCV:
+    """Standardised rows, a reduction, nearest neighbours: numbers chosen by three inner folds."""
+    steps = make_pipeline(StandardScaler(), reducer, KNeighborsClassifier())
+    name = steps.steps[1][0]
+    choices = {f"{name}__{key}": values for key, values in grid.items()}
+    return GridSearchCV(
+        steps,
+        {**choices, "kneighborsclassifier__n_neighbors": NEIGHBOURS},
+        cv=KFold(3, shuffle=True, random_state=0),
+        error_score=0.0,
+    )
+
+
+# What the formulas give -------------------------------------------------------------------------
+
+
+def standardised(data: Data) -> tuple[Array, Array]:
+    bunch = data("arrhythmia")
+    X = filled_at_random(bunch.X, np.random.default_rng(0))
+    return StandardScaler().fit_transform(X), bunch.y
+
+
+def undefined_distances(data: Data) -> list[Figure]:
+    """Share of pairs of hyperplanes whose ratio of shares is no finite number."""
+    X, y = standardised(data)
+    found = []
+    for C in (0.01, 1.0, 100.0):
+        accuracy = SupportVectorProjection(C=C).fit(X, y).accuracy_
+        apart = ~np.eye(len(accuracy), dtype=bool)
+        for column, shares in (("as printed", printed_shares(accuracy)), ("corrected", accuracy)):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratios = shares[:, None] / shares[None, :]
+            share = 100 * np.mean(~np.isfinite(ratios[apart]))
+            found.append(Figure(f"C = {C:g}", column, 0, share))
+    return found
+
+
+def correlations(data: Data) -> list[Figure]:
+    """Largest correlation between a feature of a hyperplane and an independent component."""
+    X, y = standardised(data)
+    models = {
+        "linear SVM+ICA": SupportVectorICA(20, C=0.01, random_state=0),
+        "nonlinear SVM+ICA, linear": KernelSupportVectorICA(
+            20, C=0.01, kernel="linear", random_state=0
+        ),
+    }
+    found = []
+    for name, model in models.items():
+        Z = model.fit(X, y).transform(X)
+        n = model.n_normals_
+        between = np.corrcoef(Z.T)[:n, n:]
+        found.append(Figure("Arrhythmia", name, 0, np.abs(between).max()))
+    return found
