@@ -284,6 +284,10 @@ def compared(row: str, data: Data) -> dict[str, Line]:
     lines["Fixed-time 1-NN at the time of ECTS"] = line(
         [neighbour_at(math.ceil(float(found.time.mean())))] * level
     )
+    for reg in (1e-4, 0.1):
+        complete = LocalQDA(reg=reg).fit(series.X, series.y).predict(series.X_test)
+        found = EarlyLabels(complete, np.full(len(complete), n_times), complete)
+        lines[f"Complete, reg = {reg:g}"] = line([found] * level)
     return lines
 
 
@@ -291,10 +295,14 @@ def beside_others(table: str, piece: Piece, data: Data) -> list[Figure]:
     """Reliability (5.8, 5.9) or accuracy (5.10, 5.11), and time."""
     one_set = table not in OTHERS
     lines = compared(set_of(table) if one_set else piece.row, data)
+    of_reliability = table.startswith(("figure5.8", "figure5.9"))
     found = []
     for name, line in lines.items():
-        shown = line.reliability if table.startswith(("figure5.8", "figure5.9")) else line.accuracy
-        parts = {name: shown} | ({} if name.startswith("Fixed") else {f"{name}, time": line.time})
+        if of_reliability and name.startswith("Complete"):
+            continue
+        parts = {name: line.reliability if of_reliability else line.accuracy}
+        if not name.startswith(("Fixed", "Complete")):
+            parts[f"{name}, time"] = line.time
         for part, values in parts.items():
             for tau, value in zip(RELIABILITIES, values, strict=True):
                 row, column = (part, str(tau)) if one_set else (piece.row, f"{part}, τ = {tau}")
