@@ -21,7 +21,7 @@ from .. import Data, Figure, Piece
 from . import literal
 
 RELIABILITIES = (0.001, 0.1, 0.25, 0.9)
-MOST_SERIES, MOST_SLOW = 1100, 300
+MOST_SERIES, MOST_SLOW = 600, 150
 """Test series that are decided on, and those of slow settings."""
 
 SERIES = {  # of table 5.1, in files

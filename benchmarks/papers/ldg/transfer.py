@@ -222,7 +222,7 @@ def pieces(table: str, quick: bool) -> list[Piece]:
     """A draw of rows, with a γ or for a pair of domains."""
     if table.startswith("figure4.5"):
         row = next(row for row in TRANSFERS if table.endswith(row.lower().replace(" ", "-")))
-        return repeated([row], quick, ["Amazon to Webcam"])
+        return repeated([row], quick, TRANSFERS)
     draws = QUICK_DRAWS if quick else DRAWS
     return [Piece(row, i, i) for row in GAMMA_ROWS for i in range(draws)]
 
