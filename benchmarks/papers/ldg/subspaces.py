@@ -399,7 +399,8 @@ def pieces(table: str, quick: bool) -> list[Piece]:
     if table == "table3.1":
         return repeated(NAMES, quick, LARGE)
     if table == "table3.1-times":
-        return [Piece(row, i, i) for row in TIMED31 for i in range(1 if quick else 2)]
+        once = LARGE if not quick else TIMED31
+        return [Piece(row, i, i) for row in TIMED31 for i in range(1 if row in once else 2)]
     return repeated(SERIES, quick, SERIES if table == "table3.5" else ())
 
 

@@ -14,7 +14,7 @@ from separatrix.selection import neighbour_scores
 
 from .. import Data, Figure, Piece
 from . import literal
-from .subspaces import Split, repeated, together
+from .subspaces import Split, together
 
 DRAWS, QUICK_DRAWS = 200, 20
 NO_CLASSES = 1e-9
@@ -222,7 +222,7 @@ def pieces(table: str, quick: bool) -> list[Piece]:
     """A draw of rows, with a γ or for a pair of domains."""
     if table.startswith("figure4.5"):
         row = next(row for row in TRANSFERS if table.endswith(row.lower().replace(" ", "-")))
-        return repeated([row], quick, TRANSFERS)
+        return [Piece(row, i, i) for i in range(1 if quick else 3)]
     draws = QUICK_DRAWS if quick else DRAWS
     return [Piece(row, i, i) for row in GAMMA_ROWS for i in range(draws)]
 
