@@ -1,5 +1,8 @@
 """How the manual is built: offline, with every warning an error."""
 
+import sys
+from pathlib import Path
+
 import click
 from docutils import nodes
 from docutils.parsers.rst import Directive
@@ -7,6 +10,9 @@ from sphinx.application import Sphinx
 
 import separatrix
 from separatrix.cli import main
+
+sys.path.insert(0, str(Path(__file__).parent))
+import make_papers
 
 project = "separatrix"
 author = "the separatrix developers"
@@ -74,5 +80,6 @@ class CommandHelp(Directive):
 
 
 def setup(app: Sphinx) -> None:
-    """Make the directive known."""
+    """Make the directive known, and draw the figures of the sources."""
     app.add_directive("command-help", CommandHelp)
+    app.connect("builder-inited", lambda app: make_papers.pictures(Path(app.srcdir)))

@@ -62,10 +62,33 @@ def refused(*arguments, code=1, **options):
     return " ".join(result.stderr.split())
 
 
+CHILDREN = []
+
+
 def process(*arguments, **options):
     command = [sys.executable, "-m", "separatrix", *map(str, arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, env=ENVIRONMENT, **{**pipes, **options})
+    child = subprocess.Popen(
+        command, env=ENVIRONMENT, preexec_fn=heed_interrupts, **pipes | options
+    )
+    CHILDREN.append(child)
+    return child
+
+
+def heed_interrupts():
+    """A shell's background jobs, and so their children, are born deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True)
+def no_child_stays():
+    yield
+    while CHILDREN:
+        child = CHILDREN.pop()
+        child.kill()
+        child.wait(timeout=60)
+        for pipe in filter(None, (child.stdout, child.stderr, child.stdin)):
+            pipe.close()
 
 
 def flowers(n=60, d=3, n_classes=3, seed=0):

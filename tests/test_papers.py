@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
+from sklearn.utils import Bunch
 
+from separatrix.cli import main
 from separatrix.cli_reproduce import papers, part
 from separatrix.originals import MissingData
 
 PAPERS = papers()
 compare = part("compare")
+ROOT = Path(__file__).parent.parent
+SOURCES = PAPERS.sources()
 
 EXAMPLE = """
 title = "Nobody, An example (2000)"
@@ -133,3 +146,307 @@ def test_two_numbers_differ_beyond_two_standard_errors(example):
         assert (mirrored.verdict, mirrored.side) == (verdict, side and "behind")
         less = compare.judged(table._replace(lower=True), cells)[0]
         assert (less.verdict, less.side) == (verdict, side and "behind")
+
+
+@pytest.mark.parametrize(
+    ("cell", "error"),
+    [
+        ({"repeats": 10}, math.hypot(2 / math.sqrt(10), 1 / math.sqrt(12))),  # the printed spread
+        ({"repeats": None}, 1 / math.sqrt(12)),  # nothing known but the last digit
+        (
+            {"repeats": None, "decisions": 96},
+            math.hypot(10 * math.sqrt(0.1601), 1 / math.sqrt(12)),
+        ),
+    ],
+)
+def test_the_error_of_a_printed_number_is_what_is_known_first(example, cell, error):
+    table = PAPERS.tables_of(example)[0]._replace(**{"decisions": None, **cell})
+    ours = {"a": {"Y": PAPERS.Mean(80.0, 0.0, 2)}}
+    judged = {(c.row, c.column): c for c in compare.judged(table, ours)}["a", "Y"]
+    # binomial: (80 % of 96 + 2) / 100 = 0.788 in 100 decisions; 100² p (1 - p) / 100 = 16.7
+    expected = (
+        error if "decisions" not in cell else math.hypot(math.sqrt(16.7056), 1 / math.sqrt(12))
+    )
+    assert judged.error == pytest.approx(expected, rel=1e-3)
+    assert judged.verdict == "holds"
+    assert judged.same
+
+
+def test_all_right_decisions_leave_an_error():
+    assert compare._binomial(100.0, 20, "% accuracy") > 1
+    assert compare._binomial(1.0, 20, "share") < 1
+    assert compare._binomial(1.0, None, "share") is None
+
+
+def test_cells_without_figures_say_why(example):
+    (table,) = PAPERS.tables_of(example)
+    found = {(c.row, c.column): c for c in compare.judged(table, {}, {"a": "first is not here"})}
+    assert found["a", "X"].verdict == "not run"
+    assert found["a", "X"].why == "first is not here"
+    assert found["b", "Z"].verdict == "cannot be rerun"
+    assert found["b", "Z"].why == "Z is not described"
+    stand_in = compare.judged(table, {"b": {"Z": PAPERS.Mean(99.0, 0.1, 9)}})[-1]
+    assert (stand_in.verdict, stand_in.ours.mean) == ("cannot be rerun", 99.0)
+    only_ours = compare.judged(table, {"a": {"new": PAPERS.Mean(99.0, 0.1, 9)}})
+    assert [c.verdict for c in only_ours if c.column == "new"] == [""]
+
+
+def test_the_summary_counts_each_printed_number_once(example):
+    (table,) = PAPERS.tables_of(example)
+    cells = {
+        "a": {"X": PAPERS.Mean(90.1, 0.1, 9), "Y": PAPERS.Mean(50.0, 0.1, 9)},
+        "b": {"X": PAPERS.Mean(99.0, 0.1, 9), "new": PAPERS.Mean(1.0, 0.0, 1)},
+    }
+    counts = compare.counts(compare.judged(table, cells))
+    assert counts["printed"] == 5 == sum(counts[verdict] for verdict in compare.VERDICTS)
+    assert (counts["holds"], counts["differs"], counts["not run"]) == (1, 2, 1)
+    assert (counts["ahead"], counts["behind"], counts["same digits"]) == (1, 1, 1)
+
+
+def claim(example, cells, **changes):
+    (table,) = PAPERS.tables_of(example)
+    stated = table.claims[0]._replace(**changes.pop("claim", {}))
+    (judged,) = compare.judged_claims(table._replace(claims=[stated], **changes), cells)
+    return judged
+
+
+def test_claims_are_judged_by_means_or_by_rows_won(example):
+    m = PAPERS.Mean
+    cells = {"a": {"X": m(90, 1, 4), "Y": m(80, 1, 4)}, "b": {"X": m(70, 1, 4), "Y": m(72, 1, 4)}}
+    assert claim(example, cells).verdict == "holds"
+    assert claim(example, cells, lower=True).verdict == "differs"
+    assert claim(example, cells, claim={"rows": ["b"]}).verdict == "differs"
+    assert claim(example, cells, claim={"not_so": True}).verdict == "differs"
+    assert claim(example, cells, claim={"wins": 1}).verdict == "holds"
+    assert claim(example, cells, claim={"wins": 2}).verdict == "differs"
+    assert claim(example, cells, claim={"wins": 2}).why == "best in 1 of 2 rows"
+    assert claim(example, cells, claim={"right": 79.0}).verdict == "holds"
+    assert claim(example, cells, claim={"right": ["Y", 80.5]}).verdict == "differs"
+    near = {"a": {"X": m(80.1, 1, 4), "Y": m(80, 1, 4)}}
+    assert claim(example, near, claim={"rows": ["a"]}).why.endswith("within chance")
+
+
+def test_claims_wait_for_the_rows_they_are_about(example):
+    one = {"a": {"X": PAPERS.Mean(90, 1, 4), "Y": PAPERS.Mean(80, 1, 4)}}
+    assert claim(example, {}).verdict == "not run"
+    assert claim(example, {}, missing={"*": "no data"}).verdict == "cannot be rerun"
+    assert claim(example, one, claim={"wins": 2}).verdict == "not run"
+    assert claim(example, one, claim={"wins": 1}).verdict == "holds"
+    assert claim(example, one, claim={"not_so": True, "wins": 2}).verdict == "not run"
+    assert "1 of 2 rows run" in claim(example, one).why
+
+
+def test_claims_on_curves_compare_lines(example):
+    lines = {
+        "X": {"1": PAPERS.Mean(5, 0, 1), "2": PAPERS.Mean(9, 0, 1)},
+        "Y": {"1": PAPERS.Mean(6, 0, 1), "2": PAPERS.Mean(7, 0, 1)},
+    }
+    assert claim(example, lines, curve=True, published={}).verdict == "holds"
+    assert (
+        claim(example, lines, curve=True, published={}, claim={"rows": ["1"]}).verdict == "differs"
+    )
+
+
+def test_columns_of_ours_that_pass_all_that_is_printed_are_counted(example):
+    (table,) = PAPERS.tables_of(example)
+    table = table._replace(ours={"new": "ours"})
+    cells = {
+        "a": {"new": PAPERS.Mean(95.0, 0, 1)},
+        "b": {"new": PAPERS.Mean(65.0, 0, 1), "X": PAPERS.Mean(99.0, 0, 1)},
+    }
+    assert compare.beyond(table, cells) == {"a": True, "b": False}
+    assert compare.beyond(table._replace(lower=True), cells) == {"a": False, "b": False}
+
+
+# The sources -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_what_is_published_is_well_formed(source):
+    tables = PAPERS.tables_of(SOURCES[source])
+    assert PAPERS.title_of(SOURCES[source])
+    ids = [table.id for table in tables]
+    assert len(set(ids)) == len(ids)
+    for table in tables:
+        assert table.title, table.id
+        assert table.page, table.id
+        assert table.protocol.strip(), table.id
+        assert 0 < table.minutes_quick <= table.minutes, table.id
+        columns = {c for row in table.published.values() for c in row}
+        if table.curve:
+            assert table.x, table.id
+            assert all(math.isfinite(float(column)) for column in columns), table.id
+        for key in table.missing:
+            row, _, column = key.partition(" / ")
+            assert key == "*" or row in table.published or row in columns, (table.id, key)
+            assert not column or column in table.published[row], (table.id, key)
+        for numbers in (table.repeats, table.decisions):
+            if isinstance(numbers, dict):
+                assert set(numbers) <= {*table.published, *table.ours}, table.id
+        measured = measured_names(source, table)
+        known = {*table.published, *columns, *table.ours, *measured}
+        for stated in table.claims if measured else []:
+            rivals = stated.right if isinstance(stated.right, list) else [stated.right]
+            for name in (stated.left, *rivals):
+                assert not isinstance(name, str) or name in known, (table.id, name)
+
+
+def measured_names(source, table):
+    """Rows and columns of the stored full run."""
+    kept = PAPERS.stored(SOURCES[source]).get(table.id, {})
+    return {*kept, *(column for row in kept.values() for column in row)}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_table_has_its_pieces_and_a_quick_run_is_part_of_it(source):
+    module = part(f"{source}.run")
+    for table in PAPERS.tables_of(SOURCES[source]):
+        whole = module.pieces(table.id, False)
+        assert len(set(whole)) == len(whole), table.id
+        assert set(module.pieces(table.id, True)) <= set(whole), table.id
+        assert whole or "*" in table.missing, table.id
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_stored_figures_cover_what_can_be_rerun(source):
+    kept = PAPERS.stored(SOURCES[source])
+    for table in PAPERS.tables_of(SOURCES[source]):
+        if table.id in kept:
+            found = compare.judged(table, kept[table.id])
+            open_cells = [(c.row, c.column) for c in found if c.verdict == "not run"]
+            assert not open_cells, (table.id, open_cells)
+
+
+def made_up(name):
+    """Small data in every form that a source may ask for."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([1, 2, 3], 30)
+    X = rng.standard_normal((90, 20)) + 2.0 * rng.standard_normal((4, 20))[y]
+    text = [b"Subject: s%d\n\nword%d word%d common" % (c, c, i % 7) for i, c in enumerate(y)]
+    if name == "spamassassin_1800":
+        return Bunch(messages=text, y=np.where(y == 1, "ham", "spam"))
+    if name in ("khan_srbct", "usps", "mnist_3000") or name.startswith("ucr_"):
+        a, b = np.arange(90) % 2 == 0, np.arange(90) % 2 == 1
+        return Bunch(X_train=X[a], y_train=y[a], X_test=X[b], y_test=y[b])
+    if name in ("sonar", "heart_statlog", "pima_diabetes", "heart_hungarian", "german_credit"):
+        y = np.where(y == 3, 1, y)
+    return Bunch(X=X, y=y, X_m9=X, X24=X, X_onehot=X)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_cheapest_piece_of_a_source_runs_on_made_up_data(source):
+    tables = [t for t in PAPERS.tables_of(SOURCES[source]) if "*" not in t.missing]
+    table = min(tables, key=lambda t: t.minutes_quick)
+    first = part(f"{source}.run").pieces(table.id, True)[:1]
+    module = SimpleNamespace(
+        pieces=lambda table, quick: first, measure=part(f"{source}.run").measure
+    )
+    cells, left_out = PAPERS.rerun([table], made_up, quick=True, source=lambda name: module)
+    assert left_out == {table.name: {}}
+    assert cells[table.name]
+
+
+# The command -----------------------------------------------------------------------------------
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(main, ["reproduce", *map(str, arguments)])
+    assert result.exit_code == code, result.output + repr(result.exception)
+    assert "Traceback" not in result.output
+    return result
+
+
+@pytest.fixture
+def wine_and_sonar(tmp_path):
+    """Two folds of sonar's protocol: classes of the sizes that it needs."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [40, 40])
+    np.savez(tmp_path / "sonar.npz", X=rng.standard_normal((80, 8)) + y[:, None], y=y)
+    return tmp_path
+
+
+def test_the_tables_are_listed_with_their_data(wine_and_sonar):
+    listed = json.loads(run("--data", wine_and_sonar, "--json").stdout)["tables"]
+    by_name = {entry["table"]: entry for entry in listed}
+    assert len(by_name) == sum(len(PAPERS.tables_of(folder)) for folder in SOURCES.values())
+    assert by_name["wsvda/table3"]["needs"] == {
+        "sonar": True,
+        "heart_statlog": False,
+        "wine": True,  # it comes with scikit-learn
+    }
+    text = run("--data", wine_and_sonar).stdout
+    assert "heart_statlog (not found)" in text
+
+
+def test_a_table_is_run_shown_kept_and_gone_on_with(wine_and_sonar):
+    folder = wine_and_sonar
+    options = ("--data", folder, "--quick", "--results", folder / "a.jsonl")
+    done = run("wsvda/figure2", *options, "--html", folder / "a.html")
+    assert "wsvda/figure2 (section 3.1)" in done.stdout
+    assert "the classes are linearly separable in all pairs of WSVDA" in done.stdout
+    page = (folder / "a.html").read_text()
+    assert "wsvda/figure2" in page
+    assert not re.search(r"(src|href)=.?https?:", page)
+    before = (folder / "a.jsonl").read_bytes()
+    record = json.loads(run("wsvda/figure2", *options, "--json").stdout)["tables"][0]
+    assert (folder / "a.jsonl").read_bytes() == before
+    cells = {(c["row"], c["column"]): c["ours"] for c in record["cells"]}
+    assert cells["1 and 2", "WSVDA"]["n"] == 3
+
+
+def test_wrong_names_and_missing_data_are_told(tmp_path):
+    assert "there is no source 'wsvd': there are" in run("wsvd/table3", code=1).stderr
+    assert "there is no table 'wsvda/table4': there are wsvda/table3" in (
+        run("wsvda/table4", code=1).stderr
+    )
+    needs = run("wsvda/figure2", code=1).stderr
+    assert "wsvda/figure2 needs the data sets sonar: name their folder (--data)" in needs
+    assert f"not in {tmp_path}" in run("wsvda/figure2", "--data", tmp_path, code=1).stderr
+    assert "does not exist" in run("wsvda", "--data", tmp_path / "no", code=2).stderr
+    (tmp_path / "other.jsonl").write_text("something else\n")
+    np.savez(tmp_path / "sonar.npz", X=np.eye(9), y=[0, 1, 1] * 3)
+    refused = run(
+        "wsvda/figure2", "--data", tmp_path, "--results", tmp_path / "other.jsonl", code=1
+    )
+    assert "is not a file of results" in refused.stderr
+
+
+def test_a_name_takes_the_parts_of_a_figure():
+    found = PAPERS.chosen("wsvda/figure3", SOURCES)
+    assert [table.id for table in found] == [
+        f"figure3-{name}-{rule}" for name in ("sonar", "heart") for rule in ("knn", "nc")
+    ]
+    assert [table.id for table in PAPERS.chosen("wsvda/table3", SOURCES)] == ["table3"]
+
+
+def test_the_manual_is_up_to_date_with_the_stored_figures():
+    spec = importlib.util.spec_from_file_location("make_papers", ROOT / "docs" / "make_papers.py")
+    make_papers = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make_papers)
+    for name, text in make_papers.pages().items():
+        assert (ROOT / "docs" / name).read_text("utf-8") == text, (
+            f"docs/{name} is old: run python docs/make_papers.py"
+        )
+
+
+def test_an_installed_package_has_the_tables(tmp_path):
+    pytest.importorskip("hatchling")
+    build = "from hatchling.build import build_wheel; import sys; build_wheel(sys.argv[1])"
+    subprocess.run(
+        [sys.executable, "-c", build, str(tmp_path)], cwd=ROOT, check=True, capture_output=True
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(tmp_path / "site")
+    code = "from separatrix.cli import main; main()"
+    listed = subprocess.run(
+        [sys.executable, "-c", code, "reproduce", "--json"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert {
+        entry["table"].partition("/")[0] for entry in json.loads(listed.stdout)["tables"]
+    } == set(SOURCES)

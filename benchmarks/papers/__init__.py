@@ -328,6 +328,11 @@ def stored(folder: Path) -> dict[str, Cells]:
     }
 
 
+def stored_versions(folder: Path) -> dict[str, dict[str, str]]:
+    """What computed the figures that are kept with a source, by table."""
+    return {name: dict(entry["versions"]) for name, entry in _kept(folder).items()}
+
+
 def _kept(folder: Path) -> dict[str, Any]:
     path = folder / "results.json"
     return dict(json.loads(path.read_text("utf-8"))) if path.exists() else {}

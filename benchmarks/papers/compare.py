@@ -217,6 +217,18 @@ def _by_means(
 # Summary ---------------------------------------------------------------------------------------
 
 
+def beyond(table: Table, cells: Cells) -> dict[str, bool]:
+    """Rows for which there are columns of ours: whether these pass all that is printed there."""
+    best = min if table.lower else max
+    found = {}
+    for row, printed in table.published.items():
+        own = [cells[row][c].mean for c in table.ours if c in cells.get(row, {})]
+        if own and printed and not reason(table, row, ""):
+            best_printed = best(p.value for p in printed.values())
+            found[row] = best(*own, best_printed) != best_printed
+    return found
+
+
 def counts(found: Iterable[Cell]) -> dict[str, int]:
     """How many printed cells hold, differ (ahead, behind), cannot be rerun or were not run."""
     found = [cell for cell in found if cell.verdict]
@@ -252,6 +264,7 @@ def record(
             {"says": j.claim.says, "verdict": j.verdict, "why": j.why}
             for j in judged_claims(table, cells)
         ],
+        "beyond": beyond(table, cells),
         "left_out": dict(left_out or {}),
     }
 

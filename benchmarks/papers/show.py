@@ -58,6 +58,18 @@ def claim_text(claim: Record) -> str:
     return f"{claim['verdict']}: {claim['says']}" + (f" ({claim['why']})" if claim["why"] else "")
 
 
+def beyond_text(beyond: Mapping[str, bool]) -> str:
+    """How often columns of ours pass all that is printed in a row."""
+    if not beyond:
+        return ""
+    passed = [row for row, ahead in beyond.items() if ahead]
+    names = f": {', '.join(passed)}" if 0 < len(passed) < len(beyond) else ""
+    return (
+        "Settings and methods that only we have pass the best printed number in "
+        f"{len(passed)} of {len(beyond)} rows{names}."
+    )
+
+
 def remarks(record: Record) -> list[str]:
     """What is left out, and why cells cannot be rerun."""
     why = dict.fromkeys(c["why"] for c in record["cells"] if c["verdict"] == "cannot be rerun")
@@ -74,6 +86,12 @@ def repeats(record: Record) -> str:
     return f"Ours are means of {span} repeats."
 
 
+def sentences(record: Record) -> str:
+    """What can be said of a table as a whole."""
+    said = (counted(record["counts"]), repeats(record), beyond_text(record["beyond"]))
+    return " ".join(sentence for sentence in said if sentence)
+
+
 def as_text(record: Record) -> str:
     """For the terminal."""
     heads, lines = grid(record)
@@ -81,7 +99,7 @@ def as_text(record: Record) -> str:
         [
             f"{record['table']} ({record['page']}): {record['title']}",
             console.columns([f"{record['unit']}, {KEY.partition(';')[0]}", *heads], lines),
-            " ".join([counted(record["counts"]), repeats(record)]).strip(),
+            sentences(record),
             *map(claim_text, record["claims"]),
             *remarks(record),
         ]
@@ -103,12 +121,11 @@ def as_section(record: Record) -> Html:
     key = record["table"].replace("/", "-").replace(".", "-")
     shown = scrollable(table([record["unit"], *heads], lines), record["title"])
     picture = _embedded(record) if record["curve"] else None
-    words = " ".join([counted(record["counts"]), repeats(record)]).strip()
     claims = [tag("li", claim_text(claim)) for claim in record["claims"]]
     return section(
         key,
         f"{record['table']}: {record['title']}",
-        f"Page {record['page']}. {words}",
+        f"Page {record['page']}. {sentences(record)}",
         tag("p", record["protocol"]),
         picture,
         shown,
@@ -125,7 +142,7 @@ def _embedded(record: Record) -> Html | None:
         return None
     content = base64.b64encode(drawn.getvalue()).decode("ascii")
     source = f"data:image/svg+xml;base64,{content}"
-    return tag("p", Html(f'<img src="{source}" alt="{record["unit"]} by {record["x"]}">'))
+    return tag("p", tag("img", src=source, alt=f"{record['unit']} by {record['x']}"))
 
 
 # Pictures --------------------------------------------------------------------------------------

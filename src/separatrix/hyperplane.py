@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeGuard
 
 import numpy as np
 import scipy.linalg
+import scipy.optimize
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
@@ -24,6 +25,13 @@ EXACT_UP_TO = 1e10
 
 GRAM_UP_TO = 5000
 """Rows of a wide problem whose inner products are held all at once (200 MB)."""
+
+SMALL = 600
+"""Rows up to which decomposition is tried first whatever the shape: it takes a thousandth of a
+second where steps of Newton's method take tens."""
+
+FEW = 1_000_000
+"""Values among which it is sought out whether the best normal is zero."""
 
 WIDEST = 2.0
 """Half the width, in margins, of the zone in which the first smoothed loss is a parabola."""
@@ -117,10 +125,10 @@ def soft_margin_hyperplane(
 ) -> Hyperplane:
     """Minimise ``½‖w‖² + Σ cost_i max(0, 1 - signs_i (w·z_i + b))``.
 
-    Wide problems by decomposition of the dual (libsvm), tall ones by Newton's method on a smoothed
-    loss: both to rounding as a rule, and else to `tol`. Large ones of either kind by coordinate
-    descent in the dual (liblinear), which charges for the intercept too: with classes of unlike
-    sizes the normal may be off by a few hundredths of a radian, whatever `tol`.
+    Wide and small problems by decomposition of the dual (libsvm), tall ones by Newton's method on
+    a smoothed loss: both to rounding as a rule, and else to `tol`. Large ones of either kind by
+    coordinate descent in the dual (liblinear), which charges for the intercept too: with classes
+    of unlike sizes the normal may be off by a few hundredths of a radian, whatever `tol`.
 
     Parameters
     ----------
@@ -154,9 +162,15 @@ def soft_margin_hyperplane(
 
 def solver(n_rows: int, n_features: int) -> Callable[..., Found]:
     """The function that is quickest for a problem of this size."""
-    if 2 * n_features >= n_rows:
+    if _is_wide(n_rows, n_features):
         return decomposition if n_rows <= GRAM_UP_TO else dual_descent
+    if n_rows <= SMALL:
+        return decomposition
     return capped_newton if n_rows * n_features**2 <= EXACT_UP_TO else dual_descent
+
+
+def _is_wide(n_rows: int, n_features: int) -> bool:
+    return 2 * n_features >= n_rows
 
 
 class Found(NamedTuple):
@@ -287,12 +301,27 @@ def newton(
 def _no_better_than_none(
     Z: Array, signs: Array, cost: Array, w: Array, b: float, tol: float
 ) -> bool:
-    """Whether an approximate normal may be zero: rows score alike, and a zero costs no more."""
+    """Whether an approximate normal may be zero: a zero costs no more, and is the best as well."""
     scores = Z @ w
-    alike = float(np.abs(scores).max()) <= 4 * tol
     reached = 0.5 * float(w @ w) + float(cost @ np.maximum(0, 1 - signs * (scores + b)))
     by_none = 2 * min(float(cost[signs > 0].sum()), float(cost[signs < 0].sum()))
-    return alike and by_none <= (1 + 1e-9) * reached
+    if by_none > (1 + 1e-9) * reached:
+        return False
+    alike = float(np.abs(scores).max()) <= 4 * tol
+    return alike or (Z.size <= FEW and _none_is_best(Z, signs, cost))
+
+
+def _none_is_best(Z: Array, signs: Array, cost: Array) -> bool:
+    """Whether the rows of the heavier class can be weighted to meet all of the lighter one.
+
+    Without a normal every row of the heavier class is on its margin and every other row beyond:
+    that is optimal if weights from 0 to the costs give both classes the same sum, and total.
+    """
+    heavier = signs == (1 if cost @ signs >= 0 else -1)
+    rows = np.column_stack([Z, np.ones(len(Z))])
+    aim = rows[~heavier].T @ cost[~heavier]
+    met = scipy.optimize.lsq_linear(rows[heavier].T, aim, (0, cost[heavier]), tol=1e-12)
+    return float(np.sqrt(2 * met.cost)) <= 1e-6 * float(cost[~heavier].sum())
 
 
 class Split(NamedTuple):
@@ -582,20 +611,23 @@ def decomposition(points: Points, signs: Array, cost: Array, tol: float, max_ite
     """scikit-learn's `SVC` on inner products, and its support vectors put exactly on their margin.
 
     libsvm computes in single precision and says which rows are on their margin; with these the
-    hyperplane is a linear system. Where its answer cannot be repaired, `capped_newton`'s is taken.
+    hyperplane is a linear system. Where its answer cannot be repaired, `capped_newton`'s is taken:
+    of tall problems with high costs soon, for there it is the quicker one.
     """
     assert points.gram is not None, "rows of this shape come with their inner products"
-    model = SVC(kernel="precomputed", C=1.0, tol=1e-3, max_iter=1000 + 50 * len(signs))
+    wide = _is_wide(*points.rows.shape)
+    model = SVC(kernel="precomputed", tol=1e-3, max_iter=1000 + (50 if wide else 20) * len(signs))
     with warnings.catch_warnings(), _unchecked():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(points.gram, signs, sample_weight=cost)
-    duals = np.zeros(len(signs))
-    duals[model.support_] = np.abs(model.dual_coef_[0])
-    split = Split.by(duals >= (1 - 1e-9) * cost, duals <= 0)
-    step, n_iter = _exact_step(points, signs, cost, split, min(REPAIRS, max_iter))
-    if step is not None:
-        return _finished(points.rows, step, n_iter)
-    return capped_newton(points, signs, cost, tol, max_iter)
+    if wide or model.fit_status_ == 0:
+        duals = np.zeros(len(signs))
+        duals[model.support_] = np.abs(model.dual_coef_[0])
+        split = Split.by(duals >= (1 - 1e-9) * cost, duals <= 0)
+        step, n_iter = _exact_step(points, signs, cost, split, min(REPAIRS, max_iter))
+        if step is not None:
+            return _finished(points.rows, step, n_iter)
+    return capped_newton(points if wide else Points(points.rows, None), signs, cost, tol, max_iter)
 
 
 # Coordinate descent in the dual --------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,7 +67,7 @@ def measure(table: str, piece: Piece, data: Data) -> list[Figure]:
     if table in CLASSWISE:
         return classwise(best_runs(data, name, noise, CLASSWISE[table][1]), name, noise)
     return [
-        Figure(piece.row, column, i, 100 * np.mean(run.right))
+        Figure(piece.row, column, i, 100 * float(np.mean(run.right)))
         for column in METHODS
         for i, run in enumerate(best_runs(data, name, noise, column))
     ]
@@ -174,24 +175,23 @@ def svm(split: Split) -> Iterator[Setting]:
 def svm_ica(split: Split) -> Iterator[Setting]:
     for C in COSTS:
         for redundancy in (0.0, 0.2):
-            for n in (15, 20, 30):
+            for n in (15, 25):
                 model = SupportVectorICA(n, C=C, redundancy=redundancy, random_state=0)
                 yield Setting(model, (n,))
 
 
 def linear_kernel(split: Split) -> Iterator[Setting]:
     for C in COSTS:
-        for redundancy in (0.0, 0.2):
-            for n in (15, 20, 30):
-                how = {"C": C, "redundancy": redundancy, "kernel": "linear"}
-                yield Setting(KernelSupportVectorICA(n, **how, random_state=0), (n,))
+        for n in (15, 25):
+            model = KernelSupportVectorICA(n, C=C, kernel="linear", random_state=0)
+            yield Setting(model, (n,))
 
 
 def rbf_kernel(split: Split) -> Iterator[Setting]:
     d = split.X.shape[1]
     for C in (0.3, 1.0, 3.0, 10.0):
         for width in (0.1, 0.3, 1.0):
-            for n in (15, 20, 30):
+            for n in (15, 25):
                 model = KernelSupportVectorICA(n, C=C, kernel_gamma=width / d, random_state=0)
                 yield Setting(model, (n,))
 
@@ -227,7 +227,8 @@ class Run(NamedTuple):
 @cache  # table 4.1 has what the other tables show by class
 def best_runs(data: Data, name: str, noise: str, method: str) -> list[Run]:
     """The runs of a method in its best setting."""
-    runs = [splits(data, name, NOISE[noise], seed) for seed in range(N_RUNS)]
+    n_runs = 1 if name == "Khan" and NOISE[noise] is None else N_RUNS  # nothing is drawn
+    runs = [splits(data, name, NOISE[noise], seed) for seed in range(n_runs)]
     truth = [np.concatenate([split.y_test for split in run]) for run in runs]
     return list(map(Run, truth, best_setting(runs, METHODS[method])))
 
@@ -271,7 +272,7 @@ def classwise(runs: Sequence[Run], name: str, noise: str) -> list[Figure]:
     for i, (truth, right) in enumerate(runs):
         shares = {f"{of_class} {c + 1}": np.mean(right[truth == c]) for c in np.unique(truth)}
         shares[of_all] = np.mean(right)
-        found += [Figure(where, noise, i, 100 * share) for where, share in shares.items()]
+        found += [Figure(where, noise, i, 100 * float(share)) for where, share in shares.items()]
     return found
 
 
@@ -308,18 +309,19 @@ def chosen_inside(data: Data, piece: Piece) -> list[Figure]:
     X, y = filled_at_random(bunch.X, np.random.default_rng(piece.seed)), bunch.y
     folds = list(StratifiedKFold(2, shuffle=True, random_state=piece.seed).split(X, y))
     found = []
-    for name, (reducer, grid) in INSIDE.items():
-        right = sum(
-            int(np.sum(searched(reducer, grid).fit(X[a], y[a]).predict(X[b]) == y[b]))
-            for a, b in folds
-        )
-        found.append(Figure(piece.row, name, piece.repeat, 100 * right / len(y)))
+    with TemporaryDirectory() as kept:  # a reduction serves all numbers of neighbours
+        for name, (reducer, grid) in INSIDE.items():
+            right = sum(
+                int(np.sum(searched(reducer, grid, kept).fit(X[a], y[a]).predict(X[b]) == y[b]))
+                for a, b in folds
+            )
+            found.append(Figure(piece.row, name, piece.repeat, 100 * right / len(y)))
     return found
 
 
-def searched(reducer: Any, grid: dict[str, list[Any]]) -> GridSearchCV:
+def searched(reducer: Any, grid: dict[str, list[Any]], kept: str) -> GridSearchCV:
     """Standardised rows, a reduction, nearest neighbours: numbers chosen by three inner folds."""
-    steps = make_pipeline(StandardScaler(), reducer, KNeighborsClassifier())
+    steps = make_pipeline(StandardScaler(), reducer, KNeighborsClassifier(), memory=kept)
     name = steps.steps[1][0]
     choices = {f"{name}__{key}": values for key, values in grid.items()}
     return GridSearchCV(
@@ -350,7 +352,7 @@ def undefined_distances(data: Data) -> list[Figure]:
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratios = shares[:, None] / shares[None, :]
             share = 100 * np.mean(~np.isfinite(ratios[apart]))
-            found.append(Figure(f"C = {C:g}", column, 0, share))
+            found.append(Figure(f"C = {C:g}", column, 0, float(share)))
     return found
 
 
@@ -368,5 +370,5 @@ def correlations(data: Data) -> list[Figure]:
         Z = model.fit(X, y).transform(X)
         n = model.n_normals_
         between = np.corrcoef(Z.T)[:n, n:]
-        found.append(Figure("Arrhythmia", name, 0, np.abs(between).max()))
+        found.append(Figure("Arrhythmia", name, 0, float(np.abs(between).max())))
     return found

@@ -1,0 +1,217 @@
+"""Writes docs/papers.rst and docs/papers/: what the sources printed beside what comes out here.
+
+Run ``python docs/make_papers.py`` after ``separatrix reproduce … --store``. Every number and
+verdict comes from the ``published.toml`` and ``results.json`` of a source through the one scorer;
+pictures are drawn when the manual is built.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from separatrix.cli_reproduce import papers, part
+from separatrix.originals import ORIGINALS
+
+DOCS = Path(__file__).parent
+
+INTRODUCTION = """\
+The methods of this package come from five sources. Each of their tables and figures can be run
+again: ``separatrix reproduce`` lists them with the data they need, and
+
+.. code-block:: console
+
+   $ separatrix reproduce wsvda/table3 --data DIR
+
+runs one. This page is generated from the figures of a full run that are kept with the package; no
+verdict is written by hand.
+
+A printed number *holds* when ours is no further from it than two standard errors of their
+difference, and *differs* otherwise, to our advantage (*ahead*) or not (*behind*). The error of
+ours is that of the mean of its repeats, or the binomial one of its decisions. The error of a
+printed number is its standard deviation over its repeats where both are known, else ours over its
+repeats, else the binomial one of its decisions; the error of its last digit is added. Where the
+data or the protocol cannot be had, a number *cannot be rerun*, and the reason is given. Claims are
+judged by our figures alone. Protocols are read as the sources state them, choices on the rows that
+judge included; what they leave open is said with each table. Methods and settings that only we
+have stand in the same tables.
+"""
+
+COMMAND = """\
+The command
+-----------
+
+.. command-help:: reproduce
+
+Data sets
+---------
+
+``--data`` names a folder. A set is looked for as ``NAME.npz`` with arrays ``X`` and ``y``, or
+``X_train``, ``y_train``, ``X_test`` and ``y_test``; then in the files of its publisher, in that
+folder or in one inside it; then as ``NAME.csv``, ``.tsv``, ``.arff`` or ``.parquet`` with the
+labels last. Rows whose data are not there are left out. In Python `datasets.load` takes
+``folder=``, and `datasets.fetch` gets from openml.org what is there.
+"""
+
+
+def pages() -> dict[str, str]:
+    """Text of each page by its path in docs."""
+    found = papers()
+    records = {name: records_of(folder) for name, folder in found.sources().items()}
+    titles = {name: found.title_of(folder) for name, folder in found.sources().items()}
+    written = {"papers.rst": summary(records, titles)}
+    for name, folder in found.sources().items():
+        versions = found.stored_versions(folder)
+        written[f"papers/{name}.rst"] = source_page(name, titles[name], records[name], versions)
+    return written
+
+
+def records_of(folder: Path) -> list[dict[str, Any]]:
+    """The tables of a source as they are judged."""
+    kept = papers().stored(folder)
+    record = part("compare").record
+    return [record(table, kept.get(table.id, {})) for table in papers().tables_of(folder)]
+
+
+def summary(records: dict[str, list[dict[str, Any]]], titles: dict[str, str]) -> str:
+    """What holds of each source, in numbers, and each claim."""
+    columns = ("printed", "holds", "same digits", "differs", "ahead", "behind", "cannot be rerun",
+               "not run")  # fmt: skip
+    heads = ["", *columns, "claims that hold", "claims that do not"]
+    lines = []
+    for name, found in records.items():
+        numbers = [sum(record["counts"][c] for record in found) for c in columns]
+        verdicts = [claim["verdict"] for record in found for claim in record["claims"]]
+        claims = [verdicts.count("holds"), verdicts.count("differs")]
+        lines.append([f":doc:`papers/{name}`", *map(str, numbers + claims)])
+    totals = [str(sum(int(line[i]) for line in lines)) for i in range(1, len(heads))]
+    parts = [
+        "What the papers claim and what holds",
+        "====================================",
+        "",
+        INTRODUCTION,
+        ".. toctree::",
+        "   :hidden:",
+        "",
+        *(f"   papers/{name}" for name in records),
+        "",
+        csv_table(heads, [*lines, ["all", *totals]], widths=[16, *[8] * (len(heads) - 1)]),
+        "*Same digits* are numbers that hold to the last digit that is printed.",
+        "",
+        "Claims",
+        "------",
+        "",
+    ]
+    for name, found in records.items():
+        rows = [
+            [escaped(claim["says"]), claim["verdict"], escaped(claim["why"]), record["table"]]
+            for record in found
+            for claim in record["claims"]
+        ]
+        if rows:
+            parts += [
+                f"{escaped(titles[name])}:",
+                "",
+                csv_table(["claim", "", "here", "table"], rows, widths=[44, 12, 28, 16]),
+            ]
+    return "\n".join([*parts, COMMAND, files_table()])
+
+
+def files_table() -> str:
+    """Which files a set is published in."""
+    lines = [
+        [f"``{name}``", ", ".join(f"``{names[0]}``" for names in original.files)]
+        for name, original in ORIGINALS.items()
+    ]
+    series = [
+        "``ucr_NAME``",
+        "``NAME_TRAIN`` and ``NAME_TEST``, ``.tsv``, ``.ts``, ``.txt``, ``.arff``",
+    ]
+    return csv_table(["data set", "files"], [*lines, series], widths=[30, 70])
+
+
+def source_page(
+    name: str, title: str, records: list[dict[str, Any]], versions: dict[str, dict[str, str]]
+) -> str:
+    """All tables of a source."""
+    heading = f"The tables of ``{name}``"
+    parts = [heading, "=" * len(heading), "", escaped(title) + ".", ""]
+    if any(c["verdict"] in ("holds", "differs") for r in records for c in r["cells"]):
+        parts += [f".. image:: pictures/{name}.png", "   :alt: printed numbers against ours", ""]
+    parts += [escaped(part("show").KEY[0].upper() + part("show").KEY[1:]) + ".", ""]
+    for record in records:
+        parts += table_section(record)
+    used = {key: {v[key] for v in versions.values()} for v in versions.values() for key in v}
+    if used:
+        words = ", ".join(f"{key} {' and '.join(sorted(found))}" for key, found in used.items())
+        parts += ["Versions", "--------", "", f"The figures were computed with {words}.", ""]
+    return "\n".join(parts)
+
+
+def table_section(record: dict[str, Any]) -> list[str]:
+    """A table with its protocol, figures and claims."""
+    show = part("show")
+    heading = escaped(f"{record['table'].partition('/')[2]}: {record['title']}")
+    parts = [heading, "-" * len(heading), ""]
+    parts += [f"Page {escaped(str(record['page']))}. {escaped(record['protocol'])}", ""]
+    measured = any(cell["ours"] for cell in record["cells"])
+    if record["curve"] and measured:
+        alt = f"   :alt: {record['unit']} by {record['x']}"
+        parts += [f".. image:: {picture_name(record)}", alt, ""]
+    if record["counts"]["printed"] or (measured and not record["curve"]):
+        heads, lines = show.grid(record)
+        cells = [[escaped(cell) for cell in line] for line in lines]
+        parts.append(csv_table([record["unit"], *map(escaped, heads)], cells))
+    parts += [escaped(show.sentences(record)), ""]
+    parts += [f"- {escaped(show.claim_text(claim))}" for claim in record["claims"]]
+    parts += [""] if record["claims"] else []
+    for remark in show.remarks(record):
+        parts += [escaped(remark[0].upper() + remark[1:]) + ".", ""]
+    rows = {cell[key] for cell in record["cells"] for key in ("row", "column")}
+    own = {key: text for key, text in record["ours"].items() if key in rows}
+    parts += [f"- *{escaped(key)}*: {escaped(text)}" for key, text in own.items()]
+    return [*parts, ""] if own else parts
+
+
+def csv_table(heads: list[str], lines: list[list[str]], widths: list[int] | None = None) -> str:
+    """A table of the markup."""
+    rows = [", ".join('"' + cell.replace('"', '""') + '"' for cell in line) for line in lines]
+    head = ", ".join('"' + cell.replace('"', '""') + '"' for cell in heads)
+    given = "auto" if widths is None else " ".join(map(str, widths))
+    options = [f"   :header: {head}", f"   :widths: {given}", ""]
+    return "\n".join([".. csv-table::", *options, *(f"   {row}" for row in rows), ""])
+
+
+def escaped(text: str) -> str:
+    """Text that the markup leaves as it is."""
+    for mark in "\\*`|_":
+        text = text.replace(mark, f"\\{mark}")
+    return text
+
+
+def picture_name(record: dict[str, Any]) -> str:
+    """Where a picture is, seen from the page of its source."""
+    return f"pictures/{record['table'].replace('/', '-').replace('.', '-')}.png"
+
+
+def pictures(docs: Path = DOCS) -> None:
+    """Draw all curves, and all printed numbers against ours."""
+    show = part("show")
+    (docs / "papers" / "pictures").mkdir(parents=True, exist_ok=True)
+    for name, folder in papers().sources().items():
+        records = records_of(folder)
+        show.agreement(records, docs / "papers" / "pictures" / f"{name}.png")
+        for record in records:
+            if record["curve"] and any(cell["ours"] for cell in record["cells"]):
+                show.curves(record, docs / "papers" / picture_name(record))
+
+
+def main() -> None:
+    for name, text in pages().items():
+        path = DOCS / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
