@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtr
 
-from benchmarks.early_baselines import aeon_models
+from benchmarks.early_peers import aeon_models
 from benchmarks.speed.data import size
 from benchmarks.speed.runner import Case, Row, Settings, faster, seconds_of
 from separatrix import EarlyClassifier, FisherDiscriminant, LocalQDA, datasets
