@@ -213,8 +213,6 @@ class Sample(NamedTuple):
     X: Any
     labels: Array
     draws: Array
-    places: Array
-    """Number of the block and of the row, (n, 2)."""
 
     def rows(self, chosen: Array) -> Sample:
         """Some of them."""
@@ -271,7 +269,6 @@ def subsample(
     codes, ranks = sample.ranks()
     wanted = _allotted(np.array(list(counts.values())), n_samples)
     sample = sample.rows(ranks < wanted[codes])
-    sample = sample.rows(np.lexsort(sample.places.T[::-1]))
     rows = sample.X
     if blocks.feature_names is not None and not sp.issparse(rows):
         from pandas import DataFrame
@@ -282,10 +279,8 @@ def subsample(
 
 def _drawn(n_samples: int, seed: int, block: Block) -> tuple[Sample, dict[Any, int]]:
     """A sample of one block, and how many rows each class has there."""
-    n_rows = block.X.shape[0]
-    draws = np.random.default_rng([seed, block.number]).random(n_rows)
-    places = np.column_stack([np.full(n_rows, block.number), np.arange(n_rows)])
-    sample = Sample(block.X, block.classes[block.codes], draws, places)
+    draws = np.random.default_rng([seed, block.number]).random(len(block.codes))
+    sample = Sample(block.X, block.classes[block.codes], draws)
     counts = np.bincount(block.codes, minlength=len(block.classes)).tolist()
     kept = sample.rows(sample.ranks()[1] < n_samples)
     return kept, dict(zip(block.classes.tolist(), counts, strict=True))
