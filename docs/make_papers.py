@@ -153,7 +153,7 @@ def table_section(record: dict[str, Any]) -> list[str]:
     show = part("show")
     heading = escaped(f"{record['table'].partition('/')[2]}: {record['title']}")
     parts = [heading, "-" * len(heading), ""]
-    parts += [f"Page {escaped(str(record['page']))}. {escaped(record['protocol'])}", ""]
+    parts += [f"{escaped(show.place(record))}. {escaped(record['protocol'])}", ""]
     measured = any(cell["ours"] for cell in record["cells"])
     if record["curve"] and measured:
         alt = f"   :alt: {record['unit']} by {record['x']}"

@@ -127,7 +127,7 @@ def test_figures_are_kept_beside_those_of_other_tables(example):
     )
     PAPERS.store(example, {"table2": cells})
     assert PAPERS.stored(example) == {
-        name: {"a": {"X": (0.333333, 0.25, 4)}} for name in ("table2", "table1")
+        name: {"a": {"X": (0.33333333, 0.25, 4)}} for name in ("table2", "table1")
     }
     assert json.loads((example / "results.json").read_text())["table1"]["versions"]["numpy"]
 
@@ -219,11 +219,14 @@ def test_claims_are_judged_by_means_or_by_rows_won(example):
     assert claim(example, cells, claim={"not_so": True}).verdict == "differs"
     assert claim(example, cells, claim={"wins": 1}).verdict == "holds"
     assert claim(example, cells, claim={"wins": 2}).verdict == "differs"
-    assert claim(example, cells, claim={"wins": 2}).why == "best in 1 of 2 rows"
+    assert claim(example, cells, claim={"wins": 2}).why == "best or level in 1 of 2 rows"
     assert claim(example, cells, claim={"right": 79.0}).verdict == "holds"
     assert claim(example, cells, claim={"right": ["Y", 80.5]}).verdict == "differs"
     near = {"a": {"X": m(80.1, 1, 4), "Y": m(80, 1, 4)}}
     assert claim(example, near, claim={"rows": ["a"]}).why.endswith("within chance")
+    once = {"b": {"X": m(72, 0, 1), "Y": m(70, 0, 1)}}  # of 100 decisions
+    assert claim(example, once, claim={"rows": ["b"]}).why == "72 beside 70 of Y, within chance"
+    assert claim(example, once, decisions=None, claim={"rows": ["b"]}).why == "72 beside 70 of Y"
 
 
 def test_claims_wait_for_the_rows_they_are_about(example):
@@ -382,7 +385,7 @@ def test_a_table_is_run_shown_kept_and_gone_on_with(wine_and_sonar):
     folder = wine_and_sonar
     options = ("--data", folder, "--quick", "--results", folder / "a.jsonl")
     done = run("wsvda/figure2", *options, "--html", folder / "a.html")
-    assert "wsvda/figure2 (section 3.1)" in done.stdout
+    assert re.search(r"wsvda/figure2: .*\. Section 3\.1\.", done.stdout)
     assert "the classes are linearly separable in all pairs of WSVDA" in done.stdout
     page = (folder / "a.html").read_text()
     assert "wsvda/figure2" in page

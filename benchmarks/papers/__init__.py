@@ -341,12 +341,15 @@ def _kept(folder: Path) -> dict[str, Any]:
 def store(folder: Path, cells: Mapping[str, Cells]) -> None:
     """Keep the figures of some tables with their source; those of its other tables stay.
 
-    Six digits are kept: figures are the same on every machine as far as rounding allows.
+    Eight digits are kept: figures are the same on every machine as far as rounding allows.
     """
     kept = _kept(folder)
     for name, rows in cells.items():
         plain = {
-            row: {column: [_six(cell.mean), _six(cell.sd), cell.n] for column, cell in c.items()}
+            row: {
+                column: [_rounded(cell.mean), _rounded(cell.sd), cell.n]
+                for column, cell in c.items()
+            }
             for row, c in rows.items()
         }
         if plain:
@@ -356,8 +359,8 @@ def store(folder: Path, cells: Mapping[str, Cells]) -> None:
     write_whole(folder / "results.json", (_compact(kept) + "\n").encode())
 
 
-def _six(value: float) -> float:
-    return float(f"{value:.6g}")
+def _rounded(value: float) -> float:
+    return float(f"{value:.8g}")
 
 
 def _compact(kept: Mapping[str, Any]) -> str:

@@ -163,7 +163,7 @@ def _turned_published(table: Table) -> list[str]:
 
 
 def _judged_claim(table: Table, claim: Claim, cells: Cells, rows: Sequence[str]) -> Judged:
-    rivals = claim.right if isinstance(claim.right, list) else [claim.right]
+    rivals = _rivals(claim)
     columns = [claim.left, *(rival for rival in rivals if isinstance(rival, str))]
     usable = [row for row in rows if all(c in cells.get(row, {}) for c in columns)]
     if not usable:
@@ -178,10 +178,14 @@ def _judged_claim(table: Table, claim: Claim, cells: Cells, rows: Sequence[str])
     if claim.wins is not None:
         won = sum(gap >= 0 for gap in gaps.values())
         if len(usable) < len(rows) and won < claim.wins <= won + len(rows) - len(usable):
-            return Judged(claim, NOT_RUN, f"best in {won} of {len(usable)} rows{of_rows}")
+            return Judged(claim, NOT_RUN, f"best or level in {won} of {len(usable)} rows{of_rows}")
         verdict = HOLDS if won >= claim.wins else DIFFERS
-        return Judged(claim, verdict, f"best in {won} of {len(usable)} rows{of_rows}")
-    return _by_means(claim, cells, usable, rivals, sign, of_rows)
+        return Judged(claim, verdict, f"best or level in {won} of {len(usable)} rows{of_rows}")
+    return _by_means(table, claim, cells, usable, of_rows)
+
+
+def _rivals(claim: Claim) -> Sequence[str | float]:
+    return claim.right if isinstance(claim.right, list) else [claim.right]
 
 
 def _value(row: Mapping[str, Mean], column: str | float) -> float:
@@ -189,26 +193,21 @@ def _value(row: Mapping[str, Mean], column: str | float) -> float:
 
 
 def _by_means(
-    claim: Claim,
-    cells: Cells,
-    rows: Sequence[str],
-    rivals: Sequence[str | float],
-    sign: float,
-    of_rows: str,
+    table: Table, claim: Claim, cells: Cells, rows: Sequence[str], of_rows: str
 ) -> Judged:
     def mean(column: str | float) -> float:
         return sum(_value(cells[row], column) for row in rows) / len(rows)
 
-    best = max(rivals, key=lambda rival: sign * mean(rival))
+    sign = -1.0 if table.lower else 1.0
+    best = max(_rivals(claim), key=lambda rival: sign * mean(rival))
     gap = sign * (mean(claim.left) - mean(best))
-    spreads = [
-        cells[row][c].sd / math.sqrt(cells[row][c].n)
+    errors = [
+        _error_of_ours(table, row, cells[row][column])
         for row in rows
-        for c in (claim.left, best)
-        if isinstance(c, str)
+        for column in (claim.left, best)
+        if isinstance(column, str)
     ]
-    error = math.hypot(*spreads) / len(rows)
-    chance = ", within chance" if abs(gap) <= ERRORS * error else ""
+    chance = ", within chance" if abs(gap) <= ERRORS * math.hypot(*errors) / len(rows) else ""
     beside = f"{mean(best):.4g}" + (f" of {best}" if isinstance(best, str) else "")
     why = f"{mean(claim.left):.4g} beside {beside}{chance}{of_rows}"
     return Judged(claim, HOLDS if gap > 0 else DIFFERS, why)
@@ -225,7 +224,7 @@ def beyond(table: Table, cells: Cells) -> dict[str, bool]:
         own = [cells[row][c].mean for c in table.ours if c in cells.get(row, {})]
         if own and printed and not reason(table, row, ""):
             best_printed = best(p.value for p in printed.values())
-            found[row] = best(*own, best_printed) != best_printed
+            found[row] = not math.isclose(best(*own, best_printed), best_printed, rel_tol=1e-9)
     return found
 
 

@@ -13,7 +13,7 @@ from separatrix.report.page import Html, document, scrollable, section, table, t
 Record = Mapping[str, Any]
 
 MARKS = {"ahead": "↑", "behind": "↓"}
-KEY = "ours / printed; ↑ ours is better by more than chance, ↓ worse, * not comparable"
+KEY = "ours/printed; ↑ ours is better by more than chance, ↓ worse, * not comparable"
 
 
 def grid(record: Record) -> tuple[list[str], list[list[str]]]:
@@ -35,7 +35,7 @@ def cell_text(cell: Record) -> str:
     if printed is None:
         return ours
     mark = "*" if cell["verdict"] == "cannot be rerun" else MARKS.get(cell["side"], "")
-    return f"{ours} / {printed['value']:.{decimals}f} {mark}".rstrip()
+    return f"{ours}/{printed['value']:.{decimals}f}{mark}"
 
 
 def counted(counts: Mapping[str, int]) -> str:
@@ -70,6 +70,12 @@ def beyond_text(beyond: Mapping[str, bool]) -> str:
     )
 
 
+def place(record: Record) -> str:
+    """Where it is printed."""
+    page = str(record["page"])
+    return f"Page {page}" if page[0].isdigit() else page[0].upper() + page[1:]
+
+
 def remarks(record: Record) -> list[str]:
     """What is left out, and why cells cannot be rerun."""
     why = dict.fromkeys(c["why"] for c in record["cells"] if c["verdict"] == "cannot be rerun")
@@ -97,7 +103,7 @@ def as_text(record: Record) -> str:
     heads, lines = grid(record)
     return "\n".join(
         [
-            f"{record['table']} ({record['page']}): {record['title']}",
+            f"{record['table']}: {record['title']}. {place(record)}.",
             console.columns([f"{record['unit']}, {KEY.partition(';')[0]}", *heads], lines),
             sentences(record),
             *map(claim_text, record["claims"]),
@@ -125,7 +131,7 @@ def as_section(record: Record) -> Html:
     return section(
         key,
         f"{record['table']}: {record['title']}",
-        f"Page {record['page']}. {sentences(record)}",
+        f"{place(record)}. {sentences(record)}",
         tag("p", record["protocol"]),
         picture,
         shown,
