@@ -3,9 +3,9 @@ Can few labelled rows carry digits to another scanner?
 ======================================================
 
 A source has many labelled images. The target is another scanner: its images are sheared, shifted
-by a pixel, blurred and of another contrast, and two of each class are labelled. (The same with
-two real collections, MNIST and USPS, is measured by ``separatrix reproduce ldg/figure4.5``, for
-who has them.)
+by a pixel, blurred and of another contrast, and two of each class are labelled. (The same with two
+real collections, MNIST and USPS, is measured by ``separatrix reproduce ldg/figure4.5``, for who
+has them.)
 """
 
 from typing import Any
