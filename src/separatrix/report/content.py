@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -51,7 +52,13 @@ SCORE_NAMES = {
 }
 
 
-def facts(comparison: Comparison, *, title: str = "", command: str = "") -> dict[str, Any]:
+def facts(
+    comparison: Comparison,
+    *,
+    title: str = "",
+    command: str = "",
+    fit_command: Sequence[str] = (),
+) -> dict[str, Any]:
     """Everything that the report of a comparison says, as plain data.
 
     Parameters
@@ -62,6 +69,9 @@ def facts(comparison: Comparison, *, title: str = "", command: str = "") -> dict
         Name of the data.
     command : str
         The command that gives this report again, if there is one.
+    fit_command : sequence of str
+        The words of a command that fits to the same table, but for method and output, if there is
+        one.
 
     Returns
     -------
@@ -94,11 +104,13 @@ def facts(comparison: Comparison, *, title: str = "", command: str = "") -> dict
     board = _leaderboard(comparison, _ranking(comparison))
     methods = [comparison[row["name"]] for row in board["rows"]]
     about = _data(comparison, title)
+    said = verdict(board["rows"], about, comparison)
+    said["fit"] = _fit(fit_command, said["advised"])
     described = {
         "title": words.short(title) or "Comparison of methods",
         "data": about,
         "protocol": words.protocol(comparison.settings, len(comparison.tests)),
-        "verdict": verdict(board["rows"], about, comparison),
+        "verdict": said,
         "leaderboard": board,
         "dimension": _dimension(methods, comparison),
         "projections": _projections(methods, comparison),
@@ -106,9 +118,17 @@ def facts(comparison: Comparison, *, title: str = "", command: str = "") -> dict
         "loadings": _loadings(methods),
         "time": _time(board["rows"]),
         "failures": _failures(comparison),
-        "reproduce": _reproduce(comparison, command),
+        "reproduce": _reproduce(comparison, command, said),
     }
     return to_plain(described)
+
+
+def _fit(command: Sequence[str], advised: str | None) -> str:
+    """The command that gives the advised method as a model."""
+    if not command or advised is None:
+        return ""
+    words_of_it = [*command, "-m", advised, "--tune", "-o", f"{advised}.model"]
+    return words.printable(shlex.join(words_of_it))
 
 
 def _readable(comparison: Comparison) -> Comparison:
@@ -274,6 +294,7 @@ def _row(method: MethodRecord) -> dict[str, Any]:
         **scores["accuracy"],
         "scores": scores,
         "splits": method.n_done,
+        "settings": words.settings([fold.chosen for fold in folds]),
         "complete": method.status == "done",
         "dimension": _usual(fold.n_components for fold in folds),
         "fit_seconds": _median(fold.fit_seconds for fold in folds),
@@ -526,11 +547,12 @@ def _failures(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _reproduce(comparison: Comparison, command: str) -> dict[str, Any]:
+def _reproduce(comparison: Comparison, command: str, said: dict[str, Any]) -> dict[str, Any]:
     settings = comparison.settings
     return {
         "command": words.printable(command),
-        "code": code(comparison),
+        "fit": said["fit"],
+        "code": code(comparison, said["advised"]),
         "settings": [
             {"name": "seed", "value": str(settings.get("random_state"))},
             *(

@@ -218,6 +218,9 @@ def _verdict(facts: Facts) -> Html:
             "div",
             tag("h2", "What to use"),
             tag("p", said["use"]),
+            tag("p", "To get it: ", tag("code", said["fit"]), class_="fine")
+            if said["fit"]
+            else None,
             tag("p", said["quick"], class_="quick") if said["quick"] else None,
             class_="use",
         ),
@@ -278,7 +281,10 @@ def _leaderboard(facts: Facts) -> Html:
             "chance."
         )
     more = table(
-        ["method", "decides by", *(s["name"] for s in columns), "predicting", "memory", "splits"],
+        [
+            *("method", "decides by", *(s["name"] for s in columns)),
+            *("predicting", "memory", "splits", "settings chosen"),
+        ],
         [
             [
                 row["name"],
@@ -287,6 +293,7 @@ def _leaderboard(facts: Facts) -> Html:
                 words.seconds(row["predict_seconds"]),
                 words.memory(row["peak_bytes"]),
                 row["splits"],
+                row["settings"] or "–",
             ]
             for row in board["rows"]
         ],
@@ -296,7 +303,11 @@ def _leaderboard(facts: Facts) -> Html:
         TITLES["leaderboard"],
         lead,
         tag("table", tag("thead", tag("tr", *names)), tag("tbody", *rows), class_="board"),
-        tag("details", tag("summary", "More scores, memory"), scrollable(more, "More scores")),
+        tag(
+            "details",
+            tag("summary", "More scores, memory, settings"),
+            scrollable(more, "More scores"),
+        ),
         tag("ul", *(tag("li", note) for note in board["notes"]), class_="fine"),
         tag("p", f"Test: {board['test']}, level {board['alpha']:g}.", class_="fine")
         if board["test"]
@@ -518,6 +529,8 @@ def _reproduce(facts: Facts) -> Html:
     found = facts["reproduce"]
     entries = [*found["settings"], *found["versions"]]
     blocks = [("Command", found["command"])] if found["command"] else []
+    if found["fit"]:
+        blocks.append(("The model that is advised", found["fit"]))
     blocks.append(("The same in Python", found["code"]))
     return section(
         "reproduce",

@@ -49,8 +49,8 @@ def verdict(rows: Sequence[Row], data: dict[str, Any], comparison: Comparison) -
     Returns
     -------
     dict
-        ``best`` and ``tied`` are names of methods; ``headline``, ``measure``, ``use``, ``quick``
-        and ``alike`` are sentences; ``against`` compares with the raw data and LDA; ``bars`` are
+        ``best``, ``advised`` and ``tied`` are names of methods; ``headline``, ``measure``,
+        ``use``, ``quick`` and ``alike`` are sentences; ``against`` compares with the raw data and LDA; ``bars`` are
         mistakes in 100 rows, ``guessing`` a sentence on those of no method at all; ``cautions``
         are sentences.
     """
@@ -63,6 +63,7 @@ def verdict(rows: Sequence[Row], data: dict[str, Any], comparison: Comparison) -
     against = [_against(best, role, ranked, comparison) for role in CALLED]
     return {
         "best": best["name"],
+        "advised": None if hopeless else (_with_role("raw", tied) or best)["name"],
         "tied": [row["name"] for row in tied],
         "headline": _headline(best, tied, ranked, data, against, hopeless),
         "measure": _measure(best, tied, comparison),
@@ -87,6 +88,7 @@ def _nothing(rows: Sequence[Row], comparison: Comparison) -> dict[str, Any]:
         headline = "The method failed." if n == 1 else f"All {n} methods failed."
     return {
         "best": None,
+        "advised": None,
         "tied": [],
         "headline": headline,
         "measure": "",
