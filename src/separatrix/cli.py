@@ -233,7 +233,7 @@ def summary_of(found: Any, verdict: Mapping[str, Any]) -> dict[str, Any]:
         "classes": [str(label) for label in found.classes],
         "settings": found.settings,
         "verdict": [verdict[name] for name in words if verdict.get(name)] + verdict["cautions"],
-        "fit": verdict["fit"],
+        "fit": verdict.get("fit", ""),
         "methods": methods,
         "left_out": found.left_out,
         "seconds": found.seconds,

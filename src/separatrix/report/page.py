@@ -356,10 +356,17 @@ def _board_row(row: Facts, low: float, high: float) -> Html:
         tag("td", _share(row["mean"]), class_="num"),
         tag("td", mark, class_="plot"),
         tag("td", letters, class_="group", data_label="group"),
-        tag("td", row["dimension"] or "–", class_="num small", data_label="directions"),
+        tag("td", _directions(row), class_="num small", data_label="directions"),
         tag("td", words.seconds(row["fit_seconds"]), class_="num small", data_label="training"),
         class_="first" if best else None,
     )
+
+
+def _directions(row: Facts) -> str:
+    if not row["dimensions"]:
+        return "–"
+    low, high = row["dimensions"]
+    return str(low) if low == high else f"{low}–{high}"
 
 
 def _letter(i: int) -> str:
