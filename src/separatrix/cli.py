@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -61,9 +61,10 @@ for command in (fit, predict, transform, merge, stream, early):
 @target
 @click.option(
     "--methods",
+    multiple=True,
     metavar="A,B",
     shell_complete=console.names_completed(method_names),
-    help="Methods to compare.  [default: all, and references]",
+    help="Methods to compare; may be repeated.  [default: all, and references]",
 )
 @click.option("--report", type=click.Path(dir_okay=False), help="Write a report (html).")
 @click.option("--results", type=click.Path(dir_okay=False), help="Keep finished folds; go on.")
@@ -86,7 +87,7 @@ for command in (fit, predict, transform, merge, stream, early):
 @talking
 def compare(
     data: str,
-    methods: str | None,
+    methods: Sequence[str],
     report: str | None,
     results: str | None,
     splits: int,
@@ -117,7 +118,7 @@ def compare(
 
     talk = Console(as_json, quiet)
     check_outputs([report, results], inputs=[data])
-    asked = None if methods is None else known_methods(methods.split(","))
+    asked = known_methods(",".join(methods).split(",")) if methods else None
     table = labelled_table(talk, data, how)
     X, y, scale = numbers_of(table, how)
     so_far = [0]

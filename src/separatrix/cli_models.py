@@ -207,7 +207,13 @@ def predict(
     if "decided" in found:
         record["decided"] = float(found["decided"].mean())
         talk.note(f"{100 * record['decided']:.2f} % of {len(labels)} rows are decided")
-    if table.y is not None:
+    if table.y is not None and not knows_some(stored.model, table.y):
+        talk.note(
+            f"Labels are not compared: those of column {table.target!r}, such as "
+            f"{str(table.y[0])!r}, are not among the model's classes, "
+            f"{', '.join(map(str, stored.model.classes_[:10]))}"
+        )
+    elif table.y is not None:
         record["accuracy"] = float((table.y == labels.astype(str)).mean())
         talk.note(f"{100 * record['accuracy']:.2f} % of {len(labels)} labels are as predicted")
     write_rows(talk, table.kept, found, output, record)
@@ -281,6 +287,8 @@ def merge(models: Sequence[str], output: str, as_json: bool, quiet: bool) -> Non
         if not isinstance(site.model, MomentEstimator):
             kind = type(site.model).__name__
             raise ValueError(f"{path} is a {kind}, which cannot be merged: see --help")
+    if len(models) < 2:
+        raise click.UsageError(f"{models[0]} is one model: give two or more to be merged")
     try:
         model = merged([site.model for site in stored])
     except ValueError as error:
@@ -377,6 +385,12 @@ def model_and_rows(
         talk.note(f"Not in the model, so left out: {', '.join(others[:10])}{more}")
     tell_strange(talk, stored.model, X, table)
     return stored, table._replace(X=X if stored_names(stored.model) else X.to_numpy())
+
+
+def knows_some(model: Any, labels: Iterable[str]) -> bool:
+    """Whether any of the labels is a class of the model, where it says which it has."""
+    classes = getattr(model, "classes_", None)
+    return classes is None or not {str(label) for label in classes}.isdisjoint(labels)
 
 
 def tell_strange(talk: Console, model: Any, X: Any, table: Any) -> None:

@@ -92,7 +92,7 @@ def verdict(rows: Sequence[Row], data: dict[str, Any], comparison: Comparison) -
             f"Always naming the largest class would make {100 * (1 - data['guess']):.0f} mistakes "
             "in 100."
         ),
-        "cautions": _cautions(best, ranked, data),
+        "cautions": _cautions(finder or best, ranked, data),
     }
 
 
