@@ -221,7 +221,19 @@ def test_only_what_can_be_merged_is():
     assert "only models of one kind" in refused("merge", "a.model", "b.model", "-o", "m")
     assert "model 1 is b.model" in refused("merge", "a.model", "b.model", "-o", "m")
     assert "c.model is a GSVDDiscriminant, which cannot" in refused("merge", "c.model", "-o", "m")
+    said = run("merge", "a.model", "-o", "m", code=2).stderr
+    assert "a.model is one model: give two or more" in said
     assert not Path("m").exists()
+
+
+def test_labels_that_the_model_does_not_know_are_not_compared(table):
+    run("fit", "flowers.csv", "--id", "plant", "-o", "a.model", "-q")
+    table.assign(kind=np.where(table["kind"] == "ash", "oak", "fir")).to_csv("new.csv")
+    said = run("predict", "a.model", "new.csv", "-o", "found.csv").stderr
+    assert "those of column 'kind', such as 'oak', are not among the model's classes, ash," in said
+    assert "as predicted" not in said
+    table.assign(kind=np.where(table["kind"] == "ash", "ash", "fir")).to_csv("new.csv")
+    assert "as predicted" in run("predict", "a.model", "new.csv", "-o", "found.csv").stderr
 
 
 # Mistakes ------------------------------------------------------------------------------------
@@ -269,6 +281,12 @@ def test_only_what_can_be_merged_is():
         ("early flowers.csv --id plant -m LDG", "is not supported"),
         ("early one.csv", "has only the label 'x'"),
         ("fit gaps.csv -o a", "missing in 2 of 4 rows: 'a' 1, 'b' 2. Fill them in"),
+        ("fit semi.csv -o a", "separated by ';'? Give --sep ';'"),
+        ("stream semi.csv -o a", "separated by ';'? Give --sep ';'"),
+        ("fit semi.csv --sep ; -o a", "a decimal comma such as '1,5': write a point, as by `sed"),
+        ("fit tabs.csv -o a", "Give --format tsv"),
+        ("fit short.csv -o a", "short.csv: line 4 has 2 values, but there are 3 names"),
+        ("fit short.csv -t a -o a", "line 4 has 2 values, but there are 3 names"),
         ("fit nolabel.csv -o a", "'kind' has no label in 1 of 4 rows, first in row 3"),
     ],
 )
@@ -280,6 +298,9 @@ def test_a_mistake_is_told_with_a_remedy(arguments, message, table):
     Path("one.csv").write_text("a,b,kind\n1,2,x\n2,3,x\n")
     Path("gaps.csv").write_text("a,b,kind\n1,,x\n2,3,y\n,,x\n1,2,y\n")
     Path("nolabel.csv").write_text("a,b,kind\n1,2,x\n2,3,y\n1,1,\n1,2,y\n")
+    Path("semi.csv").write_text("a;b;kind\n1,5;2;x\n3,1;4;y\n5;6;x\n7;8;y\n")
+    Path("tabs.csv").write_text("a\tb\tkind\n1\t2\tx\n3\t4\ty\n")
+    Path("short.csv").write_text("a,b,kind\n1,2,x\n3,4,y\n5,x\n6,7,y\n")
     before = sorted(os.listdir())
     assert message in refused(*arguments.split())
     assert sorted(os.listdir()) == before
@@ -298,6 +319,7 @@ def test_a_mistake_is_told_with_a_remedy(arguments, message, table):
         "stream - --resume",
         "stream - --batch-size 0",
         "early digits --reliability 2",
+        "compare wine --jobs 0",
     ],
 )
 def test_wrong_usage_has_a_code_of_its_own(arguments):
@@ -365,6 +387,12 @@ def test_methods_are_compared(table):
     page = Path("r.html").read_text()
     assert "flowers.csv" in page
     assert all(sentence in page for sentence in record["verdict"])
+
+
+def test_methods_may_be_given_one_by_one(table):
+    found = run("compare", "flowers.csv", "--id", "plant", "--splits", "1", "--json",
+                "--methods", "raw", "--methods", "LDA,IPCAC")  # fmt: skip
+    assert {m["name"] for m in json.loads(found.stdout)["methods"]} == {"raw", "LDA", "IPCAC"}
 
 
 def test_what_fails_in_a_comparison_is_told(table, monkeypatch):

@@ -443,6 +443,15 @@ def test_groups_give_more_directions_than_classes_less_one():
     assert_allclose(model.mean_, X.mean(axis=0), atol=1e-10)
 
 
+def test_a_group_with_few_directions_keeps_all_of_them():
+    X, y = TALL
+    groups = [[0], [1, 2, 3, 4, 5]]
+    model = GroupedDiscriminant(groups=groups, n_components=2).fit(X, y)
+    assert_array_equal(model.group_of_component_, [0, 1, 1])
+    with pytest.raises(ValueError, match=r"n_components=5 is too large.*no group has more"):
+        GroupedDiscriminant(groups=groups, n_components=5).fit(X, y)
+
+
 def test_groups_may_be_lists_of_columns():
     X, y = TALL
     model = GroupedDiscriminant(groups=[[0, 3], [1, 2, 4]]).fit(X, y)

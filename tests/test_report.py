@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from separatrix import datasets, evaluate
-from separatrix.comparison import View, spelled_out
+from separatrix.comparison import Summary, View, spelled_out
 from separatrix.report import facts, render, words
 from separatrix.report.call import imports_for
 from separatrix.report.verdict import lead_over
@@ -251,6 +251,59 @@ def test_a_lead_within_chance_is_not_called_one():
     )
 
 
+def test_the_best_is_told_from_the_next():
+    """Both lead over the references, but which of them leads may be chance."""
+    scores = {"A": [s + 0.001 for s in NOISY], "B": NOISY[3:] + NOISY[:3]}
+    scores |= {"LDA": [s - 0.4 for s in NOISY], "raw": [s - 0.4 for s in NOISY]}
+    found = facts(made_up(scores))
+    assert found["leaderboard"]["rows"][1]["differs"] is False
+    verdict = found["verdict"]
+    assert [entry["real"] for entry in verdict["against"]] == [True, True]
+    assert verdict["headline"] == "A comes first and is better than the raw data and LDA."
+
+
+def with_directions(comparison, name, *numbers):
+    folds = tuple(
+        dataclasses.replace(fold, n_components=n)
+        for fold, n in zip(comparison[name].folds, numbers, strict=True)
+    )
+    return replaced(comparison, name, folds=folds)
+
+
+def test_directions_that_differ_between_splits_are_not_told_as_one_number():
+    scores = {"A": [s + 0.01 for s in NOISY], "raw": NOISY[::-1], "LDA": NOISY[3:] + NOISY[:3]}
+    features = [f"f{i}" for i in range(13)]
+    comparison = made_up(scores, features=features)
+    wide = with_directions(comparison, "A", *[2] * 9, 29)
+    found = facts(wide)
+    start = "Use A with between 2 and 29 directions, chosen anew in each split"
+    assert found["verdict"]["use"] == f"{start}, or the raw data: they may be as good."
+    assert "2–29" in render(found)
+    few = said(with_directions(comparison, "A", *[2] * 9, 5))["use"]
+    assert "between 2 and 5 directions" in few
+    assert "at most 5 numbers for each row in place of 13, and no more mistakes" in few
+
+
+def test_the_best_of_many_is_said_to_look_better_than_it_is():
+    scores = {name: around(0.8 + i / 100) for i, name in enumerate("ABCDE")}
+    sentence = "The best of 5 methods looks a little better than it is."
+    assert said(made_up(scores))["measure"].endswith(sentence)
+    assert "looks a little" not in said(made_up({"A": around(0.9), "B": around(0.8)}))["measure"]
+
+
+def test_of_equals_the_simplest_is_advised_and_the_quickest_named():
+    scores = {"C": around(0.9), "B": around(0.9), "A": around(0.9), "near": around(0.899)}
+    seconds = {"A": 9.0, "B": 0.9, "C": 10.0, "near": 0.01}
+    comparison = made_up(scores, seconds=seconds)
+    comparison = with_directions(comparison, "B", *[2] * 9, 6)  # more in one split
+    comparison = replaced(comparison, "A", grid={"kernel_gamma": [1.0]})
+    found = facts(comparison)
+    assert [row["name"] for row in found["leaderboard"]["rows"]][:3] == ["C", "A", "B"]
+    assert found["verdict"]["quick"] == (
+        "When time matters: B is right as often and trains 11 times faster."
+    )
+
+
 def test_better_than_one_reference_only():
     leading = [s + 0.01 for s in NOISY[::-1]]
     verdict = said(made_up({"A": leading, "raw": NOISY, "LDA": [s - 0.2 for s in leading]}))
@@ -378,11 +431,47 @@ def test_few_splits_of_clear_classes_are_not_called_guessing():
     assert "guessing" not in verdict["headline"]
 
 
-def test_no_better_than_guessing():
-    chance = [0.78, 0.82, 0.8, 0.79, 0.83, 0.77, 0.8, 0.81, 0.79, 0.8]
-    verdict = said(
-        made_up({"A": chance, "raw": [s - 0.05 for s in chance]}, class_shares=(0.8, 0.2))
+CHANCE = [0.78, 0.82, 0.8, 0.79, 0.83, 0.77, 0.8, 0.81, 0.79, 0.8]
+
+
+def unequal(**balanced):
+    """Four classes in five rows of one, no method with fewer mistakes than naming that one."""
+    found = made_up(
+        {"A": CHANCE, "B": [s - 0.05 for s in CHANCE], "raw": [s - 0.05 for s in CHANCE]},
+        class_shares=(0.8, 0.2),
     )
+    for name in ("A", "B", "raw"):
+        mean, low = balanced.get(name, (0.5, 0.45))
+        score = Summary(mean, 0.05, low, 2 * mean - low)
+        summary = {**found[name].summary, "balanced_accuracy": score}
+        found = replaced(found, name, summary=summary)
+    return found
+
+
+def test_small_classes_that_are_found_are_no_guessing():
+    found = unequal(B=(0.76, 0.7))
+    verdict = said(found)
+    labels = np.array(found.labels)
+    small = [
+        np.array(fold.predicted)[labels[list(test)] == 1] == 1
+        for fold, test in zip(found["B"].folds, found.tests, strict=True)
+    ]
+    share = words.percent(np.concatenate(small).mean())
+    assert verdict["headline"] == (
+        "No method makes fewer mistakes than always naming the largest class, but B finds "
+        f"{share} of the small class."
+    )
+    assert plain(verdict["measure"]).startswith("It names the class of 74.9 %")
+    assert plain(verdict["measure"]).endswith(", averaged over the classes 76.0 %.")
+    assert verdict["use"].startswith("Use B where the small class must be found.")
+    assert verdict["advised"] == "B"
+    assert said(unequal(B=(0.76, 0.45)))["advised"] is None
+    assert said(unequal(B=(0.76, 0.76)))["advised"] is None  # no spread, so no interval
+
+
+def test_no_better_than_guessing():
+    verdict = said(unequal())
+    assert plain(verdict["measure"]).startswith("With A, the first of them, 79.9 % of 60 held-out")
     assert "better than guessing" in verdict["headline"]
     assert verdict["use"].startswith("Use none of them yet")
     assert verdict["quick"] == ""

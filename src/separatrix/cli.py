@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -62,9 +62,10 @@ for command in (fit, predict, transform, merge, stream, early, reproduce):
 @target
 @click.option(
     "--methods",
+    multiple=True,
     metavar="A,B",
     shell_complete=console.names_completed(method_names),
-    help="Methods to compare.  [default: all, and references]",
+    help="Methods to compare; may be repeated.  [default: all, and references]",
 )
 @click.option("--report", type=click.Path(dir_okay=False), help="Write a report (html).")
 @click.option("--results", type=click.Path(dir_okay=False), help="Keep finished folds; go on.")
@@ -87,7 +88,7 @@ for command in (fit, predict, transform, merge, stream, early, reproduce):
 @talking
 def compare(
     data: str,
-    methods: str | None,
+    methods: Sequence[str],
     report: str | None,
     results: str | None,
     splits: int,
@@ -118,8 +119,9 @@ def compare(
 
     talk = Console(as_json, quiet)
     check_outputs([report, results], inputs=[data])
-    asked = None if methods is None else known_methods(methods.split(","))
-    X, y, scale = numbers_of(labelled_table(talk, data, how), how)
+    asked = known_methods(",".join(methods).split(",")) if methods else None
+    table = labelled_table(talk, data, how)
+    X, y, scale = numbers_of(table, how)
     so_far = [0]
 
     def tell(now: Any) -> None:
@@ -145,7 +147,12 @@ def compare(
     except KeyboardInterrupt:
         talk.note(left_behind(so_far[0], results))
         raise
-    facts = facts_of(found, title=data, command=shlex.join(["separatrix", *sys.argv[1:]]))
+    facts = facts_of(
+        found,
+        title=data,
+        command=shlex.join(["separatrix", *sys.argv[1:]]),
+        fit_command=fit_words(data, {**how, "target": table.target}, decision, seed),
+    )
     record = summary_of(found, facts["verdict"])
     if report is not None:
         write_whole(report, render(facts).encode())
@@ -153,6 +160,25 @@ def compare(
     talk.result(record, leaderboard(record))
     if not any("accuracy" in method for method in record["methods"]):
         raise ValueError("every method failed: what each says is listed above")
+
+
+def fit_words(data: str, how: Mapping[str, Any], decision: str, seed: int) -> list[str]:
+    """The command that fits to the same table in the same way, but for the method."""
+    words = ["separatrix", "fit", data, "-t", how["target"]]
+    for name in how["ignore"]:
+        words += ["--ignore", name]
+    given = {
+        "--format": how["form"],
+        "--sep": how["sep"],
+        "--missing": how["missing"] if how["missing"] != "refuse" else None,
+        "--categorical": how["categorical"] if how["categorical"] != "refuse" else None,
+        "--decision": decision if decision != "own" else None,
+        "--seed": str(seed) if seed else None,
+    }
+    for option, value in given.items():
+        words += [] if value is None else [option, value]
+    words += [] if how["header"] else ["--no-header"]
+    return words + ([] if how["scale"] else ["--no-scale"])
 
 
 def left_behind(done: int, results: str | None) -> str:
@@ -209,6 +235,7 @@ def summary_of(found: Any, verdict: Mapping[str, Any]) -> dict[str, Any]:
         "classes": [str(label) for label in found.classes],
         "settings": found.settings,
         "verdict": [verdict[name] for name in words if verdict.get(name)] + verdict["cautions"],
+        "fit": verdict.get("fit", ""),
         "methods": methods,
         "left_out": found.left_out,
         "seconds": found.seconds,
@@ -226,6 +253,7 @@ def leaderboard(record: Mapping[str, Any]) -> str:
             rows.append([method["name"], f"{a['mean']:.3f}", interval, f"{b['mean']:.3f}", part])
     lines = [console.columns(["method", "accuracy", "95 % interval", "balanced", ""], rows)]
     lines += ["", *record["verdict"]]
+    lines += [f"To get it: {record['fit']}"] if record["fit"] else []
     lines += [
         f"{m['name']} {m['status']}: {m['reason']}" for m in record["methods"] if m["reason"]
     ]

@@ -82,6 +82,11 @@ def output_option(what: str, *, required: bool = False) -> Any:
     show_default=True,
     help="What classifies in the subspace; 3nn for methods that do not.",
 )
+@click.option(
+    "--tune",
+    is_flag=True,
+    help="Choose settings as `compare` does in each split; without it they are defaults.",
+)
 @output_option("File for the model.", required=True)
 @cli_dask.engine
 @reading
@@ -93,6 +98,7 @@ def fit(
     method: str,
     settings: Sequence[str],
     decision: str,
+    tune: bool,
     output: str,
     engine: str,
     seed: int,
@@ -105,16 +111,23 @@ def fit(
     \b
     Examples:
       separatrix fit wine -o wine.model
+      separatrix fit wine -m KernelIPCAC --tune -o wine.model    # as `compare` judged it
       separatrix fit genes.csv -t kind --id sample -m LDG --set n_components=2 -o genes.model
       separatrix fit site1.csv --no-scale -o site1.model    # can be merged
       separatrix fit days/ --engine dask -t kind -o days.model    # larger than memory
     """
+    from separatrix.evaluate import to_plain, tuned
     from separatrix.persist import save
     from separatrix.tables import preprocessing, text_columns
 
     talk = Console(as_json, quiet)
+    if tune and settings:
+        raise click.UsageError("--tune chooses the settings: leave out --set, or --tune")
+    if tune and engine == "dask":
+        raise click.UsageError("--tune needs rows in memory: leave out --engine, or --tune")
     check_outputs([output], inputs=[data])
     estimator = estimator_of(method, settings, seed)
+    chosen: dict[str, Any] = {}
     if engine == "dask":
         model, target, rows = cli_dask.fitted(talk, data, estimator, decision, how)
         features, words = model.n_features_in_, []
@@ -124,7 +137,11 @@ def fit(
         prepare = preprocessing(
             table.X, scale=how["scale"], categorical=how["categorical"], missing=how["missing"]
         )
-        model = assembled(prepare, estimator, decision, len(table.y)).fit(table.X, table.y)
+        if tune:
+            same = {"scale": prepare, "decision": decision, "random_state": seed}
+            model, chosen = tuned(method, table.X, table.y, **same)
+        else:
+            model = assembled(prepare, estimator, decision, len(table.y)).fit(table.X, table.y)
         (rows, features), target = table.X.shape, table.target
         words, classes = text_columns(table.X), sorted(set(table.y.tolist()))
     notes = {
@@ -134,12 +151,16 @@ def fit(
         "method": method,
         "rows": rows,
     }
+    if tune:
+        notes["chosen"] = to_plain(chosen)
     save(model, output, notes=notes)
     record = {"model": output, "method": method, "rows": rows, "features": features}
-    talk.done(
-        {**record, "classes": classes},
-        f"{method} learned {rows} rows, {features} features, {len(classes)} classes: {output}",
-    )
+    said = f"{method} learned {rows} rows, {features} features, {len(classes)} classes: {output}"
+    if tune:
+        record["chosen"] = notes["chosen"]
+        listed = ", ".join(f"{name}={value}" for name, value in notes["chosen"].items())
+        said += f"\nChosen: {listed or 'nothing, there is no choice'}"
+    talk.done({**record, "classes": classes}, said)
 
 
 @click.command(epilog=DATA_HELP)
@@ -186,7 +207,13 @@ def predict(
     if "decided" in found:
         record["decided"] = float(found["decided"].mean())
         talk.note(f"{100 * record['decided']:.2f} % of {len(labels)} rows are decided")
-    if table.y is not None:
+    if table.y is not None and not knows_some(stored.model, table.y):
+        talk.note(
+            f"Labels are not compared: those of column {table.target!r}, such as "
+            f"{str(table.y[0])!r}, are not among the model's classes, "
+            f"{', '.join(map(str, stored.model.classes_[:10]))}"
+        )
+    elif table.y is not None:
         record["accuracy"] = float((table.y == labels.astype(str)).mean())
         talk.note(f"{100 * record['accuracy']:.2f} % of {len(labels)} labels are as predicted")
     write_rows(talk, table.kept, found, output, record)
@@ -260,6 +287,8 @@ def merge(models: Sequence[str], output: str, as_json: bool, quiet: bool) -> Non
         if not isinstance(site.model, MomentEstimator):
             kind = type(site.model).__name__
             raise ValueError(f"{path} is a {kind}, which cannot be merged: see --help")
+    if len(models) < 2:
+        raise click.UsageError(f"{models[0]} is one model: give two or more to be merged")
     try:
         model = merged([site.model for site in stored])
     except ValueError as error:
@@ -356,6 +385,12 @@ def model_and_rows(
         talk.note(f"Not in the model, so left out: {', '.join(others[:10])}{more}")
     tell_strange(talk, stored.model, X, table)
     return stored, table._replace(X=X if stored_names(stored.model) else X.to_numpy())
+
+
+def knows_some(model: Any, labels: Iterable[str]) -> bool:
+    """Whether any of the labels is a class of the model, where it says which it has."""
+    classes = getattr(model, "classes_", None)
+    return classes is None or not {str(label) for label in classes}.isdisjoint(labels)
 
 
 def tell_strange(talk: Console, model: Any, X: Any, table: Any) -> None:
@@ -465,21 +500,14 @@ def value_of(text: str) -> Any:
 def assembled(prepare: Any, estimator: Any, decision: str, rows: int) -> Any:
     """What makes numbers, the method, and the rule that classifies, as one model."""
     from sklearn.base import is_classifier
-    from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
     from sklearn.pipeline import make_pipeline
 
-    from separatrix.fisher import FisherDiscriminant
+    from separatrix.fold import rule_to_keep
 
     if decision == "own" and not is_classifier(estimator):
         decision = "3nn"
-    rules: dict[str, Any] = {
-        # all distances: a tree of rows is a type that model files do not hold
-        "3nn": KNeighborsClassifier(min(3, rows), algorithm="brute"),
-        "centroid": NearestCentroid(),
-        "gaussian": FisherDiscriminant(),
-    }
     if decision != "own" and not hasattr(estimator, "transform"):
         raise ValueError(f"{type(estimator).__name__} has no subspace: leave out --decision")
-    steps = [prepare, estimator, rules.get(decision)]
+    steps = [prepare, estimator, rule_to_keep(decision, rows)]
     present = [step for step in steps if step is not None]
     return make_pipeline(*present) if len(present) > 1 else present[0]

@@ -227,7 +227,15 @@ target = click.option(
 )
 seed = click.option("--seed", type=click.IntRange(0), default=0, show_default=True,
                     help="Source of all randomness.")  # fmt: skip
-jobs = click.option("--jobs", type=int, default=1, show_default=True,
+
+
+def _some_jobs(ctx: click.Context, param: click.Parameter, value: int) -> int:
+    if value == 0:
+        raise click.BadParameter("0 is none: give a number of processes, or -1 for one a core")
+    return value
+
+
+jobs = click.option("--jobs", type=int, default=1, show_default=True, callback=_some_jobs,
                     help="How many processes work at a time; -1 is one a core.")  # fmt: skip
 
 

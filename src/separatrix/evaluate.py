@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from importlib.metadata import version
 from numbers import Integral, Real
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
+from sklearn import config_context
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 from sklearn.utils import check_array, gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -36,7 +38,17 @@ from separatrix.comparison import (
     to_plain,
 )
 from separatrix.contenders import LEFT_OUT, Contender, contenders
-from separatrix.fold import DECISIONS, Data, Job, decision_of, split_rows
+from separatrix.fold import (
+    DECISIONS,
+    Data,
+    Job,
+    decision_of,
+    rule_to_keep,
+    scaler_for,
+    seed_of,
+    split_rows,
+    train_method,
+)
 from separatrix.ranking import (
     Pair,
     Ranking,
@@ -61,6 +73,7 @@ __all__ = [
     "Ranking",
     "ReliabilityRecord",
     "Summary",
+    "Tuned",
     "View",
     "compare",
     "contenders",
@@ -72,6 +85,7 @@ __all__ = [
     "reliability_curve",
     "split_scores",
     "to_plain",
+    "tuned",
 ]
 
 
@@ -512,6 +526,91 @@ def compare(
         versions=versions,
         seconds=sum(fold.seconds for fold in folds),
     )
+
+
+class Tuned(NamedTuple):
+    """A method with settings chosen as in a comparison.
+
+    Attributes
+    ----------
+    model : estimator
+        Fitted: a pipeline of scaling, method and decision, or the method where it is alone.
+    chosen : dict
+        Parameters that were chosen, and what they were set to; as ``Fold.chosen``.
+    """
+
+    model: Any
+    chosen: dict[str, Any]
+
+
+def tuned(
+    method: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    scale: Any = "standard",
+    decision: str = "own",
+    random_state: int = 0,
+) -> Tuned:
+    """Fit the model that a comparison judged: settings chosen within these rows, then all learned.
+
+    Parameters
+    ----------
+    method : str, estimator, pair or Contender
+        One method, as in `compare`: named ones are tuned, estimators fitted as they are given.
+    X : array, data frame or sparse matrix (n_samples, n_features)
+        Rows. A data frame may have gaps and columns of text where a transformer is given as
+        `scale` that makes numbers of them.
+    y : array (n_samples,)
+        Labels.
+    scale, decision, random_state
+        As in `compare`.
+
+    Returns
+    -------
+    Tuned
+        With fields ``model`` and ``chosen``.
+
+    Notes
+    -----
+    Invariant: fitted to the training part of the first split of a comparison with the same
+    settings, the model predicts for its test part what the fold did. What is chosen is fitted once
+    more, so that the model knows labels and names of columns.
+
+    Examples
+    --------
+    >>> from separatrix import datasets
+    >>> from separatrix.evaluate import tuned
+    >>> wine = datasets.load("wine")
+    >>> model, chosen = tuned("PCA", wine.data, wine.target)
+    >>> sorted(chosen), model.predict(wine.data[:2]).tolist() == wine.target[:2].tolist()
+    (['n_components'], True)
+    """
+    _check_settings(1, 0.5, scale, decision, None, None, random_state)
+    (contender,) = contenders([method])
+    job = Job(contender, 0, 0.5, scale, decision, int(random_state), memory=False)
+    refuse_lazy_frame(X, "tuned")
+    if isinstance(scale, str):
+        labelled_data(X, y, None)  # what is wrong with X is told before it is scaled
+    with config_context(transform_output="default"):
+        scaler = scaler_for(scale, X, seed_of(job))
+        rows = X if scaler is None else scaler.fit_transform(X)
+        data, classes = labelled_data(rows, y, None)
+        trained = train_method(job, data.X, data.codes, data.n_classes)
+        labels = classes[data.codes]
+        # with names where the method is the first step
+        known = rows if scaler is None else data.X
+        model = trained.again.set_params(**trained.chosen)
+        model.fit(_rows_of(known, trained.rows), labels[trained.rows])
+        rule = rule_to_keep(decision_of(contender, decision), len(labels))
+        if rule is not None:
+            rule.fit(model.transform(known), labels)
+    steps = [step for step in (scaler, model, rule) if step is not None]
+    return Tuned(make_pipeline(*steps) if len(steps) > 1 else model, trained.chosen)
+
+
+def _rows_of(X: Any, rows: np.ndarray) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def _check_settings(

@@ -905,7 +905,8 @@ class GroupedDiscriminant(SubspaceEstimator):
     groups : int or list of index lists
         A number of equal contiguous groups, or the columns of each group.
     n_components : int, "auto" or None
-        Directions per group; None keeps all, "auto" as many as cross-validation favours.
+        Directions per group, all of a group that has fewer; None keeps all, "auto" as many as
+        cross-validation favours.
 
     Attributes
     ----------
@@ -980,6 +981,7 @@ class GroupedDiscriminant(SubspaceEstimator):
             kept.append(np.arange(len(found.criterion)) < len(rows))
             self.mean_[columns], self.means_[:, columns] = group.mean, group.means
             self.rank_ += found.rank
+        super()._n_wanted(max(map(len, components)), "no group has more")
         self.components_ = np.vstack(components)
         self._warn_without_directions(len(self.components_))
         self.group_of_component_ = np.repeat(
@@ -994,6 +996,11 @@ class GroupedDiscriminant(SubspaceEstimator):
             small.Sw, small.between_rows(), n_samples=moments.n_samples, eps=moments.eps
         )
         return self._lifted(found, lift, moments)
+
+    def _n_wanted(self, available: int, why: str) -> int:
+        if isinstance(self.n_components, Integral):
+            return min(available, int(self.n_components))
+        return super()._n_wanted(available, why)
 
     @property
     def _component_levels(self) -> Array:

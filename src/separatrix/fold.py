@@ -144,6 +144,15 @@ DECISIONS = {
 """Three nearest neighbours, the nearest class mean, Gaussians of one covariance."""
 
 
+def rule_to_keep(decision: str, n_rows: int) -> Any:
+    """A fresh rule for a model that is kept; None where the method decides itself."""
+    if decision == "own":
+        return None
+    if decision == "3nn":  # all distances: a tree of rows is a type that model files do not hold
+        return KNeighborsClassifier(min(3, n_rows), algorithm="brute")
+    return DECISIONS[decision](n_rows)
+
+
 def decision_of(contender: Contender, decision: str) -> str:
     """The rule that classifies for a method: its own only where it has one."""
     if not hasattr(contender.estimator, "transform"):
@@ -450,6 +459,8 @@ def train_method(job: Job, X: Any, codes: Array, n_classes: int) -> Trained:
         columns = order[: ends[kept - 1]] if kept else order
         chosen["n_components"] = kept
         again.set_params(n_components=max(kept, 1))
+        if getattr(estimator, "_directions_depend_on_their_number", False):
+            estimator, columns = clone(again).fit(X[rows], codes[rows]), None
     return Trained(with_rule(estimator, X, codes, decision, columns), chosen, rows, again, seconds)
 
 

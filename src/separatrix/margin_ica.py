@@ -129,6 +129,7 @@ ICA_CONSTRAINTS: dict[str, Sequence[Allowed]] = {
 class NormalsAndICA(NormalsMixin):
     """Base of both methods: how many directions of each kind, and the two blocks."""
 
+    _directions_depend_on_their_number: ClassVar[bool] = True
     ica_max_iter: int
     ica_tol: float
     random_state: RandomState

@@ -32,6 +32,9 @@ SUFFIXES = {
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 
+OTHER_SEPARATORS = {";": "--sep ';'", "\t": "--format tsv", "|": "--sep '|'"}
+"""What else may be between values, and the option that says so."""
+
 _NONE = ["", "None", "NULL", "null", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
 _NOT_A = ["NA", "N/A", "n/a", "#N/A", "#NA", "#N/A N/A", "<NA>", "NaN", "nan", "-NaN", "-nan"]
 GAPS = frozenset((*_NONE, *_NOT_A))
@@ -127,11 +130,38 @@ def _from_text(
         if not header:
             names = [f"x{i}" for i in range(len(names))]
             file.seek(0)
-        return parsed(file, names, target_of(names), sep, words, lines_before=int(header))
+        target, start = target_of(names), file.tell() if file.seekable() else None
+        frame = parsed(file, names, target, sep, words, lines_before=int(header))
+        if start is not None and target in names and frame[names[-1]].isna().any():
+            file.seek(start)
+            refuse_short_lines(file, len(names), sep, lines_before=int(header))
+        return frame
     except UnicodeError:
         raise
     except ValueError as error:
         raise ValueError(f"{source}: {error}") from None
+
+
+def refuse_short_lines(file: Any, n_names: int, sep: str, *, lines_before: int) -> None:
+    """Raise for a line with fewer values than names: which is missing is not known.
+
+    Lines after a quoted value are not looked at.
+    """
+    between = sep.encode()
+    for i, line in enumerate(file, start=1 + lines_before):
+        if b'"' in line or len(between) > 1:
+            return
+        n_values = line.count(between) + 1
+        if line.strip() and n_values < n_names:
+            raise ValueError(
+                f"line {i} has {words_for(n_values)}, but there are {n_names} names: put a "
+                "separator for each value that is missing"
+            )
+
+
+def words_for(n_values: int) -> str:
+    """A number of values."""
+    return "1 value" if n_values == 1 else f"{n_values} values"
 
 
 def column_names(file: Any, sep: str) -> list[str]:
@@ -145,6 +175,12 @@ def column_names(file: Any, sep: str) -> list[str]:
     if line.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise UnicodeError
     row = _csv(io.BytesIO(line.removeprefix(b"\xef\xbb\xbf")), sep, dtype=str, na_filter=False)
+    other = next((mark for mark in OTHER_SEPARATORS if mark in str(row.iloc[0, 0])), None)
+    if row.shape[1] == 1 and other is not None:
+        raise ValueError(
+            f"the first line is one name, {str(row.iloc[0, 0])!r}: is it separated by {other!r}? "
+            f"Give {OTHER_SEPARATORS[other]}"
+        )
     return [name if name.strip() else f"Unnamed: {i}" for i, name in enumerate(row.iloc[0])]
 
 

@@ -348,12 +348,21 @@ def _content(column: Any) -> str:
     values = column.dropna()
     if pd.api.types.is_datetime64_any_dtype(column):
         return "dates"
-    if values.astype(str).str.fullmatch(r"-?[0-9]+(,[0-9]+)?").all():
-        return f"numbers with a decimal comma such as {values.iloc[0]!r}: write a point"
+    if values.astype(str).str.fullmatch(r"-?[0-9]+(,[0-9]+)?").all() and (
+        values.astype(str).str.contains(",").any()
+    ):
+        return (
+            f"numbers with a decimal comma such as {_first_with_comma(values)!r}: write a point, "
+            "as by `sed 's/,/./g' old.csv > new.csv` where no comma is between values"
+        )
     strange = values[pd.to_numeric(values, errors="coerce").isna()]
     if 0 < len(strange) <= 0.1 * len(values):
         return f"numbers but for {len(strange)} such as {strange.iloc[0]!r}: empty means a gap"
     return f"{values.nunique()} values such as {values.iloc[0]!r}" if len(values) else "empty"
+
+
+def _first_with_comma(values: Any) -> str:
+    return str(values[values.astype(str).str.contains(",")].iloc[0])
 
 
 def row_number_columns(X: Any) -> list[str]:

@@ -30,8 +30,10 @@ HOMES = (
 """Where names in the text of an estimator are looked for."""
 
 
-def code(comparison: Comparison) -> str:
+def code(comparison: Comparison, advised: str | None = None) -> str:
     """The call that gives the comparison again, once the rows are in X and the labels in y.
+
+    And the one that fits the method that is advised, if there is one.
 
     What cannot be written as code, such as an estimator with a function, gets a name, and a remark
     says what it was.
@@ -47,19 +49,21 @@ def code(comparison: Comparison) -> str:
         imports.update(needed)
         return " ".join(text.split())
 
-    methods = "None"
-    if not comparison.left_out:
-        given = [
-            f"({m.name!r}, {written(m.estimator, f'estimator_{i}')})"
-            if m.kind == "given"
-            else repr(m.name)
-            for i, m in enumerate(comparison.methods, start=1)
-        ]
-        methods = f"[{', '.join(given)}]"
-    arguments = [
-        f"    {name}={written(value, name) if is_call(value) else repr(value)},"
+    given = {
+        m.name: f"({m.name!r}, {written(m.estimator, f'estimator_{i}')})"
+        if m.kind == "given"
+        else repr(m.name)
+        for i, m in enumerate(comparison.methods, start=1)
+    }
+    methods = "None" if comparison.left_out else f"[{', '.join(given.values())}]"
+    arguments = {
+        name: f"    {name}={written(value, name) if is_call(value) else repr(value)},"
         for name, value in comparison.settings.items()
-    ]
+    }
+    model = []
+    if advised is not None:
+        same = [arguments[name] for name in ("scale", "decision", "random_state")]
+        model = ["model = evaluate.tuned(", f"    {given[advised]}, X, y,", *same, ").model"]
     return "\n".join(
         [
             *sorted(imports, key=lambda line: (line.startswith("from"), line)),
@@ -67,9 +71,10 @@ def code(comparison: Comparison) -> str:
             *remarks,
             "found = evaluate.compare(",
             f"    {methods}, X, y,",
-            *arguments,
+            *arguments.values(),
             ")",
             "page = report.render(report.facts(found))",
+            *model,
         ]
     )
 
@@ -97,7 +102,7 @@ def imports_for(text: str) -> set[str] | None:
     """
     try:
         nodes = list(ast.walk(ast.parse(text, mode="eval")))
-    except SyntaxError:
+    except (SyntaxError, ValueError):  # also text that no encoding can hold
         return None
     if any(isinstance(node, ast.Constant) and node.value is ... for node in nodes):
         return None  # long lists are printed with dots in place of what is left out

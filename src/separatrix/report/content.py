@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -51,7 +52,13 @@ SCORE_NAMES = {
 }
 
 
-def facts(comparison: Comparison, *, title: str = "", command: str = "") -> dict[str, Any]:
+def facts(
+    comparison: Comparison,
+    *,
+    title: str = "",
+    command: str = "",
+    fit_command: Sequence[str] = (),
+) -> dict[str, Any]:
     """Everything that the report of a comparison says, as plain data.
 
     Parameters
@@ -62,6 +69,9 @@ def facts(comparison: Comparison, *, title: str = "", command: str = "") -> dict
         Name of the data.
     command : str
         The command that gives this report again, if there is one.
+    fit_command : sequence of str
+        The words of a command that fits to the same table, but for method and output, if there is
+        one.
 
     Returns
     -------
@@ -94,11 +104,13 @@ def facts(comparison: Comparison, *, title: str = "", command: str = "") -> dict
     board = _leaderboard(comparison, _ranking(comparison))
     methods = [comparison[row["name"]] for row in board["rows"]]
     about = _data(comparison, title)
+    said = verdict(board["rows"], about, comparison)
+    said["fit"] = _fit(fit_command, said["advised"])
     described = {
         "title": words.short(title) or "Comparison of methods",
         "data": about,
         "protocol": words.protocol(comparison.settings, len(comparison.tests)),
-        "verdict": verdict(board["rows"], about, comparison),
+        "verdict": said,
         "leaderboard": board,
         "dimension": _dimension(methods, comparison),
         "projections": _projections(methods, comparison),
@@ -106,9 +118,17 @@ def facts(comparison: Comparison, *, title: str = "", command: str = "") -> dict
         "loadings": _loadings(methods),
         "time": _time(board["rows"]),
         "failures": _failures(comparison),
-        "reproduce": _reproduce(comparison, command),
+        "reproduce": _reproduce(comparison, command, said),
     }
     return to_plain(described)
+
+
+def _fit(command: Sequence[str], advised: str | None) -> str:
+    """The command that gives the advised method as a model."""
+    if not command or advised is None:
+        return ""
+    words_of_it = [*command, "-m", advised, "--tune", "-o", f"{advised}.model"]
+    return words.printable(shlex.join(words_of_it))
 
 
 def _readable(comparison: Comparison) -> Comparison:
@@ -180,22 +200,37 @@ def _usual(dimensions: Iterable[int | None]) -> int | None:
     return min(counts, key=lambda n: (-counts[n], n)) if counts else None
 
 
+def _span(dimensions: Iterable[int | None]) -> tuple[int, int] | None:
+    """The smallest and the largest number."""
+    known = [n for n in dimensions if n is not None]
+    return (min(known), max(known)) if known else None
+
+
 # Leaderboard -------------------------------------------------------------------------------------
 
 
 def _ranking(comparison: Comparison) -> Ranking | None:
     """Methods from best to worst, those that were done on all splits if there are any.
 
-    The mean of other splits is the mean of other data. Of equals the one with the fewest
-    directions comes first. None when no method has a score.
+    The mean of other splits is the mean of other data. Of equals the simplest comes first. None
+    when no method has a score.
     """
     scored = [m for m in comparison.methods if _has_score(m)]
-    scored.sort(key=lambda m: _usual(fold.n_components for fold in _done(m)) or math.inf)
+    scored.sort(key=_simplicity)
     complete = [m for m in scored if m.status == "done"]
     if not scored:
         return None
     ranking = rank_methods(dataclasses.replace(comparison, methods=tuple(complete or scored)))
     return ranking if ranking.methods else None
+
+
+def _simplicity(method: MethodRecord) -> tuple[float, bool, str]:
+    """Directions where there are most, linear before kernel, the name: the smallest comes first.
+
+    Not the time, by which a second run would advise another method.
+    """
+    span = _span(fold.n_components for fold in _done(method))
+    return math.inf if span is None else span[1], "kernel_gamma" in method.grid, method.name
 
 
 def _has_score(method: MethodRecord) -> bool:
@@ -213,6 +248,8 @@ def _leaderboard(comparison: Comparison, ranking: Ranking | None) -> dict[str, A
     ]
     rest.sort(key=lambda name: -comparison[name].summary["accuracy"].mean)
     rows = [_row(comparison[name]) | _standing(name, ranking) for name in [*ranked, *rest]]
+    for row in rows:
+        row["found"] = _found_beside_largest(comparison, comparison[row["name"]])
     _give_places(rows)
     notes = [] if ranking is None else [*ranking.notes]
     first = [row for row in rows if row["place"] == 1]
@@ -274,12 +311,29 @@ def _row(method: MethodRecord) -> dict[str, Any]:
         **scores["accuracy"],
         "scores": scores,
         "splits": method.n_done,
+        "settings": words.settings([fold.chosen for fold in folds]),
         "complete": method.status == "done",
         "dimension": _usual(fold.n_components for fold in folds),
+        "dimensions": _span(fold.n_components for fold in folds),
+        "found": None,
         "fit_seconds": _median(fold.fit_seconds for fold in folds),
         "predict_seconds": _median(fold.predict_seconds for fold in folds),
         "peak_bytes": next((f.peak_bytes for f in folds if f.peak_bytes is not None), None),
     }
+
+
+def _found_beside_largest(comparison: Comparison, method: MethodRecord) -> float | None:
+    """Share of the rows of all classes but the largest that are right, over all splits."""
+    labels = np.asarray(comparison.labels, dtype=int)
+    largest = int(np.argmax(comparison.class_counts))
+    right = [
+        np.asarray(fold.predicted, dtype=int)[truth != largest] == truth[truth != largest]
+        for fold in _done(method)
+        for truth in [labels[list(comparison.tests[fold.split])]]
+        if len(fold.predicted) == len(truth)
+    ]
+    pooled = np.concatenate(right) if right else np.zeros(0)
+    return float(pooled.mean()) if len(pooled) else None
 
 
 def _standing(name: str, ranking: Ranking | None) -> dict[str, Any]:
@@ -526,11 +580,12 @@ def _failures(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _reproduce(comparison: Comparison, command: str) -> dict[str, Any]:
+def _reproduce(comparison: Comparison, command: str, said: dict[str, Any]) -> dict[str, Any]:
     settings = comparison.settings
     return {
         "command": words.printable(command),
-        "code": code(comparison),
+        "fit": said["fit"],
+        "code": code(comparison, said["advised"]),
         "settings": [
             {"name": "seed", "value": str(settings.get("random_state"))},
             *(

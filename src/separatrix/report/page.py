@@ -228,6 +228,9 @@ def _verdict(facts: Facts) -> Html:
             "div",
             tag("h2", "What to use"),
             tag("p", said["use"]),
+            tag("p", "To get it: ", tag("code", said["fit"]), class_="fine")
+            if said["fit"]
+            else None,
             tag("p", said["quick"], class_="quick") if said["quick"] else None,
             class_="use",
         ),
@@ -288,7 +291,10 @@ def _leaderboard(facts: Facts) -> Html:
             "chance."
         )
     more = table(
-        ["method", "decides by", *(s["name"] for s in columns), "predicting", "memory", "splits"],
+        [
+            *("method", "decides by", *(s["name"] for s in columns)),
+            *("predicting", "memory", "splits", "settings chosen"),
+        ],
         [
             [
                 row["name"],
@@ -297,6 +303,7 @@ def _leaderboard(facts: Facts) -> Html:
                 words.seconds(row["predict_seconds"]),
                 words.memory(row["peak_bytes"]),
                 row["splits"],
+                row["settings"] or "–",
             ]
             for row in board["rows"]
         ],
@@ -306,7 +313,11 @@ def _leaderboard(facts: Facts) -> Html:
         TITLES["leaderboard"],
         lead,
         tag("table", tag("thead", tag("tr", *names)), tag("tbody", *rows), class_="board"),
-        tag("details", tag("summary", "More scores, memory"), scrollable(more, "More scores")),
+        tag(
+            "details",
+            tag("summary", "More scores, memory, settings"),
+            scrollable(more, "More scores"),
+        ),
         tag("ul", *(tag("li", note) for note in board["notes"]), class_="fine"),
         tag("p", f"Test: {board['test']}, level {board['alpha']:g}.", class_="fine")
         if board["test"]
@@ -355,10 +366,17 @@ def _board_row(row: Facts, low: float, high: float) -> Html:
         tag("td", _share(row["mean"]), class_="num"),
         tag("td", mark, class_="plot"),
         tag("td", letters, class_="group", data_label="group"),
-        tag("td", row["dimension"] or "–", class_="num small", data_label="directions"),
+        tag("td", _directions(row), class_="num small", data_label="directions"),
         tag("td", words.seconds(row["fit_seconds"]), class_="num small", data_label="training"),
         class_="first" if best else None,
     )
+
+
+def _directions(row: Facts) -> str:
+    if not row["dimensions"]:
+        return "–"
+    low, high = row["dimensions"]
+    return str(low) if low == high else f"{low}–{high}"
 
 
 def _letter(i: int) -> str:
@@ -528,6 +546,8 @@ def _reproduce(facts: Facts) -> Html:
     found = facts["reproduce"]
     entries = [*found["settings"], *found["versions"]]
     blocks = [("Command", found["command"])] if found["command"] else []
+    if found["fit"]:
+        blocks.append(("The model that is advised", found["fit"]))
     blocks.append(("The same in Python", found["code"]))
     return section(
         "reproduce",

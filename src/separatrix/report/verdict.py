@@ -19,13 +19,18 @@ CLOSE = 0.01
 FASTER = 5.0
 """Times a method must be faster to be named for its speed."""
 
+MANY = 5
+"""Methods from which on the first is said to owe a part of its score to chance."""
+
 ALPHA = 0.05
 """Level of significance, that of `rank_methods`."""
 
 CALLED = {"raw": "the raw data", "LDA": "LDA"}
 """What the best method is measured by: references by what they are, whatever their names."""
 
-HOPELESS = (
+HOPELESS = "No method is shown to tell the classes apart better than guessing."
+
+NONE_YET = (
     "Use none of them yet: these features may not tell the classes apart, or the rows are too few "
     "to show it."
 )
@@ -49,25 +54,37 @@ def verdict(rows: Sequence[Row], data: dict[str, Any], comparison: Comparison) -
     Returns
     -------
     dict
-        ``best`` and ``tied`` are names of methods; ``headline``, ``measure``, ``use``, ``quick``
-        and ``alike`` are sentences; ``against`` compares with the raw data and LDA; ``bars`` are
-        mistakes in 100 rows, ``guessing`` a sentence on those of no method at all; ``cautions``
-        are sentences.
+        ``best``, ``advised`` and ``tied`` are names of methods; ``headline``, ``measure``,
+        ``use``, ``quick`` and ``alike`` are sentences; ``against`` compares with the raw data and
+        LDA; ``bars`` are mistakes in 100 rows, ``guessing`` a sentence on those of no method at
+        all; ``cautions`` are sentences.
     """
     ranked = [row for row in rows if row["ranked"]]
     if not ranked:
         return _nothing(rows, comparison)
     best = ranked[0]
     tied = [row for row in ranked if words.equal(row["mean"], best["mean"])]
-    hopeless = may_be_guessing(best["mean"], data["guess"], len(comparison.tests[0]))
+    guessing = may_be_guessing(best["mean"], data["guess"], len(comparison.tests[0]))
+    finder = _finder(ranked, data) if guessing else None
+    hopeless = guessing and finder is None
+    advised = finder or _with_role("raw", tied) or best
     against = [_against(best, role, ranked, comparison) for role in CALLED]
     return {
         "best": best["name"],
+        "advised": None if hopeless else advised["name"],
         "tied": [row["name"] for row in tied],
-        "headline": _headline(best, tied, ranked, data, against, hopeless),
-        "measure": _measure(best, tied, comparison),
-        "use": HOPELESS if hopeless else _use(tied, ranked, data, against[0]["real"]),
-        "quick": "" if hopeless else _quick(best, ranked),
+        "headline": HOPELESS
+        if hopeless
+        else _headline(best, tied, ranked, data, against)
+        if finder is None
+        else _finds(finder, data),
+        "measure": _measure(best, tied, ranked, comparison, guessing, finder),
+        "use": NONE_YET
+        if hopeless
+        else _use(tied, ranked, data, against[0]["real"])
+        if finder is None
+        else _use_for_small(finder, data),
+        "quick": "" if guessing else _quick(best, tied, ranked),
         "against": against,
         "alike": _alike(tied, ranked),
         "bars": _bars(best, ranked),
@@ -75,7 +92,7 @@ def verdict(rows: Sequence[Row], data: dict[str, Any], comparison: Comparison) -
             f"Always naming the largest class would make {100 * (1 - data['guess']):.0f} mistakes "
             "in 100."
         ),
-        "cautions": _cautions(best, ranked, data),
+        "cautions": _cautions(finder or best, ranked, data),
     }
 
 
@@ -87,6 +104,7 @@ def _nothing(rows: Sequence[Row], comparison: Comparison) -> dict[str, Any]:
         headline = "The method failed." if n == 1 else f"All {n} methods failed."
     return {
         "best": None,
+        "advised": None,
         "tied": [],
         "headline": headline,
         "measure": "",
@@ -112,17 +130,50 @@ def may_be_guessing(mean: float, guess: float, n_rows: int) -> bool:
     return float(binomtest(right, n_rows, guess, alternative="greater").pvalue) > ALPHA
 
 
+def _finder(ranked: Sequence[Row], data: dict[str, Any]) -> Row | None:
+    """Where classes are unequal: the method that is best at telling them apart, if one is.
+
+    Shown by the interval of a score that guessing the largest class does not raise.
+    """
+    chance = {"balanced_accuracy": 1 / len(data["classes"]), "auc": 0.5}
+    for score, level in chance.items():
+        better = [row for row in ranked if _surely_above(row["scores"].get(score), level)]
+        if better:
+            return max(better, key=lambda row: row["scores"][score]["mean"])
+    return None
+
+
+def _surely_above(score: dict[str, Any] | None, level: float) -> bool:
+    """Whether an interval lies above a level; without spread there is none."""
+    if score is None or score["low"] is None or score["high"] is None:
+        return False
+    return bool(level < score["low"] < score["high"])
+
+
+def _finds(finder: Row, data: dict[str, Any]) -> str:
+    small = "the small class" if len(data["classes"]) == 2 else "the rows of the other classes"
+    return (
+        "No method makes fewer mistakes than always naming the largest class, but "
+        f"{finder['name']} finds {words.percent(finder['found'] or 0.0)} of {small}."
+    )
+
+
+def _use_for_small(finder: Row, data: dict[str, Any]) -> str:
+    small = "the small class" if len(data["classes"]) == 2 else "the small classes"
+    return (
+        f"Use {finder['name']} where {small} must be found. Where only the number of mistakes "
+        "counts, none of them is shown to be of use."
+    )
+
+
 def _headline(
     best: Row,
     tied: Sequence[Row],
     ranked: Sequence[Row],
     data: dict[str, Any],
     against: Sequence[dict[str, Any]],
-    hopeless: bool,
 ) -> str:
     """The result in one line: a lead that may be chance is not called one."""
-    if hopeless:
-        return "No method is shown to tell the classes apart better than guessing."
     if len(ranked) == 1:
         return f"{best['name']} is right for {words.percent(best['mean'])} of held-out rows."
     if _with_role("raw", tied) is not None:
@@ -131,7 +182,7 @@ def _headline(
         return f"{words.listed([row['name'] for row in tied])} share the first place."
     tested = [entry for entry in against if entry["difference"] is not None]
     beaten = [CALLED[entry["name"]] for entry in tested if entry["real"]]
-    if len(beaten) == len(tested) and (tested or ranked[1]["differs"]):
+    if len(beaten) == len(tested) and ranked[1]["differs"]:
         return f"{best['name']} separates the classes best."
     if beaten:
         return f"{best['name']} comes first and is better than {words.listed(beaten)}."
@@ -147,19 +198,36 @@ def _with_role(role: str, rows: Sequence[Row]) -> Row | None:
     return next((row for row in rows if row["role"] == role), None)
 
 
-def _measure(best: Row, tied: Sequence[Row], comparison: Comparison) -> str:
+def _measure(
+    best: Row,
+    tied: Sequence[Row],
+    ranked: Sequence[Row],
+    comparison: Comparison,
+    guessing: bool,
+    finder: Row | None,
+) -> str:
+    """How often the method of the headline is right."""
+    best = finder or best
     held_out = words.count(len(comparison.tests[0]), "held-out row")
     right = f"{words.percent(best['mean'])} of {held_out}"
     said = f"It names the class of {right} correctly"
-    if _with_role("raw", tied) is not None:
+    if guessing and finder is None:
+        name = "the raw data" if best["role"] == "raw" else best["name"]
+        said = f"With {name}, the first of them, {right} are classified correctly"
+    elif _with_role("raw", tied) is not None and finder is None:
         said = f"With them {right} are classified correctly"
-    elif len(tied) > 1:
+    elif len(tied) > 1 and finder is None:
         said = f"Each names the class of {right} correctly"
     if best["splits"] > 1:
         said += f", the mean of {best['splits']} splits"
     if best["low"] is not None and best["high"] is not None and best["low"] < best["high"]:
         low, high = words.percent(best["low"]), words.percent(best["high"])
         said += f" (95 % interval for new rows: {low} to {high})"
+    if finder is not None:
+        balanced = words.percent(finder["scores"]["balanced_accuracy"]["mean"])
+        said += f", averaged over the classes {balanced}"
+    if len(ranked) >= MANY:
+        said += f". The best of {len(ranked)} methods looks a little better than it is"
     return f"{said}."
 
 
@@ -256,11 +324,8 @@ def _use(
         other = next((row for row in ranked if row is not raw and row["dimension"]), None)
         if other is None:
             return said
-        few = words.count(other["dimension"], "direction")
-        return f"{said} To see the classes, use {other['name']} with {few}."
-    said = f"Use {best['name']}"
-    if best["dimension"] is not None:
-        said += f" with {words.count(best['dimension'], 'direction')}"
+        return f"{said} To see the classes, use {other['name']}{_with_directions(other)}."
+    said = f"Use {best['name']}{_with_directions(best)}"
     if len(tied) > 1:
         others = words.listed([row["name"] for row in tied[1:]])
         said += f" ({others} {'is' if len(tied) == 2 else 'are'} right as often)"
@@ -268,8 +333,9 @@ def _use(
         return f"{said}: it makes fewer mistakes than all {_features(data)} do."
     if raw is None:
         return f"{said}."
-    if best["dimension"] is not None and best["dimension"] < data["features"]:
-        few = words.count(best["dimension"], "number")
+    if best["dimensions"] is not None and best["dimensions"][1] < data["features"]:
+        least, most = best["dimensions"]
+        few = words.count(most, "number") if least == most else f"at most {most} numbers"
         return (
             f"{said}: {few} for each row in place of {data['features']}, and no more mistakes "
             "than with all of them."
@@ -277,9 +343,19 @@ def _use(
     return f"{said}, or the raw data: they may be as good."
 
 
-def _quick(best: Row, ranked: Sequence[Row]) -> str:
-    """What to use when time matters."""
-    quick = _quicker(best, ranked)
+def _with_directions(row: Row) -> str:
+    """How many directions were kept: one number only where all splits chose it."""
+    if row["dimensions"] is None:
+        return ""
+    least, most = row["dimensions"]
+    if least == most:
+        return f" with {words.count(most, 'direction')}"
+    return f" with between {least} and {most} directions, chosen anew in each split"
+
+
+def _quick(best: Row, tied: Sequence[Row], ranked: Sequence[Row]) -> str:
+    """What to use when time matters: a method that is right as often, else nearly as often."""
+    quick = _quicker(best, tied) or _quicker(best, ranked)
     if quick is None:
         return ""
     times = best["fit_seconds"] / quick["fit_seconds"]
@@ -289,14 +365,15 @@ def _quick(best: Row, ranked: Sequence[Row]) -> str:
     return f"When time matters: {quick['name']} {as_good} and trains {times:.0f} times faster."
 
 
-def _quicker(best: Row, ranked: Sequence[Row]) -> Row | None:
-    """The fastest method that is nearly as good and cannot be told from the best."""
+def _quicker(best: Row, rows: Sequence[Row]) -> Row | None:
+    """The fastest of some methods that is nearly as good and cannot be told from the best."""
     if not best["fit_seconds"]:
         return None
     alike = [
         row
-        for row in ranked[1:]
-        if not row["differs"]
+        for row in rows
+        if row is not best
+        and not row["differs"]
         and best["mean"] - row["mean"] <= CLOSE
         and row["fit_seconds"]
         and row["role"] != "raw"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
@@ -306,6 +307,31 @@ def time(points: Sequence[Mapping[str, Any]]) -> str:
     if len(points) > 1:
         said += " Filled points are not beaten in both time and accuracy by any other."
     return f"Time includes choosing the settings. {said}"
+
+
+def settings(chosen: Sequence[Mapping[str, Any]]) -> str:
+    """What splits chose for the parameters of a method.
+
+    Examples
+    --------
+    >>> settings([{"C": 0.5, "shrinkage": None}, {"C": 2, "shrinkage": None}])
+    'C 0.5 to 2, shrinkage none'
+    >>> settings([{"shrinkage": None}, {"shrinkage": 0.1}, {"shrinkage": None}])
+    'shrinkage none (2 of 3 splits)'
+    """
+    names = dict.fromkeys(name for each in chosen for name in each)
+    return ", ".join(
+        f"{name} {_usual_value([each[name] for each in chosen if name in each])}" for name in names
+    )
+
+
+def _usual_value(values: Sequence[Any]) -> str:
+    if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
+        low, high = f"{min(values):.3g}", f"{max(values):.3g}"
+        return low if low == high else f"{low} to {high}"
+    counts = Counter("none" if v is None else short(v) for v in values)
+    value, n = counts.most_common(1)[0]
+    return value if n == len(values) else f"{value} ({n} of {len(values)} splits)"
 
 
 def failures(n_failed: int, n_methods: int) -> str:
