@@ -293,11 +293,9 @@ def test_separators_of_any_kind(table):
     Path("wide.txt").write_text(table.to_csv(index=False).replace(",", "::"))
     assert run("fit", "wide.txt", "--sep", "::", "--format", "csv", "-o", "b.model").stderr == ""
     Path("comma.csv").write_text("a;b;kind\n1,5;2;x\n2,5;3;y\n1;4;x\n")
-    assert "If something else is between values, give it (--sep)" in refused(
-        "fit", "comma.csv", "-o", "a.model"
-    )
+    assert "separated by ';'? Give --sep ';'" in refused("fit", "comma.csv", "-o", "a.model")
     message = refused("fit", "comma.csv", "--sep", ";", "-o", "a.model")
-    assert "'a' (numbers with a decimal comma such as '1,5': write a point)" in message
+    assert "'a' (numbers with a decimal comma such as '1,5': write a point, as by `sed" in message
 
 
 def test_a_table_may_come_through_a_pipe(table):

@@ -156,7 +156,7 @@ def test_labels_are_text(given, expected):
         ("a,b\n1,x\n2,\n", {}, "'b' has no label in 1 of 2 rows, first in row 2"),
         ("a,b\n1,.5\n2,.7\n", {}, "'b' holds numbers such as 0.5, not classes"),
         ("1,2\n3,4\n", {}, "first line has numbers in place of names.*--no-header"),
-        ("a;b\n1;x\n", {}, "no features beside 'a;b'.*--sep"),
+        ("a;b\n1;x\n", {}, r"one name, 'a;b': is it separated by ';'\? Give --sep"),
         ("a,b\n1,x\n2,y,z\n", {}, "the table: line 3 has 3 values, but those before have 2"),
     ],
 )
