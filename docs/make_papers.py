@@ -104,7 +104,12 @@ def summary(records: dict[str, list[dict[str, Any]]], titles: dict[str, str]) ->
     ]
     for name, found in records.items():
         rows = [
-            [escaped(claim["says"]), claim["verdict"], escaped(claim["why"]), record["table"]]
+            [
+                escaped(claim["says"]),
+                part("show").claim_verdict(claim),
+                escaped(claim["why"]),
+                record["table"],
+            ]
             for record in found
             for claim in record["claims"]
         ]

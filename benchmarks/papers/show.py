@@ -53,9 +53,16 @@ def counted(counts: Mapping[str, int]) -> str:
     return f"Of {counts['printed']} printed numbers {', '.join(p for p, n in parts.items() if n)}."
 
 
+def claim_verdict(claim: Record) -> str:
+    """What became of a sentence: numbers differ, sentences hold or do not."""
+    return "does not hold" if claim["verdict"] == "differs" else str(claim["verdict"])
+
+
 def claim_text(claim: Record) -> str:
     """A sentence of the source, what became of it, and by which figures."""
-    return f"{claim['verdict']}: {claim['says']}" + (f" ({claim['why']})" if claim["why"] else "")
+    return f"{claim_verdict(claim)}: {claim['says']}" + (
+        f" ({claim['why']})" if claim["why"] else ""
+    )
 
 
 def beyond_text(beyond: Mapping[str, bool]) -> str:
