@@ -151,3 +151,56 @@ def test_lines_unlike_their_names_are_refused(tmp_path, text, words):
     done = run("fit", tmp_path / "t.csv", "--engine", "dask", "-o", tmp_path / "m")
     assert done.exit_code == 1
     assert words in " ".join(done.output.split())
+
+
+def files(place, *parts, **how):
+    """A directory of csv files."""
+    place.mkdir()
+    for i, part in enumerate(parts):
+        part.to_csv(place / f"{i}.csv", **{"index": False, **how})
+    return place
+
+
+def small(n=40):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 2
+    rows = rng.normal(size=(n, 3)) + 3 * y[:, None] * [1, 0, -1]
+    return pd.DataFrame(rows, columns=list("abc")).assign(kind=np.array(["u", "v"])[y])
+
+
+def lazily(source, tmp_path, *how):
+    done = run("fit", source, "--engine", "dask", "-o", tmp_path / "model", *how)
+    return done.exit_code, " ".join(done.output.split())
+
+
+def test_columns_of_every_file_are_known_by_their_names(tmp_path):
+    frame = small()
+    swapped = frame[20:][["b", "kind", "a", "c"]]
+    lazily(files(tmp_path / "swapped", frame[:20], swapped), tmp_path, "--no-scale")
+    run("fit", tmp_path / "swapped" / "0.csv", "-o", tmp_path / "half", "--no-scale")
+    whole = load(tmp_path / "half").fit(frame[["a", "b", "c"]], frame["kind"])
+    assert_allclose(load(tmp_path / "model").components_, whole.components_, rtol=1e-9)
+
+
+def test_files_of_other_columns_are_refused_by_name(tmp_path):
+    frame = small()
+    fewer = files(tmp_path / "fewer", frame[:20], frame[20:].drop(columns="b"))
+    code, said = lazily(fewer, tmp_path)
+    assert code == 1
+    assert "1.csv has other columns than" in said
+    assert "0.csv has 'b'" in said
+    nameless = files(tmp_path / "nameless", frame[:20])
+    frame[20:].to_csv(nameless / "1.csv", index=False, header=False)
+    code, said = lazily(nameless, tmp_path)
+    assert code == 1
+    assert "1.csv has other columns than" in said
+
+
+def test_files_in_small_blocks_lose_no_line(tmp_path, monkeypatch):
+    frame = small()
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    monkeypatch.setattr("separatrix.lazy_tables.BLOCK_BYTES", 300)
+    table = open_table(str(tmp_path / "all.csv"))
+    assert table.X.npartitions > 5
+    assert_array_equal(table.X.compute().to_numpy(), frame[["a", "b", "c"]].to_numpy())
+    assert table.y.compute().tolist() == frame["kind"].tolist()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import glob
+import io
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.distributed import Block, labelled_blocks, mapped
+from separatrix.distributed import Block, labelled_blocks, mapped, named
 from separatrix.readers import (
     GAPS,
+    NOT_UTF8,
     SEPARATORS,
     column_names,
     form_of,
@@ -81,21 +83,13 @@ def open_table(
         With ``X``, ``y`` and ``target``.
     """
     dask_module()
-    from pandas import read_csv
-
     form, paths = found_files(source, form)
     if form == "zarr":
         return _from_zarr(source)
     if target is not None and target in ignore:
         raise ValueError(f"column {target!r} is the target, and it is ignored: choose one of both")
-    defaulted = target is None
     if form in SEPARATORS:
-        names = _names(paths[0], sep or SEPARATORS[form], header)
-        target = last_column(names, ignore) if target is None else target
-        frame = _text_frame(paths, names, target, sep or SEPARATORS[form], header)
-        if header and defaulted:
-            begin = read_csv(paths[0], sep=sep or SEPARATORS[form], dtype=str, nrows=1000)
-            refuse_numbers_for_names(names, target, begin[target])
+        frame, target = _from_text(paths, target, ignore, sep or SEPARATORS[form], header)
     else:
         from dask.dataframe import read_parquet
 
@@ -199,41 +193,134 @@ def found_files(source: str, form: str | None) -> tuple[str, list[str]]:
     return form, paths
 
 
+# Text ----------------------------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """Some lines of a file of text: those that begin in so many bytes from a place on."""
+
+    number: int
+    path: str
+    names: list[str]
+    start: int
+    n_bytes: int | None
+
+    @property
+    def place(self) -> str:
+        """What it is called in messages."""
+        return f"block {self.number} ({self.path})"
+
+
+def _from_text(
+    paths: list[str], target: str | None, ignore: tuple[str, ...], sep: str, header: bool
+) -> tuple[Any, str]:
+    """Files of text as a data frame of numbers, and labels as they are written; their column."""
+    from dask.dataframe import from_map
+
+    every = [_names(path, sep, header) for path in paths]
+    names = every[0]
+    for path, own in zip(paths, every, strict=True):
+        _refuse_other_columns(path, own, paths[0], names)
+    defaulted = target is None
+    target = last_column(names, ignore) if target is None else target
+    with opened(paths[0]) as file:
+        begin = _lines(file, names, sep, header, nrows=1000)
+    if header and defaulted:
+        refuse_numbers_for_names(names, target, begin[target].astype(str))
+    # columns that begin with whole numbers may go on with others
+    numbers = [name for name in _numbers(begin) if name != target]
+    kinds = {name: np.float64 if name in numbers else object for name in names}
+    parts = _parts(paths, every)
+    frame = from_map(_read, parts, args=[sep, header, kinds], meta=begin[:0].astype(kinds))
+    return frame, target
+
+
 def _names(path: str, sep: str, header: bool) -> list[str]:
     """The names of the columns of a file of text."""
-    with opened(path) as file:
-        names = column_names(file, sep)
-    refuse_two_of_one_name(names)
+    with opened(path) as file, named(path):
+        try:
+            names = column_names(file, sep)
+        except UnicodeError:
+            raise ValueError(f"it {NOT_UTF8}") from None
+        if header:
+            refuse_two_of_one_name(names)
     return names if header else [f"x{i}" for i in range(len(names))]
 
 
-def _text_frame(paths: list[str], names: list[str], target: str, sep: str, header: bool) -> Any:
-    """Files of text as a data frame: numbers, and labels as they are written."""
-    from dask.dataframe import read_csv
-
-    packed = any(path.endswith(".gz") for path in paths)  # these are read whole
-    how: dict[str, Any] = {
-        "sep": sep,
-        "names": names,
-        "header": 0 if header else None,
-        "blocksize": None if packed else BLOCK_BYTES,
-        "na_values": sorted(GAPS),
-        "keep_default_na": False,
-    }
-    as_written = {target: str} if target in names else {}
-    # columns that begin with whole numbers may go on with others
-    numbers = set(_numbers(read_csv(paths, dtype=as_written, **how))) - {target}
-    frame = read_csv(paths, dtype=as_written | dict.fromkeys(numbers, np.float64), **how)
-    return frame.map_partitions(_of_one_width, len(names), meta=frame._meta)
+def _refuse_other_columns(path: str, own: list[str], first: str, names: list[str]) -> None:
+    """Raise for a file whose columns are not those of the first one, in whatever order."""
+    for columns, here, there in ((own, path, first), (names, first, path)):
+        other = set(names) if columns is own else set(own)
+        more = [name for name in columns if name not in other]
+        if more:
+            raise ValueError(
+                f"{path} has other columns than {first}: {here} has {more[0]!r}, {there} has not. "
+                "Give all files the same names of columns in their first lines"
+            )
 
 
-def _of_one_width(part: Any, n_names: int) -> Any:
-    """The part, unless its lines have more values than there are names: the first names rows."""
+def _parts(paths: list[str], every: list[list[str]]) -> list[Part]:
+    """Files in blocks; those that are packed are read whole."""
+    found: list[Part] = []
+    for path, names in zip(paths, every, strict=True):
+        n_bytes = None if path.endswith(".gz") else BLOCK_BYTES
+        size = 1 if n_bytes is None else max(1, Path(path).stat().st_size)
+        for start in range(0, size, n_bytes or 1):
+            found.append(Part(len(found), path, names, start, n_bytes))
+    return found
+
+
+def _read(part: Part, sep: str, header: bool, kinds: dict[str, Any]) -> Any:
+    """The lines of a part, with columns in the order of the kinds."""
+    from fsspec.utils import read_block
+
+    with named(part.place):
+        with opened(part.path) as file:
+            if part.n_bytes is None:
+                lines = file.read()
+            else:
+                lines = read_block(file, part.start, part.n_bytes, b"\n")
+        header = header and part.start == 0
+        try:
+            frame = _lines(io.BytesIO(lines), part.names, sep, header, dtype=kinds)
+        except ValueError:  # it does not say where
+            frame = _lines(io.BytesIO(lines), part.names, sep, header)
+            _refuse_text(frame, [name for name in kinds if kinds[name] is np.float64])
+            frame = frame.astype(kinds)
+        return frame[list(kinds)]
+
+
+def _lines(file: Any, names: list[str], sep: str, header: bool, **how: Any) -> Any:
+    """Lines as a data frame, without the one of the names."""
     import pandas as pd
 
-    if not isinstance(part.index, pd.RangeIndex):
-        raise ValueError(f"lines have more values than the {n_names} names of the columns")
-    return part
+    if header:
+        column_names(file, sep)
+    quick = len(sep) == 1 or sep == r"\s+"
+    gaps = {"na_values": sorted(GAPS), "keep_default_na": False}
+    try:
+        frame = pd.read_csv(
+            file, sep=sep, names=names, engine="c" if quick else "python", **gaps, **how
+        )
+    except pd.errors.EmptyDataError:
+        frame = pd.DataFrame(columns=names, dtype=np.float64).astype(how.get("dtype", {}))
+    if not isinstance(frame.index, pd.RangeIndex):  # what is too much is put there
+        raise ValueError(f"lines have more values than the {len(names)} names of the columns")
+    return frame
+
+
+def _refuse_text(frame: Any, numbers: list[str]) -> None:
+    """Raise for columns that should be numbers and are not."""
+    import pandas as pd
+
+    for name in sorted(set(numbers) - set(_numbers(frame))):
+        values = frame[name]
+        strange = values[values.notna() & pd.to_numeric(values, errors="coerce").isna()]
+        if len(strange):
+            raise ValueError(
+                f"column {name!r} has {str(strange.iloc[0])!r} among numbers: mend the file, or "
+                "leave the column out (--ignore)"
+            )
 
 
 def _numbers(frame: Any) -> list[str]:
