@@ -306,6 +306,47 @@ def test_blocks_may_be_made_by_any_function():
         FisherDiscriminant().fit([block(0), block(30), cut], None)
 
 
+def test_delayed_frames_are_known_by_their_names():
+    X, y = TALL
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    swapped = frame[40:][list("bacdef")]
+    pairs = [dask.delayed((frame[:40], y[:40])), dask.delayed((frame[40:], y[40:]))]
+    model = FisherDiscriminant().fit(pairs, None)
+    assert model.feature_names_in_.tolist() == list("abcdef")
+    assert model.score(pairs, None) == model.score(frame, y)
+    assert list(subsample(pairs, None, 30)[0].columns) == list("abcdef")
+    wrong = [pairs[0], dask.delayed((swapped, y[40:]))]
+    with pytest.raises(ValueError, match=r"block 1 has 'b' as name of column 0, block 0 has 'a'"):
+        FisherDiscriminant().fit(wrong, None)
+    with pytest.raises(ValueError, match=r"block 1: X has 'b' as name of column 0, expected 'a'"):
+        model.score(wrong, None)
+    bare = [pairs[0], dask.delayed((X[40:], y[40:]))]
+    with pytest.raises(ValueError, match="block 1 has no names of columns, block 0 has"):
+        FisherDiscriminant().fit(bare, None)
+
+
+def test_a_frame_whose_parts_are_not_what_it_says_is_refused():
+    X, y = TALL
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+
+    def part(i):
+        return frame[35 * i :][:35][list("abcdef" if i == 0 else "bacdef")]
+
+    rows = dd.from_map(part, [0, 1], meta=part(0).iloc[:0])
+    labels = dd.from_pandas(pd.Series(y), npartitions=2)
+    with pytest.raises(ValueError, match=r"^block 1: X has 'b' as name of column 0, expected 'a'"):
+        FisherDiscriminant().fit(rows, labels)
+    with pytest.raises(ValueError, match="expected 'a'"):
+        FisherDiscriminant().fit(frame, y).score(rows, labels)
+
+
+def test_scores_of_labels_of_another_type_are_refused():
+    X, y = TALL
+    model = FisherDiscriminant().fit(X, y)
+    with pytest.raises(ValueError, match=r"y has labels \['0'.*knows \[0.*differ in type"):
+        model.score(array(X, 20), y.astype(str))
+
+
 def test_labels_in_other_chunks_are_aligned():
     X, y = TALL
     model = FisherDiscriminant().fit(array(X, 50), da.from_array(y, chunks=33))

@@ -240,8 +240,7 @@ Rows = LabelledData | Blocks
 
 
 def _block_summary(worker: Any, block: Block) -> Any:
-    names = getattr(worker, "feature_names_in_", None)
-    data = LabelledData(block.X, block.codes, block.classes, block.weights, names)
+    data = LabelledData(block.X, block.codes, block.classes, block.weights, block.names)
     return copy(worker)._summarised(data)  # threads must not meet in one
 
 
@@ -345,8 +344,9 @@ class BlockwiseClassifierMixin(BlockwiseMixin, ClassifierMixin):
         judge = self._judge()
         if not isinstance(X, list | tuple):
             judge.predict(one_row(X))  # other features are refused by their names
-        vars(judge).pop("feature_names_in_", None)
-        found = labelled_blocks(X, y, sample_weight).summed(partial(_right, judge))
+        blocks = labelled_blocks(X, y, sample_weight)
+        blocks = blocks._replace(feature_names=vars(judge).pop("feature_names_in_", None))
+        found = blocks.summed(partial(_right, judge))
         right, total = found.summary
         return float(right / total)
 
@@ -354,6 +354,11 @@ class BlockwiseClassifierMixin(BlockwiseMixin, ClassifierMixin):
 def _right(judge: Any, block: Block) -> Array:
     """The weight of rows that are classified correctly, and of all."""
     weights = np.ones(len(block.codes)) if block.weights is None else block.weights
+    if is_text(block.classes) != is_text(judge.classes_):
+        raise ValueError(
+            f"y has labels {block.classes.tolist()[:3]}, but the model knows "
+            f"{judge.classes_.tolist()[:3]}: they differ in type"
+        )
     right = judge.predict(block.X) == block.classes[block.codes]
     return np.array([weights @ right, weights.sum()])
 
@@ -440,8 +445,8 @@ class SubspaceEstimator(
         refuse_one_class(self, found.classes)
         features = np.zeros((1, found.n_features))
         validate_data(self, features, reset=True)
-        if blocks.feature_names is not None:
-            self.feature_names_in_ = blocks.feature_names
+        if found.names is not None:
+            self.feature_names_in_ = found.names
         self.selection_ = {}
         self._publish(found.summary, blocks)
 

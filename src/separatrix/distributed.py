@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial, reduce
+from itertools import zip_longest
 from operator import add
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -38,6 +39,7 @@ class Block(NamedTuple):
     classes: Array
     weights: Array | None
     number: int
+    names: Array | None
 
     def moments(self, *, per_class: bool = False) -> ClassMoments:
         """Their class statistics."""
@@ -47,6 +49,7 @@ class Block(NamedTuple):
             classes=self.classes,
             weights=self.weights,
             per_class=per_class,
+            feature_names=self.names,
         )
 
 
@@ -58,6 +61,7 @@ class Summed(NamedTuple):
     n_features: int
     weight: float
     place: str
+    names: Array | None
 
 
 class Blocks(NamedTuple):
@@ -106,6 +110,7 @@ class Blocks(NamedTuple):
         check = partial(
             _checked,
             n_features=self.n_features,
+            names=self.feature_names,
             classes=classes,
             accept_sparse="csr" if accept_sparse else False,
         )
@@ -270,10 +275,10 @@ def subsample(
     wanted = _allotted(np.array(list(counts.values())), n_samples)
     sample = sample.rows(ranks < wanted[codes])
     rows = sample.X
-    if blocks.feature_names is not None and not sp.issparse(rows):
+    if found.names is not None and not sp.issparse(rows):
         from pandas import DataFrame
 
-        rows = DataFrame(rows, columns=blocks.feature_names)
+        rows = DataFrame(rows, columns=found.names)
     return rows, sample.labels
 
 
@@ -379,11 +384,18 @@ def _summary(
         if block.X.shape[0] == 0:
             return None
         weight = len(block.codes) if block.weights is None else float(block.weights.sum())
-        return Summed(summarise(block), block.classes, block.X.shape[1], weight, place)
+        n_features = block.X.shape[1]
+        return Summed(summarise(block), block.classes, n_features, weight, place, block.names)
 
 
 def _checked(
-    part: Any, number: int, *, n_features: int | None, classes: Any, accept_sparse: Any
+    part: Any,
+    number: int,
+    *,
+    n_features: int | None,
+    names: Array | None,
+    classes: Any,
+    accept_sparse: Any,
 ) -> Block:
     """The rows, labels and weights of a block, or an error that says what is wrong with them."""
     if not 2 <= len(part) <= 3:
@@ -398,6 +410,9 @@ def _checked(
     )
     if n_features is not None and rows.shape[1] != n_features:
         raise ValueError(f"X has {rows.shape[1]} features, expected {n_features}")
+    own = names_of(X)
+    if names is not None and own is not None and rows.shape[0]:
+        _refuse_other_names(own, names, "X", "expected")
     labels, codes = encode_labels(column_or_1d(np.asarray(y)), rows.shape[0], classes)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("y contains NaN or infinity")
@@ -405,7 +420,26 @@ def _checked(
         check_classification_targets(np.repeat(labels, 3))
     if weights is not None:
         weights = check_weights(np.asarray(weights), rows.shape[0], may_be_zero=True)
-    return Block(rows, codes, labels, weights, number)
+    return Block(rows, codes, labels, weights, number, names if own is None else own)
+
+
+def names_of(X: Any) -> Array | None:
+    """The names of the columns of a data frame, if all are text."""
+    names = list(getattr(X, "columns", ()))
+    if not names or not all(isinstance(name, str) for name in names):
+        return None
+    return np.asarray(names, dtype=object)
+
+
+def _refuse_other_names(own: Array, names: Array, who: str, expected: str) -> None:
+    if np.array_equal(own, names):
+        return
+    pairs = enumerate(zip_longest(own.tolist(), names.tolist()))
+    i, (ours, theirs) = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
+    raise ValueError(
+        f"{who} has {ours!r} as name of column {i}, {expected} {theirs!r}: give all blocks the "
+        "same columns in one order"
+    )
 
 
 def _together(
@@ -421,6 +455,14 @@ def _together(
                 f"{part.place} has {part.n_features} features, {first.place} has "
                 f"{first.n_features}"
             )
+        if (part.names is None) != (first.names is None):
+            bare, other = (part, first) if part.names is None else (first, part)
+            raise ValueError(
+                f"{bare.place} has no names of columns, {other.place} has: give all blocks as "
+                "data frames, or none"
+            )
+        if part.names is not None and first.names is not None:
+            _refuse_other_names(part.names, first.names, part.place, f"{first.place} has")
         if is_text(part.classes) != is_text(first.classes):
             raise ValueError(
                 f"{part.place} has labels {part.classes.tolist()[:3]}, {first.place} has "
@@ -501,15 +543,8 @@ def _frame_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
     else:
         beside = [_beside(v, name, n_blocks) for v, name in given]
         parts = list(zip(X.to_delayed(), *beside, strict=True))
-    names = [str(name) for name in X.columns if isinstance(name, str)]
-    named_all = len(names) == len(X.columns)
-    return Blocks(
-        list(parts),
-        [f"block {i}" for i in range(n_blocks)],
-        None,
-        len(X.columns),
-        np.asarray(names, dtype=object) if named_all else None,
-    )
+    places = [f"block {i}" for i in range(n_blocks)]
+    return Blocks(list(parts), places, None, len(X.columns), names_of(X))
 
 
 def _array_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
