@@ -369,6 +369,12 @@ def _by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
         if not is_dask(X):
             return method(self, X, *args, **kwargs)
         check_is_fitted(self)
+        more = [v for v in (*args, *kwargs.values()) if v is not None]
+        if more:
+            raise TypeError(
+                f"{type(self).__name__}.{method.__name__} takes nothing beside the rows of a Dask "
+                "collection: call it for the rows of each kind apart"
+            )
         judge = partial(_judged, self._judge(), method.__name__)
         # one row of zeros shows what is returned, and is refused where all rows would be
         return mapped(X, judge, None if isinstance(X, list | tuple) else judge(one_row(X)))
@@ -431,8 +437,11 @@ class SubspaceEstimator(
 
     # Rows in blocks -------------------------------------------------------------------------
 
-    def _fit_blocks(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """`fit` for a Dask collection: one pass over its blocks, then the same solution."""
+    def _fit_blocks(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """`fit` for a Dask collection: one pass over its blocks, then the same solution.
+
+        Returns the number of rows, or the sum of their weights.
+        """
         check_parameters(self, self._parameter_constraints)
         self._refuse_without_rows()
         blocks = labelled_blocks(X, y, sample_weight)
@@ -449,6 +458,7 @@ class SubspaceEstimator(
             self.feature_names_in_ = found.names
         self.selection_ = {}
         self._publish(found.summary, blocks)
+        return found.weight
 
     def _refuse_without_rows(self) -> None:
         """Raise when a parameter asks for something that blocks cannot tell one by one."""
@@ -705,9 +715,9 @@ class MomentEstimator(SubspaceEstimator):
                     "one block after the other with partial_fit"
                 )
 
-    def _fit_blocks(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit_blocks(self, X: Any, y: Any, sample_weight: Any) -> float:
         self._window = None
-        super()._fit_blocks(X, y, sample_weight)
+        return super()._fit_blocks(X, y, sample_weight)
 
     def _judge(self) -> Any:
         _ = self.components_  # solved for rows that came since

@@ -179,11 +179,11 @@ def class_moments(
     Parameters
     ----------
     X : Dask array, Dask data frame, or list of delayed blocks
-        Rows. Blocks are arrays, sparse matrices or data frames; an array that is split along its
-        features is rechunked.
+        Rows. Blocks are arrays, sparse matrices or data frames, which have the same columns; an
+        array that is split along its features is rechunked.
     y : Dask array or series, list of delayed blocks, or array (n_samples,)
-        Labels, in the blocks of X or in such as can be matched. None where the delayed blocks of
-        X are pairs of rows and labels.
+        Labels, in the blocks of X or in such as can be matched. None where the blocks of X
+        are pairs of rows and labels, delayed together or each.
     sample_weight : as y, optional
         Non-negative weights.
     classes : array, optional
@@ -336,12 +336,19 @@ def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
 
     shared = delayed(function, pure=False)  # sent to each worker once
     if isinstance(X, list | tuple):
+        if isinstance(X[0], list | tuple):
+            raise TypeError("X is a list of pairs: give a list of delayed blocks of rows alone")
         return [delayed(_of_block, pure=False)(b, shared, (i,)) for i, b in enumerate(X)]
     is_frame = hasattr(like, "columns")
+    if is_frame and not hasattr(like, "iloc"):
+        raise ValueError(
+            f"a lazy frame of {type(like).__module__.partition('.')[0]} cannot be made of a Dask "
+            'collection: call set_output(transform="pandas") or set_output(transform="default")'
+        )
     empty = like.iloc[:0] if is_frame else like[:0]
     if _is_frame(X):
         return X.map_partitions(_of_block, shared, meta=empty, enforce_metadata=False)
-    X = _whole_rows(X)
+    X = whole_rows(X)
     if is_frame:
         from dask.dataframe import from_delayed
 
@@ -360,7 +367,7 @@ def one_row(X: Any) -> Any:
         dtype = np.float32 if all(kind == np.float32 for kind in X.dtypes) else np.float64
         return DataFrame(np.zeros((1, len(X.columns)), dtype), columns=X.columns)
     if is_dask(X):
-        _refuse_other_than_rows(X)
+        refuse_other_than_rows(X)
     return np.zeros((1, X.shape[1]), np.float32 if X.dtype == np.float32 else np.float64)
 
 
@@ -398,6 +405,9 @@ def _checked(
     accept_sparse: Any,
 ) -> Block:
     """The rows, labels and weights of a block, or an error that says what is wrong with them."""
+    if isinstance(part[0], tuple):  # from one frame, with gaps for what is beside
+        beside = iter(part[1:])
+        part = [next(beside) if value is None else value for value in part[0]]
     if not 2 <= len(part) <= 3:
         raise TypeError(f"expected rows and labels, got {type(part).__name__} of {len(part)}")
     X, y, weights = (*part, None)[:3]
@@ -517,39 +527,44 @@ def _delayed_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
     places = [f"block {i}" for i in range(len(X))]
     parts = list(X)
     if y is not None:
-        beside = [_beside(v, name, len(X)) for v, name in _given(y, sample_weight)]
+        remedy = f"as a list of {len(X)} delayed blocks"
+        given = _given(y, sample_weight)
+        beside = [_beside(v, name, len(X), remedy=remedy) for v, name in given]
         parts = list(zip(X, *beside, strict=True))
     return Blocks(parts, places, None, None, None)
 
 
 def _frame_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
-    given = _given(y, sample_weight)
-    n_blocks = X.npartitions
-    if all(_is_frame(v) for v, _ in given):
-        from dask.dataframe import map_partitions
+    from dask.dataframe import map_partitions
 
-        for v, name in given:
+    n_blocks = X.npartitions
+    given = _given(y, sample_weight)
+    for v, name in given:
+        if _is_frame(v):
+            _refuse_several_columns(v, name)
             _refuse_other_blocks(v.npartitions, name, n_blocks)
-        # one expression, so that a file is read once for features and labels
-        tuples = map_partitions(
-            _as_tuple,
-            X,
-            *(v for v, _ in given),
-            meta=X._meta,
-            enforce_metadata=False,
-            align_dataframes=False,
-        )
-        parts = tuples.to_delayed()
-    else:
-        beside = [_beside(v, name, n_blocks) for v, name in given]
-        parts = list(zip(X.to_delayed(), *beside, strict=True))
+    beside = [
+        _beside(v, name, n_blocks, remedy="as a column of the same frame")
+        for v, name in given
+        if not _is_frame(v)
+    ]
+    # one expression, so that a file is read once for features and labels
+    tuples = map_partitions(
+        _as_tuple,
+        X,
+        *(v if _is_frame(v) else None for v, _ in given),
+        meta=X._meta,
+        enforce_metadata=False,
+        align_dataframes=False,
+    )
+    parts = zip(tuples.to_delayed(), *beside, strict=True)
     places = [f"block {i}" for i in range(n_blocks)]
     return Blocks(list(parts), places, None, len(X.columns), names_of(X))
 
 
 def _array_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
-    _refuse_other_than_rows(X)
-    X = _whole_rows(X)
+    refuse_other_than_rows(X)
+    X = whole_rows(X)
     sizes = X.chunks[0]
     known = not np.isnan(sizes).any()
     given = _given(y, sample_weight)
@@ -578,9 +593,16 @@ def _given(y: Any, sample_weight: Any) -> list[tuple[Any, str]]:
 
 
 def _beside(
-    v: Any, name: str, n_blocks: int, sizes: Any = None, optimize_graph: bool = True
+    v: Any,
+    name: str,
+    n_blocks: int,
+    sizes: Any = None,
+    optimize_graph: bool = True,
+    remedy: str = "in the same blocks, or call X.compute_chunk_sizes() first",
 ) -> list[Any]:
     """Labels or weights in the blocks of the rows, delayed or at hand."""
+    if _is_frame(v) or _is_array(v):
+        _refuse_several_columns(v, name)
     if _is_frame(v):
         _refuse_other_blocks(v.npartitions, name, n_blocks)
         return list(v.to_delayed())
@@ -598,11 +620,16 @@ def _beside(
     if sizes is None:
         raise ValueError(
             f"{name} is in memory, but the numbers of rows in the blocks of X are not known: give "
-            f"{name} in the same blocks, or call X.compute_chunk_sizes() first"
+            f"{name} {remedy}"
         )
     values = column_or_1d(v)
     _refuse_other_length(len(values), name, sum(sizes))
     return np.split(values, np.cumsum(sizes)[:-1])
+
+
+def _refuse_several_columns(v: Any, name: str) -> None:
+    if v.ndim > 2 or (v.ndim == 2 and v.shape[1] != 1):
+        raise ValueError(f"{name} has {v.shape[1]} columns: give one value for each row")
 
 
 def _refuse_other_length(n: int, name: str, n_rows: int) -> None:
@@ -618,7 +645,8 @@ def _refuse_other_blocks(n: int, name: str, n_blocks: int) -> None:
         )
 
 
-def _refuse_other_than_rows(X: Any) -> None:
+def refuse_other_than_rows(X: Any) -> None:
+    """Raise for what is no array of two dimensions."""
     if not _is_array(X):
         raise TypeError(
             f"X is a {type(X).__name__}: give a Dask array, a Dask data frame or a list of "
@@ -630,7 +658,7 @@ def _refuse_other_than_rows(X: Any) -> None:
         )
 
 
-def _whole_rows(X: Any) -> Any:
+def whole_rows(X: Any) -> Any:
     """An array whose blocks have all features."""
     if X.numblocks[1] == 1:
         return X

@@ -9,7 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.distributed import Block, labelled_blocks, mapped, named
+from separatrix.distributed import (
+    Block,
+    labelled_blocks,
+    mapped,
+    named,
+    refuse_other_than_rows,
+    whole_rows,
+)
 from separatrix.readers import (
     GAPS,
     NOT_UTF8,
@@ -19,16 +26,21 @@ from separatrix.readers import (
     opened,
     refuse_two_of_one_name,
 )
+from separatrix.rows import refuse_nonfinite_rows
 from separatrix.tables import (
     MOST_NAMED,
-    label_text,
     last_column,
+    refuse_fractions,
     refuse_numbers_for_names,
     refuse_unknown,
+    written_labels,
 )
 
 BLOCK_BYTES = 1 << 26
 """Size of a block of rows, about (64 MB)."""
+
+MOST_FRACTIONS = 1000
+"""Different labels of a block: more, if they are numbers with fractions, are no classes."""
 
 ENDINGS = ("parquet", "csv", "tsv")
 
@@ -85,7 +97,7 @@ def open_table(
     dask_module()
     form, paths = found_files(source, form)
     if form == "zarr":
-        return _from_zarr(source)
+        return _from_zarr(source, target, ignore, sep, header)
     if target is not None and target in ignore:
         raise ValueError(f"column {target!r} is the target, and it is ignored: choose one of both")
     if form in SEPARATORS:
@@ -93,7 +105,7 @@ def open_table(
     else:
         from dask.dataframe import read_parquet
 
-        frame = read_parquet(paths)
+        frame = read_parquet(paths, index=False if _counts_rows(paths[0]) else None)
         target = last_column(map(str, frame.columns), ignore) if target is None else target
     for name in (*ignore, target):
         refuse_unknown(name, frame.columns, "column")
@@ -106,7 +118,7 @@ def open_table(
             f"{len(words)} of {X.shape[1]} columns are not numbers: "
             f"{', '.join(map(repr, words[:MOST_NAMED]))}. Leave them out (--ignore)"
         )
-    X = X.astype(np.float64)
+    X = X.map_partitions(_as_numbers, meta=X._meta.astype(np.float64))
     y = frame[target].map_partitions(_text, target, meta=(target, object))
     return LazyTable(X, y, target)
 
@@ -167,10 +179,28 @@ def _rows_of_file(
     return values.reshape(n_rows, *shape[1:])
 
 
+def _inside(folder: Path, form: str) -> list[str]:
+    """Files of a format in a directory and those below it, but for hidden ones."""
+    found = folder.rglob(f"*.{form}")
+    seen = [p for p in found if not any(q[0] in "._" for q in p.relative_to(folder).parts)]
+    return sorted(str(path) for path in seen)
+
+
+def _counts_rows(path: str) -> bool:
+    """Whether the index of a parquet file is a range, which is not among its columns."""
+    from pyarrow.parquet import read_schema
+
+    with named(path):
+        about = read_schema(path).pandas_metadata or {}
+    return any(isinstance(column, dict) for column in about.get("index_columns", ()))
+
+
 def found_files(source: str, form: str | None) -> tuple[str, list[str]]:
     """The format of a file, directory or pattern, and its files in the order of their names."""
     path = Path(source)
     if form == "zarr" or path.suffix == ".zarr":
+        if form not in (None, "zarr"):
+            raise ValueError(f"{source} is a zarr group, not {form}: leave out --format {form}")
         if not path.is_dir():
             raise FileNotFoundError(f"there is no zarr group {source}")
         return "zarr", [source]
@@ -180,14 +210,16 @@ def found_files(source: str, form: str | None) -> tuple[str, list[str]]:
             raise FileNotFoundError(f"there is no file {source}")
         form = form or form_of(paths[0])
     else:
-        kinds = [form] if form else [k for k in ENDINGS if any(path.rglob(f"*.{k}"))]
+        kinds = [form] if form else [k for k in ENDINGS if _inside(path, k)]
         if len(kinds) != 1:
             raise ValueError(
                 f"{source} has {' and '.join(kinds) or 'no parquet, csv or tsv'} files: give a "
                 "directory of one kind, or a pattern such as 'folder/*.csv'"
             )
         (form,) = kinds
-        paths = sorted(str(found) for found in path.rglob(f"*.{form}"))
+        paths = _inside(path, form)
+        if not paths:
+            raise ValueError(f"{source} has no {form} files")
     if form not in ENDINGS:
         raise ValueError(f"{source}: {form} is not read in blocks; use parquet, csv, tsv or zarr")
     return form, paths
@@ -272,14 +304,9 @@ def _parts(paths: list[str], every: list[list[str]]) -> list[Part]:
 
 def _read(part: Part, sep: str, header: bool, kinds: dict[str, Any]) -> Any:
     """The lines of a part, with columns in the order of the kinds."""
-    from fsspec.utils import read_block
-
     with named(part.place):
         with opened(part.path) as file:
-            if part.n_bytes is None:
-                lines = file.read()
-            else:
-                lines = read_block(file, part.start, part.n_bytes, b"\n")
+            lines = file.read() if part.n_bytes is None else _begun(file, part.start, part.n_bytes)
         header = header and part.start == 0
         try:
             frame = _lines(io.BytesIO(lines), part.names, sep, header, dtype=kinds)
@@ -288,6 +315,15 @@ def _read(part: Part, sep: str, header: bool, kinds: dict[str, Any]) -> Any:
             _refuse_text(frame, [name for name in kinds if kinds[name] is np.float64])
             frame = frame.astype(kinds)
         return frame[list(kinds)]
+
+
+def _begun(file: Any, start: int, n_bytes: int) -> bytes:
+    """All lines that begin in so many bytes from a place on."""
+    if start:
+        file.seek(start - 1)
+        file.readline()
+    found = file.read(max(0, start + n_bytes - file.tell()))
+    return found if found.endswith(b"\n") or not found else found + file.readline()
 
 
 def _lines(file: Any, names: list[str], sep: str, header: bool, **how: Any) -> Any:
@@ -330,13 +366,31 @@ def _numbers(frame: Any) -> list[str]:
     return [c for c, kind in frame.dtypes.items() if is_numeric_dtype(kind) or is_bool_dtype(kind)]
 
 
-def _text(labels: Any, name: str) -> Any:
+def _as_numbers(part: Any, partition_info: Any = None) -> Any:
+    with named(f"block {partition_info['number']}" if partition_info else "X"):
+        _refuse_text(part, list(part.columns))
+        return part.astype(np.float64)
+
+
+def _text(labels: Any, name: str, partition_info: Any = None) -> Any:
     import pandas as pd
 
-    return pd.Series(label_text(labels, name), index=labels.index, name=name, dtype=object)
+    with named(f"block {partition_info['number']}" if partition_info else "y"):
+        texts = _words(labels, name)
+    return pd.Series(texts, index=labels.index, name=name, dtype=object)
 
 
-def _from_zarr(source: str) -> LazyTable:
+def _words(labels: Any, name: str) -> np.ndarray:
+    """Labels as text; that of a block may be fractions while others are words."""
+    texts = written_labels(labels, name)
+    if len(distinct := np.unique(texts)) > MOST_FRACTIONS:
+        refuse_fractions(distinct, name)
+    return texts
+
+
+def _from_zarr(
+    source: str, target: str | None, ignore: tuple[str, ...], sep: str | None, header: bool
+) -> LazyTable:
     try:
         import zarr
     except ImportError:
@@ -351,39 +405,55 @@ def _from_zarr(source: str) -> LazyTable:
             f"{source} needs arrays X and y, or data and target: it has "
             f"{', '.join(names) or 'no arrays'}"
         )
+    given = {"--ignore": ignore, "--sep": sep, "--no-header": not header}
+    given["--target"] = target not in (None, pairs[0][1])
+    for option, value in given.items():
+        if value:
+            raise ValueError(
+                f"{source} is a zarr group, whose features have no names: leave out {option}"
+            )
     rows, labels = (da.from_zarr(source, component=name) for name in pairs[0])
     text = labels.map_blocks(_text_array, pairs[0][1], dtype=object, meta=np.empty(0, object))
-    return LazyTable(rows.rechunk({1: -1}), text, pairs[0][1])
+    with named(source):
+        refuse_other_than_rows(rows)
+    return LazyTable(whole_rows(rows), text, pairs[0][1])
 
 
-def _text_array(labels: np.ndarray, name: str) -> np.ndarray:
+def _text_array(labels: np.ndarray, name: str, block_id: Any = None) -> np.ndarray:
     import pandas as pd
 
-    return label_text(pd.Series(labels), name).astype(object)
+    with named(f"block {block_id[0]} of {name}" if block_id else name):
+        return _words(pd.Series(labels), name).astype(object)
 
 
 # Scaling -------------------------------------------------------------------------------------
 
 
 class Spread(NamedTuple):
-    """Number, mean and squared deviations of rows, which add."""
+    """Number, mean and squared deviations of rows, which add.
+
+    The mean is that of the differences from one of the rows: far from zero their sum with it
+    would be rounded.
+    """
 
     n: int
-    mean: np.ndarray
+    origin: np.ndarray
+    shift: np.ndarray
     squares: np.ndarray
 
     @classmethod
     def of(cls, block: Block) -> Spread:
         """Of one block of dense rows."""
+        refuse_nonfinite_rows(block.X, block.names)
         origin = block.X[0].astype(np.float64)
         Z = block.X - origin
         shift = Z.mean(axis=0)
-        return cls(len(Z), origin + shift, np.sum((Z - shift) ** 2, axis=0))
+        return cls(len(Z), origin, shift, np.sum((Z - shift) ** 2, axis=0))
 
     def __add__(self, other: Spread) -> Spread:  # type: ignore[override]
-        n, gap = self.n + other.n, other.mean - self.mean
+        n, gap = self.n + other.n, other.origin - self.origin + other.shift - self.shift
         squares = self.squares + other.squares + gap**2 * (self.n * other.n / n)
-        return Spread(n, self.mean + gap * (other.n / n), squares)
+        return Spread(n, self.origin, self.shift + gap * (other.n / n), squares)
 
 
 def scaled(table: LazyTable) -> tuple[Any, LazyTable]:
@@ -405,17 +475,23 @@ def scaled(table: LazyTable) -> tuple[Any, LazyTable]:
     import pandas as pd
     from sklearn.preprocessing import StandardScaler
 
-    blocks = labelled_blocks(table.X, table.y)
-    n, mean, squares = blocks.summed(Spread.of, accept_sparse=False).summary
+    found = labelled_blocks(table.X, table.y).summed(Spread.of, accept_sparse=False)
+    n, origin, shift, squares = found.summary
+    mean = origin + shift
+    refuse_fractions(found.classes, table.target)
     std = np.sqrt(squares / n)
-    # two rows that have this mean and this variance
-    rows = pd.DataFrame([mean - std, mean + std], columns=blocks.feature_names)
-    scaler = StandardScaler().fit(rows if blocks.feature_names is not None else rows.to_numpy())
-    scaler.n_samples_seen_ = n
+    scaler = StandardScaler()
+    scaler.mean_, scaler.var_ = mean, squares / n
+    # features that vary by rounding alone are constant
+    scaler.scale_ = np.where(std <= 2 * np.finfo(float).eps * np.abs(mean), 1.0, std)
+    scaler.n_samples_seen_, scaler.n_features_in_ = np.int64(n), found.n_features
+    if found.names is not None:
+        scaler.feature_names_in_ = found.names
+    nothing = np.empty((0, found.n_features))
     if hasattr(table.X, "columns"):
-        unnamed = pd.DataFrame(rows.to_numpy())[:0]
+        unnamed = pd.DataFrame(nothing)
         return scaler, table._replace(X=table.X.map_partitions(_scaled, scaler, meta=unnamed))
-    return scaler, table._replace(X=mapped(table.X, scaler.transform, rows.to_numpy()))
+    return scaler, table._replace(X=mapped(table.X, scaler.transform, nothing))
 
 
 def _scaled(part: Any, scaler: Any) -> Any:
