@@ -13,7 +13,7 @@ from sklearn.datasets import load_wine
 
 from separatrix import load
 from separatrix.cli import main
-from separatrix.lazy_tables import from_npy, open_table
+from separatrix.lazy_tables import LazyTable, from_npy, open_table, scaled
 
 pytest.importorskip("dask.dataframe")
 
@@ -151,3 +151,180 @@ def test_lines_unlike_their_names_are_refused(tmp_path, text, words):
     done = run("fit", tmp_path / "t.csv", "--engine", "dask", "-o", tmp_path / "m")
     assert done.exit_code == 1
     assert words in " ".join(done.output.split())
+
+
+def files(place, *parts, **how):
+    """A directory of csv files."""
+    place.mkdir()
+    for i, part in enumerate(parts):
+        part.to_csv(place / f"{i}.csv", **{"index": False, **how})
+    return place
+
+
+def small(n=40):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 2
+    rows = rng.normal(size=(n, 3)) + 3 * y[:, None] * [1, 0, -1]
+    return pd.DataFrame(rows, columns=list("abc")).assign(kind=np.array(["u", "v"])[y])
+
+
+def lazily(source, tmp_path, *how):
+    done = run("fit", source, "--engine", "dask", "-o", tmp_path / "model", *how)
+    return done.exit_code, " ".join(done.output.split())
+
+
+def test_columns_of_every_file_are_known_by_their_names(tmp_path):
+    frame = small()
+    swapped = frame[20:][["b", "kind", "a", "c"]]
+    lazily(files(tmp_path / "swapped", frame[:20], swapped), tmp_path, "--no-scale")
+    run("fit", tmp_path / "swapped" / "0.csv", "-o", tmp_path / "half", "--no-scale")
+    whole = load(tmp_path / "half").fit(frame[["a", "b", "c"]], frame["kind"])
+    assert_allclose(load(tmp_path / "model").components_, whole.components_, rtol=1e-9)
+
+
+def test_files_of_other_columns_are_refused_by_name(tmp_path):
+    frame = small()
+    fewer = files(tmp_path / "fewer", frame[:20], frame[20:].drop(columns="b"))
+    code, said = lazily(fewer, tmp_path)
+    assert code == 1
+    assert "1.csv has other columns than" in said
+    assert "0.csv has 'b'" in said
+    nameless = files(tmp_path / "nameless", frame[:20])
+    frame[20:].to_csv(nameless / "1.csv", index=False, header=False)
+    code, said = lazily(nameless, tmp_path)
+    assert code == 1
+    assert "1.csv has other columns than" in said
+
+
+def test_files_in_small_blocks_lose_no_line(tmp_path, monkeypatch):
+    frame = small()
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    monkeypatch.setattr("separatrix.lazy_tables.BLOCK_BYTES", 300)
+    table = open_table(str(tmp_path / "all.csv"))
+    assert table.X.npartitions > 5
+    assert_array_equal(table.X.compute().to_numpy(), frame[["a", "b", "c"]].to_numpy())
+    assert table.y.compute().tolist() == frame["kind"].tolist()
+
+
+@pytest.mark.parametrize("scale", ["--scale", "--no-scale"])
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("b", np.nan, "block 1: Input X contains NaN in column 'b'"),
+        ("b", "oops", "1.csv): column 'b' has 'oops' among numbers"),
+        ("kind", None, "block 1: column 'kind' has no label in 1 of 20 rows"),
+    ],
+    ids=["nan", "text", "label"],
+)
+def test_what_is_wrong_is_said_with_block_and_column(tmp_path, scale, column, value, words):
+    frame = small().astype(object)
+    frame.loc[25, column] = value
+    code, said = lazily(files(tmp_path / "d", frame[:20], frame[20:]), tmp_path, scale)
+    assert code == 1
+    assert words in said
+    assert "Warning" not in said
+
+
+def test_numbers_of_parquet_files_are_named_by_their_block(tmp_path):
+    frame = small()
+    frame["b"] = pd.array(range(40), dtype="Int64")
+    frame.loc[25, "b"] = pd.NA
+    (tmp_path / "d").mkdir()
+    for i in range(2):
+        frame[20 * i :][:20].to_parquet(tmp_path / "d" / f"{i}.parquet", index=False)
+    code, said = lazily(tmp_path / "d", tmp_path)
+    assert code == 1
+    assert "block 1: " in said
+
+
+def test_fractions_may_be_names_in_some_blocks(tmp_path):
+    frame = small()
+    frame["kind"] = ["1.5"] * 10 + ["2.5"] * 10 + ["beta"] * 20
+    code, said = lazily(files(tmp_path / "d", frame[:20], frame[20:]), tmp_path)
+    assert code == 0, said
+    assert load(tmp_path / "model").classes_.tolist() == ["1.5", "2.5", "beta"]
+    for scale in ("--scale", "--no-scale"):
+        code, said = lazily(tmp_path / "d" / "0.csv", tmp_path, scale)
+        assert code == 1
+        assert "holds numbers such as 1.5, not classes" in said
+
+
+@pytest.mark.parametrize(
+    ("how", "passes"),
+    [
+        (["--no-scale"], 1),
+        ([], 2),
+        (["-m", "FisherDiscriminant", "--set", "shrinkage=auto"], 3),
+        (["-m", "KernelFisherDiscriminant", "--set", "n_landmarks=5"], 3),
+    ],
+    ids=["plain", "scale", "shrinkage", "kernel"],
+)
+def test_files_are_read_once_for_each_pass(tmp_path, monkeypatch, how, passes):
+    import separatrix.lazy_tables
+
+    read, calls = separatrix.lazy_tables._read, []
+
+    def counted(part, *args):
+        calls.append(part.number)
+        return read(part, *args)
+
+    monkeypatch.setattr(separatrix.lazy_tables, "_read", counted)
+    frame = small()
+    code, said = lazily(files(tmp_path / "d", frame[:15], frame[15:]), tmp_path, *how)
+    assert code == 0, said
+    assert "40 rows" in said
+    assert sorted(calls) == sorted([0, 1] * passes)
+
+
+def test_zarr_groups_have_no_names(folder, tmp_path):
+    for how in (["-t", "hue"], ["--ignore", "hue"], ["--format", "csv"]):
+        code, said = lazily(folder / "wine.zarr", tmp_path, *how)
+        assert code == 1
+        assert f"leave out {how[0].replace('-t', '--target')}" in said
+    code, said = lazily(folder / "wine.zarr", tmp_path, "-t", "y")
+    assert code == 0
+    assert said.count("split into 3 blocks of features") == 1
+    import zarr
+
+    group = zarr.open_group(tmp_path / "one.zarr", mode="w")
+    group.create_array("X", data=np.arange(9.0), chunks=(5,))
+    group.create_array("y", data=np.arange(9) % 2, chunks=(5,))
+    code, said = lazily(tmp_path / "one.zarr", tmp_path)
+    assert code == 1
+    assert "one.zarr: X has shape (9,): it must have two dimensions" in said
+
+
+def test_hidden_files_are_passed_over(tmp_path):
+    frame = small()
+    place = files(tmp_path / "d", frame)
+    for hidden in (".ipynb_checkpoints", "_old"):
+        files(place / hidden, frame)
+    code, said = lazily(place, tmp_path)
+    assert code == 0
+    assert "40 rows" in said
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_the_index_of_a_parquet_file_is_no_feature(tmp_path, shuffled):
+    frame = small().sample(frac=1, random_state=0) if shuffled else small()
+    frame.index.name = "id"
+    frame.to_parquet(tmp_path / "t.parquet")
+    code, said = lazily(tmp_path / "t.parquet", tmp_path)
+    assert code == 0, said
+    assert "40 rows, 3 features" in said
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8, 1e10])
+def test_the_scale_keeps_its_digits_far_from_zero(offset):
+    from dask import array as da
+
+    rows = np.random.default_rng(0).normal(size=(500, 3)) + offset
+    rows[:, 2] = offset + 0.1
+    labels = da.from_array(np.arange(500).astype(str), chunks=100)
+    scaler, table = scaled(LazyTable(da.from_array(rows, chunks=(100, 3)), labels, "y"))
+    centred = rows - rows[0]
+    expected = centred.std(axis=0)
+    assert_allclose(scaler.scale_[:2], expected[:2], rtol=1e-13)
+    assert scaler.scale_[2] == 1
+    assert scaler.n_samples_seen_ == 500
+    assert table.X.compute().shape == (500, 3)

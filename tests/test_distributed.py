@@ -306,6 +306,47 @@ def test_blocks_may_be_made_by_any_function():
         FisherDiscriminant().fit([block(0), block(30), cut], None)
 
 
+def test_delayed_frames_are_known_by_their_names():
+    X, y = TALL
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    swapped = frame[40:][list("bacdef")]
+    pairs = [dask.delayed((frame[:40], y[:40])), dask.delayed((frame[40:], y[40:]))]
+    model = FisherDiscriminant().fit(pairs, None)
+    assert model.feature_names_in_.tolist() == list("abcdef")
+    assert model.score(pairs, None) == model.score(frame, y)
+    assert list(subsample(pairs, None, 30)[0].columns) == list("abcdef")
+    wrong = [pairs[0], dask.delayed((swapped, y[40:]))]
+    with pytest.raises(ValueError, match=r"block 1 has 'b' as name of column 0, block 0 has 'a'"):
+        FisherDiscriminant().fit(wrong, None)
+    with pytest.raises(ValueError, match=r"block 1: X has 'b' as name of column 0, expected 'a'"):
+        model.score(wrong, None)
+    bare = [pairs[0], dask.delayed((X[40:], y[40:]))]
+    with pytest.raises(ValueError, match="block 1 has no names of columns, block 0 has"):
+        FisherDiscriminant().fit(bare, None)
+
+
+def test_a_frame_whose_parts_are_not_what_it_says_is_refused():
+    X, y = TALL
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+
+    def part(i):
+        return frame[35 * i :][:35][list("abcdef" if i == 0 else "bacdef")]
+
+    rows = dd.from_map(part, [0, 1], meta=part(0).iloc[:0])
+    labels = dd.from_pandas(pd.Series(y), npartitions=2)
+    with pytest.raises(ValueError, match=r"^block 1: X has 'b' as name of column 0, expected 'a'"):
+        FisherDiscriminant().fit(rows, labels)
+    with pytest.raises(ValueError, match="expected 'a'"):
+        FisherDiscriminant().fit(frame, y).score(rows, labels)
+
+
+def test_scores_of_labels_of_another_type_are_refused():
+    X, y = TALL
+    model = FisherDiscriminant().fit(X, y)
+    with pytest.raises(ValueError, match=r"y has labels \['0'.*knows \[0.*differ in type"):
+        model.score(array(X, 20), y.astype(str))
+
+
 def test_labels_in_other_chunks_are_aligned():
     X, y = TALL
     model = FisherDiscriminant().fit(array(X, 50), da.from_array(y, chunks=33))
@@ -334,6 +375,45 @@ def test_collections_that_are_no_rows_are_refused():
         FisherDiscriminant().fit(bag, y)
     with pytest.raises(ValueError, match=r"X has shape \(70,\)"):
         FisherDiscriminant().fit(da.from_array(X[:, 0], chunks=50), y)
+
+
+def test_pairs_may_be_delayed_each():
+    X, y = TALL
+    pairs = [(dask.delayed(X[i::2]), dask.delayed(y[i::2])) for i in range(2)]
+    model = FisherDiscriminant().fit(pairs, None)
+    assert_same_model(model, FisherDiscriminant().fit(X, y), X)
+    assert model.score(pairs, None) == model.score(X, y)
+    with pytest.raises(TypeError, match="list of pairs: give a list of delayed blocks of rows"):
+        model.transform(pairs)
+
+
+def test_remedies_are_those_of_the_collection():
+    frame, names, X, _ = frames()
+    with pytest.raises(ValueError, match=r"y is in memory.*give y as a column of the same frame"):
+        FisherDiscriminant().fit(X, names)
+    with pytest.raises(ValueError, match=r"y is in memory.*as a list of 1 delayed blocks"):
+        FisherDiscriminant().fit([dask.delayed(frame)], names)
+    with pytest.raises(ValueError, match="y has 2 columns: give one value for each row"):
+        FisherDiscriminant().fit(array(TALL[0], 9), da.ones((70, 2), chunks=(9, 1)))
+    with pytest.raises(ValueError, match="y has 2 columns"):
+        FisherDiscriminant().fit(X, X[["f0", "f1"]])
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_frames_that_cannot_be_lazy_are_refused():
+    pytest.importorskip("polars")
+    _, _, X, y = frames()
+    model = FisherDiscriminant().set_output(transform="polars").fit(X, y)
+    with pytest.raises(ValueError, match=r"lazy frame of polars.*set_output\(transform=\"pandas"):
+        model.transform(X)
+
+
+def test_domains_of_lazy_rows_are_one():
+    X, y = TALL
+    scaler = separatrix.DomainScaler().fit(X, sample_domain=np.where(y, 1, -1))
+    assert_allclose(scaler.transform(array(X, 9)).compute(), scaler.transform(X))
+    with pytest.raises(TypeError, match=r"DomainScaler\.transform takes nothing beside the rows"):
+        scaler.transform(array(X, 9), sample_domain=np.where(y, 1, -1))
 
 
 # One pass, and nothing before it is asked for ------------------------------------------------
@@ -366,6 +446,7 @@ def test_one_pass_over_the_blocks_unless_the_docstring_says_two(estimator):
         assert "second pass" in type(model).__doc__
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_one_pass_over_a_data_frame():
     calls = Counter()
 
@@ -377,9 +458,16 @@ def test_one_pass_over_a_data_frame():
 
     lazy = dd.from_map(part, range(0, 70, 20), meta=part(0).iloc[:0])
     calls.clear()
-    FisherDiscriminant().fit(lazy.drop(columns="kind"), lazy["kind"])
-    assert len(calls) == 4
-    assert set(calls.values()) == {1}
+    X, y = lazy.drop(columns="kind"), lazy["kind"]
+    whole = FisherDiscriminant().fit(*TALL, np.ones(70))
+    ones = da.ones(70, chunks=20)
+    # labels or weights that are arrays have blocks beside those of the frame
+    for given in [(y,), (y, ones), (da.from_array(TALL[1], chunks=20), lazy["kind"] * 0 + 1)]:
+        calls.clear()
+        model = FisherDiscriminant().fit(X, *given)
+        assert len(calls) == 4
+        assert set(calls.values()) == {1}
+        assert_same_model(model, whole, TALL[0])
 
 
 @pytest.mark.parametrize("estimator", all_estimators(), ids=name_of)
@@ -388,7 +476,7 @@ def test_what_is_asked_of_rows_is_lazy_and_has_their_blocks(estimator):
     estimator = clone(estimator).fit(X, y)
     rows, _, calls = counted(X, y)
     for method in separatrix.base.BY_BLOCKS:
-        if not hasattr(estimator, method) or name_of(estimator) == "DomainScaler":
+        if not hasattr(estimator, method):
             continue
         result = getattr(estimator, method)(rows)
         assert not calls, "nothing is computed before it is asked for"

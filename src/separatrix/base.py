@@ -240,8 +240,7 @@ Rows = LabelledData | Blocks
 
 
 def _block_summary(worker: Any, block: Block) -> Any:
-    names = getattr(worker, "feature_names_in_", None)
-    data = LabelledData(block.X, block.codes, block.classes, block.weights, names)
+    data = LabelledData(block.X, block.codes, block.classes, block.weights, block.names)
     return copy(worker)._summarised(data)  # threads must not meet in one
 
 
@@ -345,8 +344,9 @@ class BlockwiseClassifierMixin(BlockwiseMixin, ClassifierMixin):
         judge = self._judge()
         if not isinstance(X, list | tuple):
             judge.predict(one_row(X))  # other features are refused by their names
-        vars(judge).pop("feature_names_in_", None)
-        found = labelled_blocks(X, y, sample_weight).summed(partial(_right, judge))
+        blocks = labelled_blocks(X, y, sample_weight)
+        blocks = blocks._replace(feature_names=vars(judge).pop("feature_names_in_", None))
+        found = blocks.summed(partial(_right, judge))
         right, total = found.summary
         return float(right / total)
 
@@ -354,6 +354,11 @@ class BlockwiseClassifierMixin(BlockwiseMixin, ClassifierMixin):
 def _right(judge: Any, block: Block) -> Array:
     """The weight of rows that are classified correctly, and of all."""
     weights = np.ones(len(block.codes)) if block.weights is None else block.weights
+    if is_text(block.classes) != is_text(judge.classes_):
+        raise ValueError(
+            f"y has labels {block.classes.tolist()[:3]}, but the model knows "
+            f"{judge.classes_.tolist()[:3]}: they differ in type"
+        )
     right = judge.predict(block.X) == block.classes[block.codes]
     return np.array([weights @ right, weights.sum()])
 
@@ -364,6 +369,12 @@ def _by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
         if not is_dask(X):
             return method(self, X, *args, **kwargs)
         check_is_fitted(self)
+        more = [v for v in (*args, *kwargs.values()) if v is not None]
+        if more:
+            raise TypeError(
+                f"{type(self).__name__}.{method.__name__} takes nothing beside the rows of a Dask "
+                "collection: call it for the rows of each kind apart"
+            )
         judge = partial(_judged, self._judge(), method.__name__)
         # one row of zeros shows what is returned, and is refused where all rows would be
         return mapped(X, judge, None if isinstance(X, list | tuple) else judge(one_row(X)))
@@ -426,8 +437,11 @@ class SubspaceEstimator(
 
     # Rows in blocks -------------------------------------------------------------------------
 
-    def _fit_blocks(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """`fit` for a Dask collection: one pass over its blocks, then the same solution."""
+    def _fit_blocks(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """`fit` for a Dask collection: one pass over its blocks, then the same solution.
+
+        Returns the number of rows, or the sum of their weights.
+        """
         check_parameters(self, self._parameter_constraints)
         self._refuse_without_rows()
         blocks = labelled_blocks(X, y, sample_weight)
@@ -440,10 +454,11 @@ class SubspaceEstimator(
         refuse_one_class(self, found.classes)
         features = np.zeros((1, found.n_features))
         validate_data(self, features, reset=True)
-        if blocks.feature_names is not None:
-            self.feature_names_in_ = blocks.feature_names
+        if found.names is not None:
+            self.feature_names_in_ = found.names
         self.selection_ = {}
         self._publish(found.summary, blocks)
+        return found.weight
 
     def _refuse_without_rows(self) -> None:
         """Raise when a parameter asks for something that blocks cannot tell one by one."""
@@ -700,9 +715,9 @@ class MomentEstimator(SubspaceEstimator):
                     "one block after the other with partial_fit"
                 )
 
-    def _fit_blocks(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit_blocks(self, X: Any, y: Any, sample_weight: Any) -> float:
         self._window = None
-        super()._fit_blocks(X, y, sample_weight)
+        return super()._fit_blocks(X, y, sample_weight)
 
     def _judge(self) -> Any:
         _ = self.components_  # solved for rows that came since

@@ -123,7 +123,7 @@ class KernelEstimator(SubspaceEstimator):
         self._map, rows = self._mapped(data, kernel)
         return rows
 
-    def _fit_blocks(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit_blocks(self, X: Any, y: Any, sample_weight: Any) -> float:
         """`fit` for a Dask collection: landmarks among some rows, then moments of all."""
         check_parameters(self, self._parameter_constraints)
         self._refuse_without_rows()
@@ -141,10 +141,12 @@ class KernelEstimator(SubspaceEstimator):
             )
         self._map_of(sample)
         summarise = partial(_mapped_moments, self._map, self._needs_class_scatters)
-        moments = labelled_blocks(X, y).summed(summarise, clone(self)._added).summary
+        found = labelled_blocks(X, y).summed(summarise, clone(self)._added)
+        moments = found.summary
         self._map = self._map.centred_at(moments.mean)
         self.selection_ = {}
         self._learn(moments, None)
+        return found.weight
 
     def _refuse_without_rows(self) -> None:
         super()._refuse_without_rows()

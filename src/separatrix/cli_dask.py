@@ -25,11 +25,12 @@ def fitted(
 ) -> tuple[Any, str, int]:
     """A model of rows that are never all in memory, the column of labels, and how many rows.
 
-    One pass over the rows, and one before it for their scale.
+    The passes over the rows that the method needs, and one before them for their scale.
     """
     from sklearn.pipeline import make_pipeline
 
     from separatrix.lazy_tables import dask_module, open_table, scaled
+    from separatrix.tables import refuse_fractions
 
     dask_module()
     _refuse_what_needs_rows(estimator, decision, how)
@@ -40,8 +41,8 @@ def fitted(
         scaler = None
         if how["scale"]:
             scaler, table = scaled(table)
-        estimator.fit(table.X, table.y)
-        rows = len(table.y) if scaler is None else int(scaler.n_samples_seen_)
+        rows = int(estimator._fit_blocks(table.X, table.y, None))
+    refuse_fractions(estimator.classes_, target)
     return estimator if scaler is None else make_pipeline(scaler, estimator), target, rows
 
 

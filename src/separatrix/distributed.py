@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial, reduce
+from itertools import zip_longest
 from operator import add
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -38,6 +39,7 @@ class Block(NamedTuple):
     classes: Array
     weights: Array | None
     number: int
+    names: Array | None
 
     def moments(self, *, per_class: bool = False) -> ClassMoments:
         """Their class statistics."""
@@ -47,6 +49,7 @@ class Block(NamedTuple):
             classes=self.classes,
             weights=self.weights,
             per_class=per_class,
+            feature_names=self.names,
         )
 
 
@@ -58,6 +61,7 @@ class Summed(NamedTuple):
     n_features: int
     weight: float
     place: str
+    names: Array | None
 
 
 class Blocks(NamedTuple):
@@ -106,6 +110,7 @@ class Blocks(NamedTuple):
         check = partial(
             _checked,
             n_features=self.n_features,
+            names=self.feature_names,
             classes=classes,
             accept_sparse="csr" if accept_sparse else False,
         )
@@ -174,11 +179,11 @@ def class_moments(
     Parameters
     ----------
     X : Dask array, Dask data frame, or list of delayed blocks
-        Rows. Blocks are arrays, sparse matrices or data frames; an array that is split along its
-        features is rechunked.
+        Rows. Blocks are arrays, sparse matrices or data frames, which have the same columns; an
+        array that is split along its features is rechunked.
     y : Dask array or series, list of delayed blocks, or array (n_samples,)
-        Labels, in the blocks of X or in such as can be matched. None where the delayed blocks of
-        X are pairs of rows and labels.
+        Labels, in the blocks of X or in such as can be matched. None where the blocks of X
+        are pairs of rows and labels, delayed together or each.
     sample_weight : as y, optional
         Non-negative weights.
     classes : array, optional
@@ -270,10 +275,10 @@ def subsample(
     wanted = _allotted(np.array(list(counts.values())), n_samples)
     sample = sample.rows(ranks < wanted[codes])
     rows = sample.X
-    if blocks.feature_names is not None and not sp.issparse(rows):
+    if found.names is not None and not sp.issparse(rows):
         from pandas import DataFrame
 
-        rows = DataFrame(rows, columns=blocks.feature_names)
+        rows = DataFrame(rows, columns=found.names)
     return rows, sample.labels
 
 
@@ -331,12 +336,19 @@ def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
 
     shared = delayed(function, pure=False)  # sent to each worker once
     if isinstance(X, list | tuple):
+        if isinstance(X[0], list | tuple):
+            raise TypeError("X is a list of pairs: give a list of delayed blocks of rows alone")
         return [delayed(_of_block, pure=False)(b, shared, (i,)) for i, b in enumerate(X)]
     is_frame = hasattr(like, "columns")
+    if is_frame and not hasattr(like, "iloc"):
+        raise ValueError(
+            f"a lazy frame of {type(like).__module__.partition('.')[0]} cannot be made of a Dask "
+            'collection: call set_output(transform="pandas") or set_output(transform="default")'
+        )
     empty = like.iloc[:0] if is_frame else like[:0]
     if _is_frame(X):
         return X.map_partitions(_of_block, shared, meta=empty, enforce_metadata=False)
-    X = _whole_rows(X)
+    X = whole_rows(X)
     if is_frame:
         from dask.dataframe import from_delayed
 
@@ -355,7 +367,7 @@ def one_row(X: Any) -> Any:
         dtype = np.float32 if all(kind == np.float32 for kind in X.dtypes) else np.float64
         return DataFrame(np.zeros((1, len(X.columns)), dtype), columns=X.columns)
     if is_dask(X):
-        _refuse_other_than_rows(X)
+        refuse_other_than_rows(X)
     return np.zeros((1, X.shape[1]), np.float32 if X.dtype == np.float32 else np.float64)
 
 
@@ -379,13 +391,23 @@ def _summary(
         if block.X.shape[0] == 0:
             return None
         weight = len(block.codes) if block.weights is None else float(block.weights.sum())
-        return Summed(summarise(block), block.classes, block.X.shape[1], weight, place)
+        n_features = block.X.shape[1]
+        return Summed(summarise(block), block.classes, n_features, weight, place, block.names)
 
 
 def _checked(
-    part: Any, number: int, *, n_features: int | None, classes: Any, accept_sparse: Any
+    part: Any,
+    number: int,
+    *,
+    n_features: int | None,
+    names: Array | None,
+    classes: Any,
+    accept_sparse: Any,
 ) -> Block:
     """The rows, labels and weights of a block, or an error that says what is wrong with them."""
+    if isinstance(part[0], tuple):  # from one frame, with gaps for what is beside
+        beside = iter(part[1:])
+        part = [next(beside) if value is None else value for value in part[0]]
     if not 2 <= len(part) <= 3:
         raise TypeError(f"expected rows and labels, got {type(part).__name__} of {len(part)}")
     X, y, weights = (*part, None)[:3]
@@ -398,6 +420,9 @@ def _checked(
     )
     if n_features is not None and rows.shape[1] != n_features:
         raise ValueError(f"X has {rows.shape[1]} features, expected {n_features}")
+    own = names_of(X)
+    if names is not None and own is not None and rows.shape[0]:
+        _refuse_other_names(own, names, "X", "expected")
     labels, codes = encode_labels(column_or_1d(np.asarray(y)), rows.shape[0], classes)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("y contains NaN or infinity")
@@ -405,7 +430,26 @@ def _checked(
         check_classification_targets(np.repeat(labels, 3))
     if weights is not None:
         weights = check_weights(np.asarray(weights), rows.shape[0], may_be_zero=True)
-    return Block(rows, codes, labels, weights, number)
+    return Block(rows, codes, labels, weights, number, names if own is None else own)
+
+
+def names_of(X: Any) -> Array | None:
+    """The names of the columns of a data frame, if all are text."""
+    names = list(getattr(X, "columns", ()))
+    if not names or not all(isinstance(name, str) for name in names):
+        return None
+    return np.asarray(names, dtype=object)
+
+
+def _refuse_other_names(own: Array, names: Array, who: str, expected: str) -> None:
+    if np.array_equal(own, names):
+        return
+    pairs = enumerate(zip_longest(own.tolist(), names.tolist()))
+    i, (ours, theirs) = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
+    raise ValueError(
+        f"{who} has {ours!r} as name of column {i}, {expected} {theirs!r}: give all blocks the "
+        "same columns in one order"
+    )
 
 
 def _together(
@@ -421,6 +465,14 @@ def _together(
                 f"{part.place} has {part.n_features} features, {first.place} has "
                 f"{first.n_features}"
             )
+        if (part.names is None) != (first.names is None):
+            bare, other = (part, first) if part.names is None else (first, part)
+            raise ValueError(
+                f"{bare.place} has no names of columns, {other.place} has: give all blocks as "
+                "data frames, or none"
+            )
+        if part.names is not None and first.names is not None:
+            _refuse_other_names(part.names, first.names, part.place, f"{first.place} has")
         if is_text(part.classes) != is_text(first.classes):
             raise ValueError(
                 f"{part.place} has labels {part.classes.tolist()[:3]}, {first.place} has "
@@ -475,46 +527,44 @@ def _delayed_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
     places = [f"block {i}" for i in range(len(X))]
     parts = list(X)
     if y is not None:
-        beside = [_beside(v, name, len(X)) for v, name in _given(y, sample_weight)]
+        remedy = f"as a list of {len(X)} delayed blocks"
+        given = _given(y, sample_weight)
+        beside = [_beside(v, name, len(X), remedy=remedy) for v, name in given]
         parts = list(zip(X, *beside, strict=True))
     return Blocks(parts, places, None, None, None)
 
 
 def _frame_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
-    given = _given(y, sample_weight)
-    n_blocks = X.npartitions
-    if all(_is_frame(v) for v, _ in given):
-        from dask.dataframe import map_partitions
+    from dask.dataframe import map_partitions
 
-        for v, name in given:
+    n_blocks = X.npartitions
+    given = _given(y, sample_weight)
+    for v, name in given:
+        if _is_frame(v):
+            _refuse_several_columns(v, name)
             _refuse_other_blocks(v.npartitions, name, n_blocks)
-        # one expression, so that a file is read once for features and labels
-        tuples = map_partitions(
-            _as_tuple,
-            X,
-            *(v for v, _ in given),
-            meta=X._meta,
-            enforce_metadata=False,
-            align_dataframes=False,
-        )
-        parts = tuples.to_delayed()
-    else:
-        beside = [_beside(v, name, n_blocks) for v, name in given]
-        parts = list(zip(X.to_delayed(), *beside, strict=True))
-    names = [str(name) for name in X.columns if isinstance(name, str)]
-    named_all = len(names) == len(X.columns)
-    return Blocks(
-        list(parts),
-        [f"block {i}" for i in range(n_blocks)],
-        None,
-        len(X.columns),
-        np.asarray(names, dtype=object) if named_all else None,
+    beside = [
+        _beside(v, name, n_blocks, remedy="as a column of the same frame")
+        for v, name in given
+        if not _is_frame(v)
+    ]
+    # one expression, so that a file is read once for features and labels
+    tuples = map_partitions(
+        _as_tuple,
+        X,
+        *(v if _is_frame(v) else None for v, _ in given),
+        meta=X._meta,
+        enforce_metadata=False,
+        align_dataframes=False,
     )
+    parts = zip(tuples.to_delayed(), *beside, strict=True)
+    places = [f"block {i}" for i in range(n_blocks)]
+    return Blocks(list(parts), places, None, len(X.columns), names_of(X))
 
 
 def _array_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
-    _refuse_other_than_rows(X)
-    X = _whole_rows(X)
+    refuse_other_than_rows(X)
+    X = whole_rows(X)
     sizes = X.chunks[0]
     known = not np.isnan(sizes).any()
     given = _given(y, sample_weight)
@@ -543,9 +593,16 @@ def _given(y: Any, sample_weight: Any) -> list[tuple[Any, str]]:
 
 
 def _beside(
-    v: Any, name: str, n_blocks: int, sizes: Any = None, optimize_graph: bool = True
+    v: Any,
+    name: str,
+    n_blocks: int,
+    sizes: Any = None,
+    optimize_graph: bool = True,
+    remedy: str = "in the same blocks, or call X.compute_chunk_sizes() first",
 ) -> list[Any]:
     """Labels or weights in the blocks of the rows, delayed or at hand."""
+    if _is_frame(v) or _is_array(v):
+        _refuse_several_columns(v, name)
     if _is_frame(v):
         _refuse_other_blocks(v.npartitions, name, n_blocks)
         return list(v.to_delayed())
@@ -563,11 +620,16 @@ def _beside(
     if sizes is None:
         raise ValueError(
             f"{name} is in memory, but the numbers of rows in the blocks of X are not known: give "
-            f"{name} in the same blocks, or call X.compute_chunk_sizes() first"
+            f"{name} {remedy}"
         )
     values = column_or_1d(v)
     _refuse_other_length(len(values), name, sum(sizes))
     return np.split(values, np.cumsum(sizes)[:-1])
+
+
+def _refuse_several_columns(v: Any, name: str) -> None:
+    if v.ndim > 2 or (v.ndim == 2 and v.shape[1] != 1):
+        raise ValueError(f"{name} has {v.shape[1]} columns: give one value for each row")
 
 
 def _refuse_other_length(n: int, name: str, n_rows: int) -> None:
@@ -583,7 +645,8 @@ def _refuse_other_blocks(n: int, name: str, n_blocks: int) -> None:
         )
 
 
-def _refuse_other_than_rows(X: Any) -> None:
+def refuse_other_than_rows(X: Any) -> None:
+    """Raise for what is no array of two dimensions."""
     if not _is_array(X):
         raise TypeError(
             f"X is a {type(X).__name__}: give a Dask array, a Dask data frame or a list of "
@@ -595,7 +658,7 @@ def _refuse_other_than_rows(X: Any) -> None:
         )
 
 
-def _whole_rows(X: Any) -> Any:
+def whole_rows(X: Any) -> Any:
     """An array whose blocks have all features."""
     if X.numblocks[1] == 1:
         return X

@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 import glob
+import io
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.distributed import Block, labelled_blocks, mapped
+from separatrix.distributed import (
+    Block,
+    labelled_blocks,
+    mapped,
+    named,
+    refuse_other_than_rows,
+    whole_rows,
+)
 from separatrix.readers import (
     GAPS,
+    NOT_UTF8,
     SEPARATORS,
     column_names,
     form_of,
     opened,
     refuse_two_of_one_name,
 )
+from separatrix.rows import refuse_nonfinite_rows
 from separatrix.tables import (
     MOST_NAMED,
-    label_text,
     last_column,
+    refuse_fractions,
     refuse_numbers_for_names,
     refuse_unknown,
+    written_labels,
 )
 
 BLOCK_BYTES = 1 << 26
 """Size of a block of rows, about (64 MB)."""
+
+MOST_FRACTIONS = 1000
+"""Different labels of a block: more, if they are numbers with fractions, are no classes."""
 
 ENDINGS = ("parquet", "csv", "tsv")
 
@@ -81,25 +95,17 @@ def open_table(
         With ``X``, ``y`` and ``target``.
     """
     dask_module()
-    from pandas import read_csv
-
     form, paths = found_files(source, form)
     if form == "zarr":
-        return _from_zarr(source)
+        return _from_zarr(source, target, ignore, sep, header)
     if target is not None and target in ignore:
         raise ValueError(f"column {target!r} is the target, and it is ignored: choose one of both")
-    defaulted = target is None
     if form in SEPARATORS:
-        names = _names(paths[0], sep or SEPARATORS[form], header)
-        target = last_column(names, ignore) if target is None else target
-        frame = _text_frame(paths, names, target, sep or SEPARATORS[form], header)
-        if header and defaulted:
-            begin = read_csv(paths[0], sep=sep or SEPARATORS[form], dtype=str, nrows=1000)
-            refuse_numbers_for_names(names, target, begin[target])
+        frame, target = _from_text(paths, target, ignore, sep or SEPARATORS[form], header)
     else:
         from dask.dataframe import read_parquet
 
-        frame = read_parquet(paths)
+        frame = read_parquet(paths, index=False if _counts_rows(paths[0]) else None)
         target = last_column(map(str, frame.columns), ignore) if target is None else target
     for name in (*ignore, target):
         refuse_unknown(name, frame.columns, "column")
@@ -112,7 +118,7 @@ def open_table(
             f"{len(words)} of {X.shape[1]} columns are not numbers: "
             f"{', '.join(map(repr, words[:MOST_NAMED]))}. Leave them out (--ignore)"
         )
-    X = X.astype(np.float64)
+    X = X.map_partitions(_as_numbers, meta=X._meta.astype(np.float64))
     y = frame[target].map_partitions(_text, target, meta=(target, object))
     return LazyTable(X, y, target)
 
@@ -173,10 +179,28 @@ def _rows_of_file(
     return values.reshape(n_rows, *shape[1:])
 
 
+def _inside(folder: Path, form: str) -> list[str]:
+    """Files of a format in a directory and those below it, but for hidden ones."""
+    found = folder.rglob(f"*.{form}")
+    seen = [p for p in found if not any(q[0] in "._" for q in p.relative_to(folder).parts)]
+    return sorted(str(path) for path in seen)
+
+
+def _counts_rows(path: str) -> bool:
+    """Whether the index of a parquet file is a range, which is not among its columns."""
+    from pyarrow.parquet import read_schema
+
+    with named(path):
+        about = read_schema(path).pandas_metadata or {}
+    return any(isinstance(column, dict) for column in about.get("index_columns", ()))
+
+
 def found_files(source: str, form: str | None) -> tuple[str, list[str]]:
     """The format of a file, directory or pattern, and its files in the order of their names."""
     path = Path(source)
     if form == "zarr" or path.suffix == ".zarr":
+        if form not in (None, "zarr"):
+            raise ValueError(f"{source} is a zarr group, not {form}: leave out --format {form}")
         if not path.is_dir():
             raise FileNotFoundError(f"there is no zarr group {source}")
         return "zarr", [source]
@@ -186,54 +210,153 @@ def found_files(source: str, form: str | None) -> tuple[str, list[str]]:
             raise FileNotFoundError(f"there is no file {source}")
         form = form or form_of(paths[0])
     else:
-        kinds = [form] if form else [k for k in ENDINGS if any(path.rglob(f"*.{k}"))]
+        kinds = [form] if form else [k for k in ENDINGS if _inside(path, k)]
         if len(kinds) != 1:
             raise ValueError(
                 f"{source} has {' and '.join(kinds) or 'no parquet, csv or tsv'} files: give a "
                 "directory of one kind, or a pattern such as 'folder/*.csv'"
             )
         (form,) = kinds
-        paths = sorted(str(found) for found in path.rglob(f"*.{form}"))
+        paths = _inside(path, form)
+        if not paths:
+            raise ValueError(f"{source} has no {form} files")
     if form not in ENDINGS:
         raise ValueError(f"{source}: {form} is not read in blocks; use parquet, csv, tsv or zarr")
     return form, paths
 
 
+# Text ----------------------------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """Some lines of a file of text: those that begin in so many bytes from a place on."""
+
+    number: int
+    path: str
+    names: list[str]
+    start: int
+    n_bytes: int | None
+
+    @property
+    def place(self) -> str:
+        """What it is called in messages."""
+        return f"block {self.number} ({self.path})"
+
+
+def _from_text(
+    paths: list[str], target: str | None, ignore: tuple[str, ...], sep: str, header: bool
+) -> tuple[Any, str]:
+    """Files of text as a data frame of numbers, and labels as they are written; their column."""
+    from dask.dataframe import from_map
+
+    every = [_names(path, sep, header) for path in paths]
+    names = every[0]
+    for path, own in zip(paths, every, strict=True):
+        _refuse_other_columns(path, own, paths[0], names)
+    defaulted = target is None
+    target = last_column(names, ignore) if target is None else target
+    with opened(paths[0]) as file:
+        begin = _lines(file, names, sep, header, nrows=1000)
+    if header and defaulted:
+        refuse_numbers_for_names(names, target, begin[target].astype(str))
+    # columns that begin with whole numbers may go on with others
+    numbers = [name for name in _numbers(begin) if name != target]
+    kinds = {name: np.float64 if name in numbers else object for name in names}
+    parts = _parts(paths, every)
+    frame = from_map(_read, parts, args=[sep, header, kinds], meta=begin[:0].astype(kinds))
+    return frame, target
+
+
 def _names(path: str, sep: str, header: bool) -> list[str]:
     """The names of the columns of a file of text."""
-    with opened(path) as file:
-        names = column_names(file, sep)
-    refuse_two_of_one_name(names)
+    with opened(path) as file, named(path):
+        try:
+            names = column_names(file, sep)
+        except UnicodeError:
+            raise ValueError(f"it {NOT_UTF8}") from None
+        if header:
+            refuse_two_of_one_name(names)
     return names if header else [f"x{i}" for i in range(len(names))]
 
 
-def _text_frame(paths: list[str], names: list[str], target: str, sep: str, header: bool) -> Any:
-    """Files of text as a data frame: numbers, and labels as they are written."""
-    from dask.dataframe import read_csv
-
-    packed = any(path.endswith(".gz") for path in paths)  # these are read whole
-    how: dict[str, Any] = {
-        "sep": sep,
-        "names": names,
-        "header": 0 if header else None,
-        "blocksize": None if packed else BLOCK_BYTES,
-        "na_values": sorted(GAPS),
-        "keep_default_na": False,
-    }
-    as_written = {target: str} if target in names else {}
-    # columns that begin with whole numbers may go on with others
-    numbers = set(_numbers(read_csv(paths, dtype=as_written, **how))) - {target}
-    frame = read_csv(paths, dtype=as_written | dict.fromkeys(numbers, np.float64), **how)
-    return frame.map_partitions(_of_one_width, len(names), meta=frame._meta)
+def _refuse_other_columns(path: str, own: list[str], first: str, names: list[str]) -> None:
+    """Raise for a file whose columns are not those of the first one, in whatever order."""
+    for columns, here, there in ((own, path, first), (names, first, path)):
+        other = set(names) if columns is own else set(own)
+        more = [name for name in columns if name not in other]
+        if more:
+            raise ValueError(
+                f"{path} has other columns than {first}: {here} has {more[0]!r}, {there} has not. "
+                "Give all files the same names of columns in their first lines"
+            )
 
 
-def _of_one_width(part: Any, n_names: int) -> Any:
-    """The part, unless its lines have more values than there are names: the first names rows."""
+def _parts(paths: list[str], every: list[list[str]]) -> list[Part]:
+    """Files in blocks; those that are packed are read whole."""
+    found: list[Part] = []
+    for path, names in zip(paths, every, strict=True):
+        n_bytes = None if path.endswith(".gz") else BLOCK_BYTES
+        size = 1 if n_bytes is None else max(1, Path(path).stat().st_size)
+        for start in range(0, size, n_bytes or 1):
+            found.append(Part(len(found), path, names, start, n_bytes))
+    return found
+
+
+def _read(part: Part, sep: str, header: bool, kinds: dict[str, Any]) -> Any:
+    """The lines of a part, with columns in the order of the kinds."""
+    with named(part.place):
+        with opened(part.path) as file:
+            lines = file.read() if part.n_bytes is None else _begun(file, part.start, part.n_bytes)
+        header = header and part.start == 0
+        try:
+            frame = _lines(io.BytesIO(lines), part.names, sep, header, dtype=kinds)
+        except ValueError:  # it does not say where
+            frame = _lines(io.BytesIO(lines), part.names, sep, header)
+            _refuse_text(frame, [name for name in kinds if kinds[name] is np.float64])
+            frame = frame.astype(kinds)
+        return frame[list(kinds)]
+
+
+def _begun(file: Any, start: int, n_bytes: int) -> bytes:
+    """All lines that begin in so many bytes from a place on."""
+    if start:
+        file.seek(start - 1)
+        file.readline()
+    found = file.read(max(0, start + n_bytes - file.tell()))
+    return found if found.endswith(b"\n") or not found else found + file.readline()
+
+
+def _lines(file: Any, names: list[str], sep: str, header: bool, **how: Any) -> Any:
+    """Lines as a data frame, without the one of the names."""
     import pandas as pd
 
-    if not isinstance(part.index, pd.RangeIndex):
-        raise ValueError(f"lines have more values than the {n_names} names of the columns")
-    return part
+    if header:
+        column_names(file, sep)
+    quick = len(sep) == 1 or sep == r"\s+"
+    gaps = {"na_values": sorted(GAPS), "keep_default_na": False}
+    try:
+        frame = pd.read_csv(
+            file, sep=sep, names=names, engine="c" if quick else "python", **gaps, **how
+        )
+    except pd.errors.EmptyDataError:
+        frame = pd.DataFrame(columns=names, dtype=np.float64).astype(how.get("dtype", {}))
+    if not isinstance(frame.index, pd.RangeIndex):  # what is too much is put there
+        raise ValueError(f"lines have more values than the {len(names)} names of the columns")
+    return frame
+
+
+def _refuse_text(frame: Any, numbers: list[str]) -> None:
+    """Raise for columns that should be numbers and are not."""
+    import pandas as pd
+
+    for name in sorted(set(numbers) - set(_numbers(frame))):
+        values = frame[name]
+        strange = values[values.notna() & pd.to_numeric(values, errors="coerce").isna()]
+        if len(strange):
+            raise ValueError(
+                f"column {name!r} has {str(strange.iloc[0])!r} among numbers: mend the file, or "
+                "leave the column out (--ignore)"
+            )
 
 
 def _numbers(frame: Any) -> list[str]:
@@ -243,13 +366,31 @@ def _numbers(frame: Any) -> list[str]:
     return [c for c, kind in frame.dtypes.items() if is_numeric_dtype(kind) or is_bool_dtype(kind)]
 
 
-def _text(labels: Any, name: str) -> Any:
+def _as_numbers(part: Any, partition_info: Any = None) -> Any:
+    with named(f"block {partition_info['number']}" if partition_info else "X"):
+        _refuse_text(part, list(part.columns))
+        return part.astype(np.float64)
+
+
+def _text(labels: Any, name: str, partition_info: Any = None) -> Any:
     import pandas as pd
 
-    return pd.Series(label_text(labels, name), index=labels.index, name=name, dtype=object)
+    with named(f"block {partition_info['number']}" if partition_info else "y"):
+        texts = _words(labels, name)
+    return pd.Series(texts, index=labels.index, name=name, dtype=object)
 
 
-def _from_zarr(source: str) -> LazyTable:
+def _words(labels: Any, name: str) -> np.ndarray:
+    """Labels as text; that of a block may be fractions while others are words."""
+    texts = written_labels(labels, name)
+    if len(distinct := np.unique(texts)) > MOST_FRACTIONS:
+        refuse_fractions(distinct, name)
+    return texts
+
+
+def _from_zarr(
+    source: str, target: str | None, ignore: tuple[str, ...], sep: str | None, header: bool
+) -> LazyTable:
     try:
         import zarr
     except ImportError:
@@ -264,39 +405,55 @@ def _from_zarr(source: str) -> LazyTable:
             f"{source} needs arrays X and y, or data and target: it has "
             f"{', '.join(names) or 'no arrays'}"
         )
+    given = {"--ignore": ignore, "--sep": sep, "--no-header": not header}
+    given["--target"] = target not in (None, pairs[0][1])
+    for option, value in given.items():
+        if value:
+            raise ValueError(
+                f"{source} is a zarr group, whose features have no names: leave out {option}"
+            )
     rows, labels = (da.from_zarr(source, component=name) for name in pairs[0])
     text = labels.map_blocks(_text_array, pairs[0][1], dtype=object, meta=np.empty(0, object))
-    return LazyTable(rows.rechunk({1: -1}), text, pairs[0][1])
+    with named(source):
+        refuse_other_than_rows(rows)
+    return LazyTable(whole_rows(rows), text, pairs[0][1])
 
 
-def _text_array(labels: np.ndarray, name: str) -> np.ndarray:
+def _text_array(labels: np.ndarray, name: str, block_id: Any = None) -> np.ndarray:
     import pandas as pd
 
-    return label_text(pd.Series(labels), name).astype(object)
+    with named(f"block {block_id[0]} of {name}" if block_id else name):
+        return _words(pd.Series(labels), name).astype(object)
 
 
 # Scaling -------------------------------------------------------------------------------------
 
 
 class Spread(NamedTuple):
-    """Number, mean and squared deviations of rows, which add."""
+    """Number, mean and squared deviations of rows, which add.
+
+    The mean is that of the differences from one of the rows: far from zero their sum with it
+    would be rounded.
+    """
 
     n: int
-    mean: np.ndarray
+    origin: np.ndarray
+    shift: np.ndarray
     squares: np.ndarray
 
     @classmethod
     def of(cls, block: Block) -> Spread:
         """Of one block of dense rows."""
+        refuse_nonfinite_rows(block.X, block.names)
         origin = block.X[0].astype(np.float64)
         Z = block.X - origin
         shift = Z.mean(axis=0)
-        return cls(len(Z), origin + shift, np.sum((Z - shift) ** 2, axis=0))
+        return cls(len(Z), origin, shift, np.sum((Z - shift) ** 2, axis=0))
 
     def __add__(self, other: Spread) -> Spread:  # type: ignore[override]
-        n, gap = self.n + other.n, other.mean - self.mean
+        n, gap = self.n + other.n, other.origin - self.origin + other.shift - self.shift
         squares = self.squares + other.squares + gap**2 * (self.n * other.n / n)
-        return Spread(n, self.mean + gap * (other.n / n), squares)
+        return Spread(n, self.origin, self.shift + gap * (other.n / n), squares)
 
 
 def scaled(table: LazyTable) -> tuple[Any, LazyTable]:
@@ -318,17 +475,23 @@ def scaled(table: LazyTable) -> tuple[Any, LazyTable]:
     import pandas as pd
     from sklearn.preprocessing import StandardScaler
 
-    blocks = labelled_blocks(table.X, table.y)
-    n, mean, squares = blocks.summed(Spread.of, accept_sparse=False).summary
+    found = labelled_blocks(table.X, table.y).summed(Spread.of, accept_sparse=False)
+    n, origin, shift, squares = found.summary
+    mean = origin + shift
+    refuse_fractions(found.classes, table.target)
     std = np.sqrt(squares / n)
-    # two rows that have this mean and this variance
-    rows = pd.DataFrame([mean - std, mean + std], columns=blocks.feature_names)
-    scaler = StandardScaler().fit(rows if blocks.feature_names is not None else rows.to_numpy())
-    scaler.n_samples_seen_ = n
+    scaler = StandardScaler()
+    scaler.mean_, scaler.var_ = mean, squares / n
+    # features that vary by rounding alone are constant
+    scaler.scale_ = np.where(std <= 2 * np.finfo(float).eps * np.abs(mean), 1.0, std)
+    scaler.n_samples_seen_, scaler.n_features_in_ = np.int64(n), found.n_features
+    if found.names is not None:
+        scaler.feature_names_in_ = found.names
+    nothing = np.empty((0, found.n_features))
     if hasattr(table.X, "columns"):
-        unnamed = pd.DataFrame(rows.to_numpy())[:0]
+        unnamed = pd.DataFrame(nothing)
         return scaler, table._replace(X=table.X.map_partitions(_scaled, scaler, meta=unnamed))
-    return scaler, table._replace(X=mapped(table.X, scaler.transform, rows.to_numpy()))
+    return scaler, table._replace(X=mapped(table.X, scaler.transform, nothing))
 
 
 def _scaled(part: Any, scaler: Any) -> Any:

@@ -18,6 +18,7 @@ from separatrix.base import (
     N_COMPONENTS,
     YES_OR_NO,
     Allowed,
+    BlockwiseMixin,
     LabelledData,
     Solution,
     one_of,
@@ -131,7 +132,7 @@ def check_domains(sample_domain: ArrayLike | None, n_samples: int) -> Array:
 # Estimators ----------------------------------------------------------------------------------
 
 
-class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class DomainScaler(BlockwiseMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Features of mean zero and variance one in each domain, by its own mean and variance.
 
     What two domains differ in most are often the levels and scales of their features.
@@ -217,7 +218,8 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array (n_samples, n_features)
-            Rows.
+            Rows; of a Dask collection, which is standardised lazily, all of the target, or of the
+            only domain there is.
         sample_domain : array of int (n_samples,), optional
             Their domains; the target by default, or the only domain there is.
 

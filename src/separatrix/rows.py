@@ -166,7 +166,9 @@ def averaging(neighbours: Array, rows: Array, n_known: int) -> Any:
 
 def is_dask(X: Any) -> bool:
     """Whether rows are a Dask collection, or a list of delayed blocks; Dask is not imported."""
-    first = X[0] if isinstance(X, list | tuple) and len(X) else X
+    first = X
+    for _ in range(2):  # a block may be a pair
+        first = first[0] if isinstance(first, list | tuple) and len(first) else first
     if isinstance(first, type) or not hasattr(first, "__dask_graph__"):
         return False
     return type(first).__module__.startswith("dask") or first.__dask_graph__() is not None

@@ -199,7 +199,7 @@ def _written(value: Any) -> str:
 
 
 def label_text(labels: Any, name: str, gaps: Mapping[str, int] | None = None) -> np.ndarray:
-    """Labels as text: whole numbers without a point, names as they are.
+    """Labels as text: whole numbers without a point, names as they are; fractions are refused.
 
     Parameters
     ----------
@@ -210,6 +210,13 @@ def label_text(labels: Any, name: str, gaps: Mapping[str, int] | None = None) ->
     gaps : mapping, optional
         Words that stand for gaps, and how often they do.
     """
+    texts = written_labels(labels, name, gaps)
+    refuse_fractions(texts, name)
+    return texts
+
+
+def written_labels(labels: Any, name: str, gaps: Mapping[str, int] | None = None) -> np.ndarray:
+    """`label_text` for some of the rows, where fractions may be names among others."""
     missing = np.flatnonzero(labels.isna())
     if len(missing):
         raise ValueError(
@@ -217,15 +224,19 @@ def label_text(labels: Any, name: str, gaps: Mapping[str, int] | None = None) ->
             f"{gap_words(gaps or {})}, first in row {missing[0] + 1}: fill these in or leave the "
             "rows out"
         )
-    texts = np.array([_written(label) for label in labels], dtype=object).astype(str)
-    numbers = pandas_module().to_numeric(pandas_module().Series(texts), errors="coerce").to_numpy()
+    return np.array([_whole(_written(label)) for label in labels], dtype=object).astype(str)
+
+
+def refuse_fractions(labels: np.ndarray, name: str) -> None:
+    """Raise when all labels are numbers, and not whole ones."""
+    numbers = pandas_module().to_numeric(pandas_module().Series(labels), errors="coerce")
+    numbers = numbers.to_numpy()
     fractions = np.flatnonzero(numbers != np.rint(numbers))
     if len(fractions) and not np.isnan(numbers).any():
         raise ValueError(
             f"column {name!r} holds numbers such as {numbers[fractions[0]]:g}, not classes: "
             "name the column of labels, or cut the numbers into classes first"
         )
-    return np.array([_whole(text) for text in texts], dtype=object).astype(str)
 
 
 WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0*")
