@@ -10,16 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import Tags
 
-from separatrix.base import (
-    Allowed,
-    LabelledData,
-    SubspaceEstimator,
-    check_parameters,
-    one_of,
-    real_number,
-    unchanged_on_failure,
-    whole_number,
-)
+from separatrix.base import LabelledData, SubspaceEstimator, unchanged_on_failure
 from separatrix.distributed import Block, labelled_blocks, subsample
 from separatrix.kernel import (
     Kernel,
@@ -30,6 +21,7 @@ from separatrix.kernel import (
 )
 from separatrix.linalg import Array
 from separatrix.moments import ClassMoments
+from separatrix.parameters import Allowed, check_parameters, one_of, real_number, whole_number
 from separatrix.rows import is_dask, refuse_nonfinite_rows
 
 ROWS_FOR_A_LANDMARK = 10

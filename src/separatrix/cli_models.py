@@ -270,8 +270,8 @@ def merge(models: Sequence[str], output: str, as_json: bool, quiet: bool) -> Non
     Examples:
       separatrix merge site1.model site2.model -o all.model
     """
-    from separatrix.base import MomentEstimator
-    from separatrix.base import merge as merged
+    from separatrix.base_moments import MomentEstimator
+    from separatrix.base_moments import merge as merged
     from separatrix.persist import save
 
     talk = Console(as_json, quiet)

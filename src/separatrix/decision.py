@@ -15,22 +15,18 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.base import (
-    Allowed,
     BlockwiseClassifierMixin,
     LabelledData,
     Solution,
     SubspaceEstimator,
-    check_parameters,
     labelled_data,
     new_rows,
-    one_of,
-    real_number,
     refuse_one_class,
     unchanged_on_failure,
-    whole_number,
 )
 from separatrix.linalg import Array
 from separatrix.moments import ClassMoments
+from separatrix.parameters import Allowed, check_parameters, one_of, real_number, whole_number
 from separatrix.rows import averaging, block_rows, class_neighbours, refuse_nonfinite_rows
 from separatrix.selection import GridScores, best_rule
 

@@ -15,15 +15,11 @@ from sklearn.utils import check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.base import (
-    Allowed,
     BlockwiseClassifierMixin,
     LabelledData,
     centred_product,
-    check_parameters,
     labelled_data,
     new_rows,
-    one_of,
-    real_number,
     refuse_one_class,
     unchanged_on_failure,
 )
@@ -49,6 +45,7 @@ from separatrix.early_region import (
 )
 from separatrix.linalg import EPS, Array
 from separatrix.moments import ClassMoments
+from separatrix.parameters import Allowed, check_parameters, one_of, real_number
 from separatrix.rows import refuse_lazy_frame, refuse_nonfinite_rows, row_blocks
 from separatrix.selection import N_FOLDS, training_parts
 

@@ -17,21 +17,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils import gen_batches
 
 from separatrix.base import (
-    N_COMPONENTS,
-    YES_OR_NO,
-    Allowed,
     LabelledData,
-    MomentEstimator,
     Rows,
     Solution,
     SubspaceEstimator,
-    array_like,
     centred_product,
-    one_of,
-    real_number,
     shares,
-    whole_number,
 )
+from separatrix.base_moments import MomentEstimator
 from separatrix.decision import GaussianClassifierMixin, check_priors
 from separatrix.linalg import (
     EPS,
@@ -49,6 +42,15 @@ from separatrix.linalg import (
     top_eigh,
 )
 from separatrix.moments import ClassMoments
+from separatrix.parameters import (
+    N_COMPONENTS,
+    YES_OR_NO,
+    Allowed,
+    array_like,
+    one_of,
+    real_number,
+    whole_number,
+)
 
 AFFINITY_ENTRIES = 1 << 24
 """Entries of the affinity matrix of a class that are held at once (128 MB)."""

@@ -8,21 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from separatrix.base import (
-    N_COMPONENTS,
-    Allowed,
-    LabelledData,
-    Solution,
-    array_like,
-    one_of,
-    real_number,
-)
+from separatrix.base import LabelledData, Solution
 from separatrix.base_kernel import KERNEL_CONSTRAINTS, KernelEstimator
 from separatrix.decision import GaussianRuleMixin, check_priors
 from separatrix.fisher import fisher_directions
 from separatrix.kernel import CentredGram, Kernel, KernelMap, RandomState, centred_gram
 from separatrix.linalg import Array, SingularMatrixError, cholesky_whitener
 from separatrix.moments import ClassMoments, contrasts
+from separatrix.parameters import N_COMPONENTS, Allowed, array_like, one_of, real_number
 
 DEFAULT_RIDGE = 0.1
 """Share of the mean squared distance of the rows from their mean that "auto" adds."""

@@ -13,19 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.base import (
-    YES_OR_NO,
-    Allowed,
-    LabelledData,
-    MomentEstimator,
-    Rows,
-    Solution,
-    array_like,
-    centred_product,
-    one_of,
-    real_number,
-    whole_number,
-)
+from separatrix.base import LabelledData, Rows, Solution, centred_product
+from separatrix.base_moments import MomentEstimator
 from separatrix.decision import (
     GaussianClassifierMixin,
     GaussianRuleMixin,
@@ -39,6 +28,7 @@ from separatrix.decision import (
 from separatrix.fisher import fisher_directions, principal_axes
 from separatrix.linalg import Array, Lift, numerical_rank, range_and_null
 from separatrix.moments import ClassMoments
+from separatrix.parameters import YES_OR_NO, Allowed, array_like, one_of, real_number, whole_number
 
 # The mathematics -----------------------------------------------------------------------------
 

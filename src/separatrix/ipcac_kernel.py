@@ -8,16 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from separatrix.base import (
-    YES_OR_NO,
-    Allowed,
-    LabelledData,
-    Solution,
-    array_like,
-    one_of,
-    real_number,
-    whole_number,
-)
+from separatrix.base import LabelledData, Solution
 from separatrix.base_kernel import KERNEL_CONSTRAINTS
 from separatrix.fisher import axes_wanted
 from separatrix.fisher_kernel import RidgeKernelEstimator, ridge_directions
@@ -32,6 +23,7 @@ from separatrix.ipcac import (
 from separatrix.kernel import CentredGram, KernelMap, RandomState
 from separatrix.linalg import Array, partial_whiten
 from separatrix.moments import ClassMoments
+from separatrix.parameters import YES_OR_NO, Allowed, array_like, one_of, real_number, whole_number
 
 # The mathematics -----------------------------------------------------------------------------
 

@@ -21,22 +21,19 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state
 
 from separatrix.base import (
-    YES_OR_NO,
-    Allowed,
     BlockwiseClassifierMixin,
     LabelledData,
     Solution,
     SubspaceEstimator,
     centred_product,
-    one_of,
     unchanged_on_failure,
-    whole_number,
 )
 from separatrix.fisher import ledoit_wolf
 from separatrix.ipcac import IPCAC, TruncatedIPCAC
 from separatrix.kernel import RandomState
 from separatrix.linalg import EPS, Array, cholesky_whitener, column_signs, span
 from separatrix.moments import ClassMoments
+from separatrix.parameters import YES_OR_NO, Allowed, one_of, whole_number
 from separatrix.rows import refuse_nonfinite_rows, row_blocks
 
 THREE_SIGMA = 3.0

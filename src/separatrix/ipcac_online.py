@@ -9,10 +9,11 @@ from typing import ClassVar, Self
 from numpy.typing import ArrayLike
 from sklearn.utils import gen_batches
 
-from separatrix.base import Allowed, LabelledData, array_like, one_of, real_number, whole_number
+from separatrix.base import LabelledData
 from separatrix.distributed import Blocks
 from separatrix.ipcac import TruncatedIPCAC, log2_rule
 from separatrix.moments import ClassMoments
+from separatrix.parameters import Allowed, array_like, one_of, real_number, whole_number
 
 
 class OnlineIPCAC(TruncatedIPCAC):

@@ -22,19 +22,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
-from separatrix.base import (
-    N_COMPONENTS,
-    YES_OR_NO,
-    Allowed,
-    LabelledData,
-    Solution,
-    SubspaceEstimator,
-    array_like,
-    check_parameters,
-    one_of,
-    real_number,
-    whole_number,
-)
+from separatrix.base import LabelledData, Solution, SubspaceEstimator
 from separatrix.decision import check_priors
 from separatrix.linalg import (
     Array,
@@ -44,6 +32,16 @@ from separatrix.linalg import (
     top_eigh,
 )
 from separatrix.moments import ClassMoments
+from separatrix.parameters import (
+    N_COMPONENTS,
+    YES_OR_NO,
+    Allowed,
+    array_like,
+    check_parameters,
+    one_of,
+    real_number,
+    whole_number,
+)
 from separatrix.rows import averaging, block_rows, class_neighbours
 from separatrix.selection import (
     GRID_FOLDS,

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from separatrix.base import Allowed
 from separatrix.base_kernel import KERNEL_CONSTRAINTS, KernelEstimator
 from separatrix.ldg import LDG
 from separatrix.linalg import Array
+from separatrix.parameters import Allowed
 
 
 class KernelLDG(KernelEstimator, LDG):

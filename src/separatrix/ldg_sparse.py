@@ -11,20 +11,19 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from separatrix.base import (
+from separatrix.base import LabelledData, Solution
+from separatrix.ldg import LDG, LDGProblem, LDGScatters, varying_features
+from separatrix.linalg import Array, numerical_rank
+from separatrix.moments import ClassMoments
+from separatrix.parameters import (
     N_COMPONENTS,
     YES_OR_NO,
     Allowed,
-    LabelledData,
-    Solution,
     array_like,
     one_of,
     real_number,
     whole_number,
 )
-from separatrix.ldg import LDG, LDGProblem, LDGScatters, varying_features
-from separatrix.linalg import Array, numerical_rank
-from separatrix.moments import ClassMoments
 from separatrix.selection import DimensionPath
 
 STARTS = 24

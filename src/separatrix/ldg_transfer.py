@@ -14,18 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix.base import (
-    N_COMPONENTS,
-    YES_OR_NO,
-    Allowed,
-    BlockwiseMixin,
-    LabelledData,
-    Solution,
-    one_of,
-    real_number,
-    unchanged_on_failure,
-    whole_number,
-)
+from separatrix.base import BlockwiseMixin, LabelledData, Solution, unchanged_on_failure
 from separatrix.ldg import (
     GAMMAS,
     LDG,
@@ -39,6 +28,14 @@ from separatrix.ldg import (
 )
 from separatrix.linalg import Array, range_basis
 from separatrix.moments import ClassMoments
+from separatrix.parameters import (
+    N_COMPONENTS,
+    YES_OR_NO,
+    Allowed,
+    one_of,
+    real_number,
+    whole_number,
+)
 from separatrix.rows import LabelledRows, class_neighbours, refuse_lazy_frame
 from separatrix.selection import (
     MOST_COMPONENTS,

@@ -15,18 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from separatrix.base import (
-    N_COMPONENTS,
-    YES_OR_NO,
-    Allowed,
-    LabelledData,
-    Solution,
-    SubspaceEstimator,
-    one_of,
-    real_number,
-    unchanged_on_failure,
-    whole_number,
-)
+from separatrix.base import LabelledData, Solution, SubspaceEstimator, unchanged_on_failure
 from separatrix.base_kernel import KERNEL_CONSTRAINTS, KernelEstimator
 from separatrix.caution import warn_caller
 from separatrix.fisher import range_basis
@@ -43,6 +32,14 @@ from separatrix.linalg import (
     span,
 )
 from separatrix.moments import ClassMoments
+from separatrix.parameters import (
+    N_COMPONENTS,
+    YES_OR_NO,
+    Allowed,
+    one_of,
+    real_number,
+    whole_number,
+)
 
 SAME_DIRECTION = 1e-4
 """Part of a unit normal outside the span of others below which it is one of them."""

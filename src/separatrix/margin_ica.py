@@ -16,15 +16,7 @@ from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from separatrix.base import (
-    N_COMPONENTS,
-    Allowed,
-    LabelledData,
-    Solution,
-    one_of,
-    real_number,
-    whole_number,
-)
+from separatrix.base import LabelledData, Solution
 from separatrix.base_kernel import KERNEL_CONSTRAINTS, KernelEstimator
 from separatrix.caution import warn_caller
 from separatrix.kernel import RandomState
@@ -36,6 +28,7 @@ from separatrix.margin import (
     rows_in_their_span,
 )
 from separatrix.moments import ClassMoments
+from separatrix.parameters import N_COMPONENTS, Allowed, one_of, real_number, whole_number
 
 LEAST_SHARE = 1e-3
 """Share of the variance in the uncorrelated subspace below which an axis is left out."""

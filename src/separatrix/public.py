@@ -4,7 +4,7 @@ All of them are importable from `separatrix`, which loads this module when the f
 """
 
 from separatrix import datasets, evaluate, linalg
-from separatrix.base import merge  # one model from models trained apart
+from separatrix.base_moments import merge  # one model from models trained apart
 from separatrix.ddag import DDAGClassifier  # many classes from classifiers of two
 from separatrix.decision import LocalQDA  # Gaussians of the neighbours in each class
 from separatrix.early import EarlyClassifier  # decides on incomplete rows, with a reliability
