@@ -54,9 +54,10 @@ from separatrix.contenders import (
     settings_by_size,
     within_features,
 )
-from separatrix.evaluate import Comparison, compare, from_plain, job_key, labelled_data, to_plain
+from separatrix.evaluate import Comparison, compare, from_plain, to_plain
 from separatrix.fold import Job, judged, run_fold, some_rows, split_rows
 from separatrix.kernel import inverse_width
+from separatrix.protocol import job_key, labelled_data
 from separatrix.results import exact
 from separatrix.selection import dimension_path, neighbour_scores
 from separatrix.workers import Budget, Task, Worker
@@ -908,7 +909,7 @@ class Deadly(Sleepy):
 
 def test_worker_processes_give_the_same_and_are_ended_when_time_is_up(tmp_path, monkeypatch):
     # four seconds are left to one method, and plenty to the others however slow the machine is
-    monkeypatch.setattr("separatrix.evaluate._seconds_by_method", lambda _: {"sleepy": 996.0})
+    monkeypatch.setattr("separatrix.protocol._seconds_by_method", lambda _: {"sleepy": 996.0})
     quick = ["FisherDiscriminant", "MixtureIPCAC"]
     bad = [("sleepy", Sleepy(tmp_path / "pid")), ("deadly", Deadly(tmp_path))]
     told = []
