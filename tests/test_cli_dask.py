@@ -328,3 +328,13 @@ def test_the_scale_keeps_its_digits_far_from_zero(offset):
     assert scaler.scale_[2] == 1
     assert scaler.n_samples_seen_ == 500
     assert table.X.compute().shape == (500, 3)
+
+
+def test_files_without_rows_are_passed_over(tmp_path):
+    frame = small()
+    code, said = lazily(files(tmp_path / "d", frame[:0], frame), tmp_path)
+    assert code == 0, said
+    assert "40 rows, 3 features" in said
+    code, said = lazily(tmp_path / "d" / "0.csv", tmp_path)
+    assert code == 1
+    assert "there are no rows in" in said

@@ -255,8 +255,7 @@ def _from_text(
         _refuse_other_columns(path, own, paths[0], names)
     defaulted = target is None
     target = last_column(names, ignore) if target is None else target
-    with opened(paths[0]) as file:
-        begin = _lines(file, names, sep, header, nrows=1000)
+    begin = _begin(paths, every, sep, header)[names]
     if header and defaulted:
         refuse_numbers_for_names(names, target, begin[target].astype(str))
     # columns that begin with whole numbers may go on with others
@@ -265,6 +264,16 @@ def _from_text(
     parts = _parts(paths, every)
     frame = from_map(_read, parts, args=[sep, header, kinds], meta=begin[:0].astype(kinds))
     return frame, target
+
+
+def _begin(paths: list[str], every: list[list[str]], sep: str, header: bool) -> Any:
+    """The first rows of the first file that has any."""
+    for path, names in zip(paths, every, strict=True):
+        with opened(path) as file, named(path):
+            begin = _lines(file, names, sep, header, nrows=1000)
+        if len(begin):
+            return begin
+    raise ValueError(f"there are no rows in {', '.join(paths[:MOST_NAMED])}")
 
 
 def _names(path: str, sep: str, header: bool) -> list[str]:
