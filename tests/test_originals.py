@@ -214,3 +214,26 @@ def test_fetching_knows_other_names_and_says_when_there_is_no_network(monkeypatc
         with pytest.raises(OSError, match=f"'{name}' cannot be fetched from openml.org: no route"):
             datasets.fetch(name)
     assert asked == ["diabetes", "sonar"]
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path):
+    (tmp_path / "sonar.npz").write_bytes(b"no archive")
+    with pytest.raises(ValueError, match=r"'sonar' in .* cannot be read: it is damaged"):
+        originals.load("sonar", tmp_path)
+    for part in ("TRAIN", "TEST"):
+        (tmp_path / f"GunPoint_{part}.tsv").write_text("1\t0.5\tx\n2\t0.5\t1\n")
+    with pytest.raises(
+        ValueError, match=r"'ucr_GunPoint' in .* cannot be read: could not convert"
+    ):
+        originals.load("ucr_GunPoint", tmp_path)
+
+
+def test_sparse_rows_without_values_keep_their_labels(tmp_path):
+    (tmp_path / "rows").write_text("3:2\n\n1:1\n")
+    (tmp_path / "labels").write_text("1\n-1\n1\n")
+    found = originals.read_sparse([tmp_path / "rows", tmp_path / "labels"], n_features=4)
+    assert found.X.toarray().tolist() == [[0, 0, 2, 0], [0, 0, 0, 0], [1, 0, 0, 0]]
+    assert found.y.tolist() == [1, -1, 1]
+    (tmp_path / "labels").write_text("1\n-1\n")
+    with pytest.raises(ValueError, match=r"rows has 3 rows, .*labels 2 labels"):
+        originals.read_sparse([tmp_path / "rows", tmp_path / "labels"], n_features=4)

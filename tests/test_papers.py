@@ -185,8 +185,9 @@ def test_cells_without_figures_say_why(example):
     assert found["a", "X"].why == "first is not here"
     assert found["b", "Z"].verdict == "cannot be rerun"
     assert found["b", "Z"].why == "Z is not described"
-    stand_in = compare.judged(table, {"b": {"Z": PAPERS.Mean(99.0, 0.1, 9)}})[-1]
-    assert (stand_in.verdict, stand_in.ours.mean) == ("cannot be rerun", 99.0)
+    # who has what was missing gets a verdict
+    measured = compare.judged(table, {"b": {"Z": PAPERS.Mean(99.0, 0.1, 9)}})[-1]
+    assert (measured.verdict, measured.ours.mean, measured.why) == ("differs", 99.0, "")
     only_ours = compare.judged(table, {"a": {"new": PAPERS.Mean(99.0, 0.1, 9)}})
     assert [c.verdict for c in only_ours if c.column == "new"] == [""]
 
@@ -395,6 +396,11 @@ def test_a_table_is_run_shown_kept_and_gone_on_with(wine_and_sonar):
     assert (folder / "a.jsonl").read_bytes() == before
     cells = {(c["row"], c["column"]): c["ours"] for c in record["cells"]}
     assert cells["1 and 2", "WSVDA"]["n"] == 3
+
+
+def test_a_slash_without_a_table_is_not_all_tables():
+    with pytest.raises(ValueError, match="names no table"):
+        PAPERS.chosen("wsvda/", SOURCES)
 
 
 def test_wrong_names_and_missing_data_are_told(tmp_path):

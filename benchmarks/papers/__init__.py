@@ -100,7 +100,8 @@ class Table(NamedTuple):
     ours : dict of str
         Columns, or rows of a curve, that only we have, each with a line of explanation.
     missing : dict of str
-        Why a row, a column, ``"row / column"`` or all (``"*"``) cannot be rerun as printed.
+        Why a row, a column, ``"row / column"`` or all (``"*"``) could not be rerun as printed.
+        What is measured all the same, by someone who has the data, is judged.
     repeats, decisions : float, dict or None
         How many repeats a printed value is the mean of, and how many decisions it counts; one
         number or one for each row.
@@ -195,7 +196,9 @@ def _floats(value: Any) -> Any:
 
 def chosen(name: str, folders: Mapping[str, Path]) -> list[Table]:
     """The tables of a source, or the one of ``source/table``, or its parts ``source/table-…``."""
-    source, _, wanted = name.partition("/")
+    source, slash, wanted = name.partition("/")
+    if slash and not wanted:
+        raise ValueError(f"{name!r} names no table: leave out the / for all of {source}")
     if source not in folders:
         raise ValueError(f"there is no source {source!r}: there are {', '.join(folders)}")
     tables = tables_of(folders[source])

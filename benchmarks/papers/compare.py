@@ -73,8 +73,8 @@ def _cell(table: Table, row: str, column: str, ours: Mean | None, left_out: str)
     published = table.published.get(row, {}).get(column)
     if published is None:
         return Cell(row, column, None, ours)
-    why = reason(table, row, column)
     if ours is None:
+        why = reason(table, row, column)
         verdict = IMPOSSIBLE if why else NOT_RUN
         return Cell(row, column, published, None, verdict=verdict, why=why or left_out)
     difference = ours.mean - published.value
@@ -83,13 +83,13 @@ def _cell(table: Table, row: str, column: str, ours: Mean | None, left_out: str)
     )
     same = abs(difference) <= 0.5 * 10.0**-published.decimals + 1e-9
     far = abs(difference) > ERRORS * error + 1e-9
-    verdict = IMPOSSIBLE if why else DIFFERS if far else HOLDS
+    verdict = DIFFERS if far else HOLDS
     side = ("ahead" if (difference < 0) == table.lower else "behind") if far else ""
-    return Cell(row, column, published, ours, difference, error, verdict, side, same, why)
+    return Cell(row, column, published, ours, difference, error, verdict, side, same)
 
 
 def reason(table: Table, row: str, column: str) -> str:
-    """Why a cell cannot be rerun as printed; nothing where it can."""
+    """Why a cell could not be rerun as printed; nothing where it can. Once measured it is judged."""
     for key in (f"{row} / {column}", row, column, "*"):
         if key in table.missing:
             return table.missing[key]

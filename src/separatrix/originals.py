@@ -14,6 +14,8 @@ import html
 import mailbox
 import os
 import re
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from email.message import EmailMessage
 from functools import partial
@@ -59,7 +61,12 @@ def load(name: str, folder: str | os.PathLike[str] | None) -> Bunch:
     """
     found = find(name, folder)
     if found is not None:
-        return found()
+        try:
+            return found()
+        except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            # numpy takes what it cannot read for a pickle, and would have it loaded
+            why = "it is damaged" if "pickle" in str(error) else error
+            raise ValueError(f"{name!r} in {folder} cannot be read: {why}") from None
     where = "no folder of data is named" if folder is None else f"it is not in {folder}"
     raise MissingData(f"the data set {name!r} is needed, and {where}: {_wanted(name)}")
 
@@ -217,8 +224,11 @@ def read_sparse(paths: Sequence[Path], *, n_features: int) -> Bunch:
     """Rows of ``feature:value`` and labels, file by file, as the NIPS 2003 challenge has them."""
     rows, labels = [], []
     for values, answers in zip(paths[::2], paths[1::2], strict=True):
-        rows += [dict(_pairs(line)) for line in _text(values).splitlines() if line.strip()]
-        labels += _text(answers).split()
+        lines, given = _text(values).splitlines(), _text(answers).split()
+        if len(lines) != len(given):
+            raise ValueError(f"{values} has {len(lines)} rows, {answers} {len(given)} labels")
+        rows += [dict(_pairs(line)) for line in lines]  # a blank one has zeros only
+        labels += given
     place = [(i, j - 1, v) for i, row in enumerate(rows) for j, v in row.items()]
     i, j, v = (np.array(part) for part in zip(*place, strict=True))
     X = sp.csr_array((v.astype(float), (i, j)), shape=(len(rows), n_features))
