@@ -89,7 +89,7 @@ def _cell(table: Table, row: str, column: str, ours: Mean | None, left_out: str)
 
 
 def reason(table: Table, row: str, column: str) -> str:
-    """Why a cell could not be rerun as printed; nothing where it can. Once measured it is judged."""
+    """Why a cell could not be rerun as printed, unless it was measured all the same."""
     for key in (f"{row} / {column}", row, column, "*"):
         if key in table.missing:
             return table.missing[key]
