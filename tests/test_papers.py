@@ -252,13 +252,15 @@ def test_claims_on_curves_compare_lines(example):
 
 def test_columns_of_ours_that_pass_all_that_is_printed_are_counted(example):
     (table,) = PAPERS.tables_of(example)
-    table = table._replace(ours={"new": "ours"})
+    oracle = {"ours": {"new": "ours", "oracle": "knows the truth"}}
+    table = table._replace(ahead=["new"], **oracle)
     cells = {
         "a": {"new": PAPERS.Mean(95.0, 0, 1)},
-        "b": {"new": PAPERS.Mean(65.0, 0, 1), "X": PAPERS.Mean(99.0, 0, 1)},
+        "b": {"new": PAPERS.Mean(65.0, 0, 1), "oracle": PAPERS.Mean(99.0, 0, 1)},
     }
     assert compare.beyond(table, cells) == {"a": True, "b": False}
     assert compare.beyond(table._replace(lower=True), cells) == {"a": False, "b": False}
+    assert compare.beyond(table._replace(ahead=[]), cells) == {}
 
 
 # The sources -----------------------------------------------------------------------------------
@@ -288,6 +290,8 @@ def test_what_is_published_is_well_formed(source):
                 assert set(numbers) <= {*table.published, *table.ours}, table.id
         measured = measured_names(source, table)
         known = {*table.published, *columns, *table.ours, *measured}
+        assert set(table.ahead) <= {*table.ours} - columns, table.id
+        assert not measured or set(table.ahead) <= measured, table.id
         for stated in table.claims if measured else []:
             rivals = stated.right if isinstance(stated.right, list) else [stated.right]
             for name in (stated.left, *rivals):

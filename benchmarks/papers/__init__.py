@@ -99,6 +99,9 @@ class Table(NamedTuple):
         By row (data set or setting), then column (method).
     ours : dict of str
         Columns, or rows of a curve, that only we have, each with a line of explanation.
+    ahead : list of str
+        Those of the columns of `ours` that are settings of today and measure what is printed: no
+        formulas as printed, no rules that know the truth. Only they are counted as passing it.
     missing : dict of str
         Why a row, a column, ``"row / column"`` or all (``"*"``) cannot be rerun as printed.
     repeats, decisions : float, dict or None
@@ -121,6 +124,7 @@ class Table(NamedTuple):
     lower: bool = False
     published: dict[str, dict[str, Printed]] = {}  # noqa: RUF012
     ours: dict[str, str] = {}  # noqa: RUF012
+    ahead: list[str] = []  # noqa: RUF012
     missing: dict[str, str] = {}  # noqa: RUF012
     repeats: float | dict[str, float] | None = None
     decisions: float | dict[str, float] | None = None

@@ -217,11 +217,11 @@ def _by_means(
 
 
 def beyond(table: Table, cells: Cells) -> dict[str, bool]:
-    """Rows for which there are columns of ours: whether these pass all that is printed there."""
+    """Rows with columns of `ahead`: whether the best of these passes all that is printed there."""
     best = min if table.lower else max
     found = {}
     for row, printed in table.published.items():
-        own = [cells[row][c].mean for c in table.ours if c in cells.get(row, {})]
+        own = [cells[row][c].mean for c in table.ahead if c in cells.get(row, {})]
         if own and printed and not reason(table, row, ""):
             best_printed = best(p.value for p in printed.values())
             found[row] = not math.isclose(best(*own, best_printed), best_printed, rel_tol=1e-9)
