@@ -229,6 +229,28 @@ def test_claims_are_judged_by_means_or_by_rows_won(example):
     assert claim(example, once, decisions=None, claim={"rows": ["b"]}).why == "72 beside 70 of Y"
 
 
+def test_a_claim_to_be_as_good_holds_unless_it_is_worse_by_more_than_chance(example):
+    m = PAPERS.Mean
+    for gap, verdict in [(1.0, "holds"), (0.0, "holds"), (-1.4, "holds"), (-1.5, "differs")]:
+        # an error of 0.5 each: two errors of the difference are 1.414
+        cells = {"a": {"X": m(80 + gap, 1, 4), "Y": m(80, 1, 4)}}
+        as_good = {"rows": ["a"], "at_least": True}
+        assert claim(example, cells, claim=as_good).verdict == verdict
+        turned = claim(example, cells, claim={**as_good, "not_so": True}).verdict
+        assert {turned, verdict} == {"holds", "differs"}
+    level = {"a": {"X": m(80, 0, 1), "Y": m(80, 0, 1)}}
+    assert claim(example, level, claim={"rows": ["a"]}).verdict == "differs"
+    assert claim(example, level, claim={"rows": ["a"], "at_least": True}).verdict == "holds"
+
+
+def test_lines_of_a_curve_count_decisions_of_their_own(example):
+    lines = {"X": {"1": PAPERS.Mean(70, 0, 1)}, "Y": {"1": PAPERS.Mean(72, 0, 1)}}
+    curve = {"curve": True, "published": {}, "claim": {"at_least": True}}
+    assert claim(example, lines, decisions={"X": 100}, **curve).verdict == "holds"
+    curve["claim"] = {"at_least": True}
+    assert claim(example, lines, decisions={"1": 100}, **curve).verdict == "differs"
+
+
 def test_claims_wait_for_the_rows_they_are_about(example):
     one = {"a": {"X": PAPERS.Mean(90, 1, 4), "Y": PAPERS.Mean(80, 1, 4)}}
     assert claim(example, {}).verdict == "not run"

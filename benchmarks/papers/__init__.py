@@ -75,6 +75,7 @@ class Claim(NamedTuple):
     rows: list[str] | None = None
     wins: int | None = None
     not_so: bool = False
+    at_least: bool = False
 
 
 class Table(NamedTuple):

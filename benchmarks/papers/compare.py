@@ -137,7 +137,8 @@ def judged_claims(table: Table, cells: Cells) -> list[Judged]:
 
     Without `wins` the mean over the rows of `left` must be better than that of each of `right`,
     columns or a number; with `wins` it must be at least as good as all of them in so many rows.
-    `not_so` turns a claim around. In a curve `left` and `right` are lines, and `rows` are places
+    With `at_least`, for sentences that say "as good as", the means may be level: it holds unless
+    `left` is worse by more than chance. `not_so` turns a claim around. In a curve `left` and `right` are lines, and `rows` are places
     on the axis.
     """
     by_column = _turned(cells) if table.curve else cells
@@ -202,15 +203,17 @@ def _by_means(
     best = max(_rivals(claim), key=lambda rival: sign * mean(rival))
     gap = sign * (mean(claim.left) - mean(best))
     errors = [
-        _error_of_ours(table, row, cells[row][column])
+        _error_of_ours(table, column if table.curve else row, cells[row][column])
         for row in rows
         for column in (claim.left, best)
         if isinstance(column, str)
     ]
-    chance = ", within chance" if abs(gap) <= ERRORS * math.hypot(*errors) / len(rows) else ""
+    by_chance = ERRORS * math.hypot(*errors) / len(rows)
+    chance = ", within chance" if abs(gap) <= by_chance else ""
     beside = f"{mean(best):.4g}" + (f" of {best}" if isinstance(best, str) else "")
     why = f"{mean(claim.left):.4g} beside {beside}{chance}{of_rows}"
-    return Judged(claim, HOLDS if gap > 0 else DIFFERS, why)
+    holds = gap >= -by_chance - 1e-9 if claim.at_least else gap > 0
+    return Judged(claim, HOLDS if holds else DIFFERS, why)
 
 
 # Summary ---------------------------------------------------------------------------------------
