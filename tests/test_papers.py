@@ -448,14 +448,34 @@ def test_a_name_takes_the_parts_of_a_figure():
     assert [table.id for table in PAPERS.chosen("wsvda/table3", SOURCES)] == ["table3"]
 
 
-def test_the_manual_is_up_to_date_with_the_stored_figures():
+def manual():
+    """The script that writes the pages."""
     spec = importlib.util.spec_from_file_location("make_papers", ROOT / "docs" / "make_papers.py")
     make_papers = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(make_papers)
-    for name, text in make_papers.pages().items():
+    return make_papers
+
+
+def test_the_manual_is_up_to_date_with_the_stored_figures():
+    for name, text in manual().pages().items():
         assert (ROOT / "docs" / name).read_text("utf-8") == text, (
             f"docs/{name} is old: run python docs/make_papers.py"
         )
+
+
+def test_what_nobody_printed_stays_out_of_the_totals(example):
+    make_papers = manual()
+    (table,) = PAPERS.tables_of(example)
+    cells = {"a": {"X": PAPERS.Mean(90.1, 0.1, 9), "Y": PAPERS.Mean(50.0, 0.1, 9)}}
+    printed = compare.record(table, cells)
+    derived = compare.record(table._replace(derived=True), cells)
+    text = make_papers.summary({"example": [printed, derived]}, {"example": "An example"})
+    assert '"all", "5", "1", "1", "1", "0", "1", "1", "2", "5", "2", "0"' in text
+    show = part("show")
+    assert show.counted(derived["counts"], True).startswith("Of 5 numbers that follow from what")
+    assert show.sentences(printed).startswith("Of 5 printed numbers 1 hold")
+    assert show.compared([derived]) == {}
+    assert show.compared([printed, derived]) == {"holds": [(90.1, 90.1)], "differs": [(80, 50)]}
 
 
 def test_an_installed_package_has_the_tables(tmp_path):

@@ -98,6 +98,9 @@ class Table(NamedTuple):
         Whether less is better.
     published : dict of dict of Printed
         By row (data set or setting), then column (method).
+    derived : bool
+        Nobody printed these values: they follow from a formula or a sentence of the source. They
+        are judged, and kept out of the totals.
     ours : dict of str
         Columns, or rows of a curve, that only we have, each with a line of explanation.
     ahead : list of str
@@ -124,6 +127,7 @@ class Table(NamedTuple):
     unit: str = "% accuracy"
     lower: bool = False
     published: dict[str, dict[str, Printed]] = {}  # noqa: RUF012
+    derived: bool = False
     ours: dict[str, str] = {}  # noqa: RUF012
     ahead: list[str] = []  # noqa: RUF012
     missing: dict[str, str] = {}  # noqa: RUF012

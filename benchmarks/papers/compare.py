@@ -138,8 +138,8 @@ def judged_claims(table: Table, cells: Cells) -> list[Judged]:
     Without `wins` the mean over the rows of `left` must be better than that of each of `right`,
     columns or a number; with `wins` it must be at least as good as all of them in so many rows.
     With `at_least`, for sentences that say "as good as", the means may be level: it holds unless
-    `left` is worse by more than chance. `not_so` turns a claim around. In a curve `left` and `right` are lines, and `rows` are places
-    on the axis.
+    `left` is worse by more than chance. `not_so` turns a claim around. In a curve `left` and
+    `right` are lines, and `rows` are places on the axis.
     """
     by_column = _turned(cells) if table.curve else cells
     rows = list(_turned_published(table) if table.curve else table.published) or list(by_column)
@@ -259,6 +259,7 @@ def record(
         "curve": table.curve,
         "x": table.x,
         "protocol": " ".join(table.protocol.split()),
+        "derived": table.derived,
         "ours": table.ours,
         "counts": counts(found),
         "cells": [_plain(cell) for cell in found],
