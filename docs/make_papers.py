@@ -37,6 +37,11 @@ judge included; what they leave open is said with each table. Methods and settin
 have stand in the same tables.
 """
 
+FOOTNOTE = """\
+*Same digits* are numbers that hold to the last digit that is printed. *Derived* numbers are
+printed nowhere and follow from a formula or a sentence of the source; they are judged with
+their tables and not counted among the printed ones."""
+
 COMMAND = """\
 The command
 -----------
@@ -77,10 +82,12 @@ def summary(records: dict[str, list[dict[str, Any]]], titles: dict[str, str]) ->
     """What holds of each source, in numbers, and each claim."""
     columns = ("printed", "holds", "same digits", "differs", "ahead", "behind", "cannot be rerun",
                "not run")  # fmt: skip
-    heads = ["", *columns, "claims that hold", "claims that do not"]
+    heads = ["", *columns, "derived", "claims that hold", "claims that do not"]
     lines = []
     for name, found in records.items():
-        numbers = [sum(record["counts"][c] for record in found) for c in columns]
+        printed = [record["counts"] for record in found if not record["derived"]]
+        numbers = [sum(counts[c] for counts in printed) for c in columns]
+        numbers.append(sum(r["counts"]["printed"] for r in found if r["derived"]))
         verdicts = [claim["verdict"] for record in found for claim in record["claims"]]
         claims = [verdicts.count("holds"), verdicts.count("differs")]
         lines.append([f":doc:`papers/{name}`", *map(str, numbers + claims)])
@@ -96,7 +103,7 @@ def summary(records: dict[str, list[dict[str, Any]]], titles: dict[str, str]) ->
         *(f"   papers/{name}" for name in records),
         "",
         csv_table(heads, [*lines, ["all", *totals]], widths=[16, *[8] * (len(heads) - 1)]),
-        "*Same digits* are numbers that hold to the last digit that is printed.",
+        FOOTNOTE,
         "",
         "Claims",
         "------",
@@ -141,7 +148,7 @@ def source_page(
     """All tables of a source."""
     heading = f"The tables of ``{name}``"
     parts = [heading, "=" * len(heading), "", escaped(title) + ".", ""]
-    if any(c["verdict"] in ("holds", "differs") for r in records for c in r["cells"]):
+    if part("show").compared(records):
         parts += [f".. image:: pictures/{name}.png", "   :alt: printed numbers against ours", ""]
     parts += [escaped(part("show").KEY[0].upper() + part("show").KEY[1:]) + ".", ""]
     for record in records:

@@ -230,6 +230,28 @@ def test_claims_are_judged_by_means_or_by_rows_won(example):
     assert claim(example, once, decisions=None, claim={"rows": ["b"]}).why == "72 beside 70 of Y"
 
 
+def test_a_claim_to_be_as_good_holds_unless_it_is_worse_by_more_than_chance(example):
+    m = PAPERS.Mean
+    for gap, verdict in [(1.0, "holds"), (0.0, "holds"), (-1.4, "holds"), (-1.5, "differs")]:
+        # an error of 0.5 each: two errors of the difference are 1.414
+        cells = {"a": {"X": m(80 + gap, 1, 4), "Y": m(80, 1, 4)}}
+        as_good = {"rows": ["a"], "at_least": True}
+        assert claim(example, cells, claim=as_good).verdict == verdict
+        turned = claim(example, cells, claim={**as_good, "not_so": True}).verdict
+        assert {turned, verdict} == {"holds", "differs"}
+    level = {"a": {"X": m(80, 0, 1), "Y": m(80, 0, 1)}}
+    assert claim(example, level, claim={"rows": ["a"]}).verdict == "differs"
+    assert claim(example, level, claim={"rows": ["a"], "at_least": True}).verdict == "holds"
+
+
+def test_lines_of_a_curve_count_decisions_of_their_own(example):
+    lines = {"X": {"1": PAPERS.Mean(70, 0, 1)}, "Y": {"1": PAPERS.Mean(72, 0, 1)}}
+    curve = {"curve": True, "published": {}, "claim": {"at_least": True}}
+    assert claim(example, lines, decisions={"X": 100}, **curve).verdict == "holds"
+    curve["claim"] = {"at_least": True}
+    assert claim(example, lines, decisions={"1": 100}, **curve).verdict == "differs"
+
+
 def test_claims_wait_for_the_rows_they_are_about(example):
     one = {"a": {"X": PAPERS.Mean(90, 1, 4), "Y": PAPERS.Mean(80, 1, 4)}}
     assert claim(example, {}).verdict == "not run"
@@ -253,13 +275,15 @@ def test_claims_on_curves_compare_lines(example):
 
 def test_columns_of_ours_that_pass_all_that_is_printed_are_counted(example):
     (table,) = PAPERS.tables_of(example)
-    table = table._replace(ours={"new": "ours"})
+    oracle = {"ours": {"new": "ours", "oracle": "knows the truth"}}
+    table = table._replace(ahead=["new"], **oracle)
     cells = {
         "a": {"new": PAPERS.Mean(95.0, 0, 1)},
-        "b": {"new": PAPERS.Mean(65.0, 0, 1), "X": PAPERS.Mean(99.0, 0, 1)},
+        "b": {"new": PAPERS.Mean(65.0, 0, 1), "oracle": PAPERS.Mean(99.0, 0, 1)},
     }
     assert compare.beyond(table, cells) == {"a": True, "b": False}
     assert compare.beyond(table._replace(lower=True), cells) == {"a": False, "b": False}
+    assert compare.beyond(table._replace(ahead=[]), cells) == {}
 
 
 # The sources -----------------------------------------------------------------------------------
@@ -289,6 +313,8 @@ def test_what_is_published_is_well_formed(source):
                 assert set(numbers) <= {*table.published, *table.ours}, table.id
         measured = measured_names(source, table)
         known = {*table.published, *columns, *table.ours, *measured}
+        assert set(table.ahead) <= {*table.ours} - columns, table.id
+        assert not measured or set(table.ahead) <= measured, table.id
         for stated in table.claims if measured else []:
             rivals = stated.right if isinstance(stated.right, list) else [stated.right]
             for name in (stated.left, *rivals):
@@ -428,14 +454,34 @@ def test_a_name_takes_the_parts_of_a_figure():
     assert [table.id for table in PAPERS.chosen("wsvda/table3", SOURCES)] == ["table3"]
 
 
-def test_the_manual_is_up_to_date_with_the_stored_figures():
+def manual():
+    """The script that writes the pages."""
     spec = importlib.util.spec_from_file_location("make_papers", ROOT / "docs" / "make_papers.py")
     make_papers = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(make_papers)
-    for name, text in make_papers.pages().items():
+    return make_papers
+
+
+def test_the_manual_is_up_to_date_with_the_stored_figures():
+    for name, text in manual().pages().items():
         assert (ROOT / "docs" / name).read_text("utf-8") == text, (
             f"docs/{name} is old: run python docs/make_papers.py"
         )
+
+
+def test_what_nobody_printed_stays_out_of_the_totals(example):
+    make_papers = manual()
+    (table,) = PAPERS.tables_of(example)
+    cells = {"a": {"X": PAPERS.Mean(90.1, 0.1, 9), "Y": PAPERS.Mean(50.0, 0.1, 9)}}
+    printed = compare.record(table, cells)
+    derived = compare.record(table._replace(derived=True), cells)
+    text = make_papers.summary({"example": [printed, derived]}, {"example": "An example"})
+    assert '"all", "5", "1", "1", "1", "0", "1", "1", "2", "5", "2", "0"' in text
+    show = part("show")
+    assert show.counted(derived["counts"], True).startswith("Of 5 numbers that follow from what")
+    assert show.sentences(printed).startswith("Of 5 printed numbers 1 hold")
+    assert show.compared([derived]) == {}
+    assert show.compared([printed, derived]) == {"holds": [(90.1, 90.1)], "differs": [(80, 50)]}
 
 
 def test_an_installed_package_has_the_tables(tmp_path):

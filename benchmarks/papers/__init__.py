@@ -75,6 +75,7 @@ class Claim(NamedTuple):
     rows: list[str] | None = None
     wins: int | None = None
     not_so: bool = False
+    at_least: bool = False
 
 
 class Table(NamedTuple):
@@ -97,8 +98,14 @@ class Table(NamedTuple):
         Whether less is better.
     published : dict of dict of Printed
         By row (data set or setting), then column (method).
+    derived : bool
+        Nobody printed these values: they follow from a formula or a sentence of the source. They
+        are judged, and kept out of the totals.
     ours : dict of str
         Columns, or rows of a curve, that only we have, each with a line of explanation.
+    ahead : list of str
+        Those of the columns of `ours` that are settings of today and measure what is printed: no
+        formulas as printed, no rules that know the truth. Only they are counted as passing it.
     missing : dict of str
         Why a row, a column, ``"row / column"`` or all (``"*"``) could not be rerun as printed.
         What is measured all the same, by someone who has the data, is judged.
@@ -121,7 +128,9 @@ class Table(NamedTuple):
     unit: str = "% accuracy"
     lower: bool = False
     published: dict[str, dict[str, Printed]] = {}  # noqa: RUF012
+    derived: bool = False
     ours: dict[str, str] = {}  # noqa: RUF012
+    ahead: list[str] = []  # noqa: RUF012
     missing: dict[str, str] = {}  # noqa: RUF012
     repeats: float | dict[str, float] | None = None
     decisions: float | dict[str, float] | None = None

@@ -137,8 +137,9 @@ def judged_claims(table: Table, cells: Cells) -> list[Judged]:
 
     Without `wins` the mean over the rows of `left` must be better than that of each of `right`,
     columns or a number; with `wins` it must be at least as good as all of them in so many rows.
-    `not_so` turns a claim around. In a curve `left` and `right` are lines, and `rows` are places
-    on the axis.
+    With `at_least`, for sentences that say "as good as", the means may be level: it holds unless
+    `left` is worse by more than chance. `not_so` turns a claim around. In a curve `left` and
+    `right` are lines, and `rows` are places on the axis.
     """
     by_column = _turned(cells) if table.curve else cells
     rows = list(_turned_published(table) if table.curve else table.published) or list(by_column)
@@ -202,26 +203,28 @@ def _by_means(
     best = max(_rivals(claim), key=lambda rival: sign * mean(rival))
     gap = sign * (mean(claim.left) - mean(best))
     errors = [
-        _error_of_ours(table, row, cells[row][column])
+        _error_of_ours(table, column if table.curve else row, cells[row][column])
         for row in rows
         for column in (claim.left, best)
         if isinstance(column, str)
     ]
-    chance = ", within chance" if abs(gap) <= ERRORS * math.hypot(*errors) / len(rows) else ""
+    by_chance = ERRORS * math.hypot(*errors) / len(rows)
+    chance = ", within chance" if abs(gap) <= by_chance else ""
     beside = f"{mean(best):.4g}" + (f" of {best}" if isinstance(best, str) else "")
     why = f"{mean(claim.left):.4g} beside {beside}{chance}{of_rows}"
-    return Judged(claim, HOLDS if gap > 0 else DIFFERS, why)
+    holds = gap >= -by_chance - 1e-9 if claim.at_least else gap > 0
+    return Judged(claim, HOLDS if holds else DIFFERS, why)
 
 
 # Summary ---------------------------------------------------------------------------------------
 
 
 def beyond(table: Table, cells: Cells) -> dict[str, bool]:
-    """Rows for which there are columns of ours: whether these pass all that is printed there."""
+    """Rows with columns of `ahead`: whether the best of these passes all that is printed there."""
     best = min if table.lower else max
     found = {}
     for row, printed in table.published.items():
-        own = [cells[row][c].mean for c in table.ours if c in cells.get(row, {})]
+        own = [cells[row][c].mean for c in table.ahead if c in cells.get(row, {})]
         if own and printed and not reason(table, row, ""):
             best_printed = best(p.value for p in printed.values())
             found[row] = not math.isclose(best(*own, best_printed), best_printed, rel_tol=1e-9)
@@ -256,6 +259,7 @@ def record(
         "curve": table.curve,
         "x": table.x,
         "protocol": " ".join(table.protocol.split()),
+        "derived": table.derived,
         "ours": table.ours,
         "counts": counts(found),
         "cells": [_plain(cell) for cell in found],

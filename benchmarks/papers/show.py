@@ -38,7 +38,7 @@ def cell_text(cell: Record) -> str:
     return f"{ours}/{printed['value']:.{decimals}f}{mark}"
 
 
-def counted(counts: Mapping[str, int]) -> str:
+def counted(counts: Mapping[str, int], derived: bool = False) -> str:
     """How many cells hold, in words."""
     if not counts["printed"]:
         return "No numbers are printed."
@@ -50,7 +50,8 @@ def counted(counts: Mapping[str, int]) -> str:
         f"{counts['cannot be rerun']} cannot be rerun": counts["cannot be rerun"],
         f"{counts['not run']} were not run": counts["not run"],
     }
-    return f"Of {counts['printed']} printed numbers {', '.join(p for p, n in parts.items() if n)}."
+    of = "numbers that follow from what is printed" if derived else "printed numbers"
+    return f"Of {counts['printed']} {of} {', '.join(p for p, n in parts.items() if n)}."
 
 
 def claim_verdict(claim: Record) -> str:
@@ -101,7 +102,8 @@ def repeats(record: Record) -> str:
 
 def sentences(record: Record) -> str:
     """What can be said of a table as a whole."""
-    said = (counted(record["counts"]), repeats(record), beyond_text(record["beyond"]))
+    found = counted(record["counts"], record["derived"])
+    said = (found, repeats(record), beyond_text(record["beyond"]))
     return " ".join(sentence for sentence in said if sentence)
 
 
@@ -178,15 +180,21 @@ def curves(record: Record, to: Any, form: str = "png") -> None:
     _saved(figure, to, form)
 
 
+def compared(records: Iterable[Record]) -> dict[str, list[tuple[float, float]]]:
+    """Numbers in percent that are printed, each with ours, by verdict."""
+    points: dict[str, list[tuple[float, float]]] = {}
+    for record in records:
+        for cell in [] if record["derived"] else record["cells"]:
+            if cell["verdict"] in ("holds", "differs") and record["unit"].startswith("%"):
+                place = (cell["published"]["value"], cell["ours"]["mean"])
+                points.setdefault(cell["verdict"], []).append(place)
+    return points
+
+
 def agreement(records: Iterable[Record], to: Any, form: str = "png") -> bool:
     """All printed numbers in percent against ours; whether there are any."""
     colours = {"holds": "C0", "differs": "C1"}
-    points: dict[str, list[tuple[float, float]]] = {}
-    for record in records:
-        for cell in record["cells"]:
-            if cell["verdict"] in colours and record["unit"].startswith("%"):
-                place = (cell["published"]["value"], cell["ours"]["mean"])
-                points.setdefault(cell["verdict"], []).append(place)
+    points = compared(records)
     if not points:
         return False
     figure, ax = _axes(4.2, 4.2)
