@@ -222,9 +222,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
         originals.load("sonar", tmp_path)
     for part in ("TRAIN", "TEST"):
         (tmp_path / f"GunPoint_{part}.tsv").write_text("1\t0.5\tx\n2\t0.5\t1\n")
-    with pytest.raises(
-        ValueError, match=r"'ucr_GunPoint' in .* cannot be read: could not"
-    ):
+    with pytest.raises(ValueError, match=r"'ucr_GunPoint' in .* cannot be read: could not"):
         originals.load("ucr_GunPoint", tmp_path)
 
 
