@@ -30,11 +30,12 @@ A printed number *holds* when ours is no further from it than two standard error
 difference, and *differs* otherwise, to our advantage (*ahead*) or not (*behind*). The error of
 ours is that of the mean of its repeats, or the binomial one of its decisions. The error of a
 printed number is its standard deviation over its repeats where both are known, else ours over its
-repeats, else the binomial one of its decisions; the error of its last digit is added. Where the
-data or the protocol cannot be had, a number *cannot be rerun*, and the reason is given. Claims are
-judged by our figures alone. Protocols are read as the sources state them, choices on the rows that
-judge included; what they leave open is said with each table. Methods and settings that only we
-have stand in the same tables.
+repeats, else the binomial one of its decisions; the error of its last digit is added, for a ratio
+also that of the numbers it is formed from. Where the data or the protocol cannot be had, a number
+*cannot be rerun*, and the reason is given. Claims are judged by our figures alone; one that says
+"as good as" holds unless it is worse by more than chance. Protocols are read as the sources state
+them, choices on the rows that judge included; what they leave open is said with each table.
+Methods and settings that only we have stand in the same tables.
 """
 
 FOOTNOTE = """\

@@ -59,11 +59,15 @@ class Mean(NamedTuple):
 
 
 class Printed(NamedTuple):
-    """A number of a source: standard deviation where it is given, digits after the point."""
+    """A number of a source: standard deviation where it is given, digits after the point.
+
+    Of a ratio that was formed from printed numbers also the error that their last digits leave.
+    """
 
     value: float
     sd: float | None
     decimals: int
+    of_ratio: float = 0.0
 
 
 class Claim(NamedTuple):
@@ -183,8 +187,13 @@ def _content(folder: Path) -> dict[str, Any]:
 
 
 def _table(source: str, entry: dict[str, Any]) -> Table:
+    # of ratios, by row or "row / column": what was divided by, as printed
+    divisors = {place: _printed(value) for place, value in entry.pop("divisors", {}).items()}
     published = {
-        row: {column: _printed(value) for column, value in cells.items()}
+        row: {
+            column: _ratio(_printed(value), divisors.get(f"{row} / {column}", divisors.get(row)))
+            for column, value in cells.items()
+        }
         for row, cells in entry.pop("published", {}).items()
     }
     claims = [Claim(**claim) for claim in entry.pop("claim", [])]
@@ -195,6 +204,14 @@ def _printed(value: Any) -> Printed:
     value, sd = value if isinstance(value, list) else (value, None)
     decimals = max(0, -int(Decimal(value).as_tuple().exponent))
     return Printed(float(value), None if sd is None else float(sd), decimals)
+
+
+def _ratio(printed: Printed, divisor: Printed | None) -> Printed:
+    """With the rounding of the two numbers it was formed from, which have as many digits."""
+    if divisor is None:
+        return printed
+    rounding = 10.0**-divisor.decimals / math.sqrt(12)
+    return printed._replace(of_ratio=rounding / divisor.value * math.hypot(1.0, printed.value))
 
 
 def _floats(value: Any) -> Any:

@@ -8,7 +8,8 @@ binomial one. The error of a printed number is, whichever is known first,
 2. ours, over its number of repeats,
 3. the binomial error of its decisions,
 
-and always that of its last digit. No verdict is written anywhere else.
+and always that of its last digit; of a ratio of printed numbers that of theirs as well. No verdict
+is written anywhere else.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def _error_of_printed(table: Table, row: str, printed: Printed, ours: Mean) -> f
         spread = ours.sd / math.sqrt(repeats)
     else:
         spread = _binomial(printed.value, decisions, table.unit)
-    return math.hypot(spread or 0.0, rounding)
+    return math.hypot(spread or 0.0, rounding, printed.of_ratio)
 
 
 def _of_row(number: float | Mapping[str, float] | None, row: str) -> float | None:
