@@ -1203,6 +1203,7 @@ INTERRUPTED = """
 import os, signal, sys
 import numpy as np
 from separatrix.evaluate import compare
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background are born deaf
 with np.load(sys.argv[1]) as data:
     X, y = data["X"], data["y"]
 looks = []
