@@ -36,6 +36,13 @@ also that of the numbers it is formed from. Where the data or the protocol canno
 "as good as" holds unless it is worse by more than chance. Protocols are read as the sources state
 them, choices on the rows that judge included; what they leave open is said with each table.
 Methods and settings that only we have stand in the same tables.
+
+Not every number that holds is evidence. Some generated sets of the IPCAC thesis do not give the
+printed figures as they are described; rows called *means x …* multiply their means by a factor
+that was chosen, after looking at the printed figures, to come near them. That these hold says that
+there is such a factor, and nothing for the printed protocol: the rows *as described* beside them
+do. The same is true, in part, where a protocol leaves standardising or the filling of gaps open
+and the reading that comes nearer was taken; the protocol of each table says so.
 """
 
 FOOTNOTE = """\
