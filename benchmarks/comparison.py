@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from separatrix import datasets
-from separatrix.evaluate import Comparison, Progress, compare, rank_methods
+from separatrix.evaluate.comparison import compare
+from separatrix.evaluate.ranking import rank_methods
+from separatrix.evaluate.records import Comparison, Progress
 
 
 def processor_seconds() -> float:

@@ -33,9 +33,9 @@ import psutil
 from distributed import Client, LocalCluster
 
 from separatrix import FisherDiscriminant, TruncatedIPCAC
-from separatrix.distributed import class_moments
-from separatrix.lazy_tables import BLOCK_BYTES, from_npy
-from separatrix.moments import ClassMoments
+from separatrix.io.dask_tables import BLOCK_BYTES, from_npy
+from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.dask import class_moments
 
 WORKERS = 2
 N_CLASSES = 5

@@ -13,10 +13,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from benchmarks.papers import Data
-from benchmarks.papers.ldg.early import DRAWN, EarlyLabels, series_of
+from separatrix.io.originals import MissingData
 from separatrix.linalg import Array
-from separatrix.originals import MissingData
+from separatrix.papers import Data
+from separatrix.papers.ldg.early import DRAWN, EarlyLabels, series_of
 
 MOST_SERIES = 300
 """Test series that are decided on."""

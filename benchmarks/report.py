@@ -14,7 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from separatrix import datasets, report
-from separatrix.evaluate import Comparison, compare
+from separatrix.evaluate.comparison import compare
+from separatrix.evaluate.records import Comparison
 
 N_POINTS, N_METHODS, N_FEATURES, N_CLASSES = 5000, 26, 20, 10
 METHODS = ["FisherDiscriminant", "PCA", "LDA", "raw"]

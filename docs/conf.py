@@ -9,7 +9,7 @@ from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
 import separatrix
-from separatrix.cli import main
+from separatrix.cli.commands import main
 
 sys.path.insert(0, str(Path(__file__).parent))
 import make_papers

@@ -10,8 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from separatrix.cli_reproduce import papers, part
-from separatrix.originals import ORIGINALS
+from separatrix import papers
+from separatrix.io.originals import ORIGINALS
+from separatrix.papers import compare, show
 
 DOCS = Path(__file__).parent
 
@@ -69,7 +70,7 @@ labels last. Rows whose data are not there are left out. In Python `datasets.loa
 
 def pages() -> dict[str, str]:
     """Text of each page by its path in docs."""
-    found = papers()
+    found = papers
     records = {name: records_of(folder) for name, folder in found.sources().items()}
     titles = {name: found.title_of(folder) for name, folder in found.sources().items()}
     written = {"papers.rst": summary(records, titles)}
@@ -81,9 +82,9 @@ def pages() -> dict[str, str]:
 
 def records_of(folder: Path) -> list[dict[str, Any]]:
     """The tables of a source as they are judged."""
-    kept = papers().stored(folder)
-    record = part("compare").record
-    return [record(table, kept.get(table.id, {})) for table in papers().tables_of(folder)]
+    kept = papers.stored(folder)
+    record = compare.record
+    return [record(table, kept.get(table.id, {})) for table in papers.tables_of(folder)]
 
 
 def summary(records: dict[str, list[dict[str, Any]]], titles: dict[str, str]) -> str:
@@ -121,7 +122,7 @@ def summary(records: dict[str, list[dict[str, Any]]], titles: dict[str, str]) ->
         rows = [
             [
                 escaped(claim["says"]),
-                part("show").claim_verdict(claim),
+                show.claim_verdict(claim),
                 escaped(claim["why"]),
                 record["table"],
             ]
@@ -156,9 +157,9 @@ def source_page(
     """All tables of a source."""
     heading = f"The tables of ``{name}``"
     parts = [heading, "=" * len(heading), "", escaped(title) + ".", ""]
-    if part("show").compared(records):
+    if show.compared(records):
         parts += [f".. image:: pictures/{name}.png", "   :alt: printed numbers against ours", ""]
-    parts += [escaped(part("show").KEY[0].upper() + part("show").KEY[1:]) + ".", ""]
+    parts += [escaped(show.KEY[0].upper() + show.KEY[1:]) + ".", ""]
     for record in records:
         parts += table_section(record)
     used = {key: {v[key] for v in versions.values()} for v in versions.values() for key in v}
@@ -170,7 +171,6 @@ def source_page(
 
 def table_section(record: dict[str, Any]) -> list[str]:
     """A table with its protocol, figures and claims."""
-    show = part("show")
     heading = escaped(f"{record['table'].partition('/')[2]}: {record['title']}")
     parts = [heading, "-" * len(heading), ""]
     parts += [f"{escaped(show.place(record))}. {escaped(record['protocol'])}", ""]
@@ -216,9 +216,8 @@ def picture_name(record: dict[str, Any]) -> str:
 
 def pictures(docs: Path = DOCS) -> None:
     """Draw all curves, and all printed numbers against ours."""
-    show = part("show")
     (docs / "papers" / "pictures").mkdir(parents=True, exist_ok=True)
-    for name, folder in papers().sources().items():
+    for name, folder in papers.sources().items():
         records = records_of(folder)
         show.agreement(records, docs / "papers" / "pictures" / f"{name}.png")
         for record in records:

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import sync_playwright
 
 from separatrix import datasets, report
-from separatrix.evaluate import compare
+from separatrix.evaluate.comparison import compare
 
 METHODS = [
     "FisherDiscriminant",

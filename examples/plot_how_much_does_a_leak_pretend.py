@@ -18,7 +18,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from separatrix import TruncatedIPCAC
-from separatrix.evaluate import Contender, compare
+from separatrix.evaluate.comparison import compare
+from separatrix.evaluate.methods import Contender
 
 WHITENED = (1, 2, 4, 8, 16, 32)
 rng = np.random.default_rng(1)

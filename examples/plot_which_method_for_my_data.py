@@ -11,7 +11,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from separatrix import datasets
-from separatrix.evaluate import compare, rank_methods
+from separatrix.evaluate.comparison import compare
+from separatrix.evaluate.ranking import rank_methods
 from separatrix.plots import plot_critical_difference, plot_loadings
 
 wine = datasets.load("wine")

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.linear_model import SGDClassifier
 
 from separatrix import FisherDiscriminant, OnlineIPCAC, datasets
-from separatrix.evaluate import PrequentialRecord, prequential
+from separatrix.evaluate.stream import PrequentialRecord, prequential
 from separatrix.plots import plot_prequential
 
 stream = datasets.make_drifting_pair(6000, 20, turns=1.5, separation=3.0, random_state=0)

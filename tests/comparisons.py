@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.comparison import Comparison, Fold, Loadings, MethodRecord, Summary, View
-from separatrix.ranking import mean_interval
+from separatrix.evaluate.ranking import mean_interval
+from separatrix.evaluate.records import Comparison, Fold, Loadings, MethodRecord, Summary, View
 
 TEST_SIZE = 0.3
 

@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
 
 import separatrix
-from separatrix.base import SubspaceEstimator
-from separatrix.base_kernel import KernelEstimator
+from separatrix.base.estimator import SubspaceEstimator
+from separatrix.base.kernel import KernelEstimator
 
 
 def all_estimators() -> list[Any]:

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
-from separatrix.margin import HyperplaneMixin
+from separatrix.margin.estimator import HyperplaneMixin
 from tests.discovery import (
     SHAPES,
     TALL,

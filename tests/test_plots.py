@@ -25,7 +25,9 @@ from separatrix import (
     MixtureIPCAC,
     datasets,
 )
-from separatrix.evaluate import compare, prequential, rank_methods, reliability_curve
+from separatrix.evaluate.comparison import compare
+from separatrix.evaluate.ranking import rank_methods
+from separatrix.evaluate.stream import prequential, reliability_curve
 from separatrix.plots import (
     plot_class_reliabilities,
     plot_critical_difference,

@@ -22,9 +22,9 @@ from benchmarks.speed.runner import (
     share,
 )
 from separatrix import LDG, KernelLDG, SparseLDG, TransferLDG
-from separatrix.ldg import gamma_path
+from separatrix.ldg.ldg import gamma_path
 from separatrix.linalg import Array
-from separatrix.rows import class_neighbours
+from separatrix.moments.neighbours import class_neighbours
 
 OURS, NCA, GRAM = "ours", "sklearn NCA", "one X @ X.T"
 FIXED: dict[str, Any] = {"gamma": 0.6, "n_neighbors": 4}

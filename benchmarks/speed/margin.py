@@ -12,9 +12,10 @@ from sklearn.svm import SVC, LinearSVC
 from benchmarks.speed.data import labelled, size
 from benchmarks.speed.runner import Case, Row, Settings, Task, faster, seconds_of, share
 from separatrix import ClassMoments, WithinSupportVectorDiscriminant
-from separatrix.hyperplane import Hyperplane, Points
 from separatrix.linalg import Array
-from separatrix.margin import Problem, successive_directions
+from separatrix.margin.estimator import Problem
+from separatrix.margin.hyperplane import Hyperplane, Points
+from separatrix.margin.successive import successive_directions
 
 OURS, PRINTED, HINGE, SQUARED = "ours", "printed", "hinge", "squared"
 

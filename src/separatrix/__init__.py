@@ -1,29 +1,128 @@
 """Supervised subspaces for labelled, high-dimensional data.
 
-The public names are those of `separatrix.public`. They are loaded when the first of them is asked
-for, so that the command line answers without waiting for numerics it does not need.
+`CONTENTS` lists the public names by stage: data → statistics → subspace → decision. A name is
+imported when it is first asked for, so that the command line starts at once.
 """
 
+import sys
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from separatrix import datasets, evaluate, linalg
+    from separatrix.base.batches import merge
+    from separatrix.decision.ddag import DDAGClassifier
+    from separatrix.decision.local_qda import LocalQDA
+    from separatrix.early.classifier import EarlyClassifier
+    from separatrix.fisher.fisher import FisherDiscriminant, MaximumMarginCriterion
+    from separatrix.fisher.grouped import GroupedDiscriminant
+    from separatrix.fisher.kernel import KernelFisherDiscriminant
+    from separatrix.fisher.local import LocalFisherDiscriminant
+    from separatrix.fisher.singular import (
+        DirectDiscriminant,
+        GSVDDiscriminant,
+        NullSpaceDiscriminant,
+    )
+    from separatrix.io.models import load, save
+    from separatrix.ipcac.ipcac import IPCAC, TruncatedIPCAC
+    from separatrix.ipcac.kernel import KernelIPCAC
+    from separatrix.ipcac.mixture import MixtureIPCAC
+    from separatrix.ipcac.online import OnlineIPCAC
+    from separatrix.ldg.kernel import KernelLDG
+    from separatrix.ldg.ldg import LDG
+    from separatrix.ldg.sparse import SparseLDG
+    from separatrix.ldg.transfer import DomainScaler, TransferLDG
+    from separatrix.margin.ica import KernelSupportVectorICA, SupportVectorICA
+    from separatrix.margin.projection import SupportVectorProjection
+    from separatrix.margin.successive import (
+        MarginMaximizingDiscriminant,
+        WithinSupportVectorDiscriminant,
+    )
+    from separatrix.moments.class_moments import ClassMoments
 
 __version__ = "0.1.0"
 
-if TYPE_CHECKING:
-    from separatrix.public import *  # noqa: F403
+CONTENTS = {
+    # data and statistics
+    "datasets": "datasets",
+    "linalg": "linalg",
+    "ClassMoments": "moments.class_moments",  # counts, means, scatter: they add and subtract
+    "merge": "base.batches",  # one model from models trained apart
+    # subspaces: Fisher's discriminant
+    "FisherDiscriminant": "fisher.fisher",  # Fisher, LDA, MDA: shrunk, after PCA, in batches
+    "NullSpaceDiscriminant": "fisher.singular",  # no scatter within classes, wide data
+    "DirectDiscriminant": "fisher.singular",  # the span of the class means, Sw diagonal in it
+    "GSVDDiscriminant": "fisher.singular",  # Fisher by the generalized SVD of the factors
+    "KernelFisherDiscriminant": "fisher.kernel",  # Fisher in the feature space of a kernel
+    "MaximumMarginCriterion": "fisher.fisher",  # Sb - Sw, orthonormal, nothing inverted
+    "LocalFisherDiscriminant": "fisher.local",  # neighbours: classes of several clusters
+    "GroupedDiscriminant": "fisher.grouped",  # groups of features: more than C - 1 directions
+    # subspaces: isotropic principal components
+    "IPCAC": "ipcac.ipcac",  # whitened class means and one threshold
+    "TruncatedIPCAC": "ipcac.ipcac",  # the same, whitening only what can be estimated
+    "OnlineIPCAC": "ipcac.online",  # the same from a stream, in bounded memory
+    "KernelIPCAC": "ipcac.kernel",  # the same in the feature space of a kernel
+    "MixtureIPCAC": "ipcac.mixture",  # classes of clusters, decided pair by pair
+    # subspaces: local discriminative Gaussians
+    "LDG": "ldg.ldg",  # neighbours of the own class near, of the others far
+    "KernelLDG": "ldg.kernel",  # the same in the feature space of a kernel
+    "SparseLDG": "ldg.sparse",  # directions of few features
+    "TransferLDG": "ldg.transfer",  # a source with many rows, a target with few
+    "DomainScaler": "ldg.transfer",  # mean zero and variance one in each domain
+    # subspaces: hyperplanes
+    "MarginMaximizingDiscriminant": "margin.successive",  # successive widest margins
+    "WithinSupportVectorDiscriminant": "margin.successive",  # margins measured by Sw
+    "SupportVectorProjection": "margin.projection",  # one hyperplane for each class
+    "SupportVectorICA": "margin.ica",  # hyperplanes and components independent of them
+    "KernelSupportVectorICA": "margin.ica",  # the same in the feature space of a kernel
+    # decisions
+    "LocalQDA": "decision.local_qda",  # Gaussians of the neighbours in each class
+    "DDAGClassifier": "decision.ddag",  # many classes from classifiers of two
+    "EarlyClassifier": "early.classifier",  # decides on incomplete rows, with a reliability
+    # measuring and keeping
+    "evaluate": "evaluate",
+    "save": "io.models",  # models in files that hold no code
+    "load": "io.models",
+}
+"""Public name → the module that defines it."""
+
+MOVED = {
+    "distributed": "moments.dask",
+    "lazy_tables": "io.dask_tables",
+    "originals": "io.originals",
+    "persist": "io.models",
+    "stream": "evaluate.batches",
+    "tables": "io.tables",
+}
+"""Documented modules that can still be imported by the names they had first."""
+
+__all__ = list(CONTENTS)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__all__" or not name.startswith("__"):
-        if find_spec(f"separatrix.{name}") is not None:
-            return import_module(f"separatrix.{name}")
-        public = import_module("separatrix.public")
-        if name in ("__all__", *public.__all__):
-            globals().update({known: getattr(public, known) for known in public.__all__})
-            return getattr(public, name)
+    if name in CONTENTS:
+        module = import_module(f"separatrix.{CONTENTS[name]}")
+        return module if CONTENTS[name] == name else getattr(module, name)
+    if not name.startswith("_") and find_spec(f"separatrix.{name}") is not None:
+        return import_module(f"separatrix.{name}")
     raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *import_module("separatrix.public").__all__})
+    return sorted({*globals(), *CONTENTS})
+
+
+class _MovedModule(ModuleType):
+    """A module under its first name: it loads what it is asked for from where that is now."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        home = MOVED[self.__name__.removeprefix("separatrix.")]
+        return getattr(import_module(f"separatrix.{home}"), name)
+
+
+for _name in MOVED:
+    sys.modules[f"separatrix.{_name}"] = globals()[_name] = _MovedModule(f"separatrix.{_name}")

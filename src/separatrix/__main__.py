@@ -1,5 +1,5 @@
 """``python -m separatrix`` is the command line."""
 
-from separatrix.cli import main
+from separatrix.cli.commands import main
 
 main(prog_name="separatrix")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, softmax
 from sklearn.utils import Bunch, check_random_state
 
-BUNDLED: dict[str, Callable[..., Any]] = {
-    "breast_cancer": sklearn.datasets.load_breast_cancer,
-    "digits": sklearn.datasets.load_digits,
-    "iris": sklearn.datasets.load_iris,
-    "wine": sklearn.datasets.load_wine,
-}
-"""Data sets that are on every machine with scikit-learn."""
-
+from separatrix.io import originals
+from separatrix.io.bundled import BUNDLED, load_bundled
 
 OPENML = {
     "german_credit": "credit-g",
@@ -55,15 +49,7 @@ def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Bunch:
     >>> iris.data.shape, str(iris.target[0])
     ((150, 4), 'setosa')
     """
-    if folder is not None:
-        from separatrix import originals  # it reads tables, which know the bundled sets
-
-        return originals.load(name, folder)
-    if name not in BUNDLED:
-        raise ValueError(f"no bundled data set {name!r}: there are {', '.join(sorted(BUNDLED))}")
-    bunch = BUNDLED[name]()
-    bunch.target = np.asarray(bunch.target_names)[bunch.target]
-    return bunch
+    return load_bundled(name) if folder is None else originals.load(name, folder)
 
 
 def fetch(name: str, *, version: int | str = "active", folder: str | None = None) -> Bunch:

@@ -11,8 +11,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import euclidean_distances
 
-from separatrix.base import SubspaceEstimator
-from separatrix.evaluate import Loadings, PrequentialRecord, Ranking, ReliabilityRecord
+from separatrix.base.estimator import SubspaceEstimator
+from separatrix.evaluate.ranking import Ranking
+from separatrix.evaluate.records import Loadings
+from separatrix.evaluate.stream import PrequentialRecord, ReliabilityRecord
 from separatrix.linalg import Array
 from separatrix.selection import DimensionPath, GridScores
 

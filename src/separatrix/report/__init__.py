@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from separatrix.report.content import facts
+from separatrix.report.facts import facts
 from separatrix.report.page import render
 
 __all__ = ["facts", "render"]

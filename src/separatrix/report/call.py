@@ -6,8 +6,8 @@ import ast
 from importlib import import_module
 from typing import Any
 
-from separatrix.comparison import Comparison
-from separatrix.report.words import printable
+from separatrix.evaluate.records import Comparison
+from separatrix.report.wording import printable
 
 HOMES = (
     "separatrix",

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from separatrix.report import words
+from separatrix.report import wording as words
 
 Facts = Mapping[str, Any]
 

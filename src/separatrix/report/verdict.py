@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from separatrix.comparison import Comparison
-from separatrix.ranking import FEWEST_SPLITS, corrected_t_test, holm, split_scores
-from separatrix.report import words
+from separatrix.evaluate.ranking import FEWEST_SPLITS, corrected_t_test, holm, split_scores
+from separatrix.evaluate.records import Comparison
+from separatrix.report import wording as words
 
 CLOSE = 0.01
 """Shares of correct rows that differ by no more are called nearly the same."""

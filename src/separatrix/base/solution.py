@@ -1,0 +1,45 @@
+"""What a method finds: directions and the values they maximise."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from separatrix.linalg import Array, column_signs
+
+
+class Solution(NamedTuple):
+    """Directions found by a method.
+
+    Attributes
+    ----------
+    W : array (n_features, n_components)
+        Directions, best first.
+    criterion : array
+        The value that each direction maximises, for all directions there are.
+    rank : int
+        Rank of the matrix the method inverts or restricts itself to.
+    within : array (n_components, n_components), optional
+        Scatter within classes in the subspace, as the decision sees it: never singular. Only
+        classifiers need it.
+    """
+
+    W: Array
+    criterion: Array
+    rank: int
+    within: Array | None = None
+
+    def oriented(self, by: Array | None = None) -> Solution:
+        """The same directions with the largest entry of each, or of their image `by`, positive."""
+        signs = column_signs(self.W if by is None else by)
+        within = None if self.within is None else self.within * np.outer(signs, signs)
+        return self._replace(W=self.W * signs, within=within)
+
+
+def shares(criterion: Array) -> Array:
+    """Each value's share of the sum of the positive ones; infinite ones share alike."""
+    infinite = np.isinf(criterion)
+    positive = infinite.astype(float) if infinite.any() else np.clip(criterion, 0.0, None)
+    total = positive.sum()
+    return positive / total if total > 0 else positive

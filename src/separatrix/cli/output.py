@@ -1,0 +1,148 @@
+"""What commands write: tables in files or on standard output, and checks before any work."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from separatrix.cli.console import Console
+
+WRITTEN = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".npz")
+"""Endings of tables that are written; text also packed, as ``.csv.gz``."""
+
+
+def check_outputs(
+    outputs: Sequence[str | None], *, inputs: Sequence[str | None] = (), tables: bool = False
+) -> None:
+    """Raise before any work when an output cannot be written, or is in use by the command.
+
+    Parameters
+    ----------
+    outputs, inputs : sequences of str or None
+        Files that a command writes and reads; None are those that it was not asked for.
+    tables : bool
+        Whether the first output is a table, whose name must say its format.
+    """
+    named = [output for output in outputs if output is not None]
+    if tables and outputs[0] is not None:
+        table_form(outputs[0])
+    for i, output in enumerate(named):
+        _refuse_unwritable(output)
+        if any(same_file(output, given) for given in inputs if given is not None):
+            raise ValueError(
+                f"{output} is read by this command: choose another name for the output"
+            )
+        if any(same_file(output, other) for other in named[:i]):
+            raise ValueError(f"{output} is to be written twice: choose two names")
+
+
+def same_file(a: str, b: str) -> bool:
+    """Whether two names mean one file, which need not be there."""
+    if Path(a).exists() and Path(b).exists():
+        return Path(a).samefile(b)
+    return Path(a).resolve() == Path(b).resolve()
+
+
+def _refuse_unwritable(output: str) -> None:
+    if output == "-":
+        raise ValueError("- is no file, and results cannot be written there: give a name")
+    path = Path(output)
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise ValueError(f"{output} cannot be written: there is no folder {folder}")
+    if path.is_dir():
+        raise ValueError(f"{output} cannot be written: it is a folder")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise ValueError(f"{output} cannot be written: it is not permitted")
+
+
+def table_form(output: str) -> str:
+    """The format in which a table is written, by the name of its file."""
+    from separatrix.io.readers import NO_PARQUET, SEPARATORS, SUFFIXES
+
+    path = Path(output)
+    packed = path.suffix == ".gz"
+    suffix = (Path(path.stem) if packed else path).suffix.lower()
+    form = SUFFIXES.get(suffix, "")
+    if suffix not in WRITTEN or (packed and form not in SEPARATORS):
+        raise ValueError(
+            f"{output} does not name a format that is written: end it with one of "
+            f"{', '.join(WRITTEN)}"
+        )
+    if form == "parquet":
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            raise ImportError(NO_PARQUET) from None
+    return form
+
+
+def frame_of(kept: Any, found: Mapping[str, Any]) -> Any:
+    """Columns that were kept, and those that were found."""
+    import pandas as pd
+
+    frame = pd.DataFrame(dict(found))
+    if kept is None:
+        return frame
+    twice = [name for name in kept.columns if name in found]
+    if twice:
+        raise ValueError(
+            f"column {twice[0]!r} cannot be kept beside the result, which has one of that name: "
+            "rename it"
+        )
+    return pd.concat([kept.reset_index(drop=True), frame], axis=1)
+
+
+def write_rows(
+    talk: Console, kept: Any, found: Mapping[str, Any], output: str | None, record: dict[str, Any]
+) -> None:
+    """Rows to a file, or to standard output."""
+    frame = frame_of(kept, found)
+    if output is not None:
+        write_frame(frame, output)
+        talk.done({**record, "output": output}, f"{len(frame)} rows: {output}")
+    elif talk.as_json:
+        talk.result({**record, "columns": {k: values_of(v) for k, v in frame.items()}}, "")
+    else:
+        talk.text(frame.to_csv(index=False, lineterminator="\n"))
+
+
+def values_of(column: Any) -> list[Any]:
+    """The values of a column as numbers, text and None."""
+    values = column.astype(object).where(column.notna(), None).tolist()
+    return [v if isinstance(v, int | float | str | None) else str(v) for v in values]
+
+
+def write_frame(frame: Any, output: str) -> None:
+    """A table in the format that the name of the file says."""
+    from separatrix.io.models import write_whole
+    from separatrix.io.readers import SEPARATORS
+
+    form = table_form(output)
+    buffer = io.BytesIO()
+    if form == "parquet":
+        frame.to_parquet(buffer, index=False)
+    elif form == "npz":
+        _write_arrays(buffer, frame)
+    else:
+        text = frame.to_csv(index=False, sep=SEPARATORS[form], lineterminator="\n").encode()
+        buffer.write(gzip.compress(text) if output.endswith(".gz") else text)
+    write_whole(output, buffer.getvalue())
+
+
+def _write_arrays(buffer: Any, frame: Any) -> None:
+    """Columns as arrays by name, whatever the names: numpy.savez has arguments of its own."""
+    import numpy as np
+
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, column in frame.items():
+            array = np.asarray(column)
+            if array.dtype.kind not in "biuf":
+                array = np.array(["" if v is None else str(v) for v in values_of(column)])
+            with archive.open(f"{name}.npy", "w") as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)

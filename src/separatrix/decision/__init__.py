@@ -1,0 +1,1 @@
+"""Rules that decide on a class inside a subspace."""

@@ -1,0 +1,50 @@
+"""Protocols that return plain records: comparing, ranking, streams."""
+
+from separatrix.evaluate.comparison import Tuned, compare, tuned
+from separatrix.evaluate.methods import Contender, contenders
+from separatrix.evaluate.ranking import Pair, Ranking, data_set_scores, rank_methods, split_scores
+from separatrix.evaluate.records import (
+    Comparison,
+    Fold,
+    Loadings,
+    MethodRecord,
+    Progress,
+    Summary,
+    View,
+    from_plain,
+    to_plain,
+)
+from separatrix.evaluate.stream import (
+    PrequentialRecord,
+    ReliabilityRecord,
+    prequential,
+    progress,
+    reliability_curve,
+)
+
+__all__ = [
+    "Comparison",
+    "Contender",
+    "Fold",
+    "Loadings",
+    "MethodRecord",
+    "Pair",
+    "PrequentialRecord",
+    "Progress",
+    "Ranking",
+    "ReliabilityRecord",
+    "Summary",
+    "Tuned",
+    "View",
+    "compare",
+    "contenders",
+    "data_set_scores",
+    "from_plain",
+    "prequential",
+    "progress",
+    "rank_methods",
+    "reliability_curve",
+    "split_scores",
+    "to_plain",
+    "tuned",
+]

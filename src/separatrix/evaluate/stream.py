@@ -1,0 +1,296 @@
+"""Evaluation over time: prequential scores and reliability curves."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from numbers import Integral
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+
+class PrequentialRecord(TypedDict):
+    """One batch of a stream that was first predicted, then learned."""
+
+    seen: int
+    """Rows learned before the batch came."""
+    rows: int
+    """Rows of the batch."""
+    wrong: int
+    """How many of them were predicted wrongly."""
+    error: float
+    """Share of wrong predictions among all rows predicted so far: the average online error."""
+    predict_seconds: float
+    learn_seconds: float
+
+
+def prequential(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike | None = None,
+    batch_size: int = 100,
+    *,
+    classes: ArrayLike | None = None,
+    verbose: bool = False,
+) -> list[PrequentialRecord]:
+    """Predict each batch of a stream before learning from it.
+
+    Every row is tested once, by a model that has not seen it, and no row is held back. The
+    estimator is trained in place: afterwards it has learned the whole stream and can go on. An
+    estimator that is not fitted yet learns the first batch without being tested on it.
+
+    Parameters
+    ----------
+    estimator : classifier with partial_fit
+        Of this package, or any that follows scikit-learn's conventions.
+    X : array (n_samples, n_features), or an iterable of batches
+        The rows in the order of time. Without `y`, pairs of rows and labels that are batches
+        already, such as `datasets.iter_csv` yields.
+    y : array (n_samples,), optional
+        Labels.
+    batch_size : int
+        Rows that are predicted and then learned together.
+    classes : array, optional
+        All labels that may come, announced with the first batch; those of `y` by default, and
+        those that a fitted estimator knows. A stream of batches needs them unless the first batch
+        has every class.
+    verbose : bool
+        Show a progress bar (needs the package rich).
+
+    Returns
+    -------
+    list of dict
+        For each batch that was tested `seen`, `rows`, `wrong`, `error` (the average online error
+        up to this batch), `predict_seconds` and `learn_seconds`.
+
+    Examples
+    --------
+    >>> from separatrix import OnlineIPCAC, datasets
+    >>> from separatrix.evaluate import prequential
+    >>> digits = datasets.load("digits")
+    >>> records = prequential(OnlineIPCAC(), digits.data, digits.target, batch_size=100)
+    >>> len(records), records[-1]["seen"], round(records[-1]["error"], 2)
+    (17, 1700, 0.08)
+    """
+    if not hasattr(estimator, "partial_fit") or not hasattr(estimator, "predict"):
+        raise TypeError(
+            f"{type(estimator).__name__} cannot learn from a stream: prequential needs a "
+            "classifier with partial_fit and predict"
+        )
+    if batch_size < 1:
+        raise ValueError(f"batch_size={batch_size} must be at least 1")
+    batches, n_batches = X, None
+    if y is not None:
+        labels = column_or_1d(y)
+        if classes is None and not _is_fitted(estimator):
+            classes = np.unique(labels)
+        batches = _cut(X, labels, batch_size)
+        n_batches = -(-len(labels) // batch_size)
+    records: list[PrequentialRecord] = []
+    tested = wrong = seen = 0
+    fitted, announced = _is_fitted(estimator), False
+    for rows, given in progress(batches, "stream", total=n_batches, shown=verbose):
+        labels = column_or_1d(given)
+        start = time.perf_counter()
+        failures = 0
+        if fitted:
+            failures = int(np.count_nonzero(column_or_1d(estimator.predict(rows)) != labels))
+        middle = time.perf_counter()
+        expected = np.unique(labels) if classes is None and not fitted else classes
+        more = {} if announced or expected is None else {"classes": expected}
+        estimator.partial_fit(rows, labels, **more)
+        end = time.perf_counter()
+        if fitted:
+            tested, wrong = tested + len(labels), wrong + failures
+            records.append(
+                PrequentialRecord(
+                    seen=seen,
+                    rows=len(labels),
+                    wrong=failures,
+                    error=wrong / tested,
+                    predict_seconds=middle - start,
+                    learn_seconds=end - middle,
+                )
+            )
+        fitted, announced, seen = True, True, seen + len(labels)
+    if not records:
+        raise ValueError(
+            "nothing was tested: the stream has no more than one batch. Use a smaller batch_size"
+        )
+    return records
+
+
+class ReliabilityRecord(TypedDict):
+    """Decisions on test series by one rule."""
+
+    rule: str
+    """"reliable" for decisions as soon as they are reliable, "fixed time" for all at one time."""
+    required: float | None
+    """τ that was asked for; None at a fixed time."""
+    time: float
+    """Average number of leading values that were used."""
+    reliability: float
+    """Share of decisions that are those of the complete series."""
+    early_reliability: float
+    """The same among series decided before their end; NaN where there are none."""
+    early: float
+    """Share of series decided before their end."""
+    accuracy: float
+    """Share of decisions that are right."""
+
+
+def reliability_curve(
+    early: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    reliabilities: Sequence[float] = (0.001, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99),
+    *,
+    times: Sequence[int] | None = None,
+) -> list[ReliabilityRecord]:
+    """How early decisions are, and how many of them the complete series would confirm.
+
+    Every τ is compared with deciding on all series at the same time: with the class of the row
+    that is expected from the values so far.
+
+    Parameters
+    ----------
+    early : fitted EarlyClassifier
+    X : array (n_samples, n_times)
+        Complete test series.
+    y : array (n_samples,)
+        Their labels.
+    reliabilities : sequence of float
+        Values of τ; the defaults have those of the source.
+    times : sequence of int, optional
+        Numbers of leading values after which all series are decided. By default the average times
+        at which τ led to decisions, rounded up: what the same patience gives to everybody.
+
+    Returns
+    -------
+    list of dict
+        One for each τ, then one for each fixed time, with `rule` ("reliable" or "fixed time"),
+        `required` (τ, or None), `time`, `reliability` (share of all decisions that are those of
+        the complete series), `early_reliability` (the same among decisions before the end),
+        `early` (how many these are) and `accuracy`.
+
+    Examples
+    --------
+    >>> from separatrix import EarlyClassifier, FisherDiscriminant, datasets
+    >>> from separatrix.evaluate import reliability_curve
+    >>> series = datasets.make_series(400, 40, random_state=0)
+    >>> X, X_test = np.split(series.data, 2)
+    >>> y, y_test = np.split(series.target, 2)
+    >>> model = EarlyClassifier(FisherDiscriminant()).fit(X, y)
+    >>> decided, at_once = reliability_curve(model, X_test, y_test, [0.9])
+    >>> decided["reliability"] >= 0.9, decided["time"] < 40
+    (True, True)
+    >>> at_once["rule"], at_once["reliability"] < decided["reliability"]
+    ('fixed time', True)
+    """
+    labels = column_or_1d(y)
+    n_times = _refuse_senseless_series(early, X, labels, times)
+    complete = early.predict(X)
+    records = []
+    for tau in reliabilities:
+        decisions = early.decide_early(X, reliability=tau)
+        before = decisions.time < n_times
+        records.append(
+            _judged(float(tau), decisions.label, decisions.time, before, complete, labels)
+        )
+    if times is None:
+        times = sorted({math.ceil(record["time"]) for record in records})
+    for t in times:
+        guess = early.decide_early(_leading(X, t), reliability=1.0).label
+        when = np.full(len(labels), t)
+        records.append(_judged(None, guess, when, when < n_times, complete, labels))
+    return records
+
+
+def _refuse_senseless_series(
+    early: Any, X: Any, labels: np.ndarray, times: Sequence[int] | None
+) -> int:
+    """Raise before anything is decided; else the number of values of the series."""
+    check_is_fitted(early)
+    rows = np.asarray(X, dtype=np.float64)
+    if len(rows) != len(labels):
+        raise ValueError(f"X has {len(rows)} series, but y has {len(labels)} labels")
+    if np.isnan(rows).any():
+        raise ValueError(
+            "X has missing values: decisions are compared with those of complete series"
+        )
+    unknown = sorted(set(labels.tolist()) - set(early.classes_.tolist()), key=str)
+    if unknown:
+        raise ValueError(
+            f"y has labels that were not learned: {unknown[:10]}, but classes_ are "
+            f"{early.classes_.tolist()[:10]}"
+        )
+    n_times = early.n_features_in_
+    given = [] if times is None else list(times)
+    if not all(isinstance(t, Integral) and 0 <= t <= n_times for t in given):
+        raise ValueError(f"times={given} must be whole numbers between 0 and {n_times}")
+    return int(n_times)
+
+
+def _leading(X: Any, t: int) -> Any:
+    """The first t values of series, with their names; none at all as a missing one."""
+    columns = X.iloc if hasattr(X, "iloc") else X if hasattr(X, "shape") else np.asarray(X)
+    return columns[:, :t] if t else columns[:, :1] * math.nan
+
+
+def _judged(
+    required: float | None,
+    decided: np.ndarray,
+    times: np.ndarray,
+    before: np.ndarray,
+    complete: np.ndarray,
+    y: np.ndarray,
+) -> ReliabilityRecord:
+    same = decided == complete
+    return ReliabilityRecord(
+        rule="fixed time" if required is None else "reliable",
+        required=required,
+        time=float(times.mean()),
+        reliability=float(same.mean()),
+        early_reliability=float(same[before].mean()) if before.any() else math.nan,
+        early=float(before.mean()),
+        accuracy=float(np.mean(decided == y)),
+    )
+
+
+def _is_fitted(estimator: Any) -> bool:
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
+
+
+def _cut(X: Any, y: np.ndarray, batch_size: int) -> Iterator[tuple[Any, np.ndarray]]:
+    """Batches of arrays, sparse matrices and data frames."""
+    rows = X.iloc if hasattr(X, "iloc") else X if hasattr(X, "shape") else np.asarray(X)
+    if (len(X) if hasattr(X, "iloc") else rows.shape[0]) != len(y):
+        raise ValueError(f"X and y differ in length: y has {len(y)} labels")
+    for part in gen_batches(len(y), batch_size):
+        yield rows[part], y[part]
+
+
+def progress(
+    items: Iterable[Any], what: str, *, total: int | None = None, shown: bool = True
+) -> Iterable[Any]:
+    """The items, with a bar that shows how many have passed and how long it will take."""
+    if not shown:
+        return items
+    try:
+        from rich.progress import track
+    except ImportError:
+        raise ImportError(
+            "the progress bar needs the package rich: pip install 'separatrix[app]', or "
+            "verbose=False"
+        ) from None
+    return track(items, description=what, total=total)

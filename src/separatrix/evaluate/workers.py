@@ -1,0 +1,329 @@
+"""Folds in processes of their own, which end when their time is up."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from contextlib import contextmanager
+from importlib import import_module
+from multiprocessing import resource_tracker
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import joblib
+from joblib.externals.loky import ProcessPoolExecutor
+from threadpoolctl import threadpool_limits
+
+import separatrix
+from separatrix.evaluate.fold import Data, Job, run_fold
+from separatrix.evaluate.records import Fold
+
+SIGN_OF_LIFE = 1.0
+"""Seconds after which something is yielded even when no fold has ended."""
+
+DIED = "the process died"
+"""How the reason of a fold begins whose process did not live to tell it."""
+
+Outcome = tuple[Job, Fold | None]
+"""A job and its fold; None in its place where the time of the method was spent before."""
+
+
+def run_jobs(
+    jobs: Iterable[Job],
+    data: Data,
+    *,
+    n_jobs: int | None,
+    time_budget: float | None,
+    spent: dict[str, float],
+    client: Any = None,
+) -> Generator[Outcome | list[Job]]:
+    """Folds as they end, and in between the jobs that are running.
+
+    Without budget and with one job at a time folds run here. Otherwise each of `n_jobs` worker
+    processes runs one fold after the other. All of them use one BLAS thread, so that results do
+    not depend on how many there are.
+
+    Parameters
+    ----------
+    jobs : iterable of Job
+        Started in this order.
+    data : Data
+        Written to a temporary file once, which all workers map into memory.
+    n_jobs : int or None
+        As in joblib: None is 1, -1 all cores.
+    time_budget : float or None
+        Seconds for all folds of a method together. When they are over, its running folds are
+        ended with their processes, and those that have not begun are not started.
+    spent : dict
+        Seconds that each method has taken; kept up to date.
+    client : distributed.Client, optional
+        Whose workers run the folds.
+
+    Yields
+    ------
+    (Job, Fold or None), or list of Job
+    """
+    if client is not None:
+        yield from _on_client(list(jobs), data, client)
+        return
+    n_workers = joblib.effective_n_jobs(n_jobs)
+    if n_workers == 1 and time_budget is None:
+        with threadpool_limits(1):
+            for job in jobs:
+                yield [job]
+                yield job, run_fold(job, data)
+        return
+    budget = Budget(time_budget, spent)
+    waiting = deque(jobs)
+    while waiting and budget.is_spent(waiting[0]):
+        yield waiting.popleft(), None
+    if not waiting:
+        return
+    directory = Path(tempfile.mkdtemp(prefix="separatrix-"))
+    try:
+        joblib.dump(data, directory / "data")
+        yield from _in_workers(waiting, directory / "data", n_workers, budget)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+class Task(NamedTuple):
+    """What a worker is doing: a job, or None while its process starts."""
+
+    worker: Worker
+    job: Job | None
+    start: float
+
+
+def _in_workers(
+    waiting: deque[Job], path: Path, n_workers: int, budget: Budget
+) -> Iterator[Outcome | list[Job]]:
+    idle: list[Worker] = []
+    running = dict(_started(path) for _ in range(min(n_workers, len(waiting))))
+    try:
+        while waiting or any(task.job is not None for task in running.values()):
+            while waiting and idle:
+                job = waiting.popleft()
+                if budget.is_spent(job):
+                    yield job, None
+                    continue
+                worker = idle.pop()
+                time_left = budget.time_left(job, running)
+                running[worker.submit(job, time_left)] = Task(worker, job, time.monotonic())
+            yield [task.job for task in running.values() if task.job is not None]
+            ended, _ = wait(running, budget.patience(running), return_when=FIRST_COMPLETED)
+            for future in ended | budget.late(running):
+                task = running.pop(future)
+                if task.job is None:
+                    future.result()
+                    idle.append(task.worker)
+                    continue
+                fold = _fold_of(future, task.job, budget.seconds, time.monotonic() - task.start)
+                if future in ended and future.exception() is None:
+                    idle.append(task.worker)
+                else:
+                    task.worker.end()
+                    running.update([_started(path)] if waiting else [])
+                budget.spend(fold)
+                yield task.job, fold
+    finally:
+        for worker in [*idle, *(task.worker for task in running.values())]:
+            worker.end()
+
+
+def _started(path: Path) -> tuple[Future[Any], Task]:
+    """A process that is starting, which is not the time of a fold."""
+    worker = Worker(path)
+    return worker.last, Task(worker, None, time.monotonic())
+
+
+def _fold_of(future: Future[Fold], job: Job, budget: float, seconds: float) -> Fold:
+    """What came of a job: its fold, or why there is none."""
+    if not future.done():
+        status, reason = "stopped", f"time budget of {budget:g} s"
+    elif future.exception() is None:
+        return future.result()
+    elif _is_death(future.exception()):
+        status, reason = "failed", f"{DIED}: out of memory, or a crash of compiled code"
+    else:
+        error = future.exception()
+        status, reason = "failed", f"{type(error).__name__}: {error}"
+    return Fold(job.contender.name, job.split, status, reason, seconds)
+
+
+def _is_death(error: BaseException | None) -> bool:
+    """Whether an error says that a process has died, here or where Dask had it."""
+    return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
+
+
+def may_work_again(fold: Fold) -> bool:
+    """Whether a fold failed for what may pass: a process that died, memory, files.
+
+    Examples
+    --------
+    >>> may_work_again(Fold("a", 0, "failed", "PermissionError: no"))
+    True
+    >>> may_work_again(Fold("a", 0, "failed", "ValueError: no"))
+    False
+    """
+    kind = fold.reason.split(":")[0]
+    error = getattr(builtins, kind, None)
+    return fold.status == "failed" and (
+        kind == DIED
+        or kind.endswith("MemoryError")  # NumPy has one of its own
+        or (isinstance(error, type) and issubclass(error, OSError))
+    )
+
+
+class Budget:
+    """Seconds for each method, over all its folds."""
+
+    def __init__(self, seconds: float | None, spent: dict[str, float]) -> None:
+        self.seconds = float("inf") if seconds is None else seconds
+        self.spent = spent
+
+    def spent_on(self, job: Job) -> float:
+        """Seconds of the folds of its method that have ended."""
+        return self.spent.get(job.contender.name, 0.0)
+
+    def is_spent(self, job: Job) -> bool:
+        """Whether its method has no time left to begin another fold."""
+        return self.spent_on(job) >= self.seconds
+
+    def time_left(self, job: Job, running: Mapping[Any, Task]) -> float:
+        """Seconds for a fold that begins now beside those of its method that are running."""
+        name = job.contender.name
+        beside = [
+            t for t in running.values() if t.job is not None and t.job.contender.name == name
+        ]
+        elapsed = sum(time.monotonic() - task.start for task in beside)
+        return (self.seconds - self.spent_on(job) - elapsed) / (1 + len(beside))
+
+    def spend(self, fold: Fold) -> None:
+        """Count a fold that has ended."""
+        self.spent[fold.method] = self.spent.get(fold.method, 0.0) + fold.seconds
+
+    def left(self, running: Mapping[Any, Task]) -> dict[Any, float]:
+        """Seconds that remain to the method of each task; its running folds count, too."""
+        now = time.monotonic()
+        elapsed: dict[str, float] = {}
+        for _, job, start in running.values():
+            if job is not None:
+                name = job.contender.name
+                elapsed[name] = elapsed.get(name, 0.0) + now - start
+        return {
+            key: self.seconds - self.spent_on(task.job) - elapsed[task.job.contender.name]
+            for key, task in running.items()
+            if task.job is not None
+        }
+
+    def patience(self, running: Mapping[Any, Task]) -> float:
+        """Seconds to wait before the next look."""
+        return max(0.0, min([SIGN_OF_LIFE, *self.left(running).values()]))
+
+    def late(self, running: Mapping[Any, Task]) -> set[Any]:
+        """Tasks whose time is over and that have not ended."""
+        return {f for f, left in self.left(running).items() if left <= 0 and not f.done()}
+
+
+def _on_client(jobs: list[Job], data: Data, client: Any) -> Iterator[Outcome | list[Job]]:
+    """Folds run by the workers of a Dask client, as they end; the rows are sent once to each."""
+    from distributed import TimeoutError as NotYet
+    from distributed import wait as wait_for
+
+    if not jobs:
+        return
+    [there] = client.scatter([data], broadcast=True)
+    start = time.monotonic()
+    running = {client.submit(_run_alone, job, there, pure=False): job for job in jobs}
+    try:
+        while running:
+            yield list(running.values())[: len(client.nthreads())]
+            try:
+                with client.as_current():
+                    ended, _ = wait_for(list(running), SIGN_OF_LIFE, "FIRST_COMPLETED")
+            except NotYet:
+                continue
+            for future in ended:
+                job = running.pop(future)
+                yield job, _fold_of(future, job, float("inf"), time.monotonic() - start)
+    finally:
+        client.cancel([*running, there])
+
+
+_one_at_a_time = threading.Lock()
+
+
+def _run_alone(job: Job, data: Data) -> Fold:
+    """A fold while no other thread of this process runs one: warnings belong to all threads."""
+    with _one_at_a_time, threadpool_limits(1):
+        return run_fold(job, data)
+
+
+# One process -------------------------------------------------------------------------------------
+
+
+class Worker:
+    """A process that runs folds, one at a time, and can be ended in the middle of one."""
+
+    def __init__(self, path: Path) -> None:
+        self.executor = ProcessPoolExecutor(1, initializer=_start, initargs=(path, os.getpid()))
+        with interrupts_held_back():  # a process inherits what is held back
+            self.last: Future[Any] = self.executor.submit(os.getpid)
+
+    def submit(self, job: Job, time_left: float) -> Future[Fold]:
+        """Begin a fold."""
+        self.last = self.executor.submit(_run, job, time_left)
+        return self.last
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        while not (self.last.running() or self.last.done()):
+            time.sleep(0.001)  # on its way to the process: ending now would leave that behind
+        self.executor.shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def interrupts_held_back() -> Iterator[None]:
+    """Keep Ctrl-C from processes that start in here: it is for the one that answers the user."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # when it starts in here it lets interrupts through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_here: dict[str, Any] = {}
+
+
+def _start(path: Path, parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be blocked before
+    for home in set(separatrix.CONTENTS.values()):  # importing methods is not the time of a fold
+        import_module(f"separatrix.{home}")
+    _here["data"] = joblib.load(path, mmap_mode="r")
+    _here["threads"] = threadpool_limits(1)
+    threading.Thread(target=_end_with, args=(parent, path.parent), daemon=True).start()
+
+
+def _end_with(parent: int, directory: Path) -> None:
+    """End this process soon after the one that started it is gone, and take its files away."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    shutil.rmtree(directory, ignore_errors=True)
+    os._exit(1)
+
+
+def _run(job: Job, time_left: float) -> Fold:
+    return run_fold(job, _here["data"], time_left)

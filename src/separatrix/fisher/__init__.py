@@ -1,0 +1,1 @@
+"""Fisher's discriminant and its relatives."""

@@ -1,0 +1,224 @@
+"""Fisher's criterion and its relatives: large scatter between classes, small scatter within.
+
+Every class here maximises a ratio or difference of the scatter matrices Sb and Sw (or their
+local versions) that `ClassMoments` provides, and differs in how it treats a singular Sw.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+
+from separatrix.base.solution import Solution
+from separatrix.linalg import (
+    EPS,
+    Array,
+    Lift,
+    SingularMatrixError,
+    cholesky_whitener,
+    numerical_rank,
+    range_and_null,
+    top_eigh,
+)
+from separatrix.moments.class_moments import ClassMoments
+
+# The mathematics -----------------------------------------------------------------------------
+
+
+def fisher_directions(Sw: Array, Hb: Array, *, n_samples: float = 0, eps: float = EPS) -> Solution:
+    """Maximise ``wᵀ Sb w / wᵀ Sw w`` with ``Sb = Hbᵀ Hb``, direction after direction.
+
+    When Sw has an inverse: a Cholesky factor of Sw and a thin SVD of the whitened class means,
+    which gives ``Wᵀ Sw W = I`` and the criterion as squared singular values. When it has not, the
+    answer is the limit of a vanishing ridge: first the directions without any scatter within
+    classes (an infinite criterion, ordered by the scatter between classes), then the others.
+
+    Parameters
+    ----------
+    Sw : array (d, d)
+    Hb : array (k, d)
+        A factor of Sb, such as `ClassMoments.between_rows` gives.
+    n_samples : float
+        Number of rows behind the class means, which bounds their rounding.
+    eps : float
+        Relative precision of the data.
+    """
+    order = rounding_order(n_samples, *Hb.shape)
+    try:
+        factor = cholesky_whitener(Sw, beside=np.sum(Hb**2, axis=0), eps=eps)
+    except SingularMatrixError:
+        return _singular_fisher_directions(Sw, Hb, order, eps)
+    U, s, _ = np.linalg.svd(factor.whiten(Hb.T), full_matrices=False)
+    k = separating_rank(s, order)
+    return Solution(factor.unwhiten(U[:, :k]), s[:k] ** 2, rank=len(Sw), within=np.eye(k))
+
+
+def rounding_order(*sizes: float) -> int:
+    """The size that bounds the rounding of sums; weights may make it senselessly large."""
+    return int(min(max(sizes), 1e7))
+
+
+def separating_rank(s: Array, order: int) -> int:
+    """How many singular values of the class means are more than their rounding.
+
+    The means are measured by the scatter within classes, so that a value of 1 is the spread of
+    the rows: that is what their rounding is relative to. Means are summed in float64.
+    """
+    return numerical_rank(s, order, largest=max(1.0, float(np.max(s, initial=0.0))))
+
+
+def _singular_fisher_directions(Sw: Array, Hb: Array, order: int, eps: float) -> Solution:
+    """`fisher_directions` as the ridge on a singular Sw goes to zero."""
+    perfect, between, to_white = split_within(Sw, Hb, eps)
+    whitened = Hb @ to_white
+    # the other directions are Sb-orthogonal to the perfect ones: take those out of Hb,
+    Q = Hb @ perfect / np.sqrt(between)
+    _, s, Vt = np.linalg.svd(whitened - Q @ (Q.T @ whitened), full_matrices=False)
+    largest = max(1.0, _squared_norm(whitened) ** 0.5)
+    k = numerical_rank(s, order, largest=largest, eps=eps)
+    W = to_white @ Vt[:k].T
+    # and let each direction make up for its own part in them
+    W -= perfect @ (Q.T @ (Hb @ W) / np.sqrt(between)[:, None])
+    W = np.hstack([perfect, W])
+    within = np.diag(np.repeat([0.0, 1.0], [len(between), k])) + nominal(between, perfect, W)
+    criterion = np.concatenate([between, np.zeros(k) if len(between) else s[:k] ** 2])
+    return Solution(W, criterion, rank=to_white.shape[1], within=within)
+
+
+class WithinSplit(NamedTuple):
+    """The directions that Sw tells apart.
+
+    Attributes
+    ----------
+    perfect : array (d, p)
+        Orthonormal directions without scatter within classes but between them, by descending
+        scatter between.
+    between : array (p,)
+        That scatter.
+    to_white : array (d, r)
+        Directions orthogonal to all without scatter within, with unit scatter within; r is the
+        rank of Sw.
+    """
+
+    perfect: Array
+    between: Array
+    to_white: Array
+
+
+def split_within(Sw: Array, Hb: Array, eps: float = EPS) -> WithinSplit:
+    """Split the space by Sw, judging rounding by each feature's own units."""
+    scale = np.sqrt(np.diagonal(Sw).clip(0.0) + np.sum(Hb**2, axis=0))
+    scale[scale == 0] = 1.0
+    scaled = Hb / scale
+    parts = range_and_null(Sw / scale / scale[:, None], beside=_squared_norm(scaled), eps=eps)
+    _, s, Vt = np.linalg.svd(scaled @ parts.null)
+    largest = _squared_norm(scaled) + float(np.max(parts.evals, initial=0.0))
+    k = numerical_rank(s**2, len(Sw), largest=largest, eps=eps)
+    null = parts.null @ Vt.T / scale[:, None]
+    empty = np.linalg.qr(null[:, k:])[0]  # no scatter of any kind
+    perfect = np.linalg.qr(_less(null[:, :k], empty))[0]
+    to_white = parts.range / np.sqrt(parts.evals) / scale[:, None]
+    to_white = _less(to_white, np.hstack([perfect, empty]))
+    return WithinSplit(*ordered_by_scatter(perfect, Hb), to_white)
+
+
+def _less(V: Array, Q: Array) -> Array:
+    """Columns of V less their part in the span of the orthonormal columns of Q."""
+    return V - Q @ (Q.T @ V)
+
+
+def ordered_by_scatter(Q: Array, Hb: Array) -> tuple[Array, Array]:
+    """Orthonormal directions turned among themselves, by descending scatter between classes."""
+    _, s, Vt = np.linalg.svd(Hb @ Q, full_matrices=False)
+    return Q @ Vt.T, s**2
+
+
+def nominal(between: Array, perfect: Array, W: Array) -> Array:
+    """The scatter along W of what decisions assume in perfect directions, where there is none.
+
+    It is 1e-9 of the scatter between classes: enough for those directions to decide by nearest
+    mean before any other, and to leave the others the digits to decide what they cannot.
+    """
+    along = perfect.T @ W
+    return 1e-9 * float(np.max(between, initial=0.0)) * along.T @ along
+
+
+def rank_of_means(s: Array, moments: ClassMoments) -> int:
+    """How many singular values of Hb are more than the rounding of the class means."""
+    order = rounding_order(moments.n_samples, moments.n_features)
+    spread = max(moments.trace_within(), 0.0) ** 0.5
+    return numerical_rank(s, order, largest=max(spread, float(np.max(s, initial=0.0))))
+
+
+def _squared_norm(H: Array) -> float:
+    """The largest eigenvalue of HᵀH."""
+    return float(np.linalg.norm(H, 2)) ** 2 if H.size else 0.0
+
+
+def shrunk(Sw: Array, shrinkage: float, n_features: int) -> Array:
+    """``(1 - α) Sw + α tr(Sw)/d I``, also when Sw is given in a subspace of the d features."""
+    if shrinkage == 0:
+        return Sw
+    target = shrinkage * np.trace(Sw) / max(n_features, 1)
+    return (1 - shrinkage) * Sw + target * np.eye(len(Sw))
+
+
+def ledoit_wolf(Sw: Array, fourth_moment: float, n_samples: float, n_features: int) -> float:
+    """The shrinkage that minimises the expected squared error of the within-class covariance.
+
+    Parameters
+    ----------
+    Sw : array
+        Within-class scatter, in all features or in a subspace that holds all rows.
+    fourth_moment : float
+        ``Σ ‖x - m_c‖⁴`` over the rows.
+    n_samples, n_features : number
+        Size of the data.
+
+    References
+    ----------
+    Ledoit and Wolf, A well-conditioned estimator for large-dimensional covariance matrices,
+    Journal of Multivariate Analysis 88 (2004), Lemmas 3.2-3.4.
+    """
+    squared_norm = np.sum(Sw**2) / n_samples**2
+    distance = squared_norm - (np.trace(Sw) / n_samples) ** 2 / n_features
+    noise = fourth_moment / n_samples**2 - squared_norm / n_samples
+    return float(np.clip(noise / distance, 0.0, 1.0)) if distance > 0 else 0.0
+
+
+def principal_axes(moments: ClassMoments, pca: float) -> tuple[ClassMoments, Lift]:
+    """Moments in the leading principal axes: so many, or so great a share of the variance."""
+    if moments.is_thin and moments.holds_sparse_rows:
+        V = _sparse_principal_axes(moments, pca)
+        return moments.project(V), V.__matmul__
+    small, lift = moments.in_span()
+    evals, V = top_eigh(small.St, small.n_features)
+    rank = numerical_rank(evals, len(evals), eps=moments.eps)
+    V = V[:, : min(axes_wanted(evals[:rank], evals[:rank].sum(), pca), rank)]
+    return small.project(V), lambda W: lift(V @ W)
+
+
+def _sparse_principal_axes(moments: ClassMoments, pca: float) -> Array:
+    """Lanczos on the total scatter, with more axes until the share is reached."""
+    most = moments.most_axes()
+    total = moments.trace_within() + float(np.sum(moments.between_rows() ** 2))
+    if total == 0:
+        return np.zeros((moments.n_features, 0))
+    k = min(int(pca) if isinstance(pca, Integral) else 32, most)
+    while True:
+        evals, V = moments.principal_axes(k)
+        rank = numerical_rank(evals, moments.n_features, eps=moments.eps)
+        wanted = axes_wanted(evals[:rank], total, pca)
+        if wanted <= rank or rank < k or k == most:
+            return V[:, : min(wanted, rank)]
+        k = min(2 * k, most)
+
+
+def axes_wanted(evals: Array, total: float, pca: float) -> int:
+    """How many axes are asked for: `pca` itself, or enough for that share of the total."""
+    if isinstance(pca, Integral):
+        return int(pca)
+    # a share of 1 must be reached in spite of rounding
+    return int(np.searchsorted(np.cumsum(evals), (pca - len(evals) * EPS) * total)) + 1

@@ -1,0 +1,258 @@
+"""Fisher's discriminant and the maximum margin criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from separatrix.base.batches import MomentEstimator
+from separatrix.base.estimator import SubspaceEstimator, centred_product
+from separatrix.base.parameters import (
+    N_COMPONENTS,
+    YES_OR_NO,
+    Allowed,
+    array_like,
+    one_of,
+    real_number,
+    whole_number,
+)
+from separatrix.base.rows import Rows
+from separatrix.base.solution import Solution
+from separatrix.decision.classifiers import GaussianClassifierMixin
+from separatrix.decision.rules import check_priors
+from separatrix.fisher.directions import (
+    fisher_directions,
+    ledoit_wolf,
+    principal_axes,
+    rank_of_means,
+    shrunk,
+)
+from separatrix.linalg import Array, Lift, range_basis, top_eigh
+from separatrix.moments.class_moments import ClassMoments
+
+
+def _fourth_moment_along(
+    small: ClassMoments, mean: Array, W: Array, X: Any, codes: Array, weights: Array | None
+) -> float:
+    """`ClassMoments.fourth_moment` of rows in the coordinates W."""
+    return small.fourth_moment(centred_product(X, mean, W), codes, weights)
+
+
+# Estimators ----------------------------------------------------------------------------------
+
+
+class FisherDiscriminant(GaussianClassifierMixin, MomentEstimator):
+    """Directions that separate class means best, measured by the scatter within classes.
+
+    Finds the W that maximises, column after column, ``wᵀ Sb w / wᵀ Sw w`` (Fisher's linear
+    discriminant, LDA, MDA) and classifies in that subspace with the linear Gaussian rule.
+    Works on dense and sparse data, on more features than samples, and batch by batch.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None
+        Number of directions, at most ``n_classes - 1``; None keeps all of them, "auto" as many as
+        cross-validation favours (`selection.dimension_path`). The decision is made in the space
+        of the directions kept.
+    shrinkage : None, "auto" or float in [0, 1]
+        Replace Sw by ``(1 - α) Sw + α tr(Sw)/d I``; "auto" takes Ledoit and Wolf's α for the
+        pooled within-class rows, which is a second pass over the blocks of a Dask collection.
+    pca : None, int or float in (0, 1)
+        Project on principal axes first: so many, or enough for that share of the variance.
+    priors : array (n_classes,) or None
+        Class probabilities; None takes the proportions in the training data. They weigh the
+        classes in Sb and in the decision.
+    keep_moments : bool
+        Keep the statistics of the training rows, which `partial_fit` and `merge` need. They take
+        the memory of a d×d matrix, or of the rows when those are fewer than features.
+    window : int or None
+        Remember this many of the last rows, in the order they come, and forget the others: the
+        model is the one of these rows alone. The rows themselves are kept as well.
+    decay : float in (0, 1] or None
+        Multiply the weight of all earlier rows by this number with each row that comes.
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features)
+        The directions, best first.
+    explained_ratio_ : array (n_components,)
+        Share of each in the sum of the criterion over all directions.
+    mean_ : array (n_features,)
+        Mean of the training rows, taken off by `transform`.
+    means_ : array (n_classes, n_features)
+        Class means.
+    priors_ : array (n_classes,)
+    coef_, intercept_ : array
+        The decision as a linear function of the features.
+    classes_ : array (n_classes,)
+    rank_ : int
+        Rank of Sw in the space where the problem was solved.
+    shrinkage_ : float
+        The α that was used.
+    selection_ : dict
+        What "auto" was decided by: under "n_components" a `selection.DimensionPath`.
+    moments_ : ClassMoments or None
+        Statistics of everything seen; `partial_fit` adds to them.
+
+    Notes
+    -----
+    ``components_ @ Sw @ components_.T`` is the identity (with Sw the scatter sum, after
+    shrinkage). Where Sw is singular, as it always is with more features than samples, the
+    answer is the limit of a vanishing ridge: directions along which the training classes have
+    no scatter at all come first, have unit length instead, and share `explained_ratio_` by
+    their scatter between classes. Such a fit separates the training rows perfectly, which says
+    little about new ones: prefer ``shrinkage="auto"`` there.
+
+    The covariance of the decision is the maximum-likelihood one, Sw/n, so that duplicating all
+    rows changes nothing. scikit-learn's `LinearDiscriminantAnalysis` divides by n in its
+    ``lsqr`` and ``eigen`` solvers and by n minus the number of classes in ``svd``.
+
+    References
+    ----------
+    Fisher, The use of multiple measurements in taxonomic problems, Annals of Eugenics 7 (1936).
+    Belhumeur, Hespanha and Kriegman, Eigenfaces vs. Fisherfaces, IEEE TPAMI 19 (1997), for
+    `pca`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from separatrix import FisherDiscriminant
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = FisherDiscriminant().fit(X, y)
+    >>> model.transform(X).shape
+    (178, 2)
+    >>> model.score(X, y)
+    1.0
+    >>> FisherDiscriminant(n_components=1).fit(X, y).score(X, y) < 1
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+        "n_components": N_COMPONENTS,
+        "shrinkage": (one_of(None, "auto"), real_number(0, 1)),
+        "pca": (one_of(None), whole_number(1), real_number(0, 1, open_low=True)),
+        "priors": (one_of(None), array_like()),
+        "keep_moments": (YES_OR_NO,),
+        "window": (one_of(None), whole_number(2)),
+        "decay": (one_of(None), real_number(0, 1, open_low=True)),
+    }
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        shrinkage: float | str | None = None,
+        pca: float | None = None,
+        priors: ArrayLike | None = None,
+        keep_moments: bool = True,
+        window: int | None = None,
+        decay: float | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.shrinkage = shrinkage
+        self.pca = pca
+        self.priors = priors
+        self.keep_moments = keep_moments
+        self.window = window
+        self.decay = decay
+
+    def _refuse_moments_alone(self, classes: Array) -> None:
+        if self.shrinkage == "auto":
+            raise ValueError(
+                'shrinkage="auto" needs all rows at once: use fit, or give a number to update or '
+                "merge models"
+            )
+
+    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
+        small, lift, n_features = self._reduced(moments)
+        self.shrinkage_ = self._shrinkage(moments, small, lift, data)
+        Sw = shrunk(small.Sw, self.shrinkage_, n_features)
+        Hb = small.between_rows(check_priors(self.priors, moments.classes))
+        found = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
+        return self._lifted(found, lift, moments, more_to_come=data is None)
+
+    def _reduced(self, moments: ClassMoments) -> tuple[ClassMoments, Lift, int]:
+        """The moments where the problem is solved, the way back, and the features there."""
+        if self.pca is None:
+            return *moments.in_span(), moments.n_features
+        small, lift = principal_axes(moments, self.pca)
+        return small, lift, small.n_features
+
+    def _shrinkage(
+        self, moments: ClassMoments, small: ClassMoments, lift: Lift, data: Rows | None
+    ) -> float:
+        if self.shrinkage != "auto":
+            return float(self.shrinkage or 0.0)
+        assert data is not None, "moments alone are refused before"
+        if self.pca is None:
+            fourth = data.total(moments.fourth_moment, moments.classes)
+            return ledoit_wolf(small.Sw, fourth, moments.n_samples, moments.n_features)
+        W = lift(np.eye(small.n_features))
+        projected = partial(_fourth_moment_along, small, moments.mean, W)
+        fourth = data.total(projected, moments.classes)
+        return ledoit_wolf(small.Sw, fourth, moments.n_samples, small.n_features)
+
+
+class MaximumMarginCriterion(SubspaceEstimator):
+    """Orthonormal directions with the largest difference of scatter between and within classes.
+
+    Maximises ``tr Wᵀ (Sb - Sw) W`` subject to ``Wᵀ W = I``. Nothing is inverted, so a singular Sw
+    does not matter; the scale of the features does.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None
+        Number of directions, up to the rank of the centred data; None takes the rank of Sb,
+        usually ``n_classes - 1``: beyond it no direction has a positive criterion. "auto" takes
+        as many as cross-validation favours.
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features)
+        Orthonormal directions by descending criterion.
+    criterion_ : array (n_components,)
+        ``wᵀ (Sb - Sw) w`` of each.
+    explained_ratio_ : array (n_components,)
+        Share of each in the sum of the positive ones.
+    mean_, means_, classes_, rank_, selection_
+        As in `FisherDiscriminant`; `rank_` is that of the centred data.
+
+    Notes
+    -----
+    ``components_ @ components_.T`` is the identity.
+
+    References
+    ----------
+    Li, Jiang and Zhang, Efficient and robust feature extraction by maximum margin criterion,
+    IEEE Transactions on Neural Networks 17 (2006).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import MaximumMarginCriterion
+    >>> X, y = load_iris(return_X_y=True)
+    >>> MaximumMarginCriterion(n_components=3).fit_transform(X, y).shape
+    (150, 3)
+    """
+
+    _accepts_blocks = True
+
+    def __init__(self, n_components: int | str | None = None) -> None:
+        self.n_components = n_components
+
+    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
+        small, lift = moments.in_span()
+        Sw, Hb = small.Sw, small.between_rows()
+        Sb = Hb.T @ Hb
+        V = range_basis(Sw + Sb, moments.eps)
+        rank = V.shape[1]
+        natural = min(rank_of_means(np.linalg.svd(Hb, compute_uv=False), moments), rank)
+        wanted = self._n_wanted(rank, "the rank of the centred data")
+        k = natural if self.n_components is None else wanted
+        evals, U = top_eigh(V.T @ (Sb - Sw) @ V, max(k, natural, 1))
+        self.criterion_ = evals[:k]
+        return Solution(lift(V @ U[:, :k]), evals, rank)

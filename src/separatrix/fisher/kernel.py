@@ -1,0 +1,230 @@
+"""Fisher's criterion in the feature space of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from separatrix.base.kernel import KERNEL_CONSTRAINTS, KernelEstimator
+from separatrix.base.parameters import N_COMPONENTS, Allowed, array_like, one_of, real_number
+from separatrix.base.rows import LabelledData
+from separatrix.base.solution import Solution
+from separatrix.decision.classifiers import GaussianRuleMixin
+from separatrix.decision.rules import check_priors
+from separatrix.fisher.directions import fisher_directions
+from separatrix.kernels import CentredGram, Kernel, KernelMap, RandomState, centred_gram
+from separatrix.linalg import Array, SingularMatrixError, cholesky_whitener
+from separatrix.moments.class_moments import ClassMoments, contrasts
+
+DEFAULT_RIDGE = 0.1
+"""Share of the mean squared distance of the rows from their mean that "auto" adds."""
+
+
+# The mathematics -----------------------------------------------------------------------------
+
+
+def mean_contrasts(codes: Array, n_classes: int) -> Array:
+    """Dual coefficients H of the differences of class means: ``Hb = Hᵀ Φ`` for mapped rows Φ.
+
+    Orthonormal columns that are constant in each class and sum to zero.
+
+    Examples
+    --------
+    >>> np.abs(mean_contrasts(np.array([0, 1, 1, 1]), 2)).round(3).ravel()
+    array([0.866, 0.289, 0.289, 0.289])
+    """
+    counts = np.bincount(codes, minlength=n_classes)
+    return (contrasts(counts) / np.sqrt(np.maximum(counts, 1))[:, None])[codes]
+
+
+def ridge_span(gram: CentredGram, H: Array, ridge: float) -> tuple[KernelMap, Array]:
+    """The span of ``(St + ρ I)⁻¹ Hbᵀ``, that is of ``(K̃ + ρ I)⁻¹ H``, by one Cholesky factor.
+
+    It is what ``(Sw + ρ I)⁻¹ Hbᵀ`` span: Fisher's directions with a ridge lie in it.
+
+    Raises
+    ------
+    SingularMatrixError
+        When there is no inverse.
+    """
+    n_samples = len(H)
+    K = gram.matrix + np.trace(gram.matrix) / n_samples**2  # constants have an inverse, too
+    K.flat[:: n_samples + 1] += ridge
+    factor = cholesky_whitener(K)
+    A = factor.unwhiten(factor.whiten(H))
+    return gram.span(A, H - ridge * A)
+
+
+def ridge_directions(moments: ClassMoments, ridge: float, priors: Array | None = None) -> Solution:
+    """Maximise ``wᵀ Sb w / wᵀ (Sw + ρ I) w``, direction after direction."""
+    Sw = moments.Sw + ridge * np.eye(moments.n_features)
+    Hb = moments.between_rows(priors)
+    return fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
+
+
+# Estimators ----------------------------------------------------------------------------------
+
+
+class RidgeKernelEstimator(KernelEstimator):
+    """Base of the kernel methods that invert a scatter with a ridge."""
+
+    _accepts_blocks = True
+    ridge: float | str
+
+    def _learn(self, moments: ClassMoments, data: LabelledData | None) -> None:
+        if data is None:  # the ridge was settled by some of the rows
+            spread = moments.trace_within() + float(np.sum(moments.between_rows() ** 2))
+            self.ridge_ = self._ridge_share() * spread / moments.n_samples
+        super()._learn(moments, data)
+
+    def _mapped(self, data: LabelledData, kernel: Kernel) -> tuple[KernelMap, Array]:
+        n_samples = data.X.shape[0]
+        if self._takes_landmarks(n_samples):
+            to_features, rows = super()._mapped(data, kernel)
+            self.ridge_ = self._ridge_share() * float(np.sum(rows**2)) / n_samples
+            return to_features, rows
+        gram = centred_gram(data.X, kernel)
+        self.ridge_ = self._ridge_share() * max(float(np.trace(gram.matrix)), 0.0) / n_samples
+        return self._reduced(gram, mean_contrasts(data.codes, len(data.classes)))
+
+    def _takes_landmarks(self, n_samples: float) -> bool:
+        """Whether the landmarks are fewer than rows, so that the map is not exact."""
+        return self.n_landmarks is not None and self.n_landmarks < n_samples
+
+    def _ridge_share(self) -> float:
+        return DEFAULT_RIDGE if isinstance(self.ridge, str) else float(self.ridge)
+
+    def _reduced(self, gram: CentredGram, H: Array) -> tuple[KernelMap, Array]:
+        """Few coordinates in which the solution lies; all where the scatter has no inverse."""
+        try:
+            return ridge_span(gram, H, self.ridge_)
+        except SingularMatrixError:
+            return gram.empirical_map()
+
+
+class KernelFisherDiscriminant(GaussianRuleMixin, RidgeKernelEstimator):
+    """Fisher's directions in the feature space of a kernel: curved boundaries between classes.
+
+    Maximises ``wᵀ Sb w / wᵀ (Sw + ρ I) w``, direction after direction, for the rows that the
+    kernel has sent to its feature space (kernel Fisher discriminant, kernel LDA), and classifies
+    in that subspace with the linear Gaussian rule.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None
+        Number of directions, at most ``n_classes - 1``; None keeps all of them, "auto" as many as
+        classify held-out rows best.
+    kernel : "rbf", "poly", "linear", "cosine", "precomputed" or callable
+        A function takes two arrays of rows and returns the matrix of their kernel values, as
+        those of `sklearn.metrics.pairwise` do. Precomputed kernels are given as X: the values of
+        all pairs of training rows to `fit`, of new with training rows to the other methods.
+    kernel_gamma : "scale", "median" or float
+        g of "rbf", ``exp(-g ‖x - x'‖²)``, and "poly". "scale" is ``1 / (n_features * X.var())``,
+        as in scikit-learn; "median" is one over the median squared distance between rows.
+    degree : int
+        Of "poly": ``(g x·x' + coef0)^degree``.
+    coef0 : float
+        Of "poly".
+    kernel_params : dict or None
+        Keyword arguments of a function.
+    n_landmarks : int or None
+        Use so many landmarks instead of all rows as reference (Nyström): time and memory grow
+        with n times their number, not with n².
+    ridge : "auto" or float
+        ρ as a share of the mean squared distance of the training rows from their mean in feature
+        space. "auto" is 0.1; 0 is no ridge, which a smooth kernel punishes.
+    priors : array (n_classes,) or None
+        Class probabilities; None takes the proportions in the training data.
+    random_state : int, RandomState or None
+        Which rows become landmarks, and which of more than 1000 the median looks at.
+
+    Attributes
+    ----------
+    dual_coef_ : array (n_components, n_reference)
+        The directions as combinations of reference rows:
+        ``transform(X) = (k(X, reference) - centre) @ dual_coef_.T``.
+    explained_ratio_ : array (n_components,)
+        Share of each in the sum of the criterion over all directions.
+    kernel_gamma_ : float or None
+        The g that was used; None for kernels without one.
+    ridge_ : float
+        The ρ that was used.
+    priors_, classes_ : array (n_classes,)
+    components_, mean_, means_
+        As in `FisherDiscriminant`, in orthonormal coordinates of the feature space.
+    rank_ : int
+        Rank of the scatter in these coordinates. Without landmarks they are as few as hold the
+        solution, so that it is not the rank of the kernel matrix.
+    selection_ : dict
+        With ``n_components="auto"`` the scores on held-out rows of each number of directions,
+        under "n_components"; empty otherwise.
+
+    Notes
+    -----
+    ``W (Sw + ρ I) Wᵀ`` is the identity in feature space. The directions are found among
+    ``(K̃ + ρ I)⁻¹ H`` for the centred kernel matrix K̃ and the contrasts H of the class means, which
+    takes one Cholesky factor of an n×n matrix and no eigenvalues. With the linear kernel and
+    ``ridge=0`` it is `FisherDiscriminant`.
+
+    Without landmarks the n×n kernel matrix is held while fitting. New rows are mapped in blocks.
+
+    Rows given twice change the scores: ρ is a mean over rows and Sw a sum, so ρ weighs half.
+
+    References
+    ----------
+    Mika, Rätsch, Weston, Schölkopf and Müller, Fisher discriminant analysis with kernels, Neural
+    Networks for Signal Processing IX (1999).
+    Baudat and Anouar, Generalized discriminant analysis using a kernel approach, Neural
+    Computation 12 (2000), for more than two classes.
+    Williams and Seeger, Using the Nyström method to speed up kernel machines, NIPS 13 (2001).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from separatrix import FisherDiscriminant, KernelFisherDiscriminant
+    >>> X, y = make_circles(200, noise=0.1, factor=0.3, random_state=0)
+    >>> KernelFisherDiscriminant().fit(X, y).score(X, y)
+    1.0
+    >>> FisherDiscriminant().fit(X, y).score(X, y) < 0.7
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+        "n_components": N_COMPONENTS,
+        **KERNEL_CONSTRAINTS,
+        "ridge": (one_of("auto"), real_number(0)),
+        "priors": (one_of(None), array_like()),
+    }
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        kernel: str | Callable[..., Array] = "rbf",
+        kernel_gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        n_landmarks: int | None = None,
+        ridge: float | str = "auto",
+        priors: ArrayLike | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.kernel_gamma = kernel_gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.n_landmarks = n_landmarks
+        self.ridge = ridge
+        self.priors = priors
+        self.random_state = random_state
+
+    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+        priors = check_priors(self.priors, moments.classes)
+        found = ridge_directions(moments, self.ridge_, priors)
+        return self._lifted(found, lambda W: W, moments)

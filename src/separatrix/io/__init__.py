@@ -1,0 +1,1 @@
+"""Tables in, models in and out."""

@@ -1,0 +1,369 @@
+"""Files of several formats as data frames: every value under the name that the file gives it."""
+
+from __future__ import annotations
+
+import difflib
+import gzip
+import io
+import re
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from separatrix.io.bundled import BUNDLED, load_bundled
+
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".npz": "npz",
+    ".arff": "arff",
+}
+"""Formats by the ending of a file; it may also be packed, as ``.csv.gz``."""
+
+SEPARATORS = {"csv": ",", "tsv": "\t"}
+
+OTHER_SEPARATORS = {";": "--sep ';'", "\t": "--format tsv", "|": "--sep '|'"}
+"""What else may be between values, and the option that says so."""
+
+_NONE = ["", "None", "NULL", "null", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
+_NOT_A = ["NA", "N/A", "n/a", "#N/A", "#NA", "#N/A N/A", "<NA>", "NaN", "nan", "-NaN", "-nan"]
+GAPS = frozenset((*_NONE, *_NOT_A))
+"""What stands for a missing value in text."""
+
+DAMAGED = (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile, re.error)
+"""What readers raise on content that was cut off or altered."""
+
+TargetOf = Callable[[Sequence[str]], str | None]
+"""The column of labels by the names of all columns."""
+
+
+def read_frame(
+    source: Any,
+    target_of: TargetOf,
+    *,
+    form: str | None = None,
+    sep: str | None = None,
+    header: bool = True,
+    words: Sequence[str] = (),
+) -> Any:
+    """A data frame from a file, a bundled data set or standard input; see `tables.read_table`.
+
+    In text the column of labels, and those of `words`, are left as they are written. What counts
+    as a gap among labels is in ``frame.attrs["gaps"]``.
+    """
+    if isinstance(source, str | Path) and str(source) != "-" and not Path(source).exists():
+        return _bundled(str(source))
+    form = form or ("csv" if str(source) == "-" else form_of(source))
+    name = name_of(source)
+    try:
+        with opened(source) as file:
+            if form in SEPARATORS:
+                return _from_text(file, name, target_of, sep or SEPARATORS[form], header, words)
+            return _BINARY[form](io.BytesIO(file.read()), name)
+    except UnicodeError:
+        raise ValueError(f"{name} {NOT_UTF8}") from None
+    except DAMAGED as error:
+        raise ValueError(f"{name} is damaged, or not a {form} file: {error}") from None
+
+
+def form_of(source: Any) -> str:
+    """The format of a file by its name; csv where it has none."""
+    name = getattr(source, "name", source)
+    if not isinstance(name, str | Path):
+        return "csv"
+    path = Path(name)
+    suffix = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+    if suffix.lower() not in SUFFIXES:
+        raise ValueError(
+            f"{path} could be anything: name it by its format, one of {', '.join(SUFFIXES)}, or "
+            "say the format (--format)"
+        )
+    return SUFFIXES[suffix.lower()]
+
+
+def name_of(source: Any) -> str:
+    """What a source is called in messages."""
+    if str(source) == "-":
+        return "standard input"
+    return str(source if isinstance(source, str | Path) else getattr(source, "name", "the table"))
+
+
+@contextmanager
+def opened(source: Any) -> Iterator[Any]:
+    """Bytes of a file, packed or not, of standard input, or of a file that is open."""
+    if str(source) == "-":
+        if sys.stdin is None:
+            raise ValueError("standard input is closed: name a file")
+        yield sys.stdin.buffer
+    elif isinstance(source, str | Path):
+        with gzip.open(source) if str(source).endswith(".gz") else open(source, "rb") as file:
+            yield file
+    else:
+        yield source
+
+
+# Text ----------------------------------------------------------------------------------------
+
+NOT_UTF8 = (
+    "is not text in UTF-8: save it in that encoding, or change it by `iconv -f UTF-16 -t UTF-8 "
+    "old > new` (-f LATIN1 for text from older programs)"
+)
+
+
+def _from_text(
+    file: Any, source: str, target_of: TargetOf, sep: str, header: bool, words: Sequence[str]
+) -> Any:
+    if not header and not file.seekable():
+        file = io.BytesIO(file.read())
+    try:
+        names = column_names(file, sep)
+        if not header:
+            names = [f"x{i}" for i in range(len(names))]
+            file.seek(0)
+        target, start = target_of(names), file.tell() if file.seekable() else None
+        frame = parsed(file, names, target, sep, words, lines_before=int(header))
+        if start is not None and target in names and frame[names[-1]].isna().any():
+            file.seek(start)
+            refuse_short_lines(file, len(names), sep, lines_before=int(header))
+        return frame
+    except UnicodeError:
+        raise
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}") from None
+
+
+def refuse_short_lines(file: Any, n_names: int, sep: str, *, lines_before: int) -> None:
+    """Raise for a line with fewer values than names: which is missing is not known.
+
+    Lines after a quoted value are not looked at.
+    """
+    between = sep.encode()
+    for i, line in enumerate(file, start=1 + lines_before):
+        if b'"' in line or len(between) > 1:
+            return
+        n_values = line.count(between) + 1
+        if line.strip() and n_values < n_names:
+            raise ValueError(
+                f"line {i} has {words_for(n_values)}, but there are {n_names} names: put a "
+                "separator for each value that is missing"
+            )
+
+
+def words_for(n_values: int) -> str:
+    """A number of values."""
+    return "1 value" if n_values == 1 else f"{n_values} values"
+
+
+def column_names(file: Any, sep: str) -> list[str]:
+    """The first line that is not blank, as names."""
+    line = b""
+    for line in iter(lambda: records(file, 1), b""):
+        if line.strip():
+            break
+    if not line.strip():
+        raise ValueError("it is empty: a line with the names of the columns is needed")
+    if line.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UnicodeError
+    row = _csv(io.BytesIO(line.removeprefix(b"\xef\xbb\xbf")), sep, dtype=str, na_filter=False)
+    other = next((mark for mark in OTHER_SEPARATORS if mark in str(row.iloc[0, 0])), None)
+    if row.shape[1] == 1 and other is not None:
+        raise ValueError(
+            f"the first line is one name, {str(row.iloc[0, 0])!r}: is it separated by {other!r}? "
+            f"Give {OTHER_SEPARATORS[other]}"
+        )
+    return [name if name.strip() else f"Unnamed: {i}" for i, name in enumerate(row.iloc[0])]
+
+
+def records(file: Any, n_lines: int) -> bytes:
+    """So many lines, and more while a quoted value goes on."""
+    lines = list(islice(file, n_lines))
+    while sum(line.count(b'"') for line in lines) % 2 and (line := file.readline()):
+        lines.append(line)
+    return b"".join(lines)
+
+
+def parsed(
+    file: BinaryIO,
+    names: Sequence[str],
+    target: str | None,
+    sep: str,
+    words: Sequence[str] = (),
+    *,
+    lines_before: int = 0,
+) -> Any:
+    """The lines of a file as a data frame with these columns."""
+    pd = pandas_module()
+    refuse_two_of_one_name(names)
+    as_written = {i: _marked for i, name in enumerate(names) if name == target}
+    as_text = {i: str for i, name in enumerate(names) if name in words and i not in as_written}
+    try:
+        frame = _csv(
+            file, sep, dtype=as_text, converters=as_written, na_values=GAPS, keep_default_na=False
+        )
+    except pd.errors.EmptyDataError:
+        return pd.DataFrame(columns=list(names), dtype=np.float64)
+    except (IndexError, pd.errors.ParserError) as error:
+        raise ValueError(_unlike(error, names, lines_before)) from None
+    if frame.shape[1] != len(names):
+        other = "" if len(names) > 1 else ". If something else is between values, give it (--sep)"
+        raise ValueError(
+            f"lines have {frame.shape[1]} values, but there are {len(names)} names: give each "
+            f"column a name, also that of row names, and end no line with a separator{other}"
+        )
+    frame.columns = list(names)
+    if target in names:
+        labels = frame[target].astype(object).str[len(_MARK) :]
+        gaps = labels.isin(GAPS)
+        frame.attrs["gaps"] = labels[gaps].value_counts().to_dict()
+        frame[target] = labels.where(~gaps)
+    return frame
+
+
+_MARK = "="
+
+
+def _marked(text: str) -> str:
+    """Text that is taken for no gap, as the reader would else do in silence."""
+    return _MARK + text.strip()
+
+
+def _csv(file: Any, sep: str, **how: Any) -> Any:
+    # parsed as a whole: in parts the same text may be a number here and a word there
+    quick = len(sep) == 1 or sep == r"\s+"
+    engine: dict[str, Any] = {"low_memory": False} if quick else {"engine": "python"}
+    return pandas_module().read_csv(file, sep=sep, header=None, **engine, **how)
+
+
+def _unlike(error: Exception, names: Sequence[str], lines_before: int) -> str:
+    """What is wrong with lines that are not all alike."""
+    found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
+    if isinstance(error, IndexError) or found is None:
+        return f"its lines are no table of {len(names)} columns: {error}"
+    expected, line, seen = (int(number) for number in found.groups())
+    return f"line {line + lines_before} has {seen} values, but those before have {expected}"
+
+
+NO_NAMES = (
+    "The first line has numbers in place of names: give the columns names, or say that there are "
+    "none (--no-header)"
+)
+
+
+def refuse_two_of_one_name(names: Iterable[Any]) -> None:
+    """Raise when two columns have the same name."""
+    seen: set[str] = set()
+    for name in map(str, names):
+        if name in seen:
+            hint = f". {NO_NAMES}" if is_number(name) else ""
+            raise ValueError(
+                f"two columns are called {name!r}: give them names of their own{hint}"
+            )
+        seen.add(name)
+
+
+def is_number(text: Any) -> bool:
+    """Whether text is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+# Other formats -------------------------------------------------------------------------------
+
+
+def _bundled(name: str) -> Any:
+    if name not in BUNDLED:
+        near = difflib.get_close_matches(name, BUNDLED, 1)
+        raise FileNotFoundError(
+            f"there is no file {name}, nor a bundled data set of that name"
+            + (f": did you mean {near[0]}?" if near else f": these are {', '.join(BUNDLED)}")
+        )
+    bunch = load_bundled(name)
+    frame = pandas_module().DataFrame(bunch.data, columns=list(bunch.feature_names))
+    frame["target"] = bunch.target
+    return frame
+
+
+def _from_npz(file: Any, name: str) -> Any:
+    start = file.read(6)
+    file.seek(0)
+    if start == b"\x93NUMPY":
+        raise ValueError(
+            f"{name} holds one array without a name: write numpy.savez({name!r}, X=X, y=y)"
+        )
+    if not start.startswith(b"PK"):
+        raise ValueError(f"{name} is not an npz file: say what it is (--format), or rename it")
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            found = {name: arrays[name] for name in arrays.files}
+    except ValueError as error:
+        raise ValueError(f"{name} is not an npz file of plain arrays: {error}") from None
+    found = {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
+    rows = found.get("X", found.get("data"))
+    if rows is None or rows.ndim != 2:
+        raise ValueError(
+            f"{name} needs a two-dimensional array X or data: it has "
+            f"{', '.join(found) or 'no arrays'}"
+        )
+    names = found.get("feature_names", np.array([f"x{i}" for i in range(rows.shape[1])]))
+    if names.shape != (rows.shape[1],):
+        raise ValueError(f"{name} has {names.size} feature_names for {rows.shape[1]} features")
+    frame = pandas_module().DataFrame(rows, columns=list(names))
+    label = next((key for key in ("y", "target") if key in found), None)
+    if label is not None:
+        if found[label].shape != (len(rows),):
+            raise ValueError(f"{name}: {label} must have one label for each of {len(rows)} rows")
+        refuse_two_of_one_name([*names, label])
+        frame[label] = found[label]
+    return frame
+
+
+def _from_arff(file: Any, name: str) -> Any:
+    from scipy.io import arff
+
+    text = file.read().decode()
+    try:
+        values, about = arff.loadarff(io.StringIO(text))
+    except Exception as error:  # whatever its reader meets in a file that is something else
+        raise ValueError(f"{name} is not an arff file that can be read: {error}") from None
+    frame = pandas_module().DataFrame(values)
+    for column, kind in zip(about.names(), about.types(), strict=True):
+        if kind == "nominal":
+            words = frame[column].str.decode("utf-8")
+            frame[column] = words.where(words != "?")
+    return frame
+
+
+def _from_parquet(file: Any, name: str) -> Any:
+    try:
+        return pandas_module().read_parquet(file)
+    except ImportError:
+        raise ImportError(NO_PARQUET) from None
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{name} is not a parquet file: {error}") from None
+
+
+NO_PARQUET = "parquet files need pyarrow: pip install 'separatrix[parquet]'"
+
+_BINARY = {"npz": _from_npz, "arff": _from_arff, "parquet": _from_parquet}
+
+
+def pandas_module() -> Any:
+    """The package pandas, or an error that says how to get it."""
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("tables are read with pandas: pip install 'separatrix[app]'") from None
+    return pandas

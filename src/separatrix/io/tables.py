@@ -1,0 +1,602 @@
+"""Tables in files: named features and labels, checked, and the steps that make numbers of them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix.io.readers import (
+    NO_NAMES,
+    is_number,
+    pandas_module,
+    read_frame,
+    refuse_two_of_one_name,
+)
+
+MOST_NAMED = 12
+"""Columns that a message names, at most."""
+
+
+class Table(NamedTuple):
+    """Rows with named features.
+
+    Attributes
+    ----------
+    X : data frame (n_samples, n_features)
+        Numbers as float64; other columns as they are.
+    y : array (n_samples,) of str, or None
+        Labels as text.
+    target : str or None
+        Name of the column of labels.
+    kept : data frame
+        Columns as they were, by request.
+    unlabelled : str
+        Why there are no labels though there is a column for them; else empty.
+    """
+
+    X: Any
+    y: Any
+    target: str | None
+    kept: Any
+    unlabelled: str = ""
+
+
+# Reading -------------------------------------------------------------------------------------
+
+
+def read_table(
+    source: Any,
+    *,
+    target: str | None = None,
+    labelled: bool | None = True,
+    ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    form: str | None = None,
+    sep: str | None = None,
+    header: bool = True,
+    words: Sequence[str] = (),
+) -> Table:
+    r"""Read features and labels from a file, a bundled data set or standard input.
+
+    Parameters
+    ----------
+    source : str, path or open binary file
+        A file of comma-separated (csv) or tab-separated values (tsv) with a line of names, also
+        packed by gzip; parquet, arff or npz (arrays ``X`` and ``y``, or ``data`` and ``target``,
+        and ``feature_names`` where there are any). The name of a bundled data set, if there is no
+        such file. ``-`` is standard input.
+    target : str, optional
+        Name of the column of labels; by default the last one that is not ignored.
+    labelled : bool or None
+        Whether there are labels; None takes them where `target` is there and has labels in all
+        rows. It is never a feature.
+    ignore : sequence of str
+        Columns that are no features, such as identifiers.
+    keep : sequence of str
+        Columns to return as they are, features or not.
+    form : "csv", "tsv", "parquet", "npz" or "arff", optional
+        The format where the name does not tell; csv for standard input.
+    sep : str, optional
+        What stands between the values of a line.
+    header : bool
+        Whether the first line has names; otherwise columns are x0, x1, …
+    words : sequence of str
+        Columns of text, whatever they look like: ``01`` and ``True`` stay what they are.
+
+    Returns
+    -------
+    Table
+        With ``X``, ``y``, ``target`` and ``kept``.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> from separatrix.tables import read_table
+    >>> table = read_table(BytesIO(b"id,width,kind\n1,2.5,a\n2,4,b\n"), ignore=["id"])
+    >>> table.X.columns.tolist(), table.y.tolist(), table.target
+    (['width'], ['a', 'b'], 'kind')
+    """
+    defaulted = bool(labelled) and target is None
+    if labelled and target is not None and target in ignore:
+        raise ValueError(f"column {target!r} is the target, and it is ignored: choose one of both")
+
+    def target_of(columns: Sequence[str]) -> str | None:
+        return target if not defaulted else last_column(columns, ignore)
+
+    frame = read_frame(source, target_of, form=form, sep=sep, header=header, words=words)
+    frame.columns = [str(name) for name in frame.columns]
+    target = target_of(frame.columns)
+    table = as_table(frame, target, labelled=labelled, ignore=ignore, keep=keep, words=words)
+    if defaulted:
+        refuse_numbers_for_names(frame.columns, str(target), table.y)
+    return table
+
+
+def last_column(columns: Iterable[str], ignore: Sequence[str]) -> str:
+    """The last column that is not ignored: that of the labels unless another is named."""
+    left = [name for name in columns if name not in ignore]
+    if not left:
+        raise ValueError("all columns are ignored: none is left for the labels")
+    return left[-1]
+
+
+def as_table(
+    frame: Any,
+    target: str | None,
+    *,
+    labelled: bool | None = True,
+    ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    words: Sequence[str] = (),
+) -> Table:
+    """Features, labels and columns to keep of a data frame; see `read_table`."""
+    if len(frame) == 0:
+        raise ValueError("there are no rows")
+    refuse_two_of_one_name(frame.columns)
+    for name in (*ignore, *keep, *((str(target),) if labelled else ())):
+        refuse_unknown(name, frame.columns, "column")
+    there = target in frame.columns and target not in ignore
+    out = [name for name in (*ignore, target) if name in frame.columns]
+    X = frame.drop(columns=out)
+    if X.shape[1] == 0:
+        raise ValueError(
+            f"there are no features beside {', '.join(map(repr, out))}: if the columns are "
+            "separated by something else, give it (--sep)"
+        )
+    y, unlabelled = None, ""
+    if labelled or (labelled is None and there):
+        try:
+            y = label_text(frame[target], str(target), frame.attrs.get("gaps", {}))
+        except ValueError as error:
+            if labelled:
+                raise
+            unlabelled = str(error)
+    kept = frame[list(dict.fromkeys(keep))].apply(_numbers_if_same)
+    return Table(_as_numbers(X, words), y, target, kept, unlabelled)
+
+
+def _as_numbers(X: Any, words: Sequence[str] = ()) -> Any:
+    """The frame with numbers, of whatever kind, as float64; those in columns of text as text."""
+    types = pandas_module().api.types
+    X = X.assign(
+        **{name: X[name].map(_written, na_action="ignore") for name in words if name in X}
+    )
+    numbers = [
+        c
+        for c in X.columns
+        if c not in words and (types.is_numeric_dtype(X[c]) or types.is_bool_dtype(X[c]))
+    ]
+    complex_ = [c for c in numbers if types.is_complex_dtype(X[c])]
+    if complex_:
+        raise ValueError(f"column {complex_[0]!r} holds complex numbers")
+    return X.astype(dict.fromkeys(numbers, np.float64))
+
+
+def _numbers_if_same(column: Any) -> Any:
+    """Text as numbers where these are written in the same way."""
+    types = pandas_module().api.types
+    if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
+        return column
+    numbers = pandas_module().to_numeric(column, errors="coerce")
+    there = column.notna()
+    same = there.equals(numbers.notna()) and (numbers[there].map(str) == column[there]).all()
+    return numbers if same else column
+
+
+def _written(value: Any) -> str:
+    """A value as text; whole numbers without a point."""
+    if isinstance(value, float | np.floating) and value == np.rint(value):
+        return str(int(value))
+    return str(value)
+
+
+# Labels --------------------------------------------------------------------------------------
+
+
+def label_text(labels: Any, name: str, gaps: Mapping[str, int] | None = None) -> np.ndarray:
+    """Labels as text: whole numbers without a point, names as they are; fractions are refused.
+
+    Parameters
+    ----------
+    labels : series
+        One label for each row.
+    name : str
+        Of their column, for messages.
+    gaps : mapping, optional
+        Words that stand for gaps, and how often they do.
+    """
+    texts = written_labels(labels, name, gaps)
+    refuse_fractions(texts, name)
+    return texts
+
+
+def written_labels(labels: Any, name: str, gaps: Mapping[str, int] | None = None) -> np.ndarray:
+    """`label_text` for some of the rows, where fractions may be names among others."""
+    missing = np.flatnonzero(labels.isna())
+    if len(missing):
+        raise ValueError(
+            f"column {name!r} has no label in {len(missing)} of {len(labels)} rows"
+            f"{gap_words(gaps or {})}, first in row {missing[0] + 1}: fill these in or leave the "
+            "rows out"
+        )
+    return np.array([_whole(_written(label)) for label in labels], dtype=object).astype(str)
+
+
+def refuse_fractions(labels: np.ndarray, name: str) -> None:
+    """Raise when all labels are numbers, and not whole ones."""
+    numbers = pandas_module().to_numeric(pandas_module().Series(labels), errors="coerce")
+    numbers = numbers.to_numpy()
+    fractions = np.flatnonzero(numbers != np.rint(numbers))
+    if len(fractions) and not np.isnan(numbers).any():
+        raise ValueError(
+            f"column {name!r} holds numbers such as {numbers[fractions[0]]:g}, not classes: "
+            "name the column of labels, or cut the numbers into classes first"
+        )
+
+
+WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0*")
+"""A whole number that is written with a point."""
+
+
+def _whole(text: str) -> str:
+    found = WHOLE.fullmatch(text)
+    return found[1] if found else text
+
+
+def gap_words(gaps: Mapping[str, int]) -> str:
+    """Which words were taken for gaps among labels, such as NA, and how often."""
+    found = ", ".join(f"{word!r} {n} times" for word, n in gaps.items() if word)
+    return f" ({found}, which means a gap: choose another word for a class)" if found else ""
+
+
+def refuse_one_class(y: np.ndarray, name: str | None) -> None:
+    """Raise unless there are at least two classes, and fewer than rows."""
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise ValueError(
+            f"column {name!r} has only the label {str(classes[0])!r}: nothing is to be separated. "
+            "Name another column of labels"
+        )
+    if len(classes) == len(y) and len(y) > 2:
+        raise ValueError(
+            f"column {name!r} has another label in each of {len(y)} rows: it looks like an "
+            "identifier. Name the column of labels"
+        )
+
+
+# Features ------------------------------------------------------------------------------------
+
+
+def text_columns(X: Any) -> list[str]:
+    """Columns that hold no numbers."""
+    return [name for name, kind in X.dtypes.items() if kind != np.float64]
+
+
+class Remedies(NamedTuple):
+    """What to do about columns of text, and about gaps."""
+
+    words: str
+    gaps: str
+
+
+FIT = Remedies(
+    "Make a column for each of their values (--categorical onehot), or leave them out (--ignore)",
+    "Fill them in (--missing median), or leave out the columns (--ignore) or rows",
+)
+PREDICT = Remedies(
+    "Fit the model to columns of numbers",
+    "Leave out these rows, or fit the model with --missing median: it then fills in gaps of new "
+    "rows, too",
+)
+"""Remedies where rows are learned from, and where a model is there already."""
+
+
+def check_features(
+    X: Any, *, categorical: str = "refuse", missing: str = "refuse", remedies: Remedies = FIT
+) -> None:
+    """Raise for columns that a method cannot take, with their names and the remedies.
+
+    Parameters
+    ----------
+    X : data frame
+        Features, as in `Table`.
+    categorical : "refuse" or "onehot"
+        Whether columns of text are refused, or get a column for each of their values.
+    missing : "refuse", "mean", "median" or "most_frequent"
+        Whether gaps are refused, or filled in by what the training rows have in the column.
+    remedies : Remedies
+        What the messages advise.
+    """
+    words = text_columns(X)
+    if words and categorical == "refuse":
+        found = [f"{c!r} ({_content(X[c])})" for c in words[:MOST_NAMED]]
+        raise ValueError(
+            f"{len(words)} of {X.shape[1]} columns are not numbers: {', '.join(found)}. "
+            f"{remedies.words}"
+        )
+    gaps = X.isna().sum()
+    gaps = gaps[gaps > 0]
+    if len(gaps) and missing == "refuse":
+        found = [f"{name!r} {count}" for name, count in gaps.head(MOST_NAMED).items()]
+        more = f" and {len(gaps) - MOST_NAMED} more columns" if len(gaps) > MOST_NAMED else ""
+        raise ValueError(
+            f"values are missing in {int(X.isna().any(axis=1).sum())} of {len(X)} rows: "
+            f"{', '.join(found)}{more}. {remedies.gaps}"
+        )
+    numbers = X.drop(columns=words)
+    infinite = np.isinf(numbers.to_numpy()).sum(axis=0)
+    if infinite.any():
+        first = int(infinite.argmax())
+        raise ValueError(
+            f"column {numbers.columns[first]!r} has {infinite[first]} infinite values: mend them "
+            f"or leave it out (--ignore {shlex.quote(numbers.columns[first])})"
+        )
+
+
+def refuse_unteachable(X: Any) -> None:
+    """Raise for columns from which nothing can be learned, though a model could use them."""
+    for name in text_columns(X):
+        if X[name].nunique() == len(X) > 2:
+            raise ValueError(
+                f"column {name!r} has another value in each of {len(X)} rows: it looks like an "
+                f"identifier. Leave it out (--ignore {shlex.quote(name)})"
+            )
+    empty = X.columns[X.isna().all()]
+    if len(empty):
+        raise ValueError(
+            f"column {empty[0]!r} is empty: leave it out (--ignore {shlex.quote(empty[0])})"
+        )
+
+
+def _content(column: Any) -> str:
+    """What a column of text holds, in a few words."""
+    pd = pandas_module()
+    values = column.dropna()
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return "dates"
+    if values.astype(str).str.fullmatch(r"-?[0-9]+(,[0-9]+)?").all() and (
+        values.astype(str).str.contains(",").any()
+    ):
+        return (
+            f"numbers with a decimal comma such as {_first_with_comma(values)!r}: write a point, "
+            "as by `sed 's/,/./g' old.csv > new.csv` where no comma is between values"
+        )
+    strange = values[pd.to_numeric(values, errors="coerce").isna()]
+    if 0 < len(strange) <= 0.1 * len(values):
+        return f"numbers but for {len(strange)} such as {strange.iloc[0]!r}: empty means a gap"
+    return f"{values.nunique()} values such as {values.iloc[0]!r}" if len(values) else "empty"
+
+
+def _first_with_comma(values: Any) -> str:
+    return str(values[values.astype(str).str.contains(",")].iloc[0])
+
+
+def row_number_columns(X: Any) -> list[str]:
+    """Columns that count the rows, and are hardly features."""
+    counting = np.arange(len(X), dtype=np.float64)
+    numbers = [c for c in X.columns if X[c].dtype == np.float64]
+    if len(X) < 10:
+        return []
+    return [c for c in numbers if np.array_equal(X[c].to_numpy() - X[c].iloc[0], counting)]
+
+
+def preprocessing(
+    X: Any, *, scale: bool = True, categorical: str = "refuse", missing: str = "refuse"
+) -> Any:
+    """What makes numbers of a table, to be fitted with the training rows and kept with the model.
+
+    Parameters
+    ----------
+    X : data frame
+        Features, as in `Table`.
+    scale : bool
+        Give each column of numbers mean zero and variance one.
+    categorical : "refuse" or "onehot"
+        As in `check_features`. Values that training did not have get no column.
+    missing : "refuse", "mean", "median" or "most_frequent"
+        As in `check_features`; gaps in text are filled with the most frequent value.
+
+    Returns
+    -------
+    transformer or None
+        Not fitted, so that it learns from training rows alone; None when nothing is to be done.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from separatrix.tables import preprocessing
+    >>> X = pd.DataFrame({"width": [1.0, 3.0, None], "kind": ["a", "b", "a"]})
+    >>> steps = preprocessing(X, categorical="onehot", missing="mean")
+    >>> steps.fit_transform(X).round(2).tolist()
+    [[-1.22, 1.0, 0.0], [1.22, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    """
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    words = text_columns(X)
+    check_features(X, categorical=categorical, missing=missing)
+    refuse_unteachable(X)
+    numbers = [name for name in X.columns if name not in words]
+    steps: list[Any] = [SimpleImputer(strategy=missing)] if missing != "refuse" else []
+    steps += [StandardScaler()] if scale else []
+    for_numbers = make_pipeline(*steps) if len(steps) > 1 else (*steps, "passthrough")[0]
+    if not words:
+        return for_numbers if steps else None
+    encode = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    fill = SimpleImputer(missing_values=np.nan, strategy="most_frequent")
+    for_words = encode if missing == "refuse" else make_pipeline(fill, encode)
+    return ColumnTransformer(
+        [("numbers", for_numbers, numbers), ("words", for_words, words)],
+        verbose_feature_names_out=False,
+    )
+
+
+class Coded(NamedTuple):
+    """Rows without text, and the steps of `preprocessing` for them.
+
+    Attributes
+    ----------
+    X : data frame
+        With the number of each value of text among those of its column, in their order.
+    steps : transformer or None
+        Makes of it what `preprocessing` makes of the rows with text, where columns have no names.
+    """
+
+    X: Any
+    steps: Any
+
+
+def coded(X: Any, **how: Any) -> Coded:
+    """Rows and steps for those who take only numbers, such as `evaluate.compare`.
+
+    Parameters
+    ----------
+    X : data frame
+        Features, as in `Table`.
+    **how
+        As for `preprocessing`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from separatrix.tables import coded
+    >>> X = pd.DataFrame({"width": [1.0, 3.0, 2.0], "kind": ["b", "a", "b"]})
+    >>> rows, steps = coded(X, categorical="onehot", scale=False)
+    >>> rows["kind"].tolist(), steps.fit_transform(rows.to_numpy()).tolist()
+    ([1.0, 0.0, 1.0], [[1.0, 0.0, 1.0], [3.0, 1.0, 0.0], [2.0, 0.0, 1.0]])
+    """
+    steps = preprocessing(X, **how)
+    words = text_columns(X)
+    if not words:
+        return Coded(X, steps)
+    values = {name: sorted(X[name].dropna().unique()) for name in words}
+    numbers = {
+        name: X[name].map({value: float(i) for i, value in enumerate(known)}).astype(np.float64)
+        for name, known in values.items()
+    }
+    place = {name: i for i, name in enumerate(X.columns)}
+    steps.transformers = [
+        (part, step, [place[name] for name in names]) for part, step, names in steps.transformers
+    ]
+    encoder_in(steps.transformers[1][1]).feature_name_combiner = ValueNames(values)
+    return Coded(X.assign(**numbers), steps)
+
+
+class ValueNames(NamedTuple):
+    """Names for columns of zeros and ones, from values that stand in rows as their numbers."""
+
+    values: Mapping[str, Sequence[Any]]
+
+    def __call__(self, feature: str, category: Any) -> str:
+        """The name of one column; scikit-learn also asks for that of a value that is text."""
+        value = category if isinstance(category, str) else self.values[feature][int(category)]
+        return f"{feature}_{value}"
+
+
+def encoder_in(step: Any) -> Any:
+    """The step for columns of text that makes columns of zeros and ones."""
+    return step[-1] if hasattr(step, "steps") else step
+
+
+def unseen_values(model: Any, X: Any) -> dict[str, Any]:
+    """Values in columns of text that a fitted model has not seen, and so takes for none it knows.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A pipeline that begins with `preprocessing`, or anything else, which has no such columns.
+    X : data frame
+        New rows.
+
+    Returns
+    -------
+    dict of series
+        For each column that has some, the values.
+    """
+    first = model[0] if hasattr(model, "steps") else model
+    parts = getattr(first, "named_transformers_", {})
+    if "words" not in parts:
+        return {}
+    names = next(names for part, _, names in first.transformers_ if part == "words")
+    known = dict(zip(names, encoder_in(parts["words"]).categories_, strict=True))
+    strange = {name: X[name][~X[name].isin(known[name]) & X[name].notna()] for name in names}
+    return {name: values for name, values in strange.items() if len(values)}
+
+
+def same_features(X: Any, names: Iterable[str], words: Sequence[str] = ()) -> Any:
+    """The columns that a model knows, by name and in its order.
+
+    Parameters
+    ----------
+    X : data frame
+        Features, as in `Table`; columns that the model does not know are left out.
+    names : iterable of str
+        Columns that the model was fitted to.
+    words : sequence of str
+        Those of them that hold text.
+    """
+    known = list(names)
+    absent = [name for name in known if name not in X.columns]
+    if absent:
+        listed = [*map(repr, absent[:MOST_NAMED]), *["…"] * (len(absent) > MOST_NAMED)]
+        near = difflib.get_close_matches(absent[0], [str(c) for c in X.columns], 1)
+        raise ValueError(
+            f"the model needs {len(known)} columns, and {len(absent)} are missing here: "
+            f"{', '.join(listed)}"
+            + (f". Is {near[0]!r} meant for {absent[0]!r}?" if near else "")
+            + (f". {NO_NAMES}" if all(map(is_number, X.columns)) else "")
+        )
+    chosen = X[known]
+    for name in known:
+        if name not in words and chosen[name].dtype != np.float64:
+            raise ValueError(
+                f"column {name!r} holds numbers in the model, but here {_content(chosen[name])}"
+            )
+    return chosen
+
+
+# Messages ------------------------------------------------------------------------------------
+
+
+def refuse_unknown(name: str, known: Iterable[Any], what: str) -> None:
+    """Raise unless a name is known, with the nearest one or the list."""
+    names = [str(k) for k in known]
+    if name in names:
+        return
+    near = difflib.get_close_matches(name, names, 1, 0.6)
+    lower = [k for k in names if k.lower() == name.lower()]
+    listed = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
+    guess = f"did you mean {(lower or near)[0]!r}? " if lower or near else ""
+    raise ValueError(f"there is no {what} {name!r}: {guess}There are {listed}")
+
+
+def refuse_numbers_for_names(
+    columns: Iterable[str], target: str | None, labels: Iterable[str] = ()
+) -> None:
+    """Raise when the line of names looks like a row: numbers, and a label.
+
+    Parameters
+    ----------
+    columns : iterable of str
+        The names.
+    target : str or None
+        That of the labels, which nobody has given.
+    labels : iterable of str
+        What there is in this column: a name that is among it is no name.
+    """
+    names = [name for name in columns if name != target]
+    if not all(map(is_number, names)):
+        return
+    numbers = [float(name) for name in names]
+    counted = numbers in (list(range(len(names))), list(range(1, len(names) + 1)))
+    steps = np.diff(numbers)
+    ordered = counted or (len(names) > 2 and bool((steps > 0).all() or (steps < 0).all()))
+    if target is None or is_number(target) or target in set(labels) or not ordered:
+        raise ValueError(f"{NO_NAMES}; if these are names, say which has the labels (--target)")

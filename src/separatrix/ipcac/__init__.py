@@ -1,0 +1,1 @@
+"""Isotropic principal component analysis classifiers."""

@@ -1,0 +1,343 @@
+"""IPCAC for classes that are mixtures: clusters, a classifier for every pair of them, a jury.
+
+Each class is cut into clusters; every cluster of one class is told from every cluster of another
+by one product with a vector and one threshold; the clusters that win their matches decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+from separatrix.base.blockwise import BlockwiseClassifierMixin
+from separatrix.base.estimator import SubspaceEstimator, centred_product, unchanged_on_failure
+from separatrix.base.parameters import YES_OR_NO, Allowed, one_of, whole_number
+from separatrix.base.rows import LabelledData
+from separatrix.base.solution import Solution
+from separatrix.ipcac.clusters import em_clusters, merged_clusters, x_means
+from separatrix.ipcac.ipcac import IPCAC, TruncatedIPCAC
+from separatrix.kernels import RandomState
+from separatrix.linalg import EPS, Array, column_signs, span
+from separatrix.moments.checks import refuse_nonfinite_rows
+from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import row_blocks
+
+# The jury ------------------------------------------------------------------------------------
+
+
+def activation_power(n_first: int, n_second: int) -> int:
+    """The t of the activation ``max(x, 0)^t`` for teams of so many clusters (5.21).
+
+    Large enough that one cluster that wins all its matches outweighs all clusters of the other
+    class that lose to it alone.
+
+    Examples
+    --------
+    >>> activation_power(4, 4), activation_power(1, 1)
+    (3, 2)
+    """
+    a, b = max(n_first, 3), max(n_second, 3)
+    powers = [np.log(m) / np.log(other / (other - 2)) for m, other in ((a, b), (b, a))]
+    return int(np.ceil(max(powers))) + 1
+
+
+def jury(margins: Array) -> Array:
+    """Scores of the second of two classes from the matches of their clusters (5.22).
+
+    A cluster scores ``max(x, 0)^t`` for its average x of wins (+1) and losses (-1); the class
+    whose clusters score more wins. A tie is decided by the sum of the margins, of less weight
+    than any vote. Clusters of both classes with the same x cancel before anything is added: what
+    is left is far from a tie, however large the teams.
+
+    Parameters
+    ----------
+    margins : array (n_samples, n_first, n_second)
+        Positive where the cluster of the second class wins.
+
+    Examples
+    --------
+    >>> matches = np.array([[[1.0, -1.0], [1.0, -1.0]]])  # one cluster of the second wins all
+    >>> jury(matches)
+    array([1.])
+    """
+    n_first, n_second = margins.shape[1:]
+    power = activation_power(n_first, n_second)
+    wins = np.where(margins > 0, 1, -1)
+    levels = n_first * n_second  # averages in units of one over the number of matches
+    second = _level_counts(wins.sum(axis=1) * n_second, levels)
+    first = _level_counts(-wins.sum(axis=2) * n_first, levels)
+    weights = (np.arange(1, levels + 1) / levels) ** power
+    votes = second - first
+    score = votes @ weights
+    tied = np.abs(score) <= 4 * power * EPS * (np.abs(votes) @ weights)
+    total = margins.sum(axis=(1, 2))
+    least = min(1e-12, max(1e-3 * float(max(n_first, n_second)) ** -power, 1e-300))
+    return np.where(tied, least * total / (1 + np.abs(total)), score)
+
+
+def _level_counts(levels: Array, highest: int) -> Array:
+    """How many clusters are at each level from 1 to the highest, (n_samples, highest)."""
+    of_row = np.arange(len(levels))[:, None] * (highest + 1)
+    counts = np.bincount((of_row + levels.clip(0)).ravel(), minlength=len(levels) * (highest + 1))
+    return counts.reshape(len(levels), highest + 1)[:, 1:].astype(np.float64)
+
+
+def wins_and_scores(verdicts: Array) -> Array:
+    """How many other classes each class beats, plus less than a third for by how much.
+
+    Parameters
+    ----------
+    verdicts : array (n_samples, n_classes * (n_classes - 1) / 2)
+        For each pair of classes, in the order of `itertools.combinations`, a score that is
+        positive where the second wins.
+
+    Examples
+    --------
+    >>> wins_and_scores(np.array([[-1.0, -3.0, 0.5]])).round(2)  # 0 beats 1 and 2, 2 beats 1
+    array([[ 2.27, -0.2 ,  0.76]])
+    """
+    n_classes = int((1 + np.sqrt(1 + 8 * verdicts.shape[1])) / 2)
+    wins, scores = np.zeros((2, len(verdicts), n_classes))
+    for k, (a, b) in enumerate(combinations(range(n_classes), 2)):
+        wins[:, b] += verdicts[:, k] > 0
+        wins[:, a] += verdicts[:, k] <= 0
+        scores[:, b] += verdicts[:, k]
+        scores[:, a] -= verdicts[:, k]
+    return wins + scores / (3 * (1 + np.abs(scores)))
+
+
+# The estimator -------------------------------------------------------------------------------
+
+
+class MixtureIPCAC(BlockwiseClassifierMixin, SubspaceEstimator):
+    """Classification of classes made of clusters: every pair of clusters by one cut, then a jury.
+
+    The rows of each class are clustered, the number of clusters being found from the data. For
+    every pair of clusters of different classes there is a node: the direction ``w`` of
+    `TruncatedIPCAC` or `IPCAC` for these two, and a threshold. A row is put to all nodes; of two
+    classes that one wins whose clusters win more of their matches, a cluster that wins all of
+    them outweighing many that win most (P-IPCAC, a network of three layers). Boundaries are made
+    of hyperplanes, and prediction takes one matrix product.
+
+    Parameters
+    ----------
+    max_clusters : int
+        The most clusters that a class is cut into; 1 makes every class one cluster.
+    em : bool
+        Reassign rows by expectation maximisation of Gaussians that start from the clusters.
+        Needs dense rows. With many features it is slow and seldom moves a row.
+    merge : bool
+        Join clusters of a class when the mean of one is within three standard deviations of the
+        other, by Mahalanobis' distance.
+    node : "truncated" or "ipcac"
+        How two clusters are told apart: `TruncatedIPCAC`, which needs no more rows than features,
+        or `IPCAC`, which whitens everything.
+    random_state : int, RandomState or None
+        Where k-means starts.
+
+    Attributes
+    ----------
+    cluster_labels_ : array (n_samples,)
+        The cluster of each training row.
+    cluster_classes_ : array (n_clusters,)
+        The class of each cluster, as a number in ``classes_``; clusters are sorted by it.
+    cluster_means_ : array (n_clusters, n_features)
+    cluster_counts_ : array (n_clusters,)
+        Rows of each cluster.
+    nodes_ : array (n_nodes, 2)
+        The two clusters of each node; its direction points from the first to the second.
+    components_ : array (n_nodes, n_features)
+        The directions, of unit variance over the rows of both clusters; zero for clusters whose
+        means coincide.
+    thresholds_ : array (n_nodes,)
+        Where the centred projections on the directions are cut.
+    explained_ratio_ : array (n_nodes,)
+        Share of each node in the sum of the distances that nodes put between means, over the
+        variance within.
+    mean_, means_, classes_
+        As in `FisherDiscriminant`.
+    rank_ : int
+        Dimensions that the directions span.
+
+    Notes
+    -----
+    With one cluster in each of two classes the decision is that of `TruncatedIPCAC`, or `IPCAC`.
+    Decisions do not depend on the order of the clusters, nor on which class is the first.
+
+    More than two classes: each pair of classes has its jury, the class that wins most of its
+    juries is predicted; among equals the scores decide. A class that beats every other is
+    predicted.
+
+    k-means and the criterion that counts clusters take the spread of all features alike: scale
+    them first where their units differ.
+
+    References
+    ----------
+    Rozza, Classifiers based on a new approach to estimate the Fisher subspace and their
+    applications, doctoral thesis, Università degli Studi di Milano (2010), section 5.4.
+    Pelleg and Moore, X-means: extending k-means with efficient estimation of the number of
+    clusters, ICML (2000).
+
+    Examples
+    --------
+    >>> from separatrix import IPCAC, MixtureIPCAC, datasets
+    >>> bunch = datasets.make_gaussian_mixtures(50, 40, e=0.7, random_state=0)
+    >>> model = MixtureIPCAC(random_state=0).fit(bunch.data, bunch.target)
+    >>> np.bincount(model.cluster_classes_)
+    array([4, 4])
+    >>> model.score(bunch.data, bunch.target) > 0.95
+    True
+    >>> IPCAC().fit(bunch.data, bunch.target).score(bunch.data, bunch.target) < 0.7
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+        "max_clusters": (whole_number(1),),
+        "em": (YES_OR_NO,),
+        "merge": (YES_OR_NO,),
+        "node": (one_of("truncated", "ipcac"),),
+    }
+
+    def __init__(
+        self,
+        max_clusters: int = 10,
+        *,
+        em: bool = False,
+        merge: bool = True,
+        node: str = "truncated",
+        random_state: RandomState = None,
+    ) -> None:
+        self.max_clusters = max_clusters
+        self.em = em
+        self.merge = merge
+        self.node = node
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
+        """Find the clusters and what tells them apart.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            Training rows.
+        y : array (n_samples,)
+            Their class labels.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        with unchanged_on_failure(self):
+            data = self._validated(X, y)
+            refuse_nonfinite_rows(data.X, data.feature_names)
+            self._set_clusters(data)
+            moments = self._cluster_moments(data)
+            found = self._solve(moments, data)
+            self._signs = column_signs(found.W)
+            classes = moments.joined(data.classes, self.cluster_classes_)
+            self._set_solution(classes, found.oriented())
+            self.nodes_ = np.where(self._signs[:, None] > 0, self._pairs, self._pairs[:, ::-1])
+            self.rank_ = span(self.components_).coordinates.shape[1]
+            self.thresholds_ = self._signs * (self._thresholds - self.mean_ @ found.W)
+        return self
+
+    def _set_clusters(self, data: LabelledData) -> None:
+        rng = check_random_state(self.random_state)
+        self.cluster_labels_ = np.empty(len(data.codes), dtype=int)
+        classes: list[int] = []
+        for c in range(len(data.classes)):
+            members = data.codes == c
+            labels = self._clusters(data.X[members], rng)
+            self.cluster_labels_[members] = len(classes) + labels
+            classes += [c] * (int(labels.max()) + 1)
+        self.cluster_classes_ = np.array(classes)
+
+    def _clusters(self, X: Any, rng: np.random.RandomState) -> Array:
+        """Clusters of the rows of one class."""
+        labels = x_means(X, self.max_clusters, rng)
+        if self.em:
+            if sp.issparse(X):
+                raise ValueError("em=True needs dense rows: use em=False, or X.toarray()")
+            labels = em_clusters(X, labels, rng)
+        return merged_clusters(X, labels) if self.merge else labels
+
+    def _cluster_moments(self, data: LabelledData) -> ClassMoments:
+        clusters = np.arange(len(self.cluster_classes_))
+        moments = ClassMoments.from_codes(
+            data.X, self.cluster_labels_, classes=clusters, per_class=True
+        )
+        self.cluster_means_, self.cluster_counts_ = moments.means, moments.counts.astype(int)
+        return moments
+
+    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+        """The directions of all nodes, each from the moments of its two clusters alone."""
+        kind = TruncatedIPCAC if self.node == "truncated" else IPCAC
+        of_class = self.cluster_classes_
+        pairs = [(i, j) for i, j in combinations(range(len(of_class)), 2)]
+        pairs = [(i, j) for i, j in pairs if of_class[i] != of_class[j]]
+        self._pairs = np.array(sorted(pairs, key=lambda p: (of_class[p[0]], of_class[p[1]], p)))
+        W = np.zeros((moments.n_features, len(pairs)))
+        self._thresholds, criterion = np.zeros(len(pairs)), np.zeros(len(pairs))
+        # squares of sparse rows are differences of squares: half the digits
+        rounding = (100 * moments.eps) ** (1 if moments.holds_sparse_rows else 2)
+        least = rounding * moments.total_diagonal()
+        for k, pair in enumerate(self._pairs):
+            two = moments.of_classes(pair)
+            varying = two.total_diagonal() > least
+            node = kind(keep_moments=False)
+            if np.sum(np.diff(two.means, axis=0)[0, varying] ** 2) > least.sum():
+                node._learn(two if varying.all() else two.columns(varying), None)
+            if len(getattr(node, "components_", ())):
+                W[varying, k], self._thresholds[k] = node.coef_[0], -node.intercept_[0]
+                criterion[k] = abs(node._rule.coef[1, 0])
+            else:  # nothing tells them apart: the larger wins
+                self._thresholds[k] = np.sign(-np.diff(two.counts))[0]
+        return Solution(W, criterion, rank=len(pairs))
+
+    def _verdicts(self, X: ArrayLike) -> Array:
+        """Scores of the second class of every pair of classes, (n_samples, n_class_pairs)."""
+        rows = self._new_rows(X)
+        refuse_nonfinite_rows(rows, getattr(self, "feature_names_in_", None))
+        n_clusters = np.bincount(self.cluster_classes_)
+        sizes = [
+            (n_clusters[a], n_clusters[b]) for a, b in combinations(range(len(n_clusters)), 2)
+        ]
+        ends = np.cumsum([first * second for first, second in sizes])
+        verdicts = np.empty((rows.shape[0], len(sizes)))
+        for block in row_blocks(rows.shape[0], len(self.nodes_)):
+            Z = centred_product(rows[block], self.mean_, self.components_.T)
+            margins = self._signs * (Z.astype(np.float64) - self.thresholds_)
+            matches = np.split(margins, ends[:-1], axis=1)
+            for k, (teams, size) in enumerate(zip(matches, sizes, strict=True)):
+                verdicts[block, k] = jury(teams.reshape(len(teams), *size))
+        return verdicts
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            Rows to judge.
+
+        Returns
+        -------
+        array (n_samples,) or (n_samples, n_classes)
+            For two classes the score of the jury, positive for ``classes_[1]``; for more the
+            number of juries that each class wins, plus less than a third for its scores.
+        """
+        verdicts = self._verdicts(X)
+        return verdicts[:, 0] if len(self.classes_) == 2 else wins_and_scores(verdicts)
+
+    def predict(self, X: ArrayLike) -> Array:
+        """The class of the largest score; a tie goes to the class that sorts first."""
+        scores = self.decision_function(X)
+        winners = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[winners]

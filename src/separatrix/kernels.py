@@ -1,0 +1,454 @@
+"""Kernels as rows: the empirical kernel map turns a kernel method into the linear method.
+
+A kernel is an inner product of rows sent to some feature space. The training rows span no more
+than n dimensions there; in orthonormal coordinates of their span they are ordinary rows Φ, with
+``Φ Φᵀ`` the centred kernel matrix. Any method that does not care how its space is turned finds
+there what it would find in the feature space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import (
+    cosine_similarity,
+    euclidean_distances,
+    linear_kernel,
+    pairwise_distances_argmin,
+    polynomial_kernel,
+    rbf_kernel,
+)
+from sklearn.utils import check_random_state, gen_batches
+
+from separatrix.linalg import Array, numerical_rank, top_eigh, whiten
+from separatrix.moments.labelled import indicator
+
+KERNEL_ENTRIES = 1 << 22
+"""Entries of a block of kernel values that is held at once (32 MB)."""
+
+MEDIAN_ROWS = 1000
+"""Rows among which the median distance is sought."""
+
+DENSE_UP_TO = 6000
+"""Order up to which eigenpairs of a kernel matrix are found densely: their spectra are flat."""
+
+FUNCTIONS: dict[str, Callable[..., Array]] = {
+    "linear": linear_kernel,
+    "poly": polynomial_kernel,
+    "rbf": rbf_kernel,
+    "cosine": cosine_similarity,
+}
+SHIFT_INVARIANT = ("linear", "rbf")
+"""Kernels that see no offset once centred: their rows are centred first, to keep their digits."""
+
+RandomState = int | np.random.RandomState | None
+
+
+class Kernel(NamedTuple):
+    """A kernel whose numbers are settled.
+
+    Attributes
+    ----------
+    name : str or callable
+        "rbf", "poly", "linear", "cosine", "precomputed", or a function of two arrays of rows.
+    params : mapping
+        Keyword arguments of the function.
+    origin : array (n_features,) or None
+        Taken off every row first.
+    """
+
+    name: str | Callable[..., Array]
+    params: Mapping[str, Any]
+    origin: Array | None = None
+
+    def rows(self, X: Any) -> Any:
+        """Rows as the kernel takes them: float64, less the origin."""
+        if sp.issparse(X):
+            if self.name != "precomputed" and self.origin is None:
+                return X.astype(np.float64)
+            X = X.toarray()
+        return np.asarray(X, np.float64) if self.origin is None else X - self.origin
+
+    def points(self, X: Any, chosen: Array) -> Any:
+        """Reference rows; of a precomputed kernel, their numbers."""
+        return chosen if self.name == "precomputed" else self.rows(X[chosen])
+
+    def between(self, X: Any, points: Any) -> Array:
+        """Kernel values of rows with reference rows, (n_rows, n_points)."""
+        return self.values(self.rows(X), points)
+
+    def values(self, rows: Any, points: Any) -> Array:
+        """`between` for rows as the kernel takes them."""
+        if self.name == "precomputed":
+            return rows[:, points]
+        if isinstance(self.name, str):
+            return np.asarray(FUNCTIONS[self.name](rows, points, **self.params), np.float64)
+        if sp.issparse(rows) != sp.issparse(points):  # a function may take one kind only
+            rows = rows.toarray() if sp.issparse(rows) else sp.csr_array(rows)
+        K = np.asarray(self.name(rows, points, **self.params), np.float64)
+        expected = (rows.shape[0], points.shape[0])
+        if K.shape != expected:
+            raise ValueError(
+                f"kernel={self.name!r} returned an array of shape {K.shape} for {expected[0]} and "
+                f"{expected[1]} rows: it must take two arrays of rows and return {expected}"
+            )
+        if not np.isfinite(K).all():
+            raise ValueError(
+                f"kernel={self.name!r} returned NaN or infinity: it must be defined for all rows"
+            )
+        return K
+
+    def refuse_unlike_pairs(self, K: Array) -> None:
+        """Raise when a function of two rows depends on which is the first."""
+        if callable(self.name) and (unlike := _asymmetry(K)):
+            raise ValueError(
+                f"kernel={self.name!r} must be symmetric, but values of the same two rows in one "
+                f"order and in the other differ by up to {unlike:.3g}"
+            )
+
+
+def settled_kernel(
+    X: Any,
+    kernel: str | Callable[..., Array] = "rbf",
+    *,
+    kernel_gamma: float | str = "scale",
+    degree: int = 3,
+    coef0: float = 1.0,
+    kernel_params: Mapping[str, Any] | None = None,
+    random_state: RandomState = None,
+) -> Kernel:
+    """The kernel that the parameters of an estimator name, for these training rows.
+
+    Parameters
+    ----------
+    X : array or sparse matrix (n_samples, n_features)
+        Training rows, or the square matrix of a precomputed kernel.
+    kernel : str or callable
+        "rbf" ``exp(-g ‖x - x'‖²)``, "poly" ``(g x·x' + coef0)^degree``, "linear" ``x·x'``,
+        "cosine" ``x·x' / ‖x‖ ‖x'‖``, "precomputed", or a function that takes two arrays of rows
+        and returns the matrix of their kernel values.
+    kernel_gamma : "scale", "median" or float
+        g. "scale" is scikit-learn's ``1 / (n_features * X.var())``; "median" one over the median
+        squared distance between rows.
+    degree, coef0 : number
+        Of "poly".
+    kernel_params : mapping, optional
+        Keyword arguments of a function.
+    random_state : int, RandomState or None
+        Which rows "median" looks at when they are many.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> K = settled_kernel(X, "rbf", kernel_gamma="median").between(X, X - X.mean())
+    >>> K.round(3)[0]
+    array([1.   , 0.368, 0.   ])
+    """
+    if callable(kernel):
+        return Kernel(kernel, dict(kernel_params or {}))
+    if kernel_params:
+        raise ValueError(
+            f"kernel_params={kernel_params!r} has no effect with kernel={kernel!r}: use "
+            "kernel_gamma, degree and coef0, or a function as kernel"
+        )
+    if kernel == "precomputed":
+        _refuse_other_than_pairs(X)
+    shifts = kernel in SHIFT_INVARIANT and not sp.issparse(X)
+    origin = X.mean(axis=0, dtype=np.float64) if shifts else None
+    params: dict[str, Any] = {}
+    if kernel in ("rbf", "poly"):
+        params["gamma"] = inverse_width(X, kernel_gamma, random_state)
+    if kernel == "poly":
+        params |= {"degree": degree, "coef0": coef0}
+    return Kernel(kernel, params, origin)
+
+
+def _refuse_other_than_pairs(K: Any) -> None:
+    """Raise when a matrix cannot hold the kernel values of all pairs of training rows."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            'kernel="precomputed" takes the kernel values of all pairs of training rows, a '
+            f"square matrix, but X has shape {K.shape}"
+        )
+    if unlike := _asymmetry(K):
+        raise ValueError(
+            'kernel="precomputed" takes a symmetric matrix, but values of X and of its transpose '
+            f"differ by up to {unlike:.3g}"
+        )
+
+
+def _asymmetry(K: Any) -> float:
+    """By how much a square matrix and its transpose differ; zero where it is rounding."""
+    unlike = float(np.abs(K - K.T).max())
+    return unlike if unlike > 1e-5 * float(np.abs(K).max()) else 0.0
+
+
+def inverse_width(X: Any, kernel_gamma: float | str, random_state: RandomState = None) -> float:
+    """The g of a kernel: a number as it is, "scale" or "median" from the rows.
+
+    The median is taken over all pairs, those of a row with itself included, so that giving every
+    row twice changes nothing. Where it is zero the mean takes its place.
+
+    Examples
+    --------
+    >>> inverse_width(np.array([[0.0], [2.0]]), "scale")
+    1.0
+    """
+    if not isinstance(kernel_gamma, str):
+        return float(kernel_gamma)
+    if kernel_gamma == "scale":
+        width = X.shape[1] * _variance(X)
+    else:
+        some = _chosen(X.shape[0], MEDIAN_ROWS, random_state)
+        rows = X[some].astype(np.float64)
+        if not sp.issparse(X):
+            rows -= rows.mean(axis=0)
+        distances = euclidean_distances(rows, squared=True)
+        width = float(np.median(distances)) or float(distances.mean())
+    return 1.0 / width if width > 0 else 1.0
+
+
+def _variance(X: Any) -> float:
+    """Of all entries about their common mean."""
+    if sp.issparse(X):
+        return float(X.multiply(X).mean() - X.mean() ** 2)
+    return float(X.var(dtype=np.float64))
+
+
+def _chosen(n_rows: int, n_wanted: int, random_state: RandomState) -> Array:
+    """Numbers of so many rows, sorted; all of them when there are no more."""
+    if n_wanted >= n_rows:
+        return np.arange(n_rows)
+    return np.sort(check_random_state(random_state).permutation(n_rows)[:n_wanted])
+
+
+class KernelMap(NamedTuple):
+    """Coordinates in the feature space: ``(k(X, points) - centre) @ basis``.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    points : array (n_points, n_features)
+        Reference rows, as the kernel takes them.
+    centre : array (n_points,)
+        Mean kernel value of each with the training rows.
+    basis : array (n_points, rank)
+        Dual coefficients of the axes.
+    """
+
+    kernel: Kernel
+    points: Any
+    centre: Array
+    basis: Array
+
+    def project(self, X: Any) -> Array:
+        """Coordinates of rows in the dtype of X, a block of kernel values at a time."""
+        result = np.empty((X.shape[0], self.basis.shape[1]), X.dtype)
+        made_dense = sp.issparse(X) and not sp.issparse(self.points)
+        width = max(len(self.centre), X.shape[1] if made_dense else 0)
+        for block in kernel_blocks(X.shape[0], width):
+            result[block] = (self.kernel.between(X[block], self.points) - self.centre) @ self.basis
+        return result
+
+    def centred_at(self, mean: Array) -> KernelMap:
+        """The same coordinates less `mean`."""
+        shift = np.linalg.lstsq(self.basis.T, mean, rcond=None)[0]
+        return self._replace(centre=self.centre + shift)
+
+    def along(self, W: Array) -> KernelMap:
+        """The map to coordinates along directions W, given as columns in these coordinates."""
+        return self._replace(basis=self.basis @ W)
+
+
+def kernel_blocks(n_rows: int, n_points: int) -> Any:
+    """Slices over rows such that their kernel values with the points are few."""
+    return gen_batches(n_rows, max(1, KERNEL_ENTRIES // max(n_points, 1)))
+
+
+class CentredGram(NamedTuple):
+    """Inner products of the training rows in feature space, from their mean there.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    points : array (n_samples, n_features)
+        The training rows, as the kernel takes them.
+    centre : array (n_samples,)
+        Mean kernel value of each row.
+    matrix : array (n_samples, n_samples)
+    largest : float
+        The largest kernel value before centring, which the rounding of the matrix is relative to.
+    """
+
+    kernel: Kernel
+    points: Any
+    centre: Array
+    matrix: Array
+    largest: float
+
+    def map(self, basis: Array) -> KernelMap:
+        """The map with these dual coefficients, a column an axis.
+
+        Coefficients that are all alike say nothing about centred rows: their mean is taken off.
+        """
+        return KernelMap(self.kernel, self.points, self.centre, basis - basis.mean(axis=0))
+
+    def principal_axes(self, k: int, *, tol: float | None = None) -> tuple[Array, Array]:
+        """The largest eigenvalues of the matrix, at most k and all above rounding or `tol`."""
+        most = min(k, max(len(self.matrix) - 1, 1))  # centred rows sum to nothing
+        return _leading_pairs(self.matrix, most, self.largest, tol)
+
+    def empirical_map(self, *, tol: float | None = None) -> tuple[KernelMap, Array]:
+        """The exact `empirical_kernel_map`."""
+        n_samples = len(self.matrix)
+        evals, U = self.principal_axes(n_samples, tol=tol)
+        if len(evals) == 0:
+            return self.map(np.zeros((n_samples, 1))), np.zeros((n_samples, 1))
+        return self.map(U / np.sqrt(evals)), U * np.sqrt(evals)
+
+    def span(self, A: Array, KA: Array) -> tuple[KernelMap, Array]:
+        """Orthonormal coordinates of the span of a few directions, and the training rows there.
+
+        Parameters
+        ----------
+        A : array (n_samples, k)
+            Dual coefficients of the directions, each column summing to zero.
+        KA : array (n_samples, k)
+            The matrix times A: the rows along the directions.
+        """
+        to_orthonormal = whiten(A.T @ KA)
+        if to_orthonormal.shape[1] == 0:
+            to_orthonormal = np.zeros((A.shape[1], 1))
+        return self.map(A @ to_orthonormal), KA @ to_orthonormal
+
+
+def _leading_pairs(K: Array, k: int, largest: float, tol: float | None) -> tuple[Array, Array]:
+    """Eigenpairs of more than rounding beside the `largest` kernel value, and more than `tol`."""
+    evals, U = top_eigh(K, k, lanczos_from=DENSE_UP_TO)
+    first = float(np.max(evals, initial=0.0))
+    rank = numerical_rank(evals, len(K), largest=max(first, largest))
+    if tol is not None:
+        rank = min(rank, numerical_rank(evals, 1, largest=first, eps=tol))
+    return evals[:rank], U[:, :rank]
+
+
+def centred_gram(X: Any, kernel: Kernel) -> CentredGram:
+    """Kernel values of all pairs of training rows, centred: ``(I - 11ᵀ/n) K (I - 11ᵀ/n)``.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [5.0]])
+    >>> centred_gram(X, settled_kernel(X, "linear")).matrix
+    array([[ 4.,  2., -6.],
+           [ 2.,  1., -3.],
+           [-6., -3.,  9.]])
+    """
+    points = kernel.points(X, np.arange(X.shape[0]))
+    K = np.array(kernel.between(X, points))
+    kernel.refuse_unlike_pairs(K)
+    largest = float(np.max(np.abs(np.diagonal(K)), initial=0.0))
+    centre = K.mean(axis=0)
+    K -= centre
+    K -= (centre - centre.mean())[:, None]
+    return CentredGram(kernel, points, centre, K, largest)
+
+
+def empirical_kernel_map(
+    X: Any,
+    kernel: Kernel,
+    *,
+    n_landmarks: int | None = None,
+    tol: float | None = None,
+    random_state: RandomState = None,
+) -> tuple[KernelMap, Array]:
+    """Orthonormal coordinates in feature space, and the training rows Φ in them.
+
+    Exact: with ``K̃ = U Λ Uᵀ`` the centred kernel matrix, ``Φ = U √Λ`` and the dual coefficients
+    of the axes are ``U / √Λ``, so that ``Φ Φᵀ = K̃``. With landmarks (Nyström) the axes are those
+    of the landmarks' own kernel matrix, in which every row has its nearest point: n×m numbers for
+    m landmarks, never n×n. Landmarks are rows drawn at random and moved to the mean of the rows
+    nearest to them; rows of a precomputed kernel stay where they are.
+
+    Parameters
+    ----------
+    X : array or sparse matrix (n_samples, n_features)
+        Training rows.
+    kernel : Kernel
+    n_landmarks : int, optional
+        Number of landmarks; all rows by default, or with as many, which is exact.
+    tol : float, optional
+        Axes with an eigenvalue below this share of the largest are left out; by default those
+        that are only rounding.
+    random_state : int, RandomState or None
+        Which rows are landmarks.
+
+    Returns
+    -------
+    map : KernelMap
+    rows : array (n_samples, rank)
+        Of at least one column, which is zero when all rows coincide.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 1.0], [2.0, 0.0], [1.0, 1.0], [3.0, 2.0]])
+    >>> to_features, rows = empirical_kernel_map(X, settled_kernel(X, "rbf"))
+    >>> rows.shape, bool(np.allclose(to_features.project(X), rows))
+    ((4, 3), True)
+    """
+    if n_landmarks is not None and n_landmarks < X.shape[0]:
+        return _nystroem_map(X, kernel, _chosen(X.shape[0], n_landmarks, random_state), tol)
+    return centred_gram(X, kernel).empirical_map(tol=tol)
+
+
+def _nystroem_map(
+    X: Any, kernel: Kernel, chosen: Array, tol: float | None
+) -> tuple[KernelMap, Array]:
+    """Axes of the landmarks alone; every row where it is nearest to their span."""
+    n_samples = X.shape[0]
+    points = landmarks(X, kernel, chosen)
+    own = kernel.rows(X[chosen]) if kernel.name == "precomputed" else points
+    K = kernel.values(own, points)
+    kernel.refuse_unlike_pairs(K)
+    evals, U = _leading_pairs(K, len(K), 0.0, tol)
+    basis = U / np.sqrt(evals) if len(evals) else np.zeros((len(K), 1))
+    centre = np.zeros(len(K))
+    rows = np.empty((n_samples, basis.shape[1]))
+    for block in kernel_blocks(n_samples, len(K)):
+        K = kernel.between(X[block], points)
+        centre += K.sum(axis=0) / n_samples
+        np.matmul(K, basis, out=rows[block])
+    rows -= centre @ basis
+    return KernelMap(kernel, points, centre, basis), rows
+
+
+def landmarks(X: Any, kernel: Kernel, chosen: Array) -> Any:
+    """Reference rows that stand for all rows: those chosen, moved to the mean of their own.
+
+    Every row belongs to the nearest chosen one (one step of k-means). Where rows are mostly noise
+    the means have less of it, at the cost of one more product. Of a precomputed kernel only the
+    rows themselves can be taken.
+    """
+    points = kernel.points(X, chosen)
+    if kernel.name == "precomputed":
+        return points
+    counts, sums = np.zeros(len(chosen)), 0.0 * points
+    for block in kernel_blocks(X.shape[0], len(chosen)):
+        rows = kernel.rows(X[block])
+        nearest = pairwise_distances_argmin(rows, points)
+        counts += np.bincount(nearest, minlength=len(chosen))
+        sums = sums + indicator(nearest, None, len(chosen), np.float64) @ rows
+    # a row that is given twice may leave its second copy without any
+    present = np.flatnonzero(counts)
+    means = sp.diags_array(1 / counts[present]) @ sums[present]
+    return _with_short_indices(means) if sp.issparse(means) else means
+
+
+def _with_short_indices(X: Any) -> Any:
+    """Sparse rows with the indices of 32 bits that some functions of scikit-learn ask for."""
+    if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    short = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sp.csr_array((X.data, *short), shape=X.shape)

@@ -1,0 +1,134 @@
+"""Local discriminative Gaussians in the feature space of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from separatrix.base.kernel import KERNEL_CONSTRAINTS, KernelEstimator
+from separatrix.base.parameters import Allowed
+from separatrix.ldg.ldg import LDG
+from separatrix.linalg import Array
+
+
+class KernelLDG(KernelEstimator, LDG):
+    """Curved directions that keep rows near neighbours of their class, far from those of others.
+
+    Kernel LDG: `LDG` on the rows sent to the feature space of a kernel. With K the centred kernel
+    matrix and ``M = L_V - γ L_A`` of the neighbours there it minimises ``tr αᵀ K M K α`` subject
+    to ``αᵀ K α = I``. It is solved in symmetric form: with ``K = U S Uᵀ`` the α are ``U S^-½``
+    times the smallest eigenvectors of ``S^½ Uᵀ M U S^½``, which is `LDG` on the rows ``U S^½`` of
+    the empirical kernel map.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None
+        As in `LDG`.
+    kernel : "rbf", "poly", "linear", "cosine", "precomputed" or callable
+        Inner product of the feature space. "precomputed" takes kernel values for X.
+    kernel_gamma : "scale", "median" or float
+        Inverse squared width of "rbf", factor of "poly". "scale" is one over the number of
+        features times their variance, "median" one over the median squared distance.
+    degree : int
+        Of "poly", ``(kernel_gamma x·x' + coef0)^degree``.
+    coef0 : float
+        Of "poly".
+    kernel_params : dict or None
+        Keyword arguments of a callable.
+    n_landmarks : int or None
+        Reference rows that stand for all (Nyström); None uses every row and n×n kernel values.
+    gamma : "auto" or float in (0, 1]
+        γ, as in `LDG`; it has nothing to do with the kernel.
+    n_neighbors : "auto" or int
+        As in `LDG`; neighbours are those in the feature space.
+    local : bool
+        As in `LDG`.
+    solver : "eigen" or "gradient"
+        As in `LDG`.
+    priors : array (n_classes,) or None
+        As in `LDG`.
+    max_iter : int
+        As in `LDG`.
+    random_state : int, RandomState or None
+        Source of the folds of "auto", and of the landmarks.
+    verbose : bool
+        Print how "auto" proceeds.
+
+    Attributes
+    ----------
+    dual_coef_ : array (n_components, n_points)
+        α: weights of the training rows or landmarks, ascending by eigenvalue.
+    kernel_gamma_ : float or None
+        The number that was used.
+    criterion_, explained_ratio_, gamma_, n_neighbors_, priors_, objective_, n_iter_, selection_
+        As in `LDG`.
+    classes_ : array (n_classes,)
+    rank_ : int
+        Dimensions that the rows span in the feature space.
+
+    Notes
+    -----
+    ``dual_coef_ @ K @ dual_coef_.T`` is the identity for the centred kernel matrix K of the
+    training rows. The linear kernel gives `LDG` up to sign. The nearest rows in feature space are
+    the nearest in the features for "rbf", and others for "poly".
+
+    The eigenproblem of the source, ``(L_V - γ L_A) K α = λ α`` (3.29), is not symmetric: its
+    solutions are neither real by construction nor of unit length in feature space.
+
+    References
+    ----------
+    Parrish, Supervised dimensionality reduction for different learning architectures, doctoral
+    thesis, University of Washington (2012), section 3.3.2, equations 3.26-3.29.
+
+    Examples
+    --------
+    >>> from separatrix import KernelLDG, datasets
+    >>> wine = datasets.load("wine")
+    >>> X = (wine.data - wine.data.mean(axis=0)) / wine.data.std(axis=0)
+    >>> model = KernelLDG(2, gamma=0.6, n_neighbors=4).fit(X, wine.target)
+    >>> model.transform(X).shape
+    (178, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+        **LDG._parameter_constraints,
+        **KERNEL_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        kernel: str | Callable[..., Array] = "rbf",
+        kernel_gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        n_landmarks: int | None = None,
+        gamma: float | str = "auto",
+        n_neighbors: int | str = "auto",
+        local: bool = True,
+        solver: str = "eigen",
+        priors: ArrayLike | None = None,
+        max_iter: int = 100,
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.kernel_gamma = kernel_gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.n_landmarks = n_landmarks
+        self.gamma = gamma
+        self.n_neighbors = n_neighbors
+        self.local = local
+        self.solver = solver
+        self.priors = priors
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose

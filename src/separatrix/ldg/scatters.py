@@ -1,0 +1,206 @@
+"""Local scatter of each class about each row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import logsumexp
+from sklearn.utils import gen_batches
+
+from separatrix.linalg import Array, numerical_rank, top_eigh
+from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import block_rows
+from separatrix.moments.neighbours import averaging
+
+# The mathematics -----------------------------------------------------------------------------
+
+
+class LDGScatters(NamedTuple):
+    """Scatter about the neighbours of the own class, and of all classes by their priors."""
+
+    V: Array
+    A: Array
+
+    def plus(self, other: LDGScatters, own: float, others: float) -> LDGScatters:
+        """A weighted sum."""
+        return LDGScatters(own * self.V + others * other.V, own * self.A + others * other.A)
+
+    def smallest(self, gamma: float, basis: Array, k: int | None = None) -> tuple[Array, Array]:
+        """Smallest eigenvalues of ``V - γ A`` inside an orthonormal basis, and the directions."""
+        Z = gamma * self.A - self.V
+        whole = basis.shape[1] == len(Z)  # then the basis does not matter
+        evals, U = top_eigh(Z if whole else basis.T @ Z @ basis, k or basis.shape[1])
+        return -evals, U if whole else basis @ U
+
+    def n_negative(self, gamma: float, evals: Array) -> int:
+        """How many eigenvalues of ``V - γ A`` are below zero by more than rounding."""
+        size = float(np.trace(self.V) + gamma * np.trace(self.A))
+        return numerical_rank(-evals, len(self.V), largest=size)
+
+    def leading(self, gamma: float, basis: Array, k: int | None) -> Array:
+        """The k smallest directions; without k, those of negative eigenvalues."""
+        evals, U = self.smallest(gamma, basis, k)
+        return U if k is not None else U[:, : self.n_negative(gamma, evals)]
+
+
+def local_scatters(
+    X: Any,
+    codes: Array,
+    neighbours: Sequence[Array],
+    priors: Array,
+    n_neighbors: int,
+    among: Any = None,
+) -> LDGScatters:
+    """``V = Σ Δ_ig Δ_igᵀ`` and ``A = Σ_i Σ_j p_j Δ_ij Δ_ijᵀ`` (3.9, 3.10).
+
+    Δ_ij is row i less the mean of its k nearest rows of class j, and g the class of row i.
+
+    Parameters
+    ----------
+    X : array or sparse matrix (n_samples, n_features)
+        Rows.
+    codes : array (n_samples,)
+        Their classes.
+    neighbours : list of arrays
+        From `class_neighbours`, with at least so many.
+    priors : array (n_classes,)
+        p.
+    n_neighbors : int
+        k.
+    among : array or sparse matrix (n_known, n_features), optional
+        Where the neighbours were sought; X itself by default.
+    """
+    known = X if among is None else among
+
+    def means(block: slice, j: int) -> Any:
+        found = neighbours[j][block, :n_neighbors]
+        rows = np.arange(X.shape[0])[block] if among is None else np.full(len(found), -1)
+        return averaging(found, rows, known.shape[0]) @ known
+
+    return scatters_about(means, X, codes, priors)
+
+
+def scatters_about(
+    means: Callable[[slice, int], Any], X: Any, codes: Array, priors: Array
+) -> LDGScatters:
+    """V and A for any means: ``means(block, j)`` are those of class j for a block of rows."""
+    n_samples, n_features = X.shape
+    V, A = np.zeros((2, n_features, n_features))
+    for block in gen_batches(n_samples, block_rows(n_features)) if n_samples else ():
+        own = codes[block]
+        for j in range(len(priors)):
+            delta = X[block] - means(block, j)
+            delta = delta.toarray() if sp.issparse(delta) else delta
+            same = delta[own == j]
+            V += same.T @ same
+            A += priors[j] * (delta.T @ delta)
+    return LDGScatters(V, A)
+
+
+def global_scatters(moments: ClassMoments, priors: Array) -> LDGScatters:
+    """V and A with one Gaussian for each class: its mean takes the place of neighbours.
+
+    With the class shares as priors ``V = Sw`` and ``A = Sw + 2 Sb``, exactly and for any n.
+    """
+    Sw, n_samples = moments.Sw, moments.n_samples
+    by_priors = moments.between_rows(priors)
+    shift = (moments.counts / n_samples - priors) @ (moments.means - moments.mean)
+    between = moments.Sb + n_samples * np.outer(shift, shift) + by_priors.T @ by_priors
+    return LDGScatters(Sw, Sw + between)
+
+
+class DiscriminativeGaussians:
+    """The criterion that LDG approximates: how badly local Gaussians tell the classes apart.
+
+    ``J(B) = Σ_i log Σ_j p_j exp(-‖BᵀΔ_ij‖²/2) + ‖BᵀΔ_ig‖²/2`` for orthonormal B (3.4), and its
+    gradient (3.5). Only projected rows are averaged: nothing of size n × classes × d is held.
+
+    Parameters
+    ----------
+    X : array or sparse matrix (n_samples, n_features)
+        Rows, near the origin.
+    codes : array (n_samples,)
+        Their classes.
+    averages : list of sparse matrices (n_samples, n_samples)
+        For each class, what takes rows to the means of their neighbours in it.
+    priors : array (n_classes,)
+        p.
+    """
+
+    def __init__(self, X: Any, codes: Array, averages: Sequence[Any], priors: Array) -> None:
+        self.X, self.averages = X, averages
+        self.own = codes[None] == np.arange(len(averages))[:, None]
+        with np.errstate(divide="ignore"):
+            self.log_priors = np.log(priors)[:, None]
+
+    def __call__(self, B: Array) -> tuple[float, Array]:
+        """The criterion and its gradient (n_features, k)."""
+        Y = self.X @ B
+        deltas = [Y - N @ Y for N in self.averages]
+        halves = np.stack([np.einsum("ij,ij->i", D, D) for D in deltas]) / 2
+        exponents = self.log_priors - halves
+        total = logsumexp(exponents, axis=0)
+        value = float(np.sum(total) + np.sum(halves[self.own]))
+        weights = self.own - np.exp(exponents - total)
+        back = np.zeros_like(Y)
+        for N, D, w in zip(self.averages, deltas, weights, strict=True):
+            weighted = w[:, None] * D
+            back += weighted - N.T @ weighted
+        return value, self.X.T @ back
+
+
+class Descent(NamedTuple):
+    """Where a descent over orthonormal B ended: B, the values on the way, whether it settled."""
+
+    B: Array
+    values: Array
+    converged: bool
+
+
+def orthonormal_descent(
+    objective: Callable[[Array], tuple[float, Array]], B: Array, *, max_iter: int, tol: float
+) -> Descent:
+    """Go down along the gradient with ``BᵀB = I``; the value never rises (Algorithm 1).
+
+    The objective must depend on the span of B only. A step is the gradient less its part in the
+    span of B, then a QR; its length is Barzilai and Borwein's, halved until the value falls.
+    """
+    value, gradient = objective(B)
+    values = [value]
+    slope = gradient - B @ (B.T @ gradient)
+    length = 1.0 / max(float(np.linalg.norm(slope)), 1e-300)
+    scale = max(float(np.linalg.norm(gradient)), 1e-300)
+    for _ in range(max_iter):
+        if np.linalg.norm(slope) <= tol * scale:
+            return Descent(B, np.array(values), True)
+        for _ in range(60):
+            Q, R = np.linalg.qr(B - length * slope)
+            new = Q * np.where(np.diagonal(R) < 0, -1.0, 1.0)
+            new_value, gradient = objective(new)
+            if new_value <= value:
+                break
+            length /= 2
+        else:
+            return Descent(B, np.array(values), True)  # no step however small goes down
+        new_slope = gradient - new @ (new.T @ gradient)
+        step, change = new - B, new_slope - slope
+        curvature = abs(float(np.sum(step * change)))
+        length = float(np.sum(step * step)) / curvature if curvature > 0 else 2 * length
+        B, value, slope = new, new_value, new_slope
+        values.append(value)
+    return Descent(B, np.array(values), bool(np.linalg.norm(slope) <= tol * scale))
+
+
+# Estimators ----------------------------------------------------------------------------------
+
+
+def varying_features(X: Any) -> Array:
+    """Which columns are not constant, but for rounding."""
+    high, low = X.max(axis=0), X.min(axis=0)
+    if sp.issparse(X):
+        high, low = high.toarray().ravel(), low.toarray().ravel()
+    size = np.maximum(np.abs(high), np.abs(low))
+    return high - low > 4 * np.finfo(X.dtype).eps * size

@@ -1,0 +1,78 @@
+"""Numerics that know nothing of labels."""
+
+from separatrix.linalg._types import Array, Lift
+from separatrix.linalg.blas import ONE_AT_A_TIME, ONE_BY_ONE_UP_TO, one_blas_thread
+from separatrix.linalg.distances import smallest_columns, squared_distances, squared_norms
+from separatrix.linalg.eigen import (
+    LANCZOS_FROM,
+    GeneralizedEigen,
+    GeneralizedSVD,
+    generalized_eigh,
+    gsvd,
+    partial_whiten,
+    top_eigh,
+    whiten,
+)
+from separatrix.linalg.rank import (
+    EPS,
+    CholeskyWhitener,
+    RangeAndNull,
+    SingularMatrixError,
+    cholesky_whitener,
+    column_signs,
+    null_space,
+    numerical_rank,
+    range_and_null,
+)
+from separatrix.linalg.secular import SECULAR_END, SECULAR_STEPS, boundary_distance
+from separatrix.linalg.span import (
+    WELL_CONDITIONED,
+    Span,
+    ThinSVD,
+    gram_span,
+    orthonormal_again,
+    principal_angles,
+    range_basis,
+    span,
+    triangle,
+)
+
+__all__ = [
+    "EPS",
+    "LANCZOS_FROM",
+    "ONE_AT_A_TIME",
+    "ONE_BY_ONE_UP_TO",
+    "SECULAR_END",
+    "SECULAR_STEPS",
+    "WELL_CONDITIONED",
+    "Array",
+    "CholeskyWhitener",
+    "GeneralizedEigen",
+    "GeneralizedSVD",
+    "Lift",
+    "RangeAndNull",
+    "SingularMatrixError",
+    "Span",
+    "ThinSVD",
+    "boundary_distance",
+    "cholesky_whitener",
+    "column_signs",
+    "generalized_eigh",
+    "gram_span",
+    "gsvd",
+    "null_space",
+    "numerical_rank",
+    "one_blas_thread",
+    "orthonormal_again",
+    "partial_whiten",
+    "principal_angles",
+    "range_and_null",
+    "range_basis",
+    "smallest_columns",
+    "span",
+    "squared_distances",
+    "squared_norms",
+    "top_eigh",
+    "triangle",
+    "whiten",
+]

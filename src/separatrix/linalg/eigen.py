@@ -1,0 +1,159 @@
+"""Eigenvalues: the largest ones, whitening, pairs of matrices."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from separatrix.linalg._types import Array, Lift
+from separatrix.linalg.blas import one_blas_thread
+from separatrix.linalg.rank import (
+    EPS,
+    SingularMatrixError,
+    _descending,
+    cholesky_whitener,
+    numerical_rank,
+    range_and_null,
+)
+from separatrix.linalg.span import span
+
+LANCZOS_FROM = 2000
+"""Matrices up to this order are decomposed densely even when few eigenpairs are wanted."""
+
+
+def top_eigh(
+    S: Array | LinearOperator, k: int, *, lanczos_from: int = LANCZOS_FROM
+) -> tuple[Array, Array]:
+    """The k largest eigenvalues of a symmetric matrix or operator, and their eigenvectors.
+
+    Dense up to order `lanczos_from`, or when more than a tenth of the spectrum is wanted;
+    Lanczos to working precision otherwise, and for an operator unless it is small or more than
+    half of its spectrum is wanted.
+
+    Examples
+    --------
+    >>> evals, V = top_eigh(np.diag([1.0, 5.0, 3.0]), 2)
+    >>> evals
+    array([5., 3.])
+    """
+    order = S.shape[0]
+    k = min(k, order)
+    if not isinstance(S, np.ndarray) and (order <= 200 or 2 * k > order):
+        S = S @ np.eye(order)  # Lanczos needs room for more vectors than are wanted
+    if isinstance(S, np.ndarray) and (order <= lanczos_from or 10 * k > order):
+        top = (order - k, order - 1)
+        with one_blas_thread():
+            return _descending(*scipy.linalg.eigh(S, subset_by_index=top, check_finite=False))
+    start = np.random.default_rng(0).standard_normal(order)
+    evals, V = eigsh(S, k=k, which="LA", v0=start)
+    best_first = np.argsort(-evals)
+    return evals[best_first], V[:, best_first]
+
+
+def whiten(S: Array, *, eps: float = EPS) -> Array:
+    """A matrix A with ``A.T @ S @ A = I``, of as many columns as S has rank.
+
+    Examples
+    --------
+    >>> S = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> A = whiten(S)
+    >>> np.allclose(A.T @ S @ A, np.eye(2))
+    True
+    """
+    parts = range_and_null(S, eps=eps)
+    return parts.range / np.sqrt(parts.evals)
+
+
+def partial_whiten(V: Array, U: Array, s: Array) -> Array:
+    """Shrink the columns of V along the leading directions U to the spread of the last of them.
+
+    The map is ``I + U (s[-1] / s - 1) U.T``: afterwards the data whose leading singular pairs
+    are (s, U) spread equally along all of U, and every other direction is left as it was.
+
+    Parameters
+    ----------
+    V : array (n_features, k)
+        What is mapped.
+    U : array (n_features, d)
+        Orthonormal leading directions of the data.
+    s : array (d,)
+        Their singular values, descending, all positive.
+
+    Examples
+    --------
+    >>> partial_whiten(np.eye(3), np.eye(3)[:, :2], np.array([4.0, 2.0])).diagonal()
+    array([0.5, 1. , 1. ])
+    """
+    return V + U @ ((s[-1] / s - 1)[:, None] * (U.T @ V))
+
+
+class GeneralizedEigen(NamedTuple):
+    """Solution of ``A v = λ B v``: descending λ, VᵀBV = I, and the rank of B."""
+
+    evals: Array
+    V: Array
+    rank: int
+
+
+def generalized_eigh(A: Array, B: Array, *, eps: float = EPS) -> GeneralizedEigen:
+    """Solve ``A v = λ B v`` for symmetric A and positive semidefinite B, in the range of B.
+
+    `rank` says whether B was singular (``rank < len(B)``); vectors then have no part in the
+    null space of B.
+
+    Examples
+    --------
+    >>> A, B = np.diag([6.0, 2.0, 1.0]), np.diag([2.0, 1.0, 0.0])
+    >>> solution = generalized_eigh(A, B)
+    >>> solution.evals, solution.rank
+    (array([3., 2.]), 2)
+    """
+    try:
+        factor = cholesky_whitener(B, eps=eps)
+    except SingularMatrixError:
+        to_white = whiten(B, eps=eps)
+        M = to_white.T @ A @ to_white
+        back: Lift = to_white.__matmul__
+    else:
+        M = factor.whiten(factor.whiten(A).T)
+        back = factor.unwhiten
+    evals, V = _descending(*np.linalg.eigh((M + M.T) / 2))
+    return GeneralizedEigen(evals, back(V), len(evals))
+
+
+class GeneralizedSVD(NamedTuple):
+    """``‖A g_i‖ = alpha_i`` and ``‖B g_i‖ = beta_i`` with ``alpha² + beta² = 1``."""
+
+    alpha: Array
+    beta: Array
+    G: Array
+
+
+def gsvd(A: Array, B: Array) -> GeneralizedSVD:
+    """Diagonalise AᵀA and BᵀB together without forming either product.
+
+    The columns of G satisfy ``Gᵀ(AᵀA + BᵀB)G = I``, lie in the joint row space of A and B and
+    are sorted by descending alpha; those with alpha = 0 are left out. Working on the factors
+    keeps the digits that their squares would lose.
+
+    Parameters
+    ----------
+    A : array (p, n_features)
+    B : array (q, n_features)
+
+    Examples
+    --------
+    >>> pair = gsvd(np.array([[3.0, 0.0]]), np.array([[4.0, 0.0], [0.0, 1.0]]))
+    >>> pair.alpha, pair.beta
+    (array([0.6]), array([0.8]))
+    """
+    joint = span(np.vstack([A, B]))
+    P, s, Vt = np.linalg.svd(joint.coordinates, full_matrices=False)
+    _, alpha, Wt = np.linalg.svd(P[: len(A)], full_matrices=False)
+    rank = numerical_rank(alpha, max(P.shape), largest=1.0)
+    W = Wt[:rank].T
+    beta = np.linalg.norm(P[len(A) :] @ W, axis=0)
+    return GeneralizedSVD(alpha[:rank], beta, joint.lift(Vt.T @ (W / s[:, None])))

@@ -1,0 +1,173 @@
+"""How many directions a matrix has, and which sign they take."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import lapack
+
+from separatrix.linalg._types import Array
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+class SingularMatrixError(np.linalg.LinAlgError):
+    """The right-hand matrix of a symmetric-definite problem has no inverse."""
+
+
+# Ranks and signs ---------------------------------------------------------------------------
+
+
+def numerical_rank(
+    values: Array, order: int, *, largest: float | None = None, eps: float = EPS
+) -> int:
+    """Count the singular values, or eigenvalues of a scatter, that are more than rounding.
+
+    A value counts when it exceeds ``order * eps * largest``; this is the only rank rule of the
+    package.
+
+    Parameters
+    ----------
+    values : array
+        Singular values or eigenvalues, in any order.
+    order : int
+        The larger side of the matrix they belong to.
+    largest : float, optional
+        What "large" means; the largest of `values` by default.
+    eps : float
+        Relative precision of the data the matrix was computed from.
+
+    Examples
+    --------
+    >>> numerical_rank(np.array([3.0, 1.0, 1e-17]), 3)
+    2
+    """
+    if largest is None:
+        largest = float(np.max(values, initial=0.0))
+    return int(np.count_nonzero(values > order * eps * largest))
+
+
+def column_signs(W: Array) -> Array:
+    """Factors of ±1 that make the entry of largest magnitude of each column positive.
+
+    Of entries that tie up to rounding the first decides, so that equal problems get equal signs.
+
+    Examples
+    --------
+    >>> column_signs(np.array([[1.0, 0.0], [-2.0, 3.0]]))
+    array([-1.,  1.])
+    """
+    magnitude = np.abs(W)
+    leader = np.argmax(magnitude >= (1 - 1e-8) * magnitude.max(axis=0, initial=0.0), axis=0)
+    return np.where(W[leader, np.arange(W.shape[1])] < 0, -1.0, 1.0)
+
+
+# Symmetric matrices --------------------------------------------------------------------------
+
+
+def _descending(evals: Array, V: Array) -> tuple[Array, Array]:
+    return evals[::-1], V[:, ::-1]
+
+
+class RangeAndNull(NamedTuple):
+    """Orthonormal bases of the range and the null space of a symmetric matrix."""
+
+    evals: Array
+    range: Array
+    null: Array
+
+
+def range_and_null(S: Array, *, beside: float = 0.0, eps: float = EPS) -> RangeAndNull:
+    """Split the space by the rank rule; `evals` are the eigenvalues that belong to the range.
+
+    A matrix may be small `beside` another that matters as much: rounding is then judged by the
+    larger of the two.
+
+    Examples
+    --------
+    >>> parts = range_and_null(np.diag([2.0, 0.0, 1.0]))
+    >>> parts.range.shape, parts.null.shape
+    ((3, 2), (3, 1))
+    """
+    evals, V = _descending(*np.linalg.eigh(S))
+    largest = max(beside, float(np.max(evals, initial=0.0)))
+    rank = numerical_rank(evals, len(S), largest=largest, eps=eps)
+    return RangeAndNull(evals[:rank], V[:, :rank], V[:, rank:])
+
+
+def null_space(S: Array, *, beside: float = 0.0, eps: float = EPS) -> Array:
+    """An orthonormal basis of the directions that a symmetric matrix sends to zero.
+
+    Examples
+    --------
+    >>> null_space(np.diag([1.0, 0.0])).shape
+    (2, 1)
+    """
+    return range_and_null(S, beside=beside, eps=eps).null
+
+
+# Generalized eigenproblems -------------------------------------------------------------------
+
+
+class CholeskyWhitener(NamedTuple):
+    """``B = D L L.T D`` with D the square roots of the diagonal, so that units do not matter."""
+
+    scale: Array
+    L: Array
+
+    def whiten(self, V: Array) -> Array:
+        """Columns of V, as seen where B is the identity: ``L⁻¹ D⁻¹ V``."""
+        return scipy.linalg.solve_triangular(
+            self.L, V / self.scale[:, None], lower=True, check_finite=False
+        )
+
+    def unwhiten(self, V: Array) -> Array:
+        """Directions found there, as directions here: ``D⁻¹ L⁻ᵀ V``, orthonormal in B."""
+        W = scipy.linalg.solve_triangular(self.L, V, lower=True, trans="T", check_finite=False)
+        return W / self.scale[:, None]
+
+
+def cholesky_whitener(
+    B: Array, *, beside: Array | float = 0.0, eps: float = EPS
+) -> CholeskyWhitener:
+    """Factor a positive definite matrix, or say that it is singular.
+
+    Parameters
+    ----------
+    B : array (d, d)
+    beside : array (d,) or float
+        Diagonal of another matrix in the same units: entries of B that are only rounding beside
+        it count as zero.
+    eps : float
+        Relative precision of the data B was computed from.
+
+    Raises
+    ------
+    SingularMatrixError
+        When B, scaled to unit diagonal, has a reciprocal condition number of rounding size.
+
+    Examples
+    --------
+    >>> B = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> W = cholesky_whitener(B).unwhiten(np.eye(2))
+    >>> np.allclose(W.T @ B @ W, np.eye(2))
+    True
+    >>> cholesky_whitener(np.ones((2, 2)))
+    Traceback (most recent call last):
+    separatrix.linalg.SingularMatrixError: matrix of order 2 is singular
+    """
+    order = len(B)
+    diagonal = np.diagonal(B)
+    if order and np.all(diagonal > order * eps * np.asarray(beside)):
+        scale = np.sqrt(diagonal)
+        scaled = B / scale / scale[:, None]
+        with suppress(np.linalg.LinAlgError):
+            L = np.linalg.cholesky(scaled)
+            norm = float(np.abs(scaled).sum(axis=0).max())
+            rcond, _ = lapack.dpocon(L, norm, uplo="L")
+            if rcond > order * eps:
+                return CholeskyWhitener(scale, L)
+    raise SingularMatrixError(f"matrix of order {order} is singular")

@@ -1,0 +1,1 @@
+"""Subspaces of support vector hyperplanes."""

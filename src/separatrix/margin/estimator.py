@@ -1,0 +1,208 @@
+"""Directions of successive support vector machines: the margin between classes as criterion.
+
+`MarginMaximizingDiscriminant` and `WithinSupportVectorDiscriminant` find a hyperplane, take its
+direction off the rows, and find the next; `SupportVectorProjection` takes one hyperplane for each
+class against the rest, and drops those that repeat others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from separatrix._warnings import warn_caller
+from separatrix.base.estimator import SubspaceEstimator, unchanged_on_failure
+from separatrix.base.kernel import KERNEL_CONSTRAINTS, KernelEstimator
+from separatrix.base.parameters import YES_OR_NO, Allowed, one_of, real_number, whole_number
+from separatrix.base.rows import LabelledData
+from separatrix.base.solution import Solution
+from separatrix.kernels import Kernel, empirical_kernel_map
+from separatrix.linalg import Array, Lift, range_basis, span
+from separatrix.margin.hyperplane import Hyperplane, Points, soft_margin_hyperplane
+from separatrix.moments.class_moments import ClassMoments
+
+# The mathematics -----------------------------------------------------------------------------
+
+
+class Problem(NamedTuple):
+    """One class against the rest, or one against the other."""
+
+    signs: Array
+    cost: Array
+
+
+def one_against_rest(
+    codes: Array, classes: Array, C: float, class_weight: Mapping[Any, float] | str | None
+) -> list[Problem]:
+    """A problem for each class, or for two classes the one that they share."""
+    weights = np.ones(len(classes))
+    if isinstance(class_weight, Mapping):
+        weights = np.array([float(class_weight.get(c, 1.0)) for c in classes.tolist()])
+    problems = []
+    for c in range(1, 2) if len(classes) == 2 else range(len(classes)):
+        member = codes == c
+        cost = C * weights[codes]
+        if class_weight == "balanced":
+            counts = np.bincount(member, minlength=2)
+            cost = C * (len(codes) / (2 * counts))[member.astype(int)]
+        problems.append(Problem(np.where(member, 1.0, -1.0), cost))
+    return problems
+
+
+class Rows(NamedTuple):
+    """Centred rows in coordinates of their own span.
+
+    Attributes
+    ----------
+    coordinates : array (n_samples, rank)
+    lift : callable
+        Takes columns of coordinates to columns of features.
+    """
+
+    coordinates: Array
+    lift: Lift
+
+
+def rows_in_their_span(data: LabelledData, moments: ClassMoments) -> Rows:
+    """The centred rows in as many coordinates as they have rank.
+
+    Sparse rows fewer than features are handled by their inner products; more are made dense, as
+    directions taken off rows fill them.
+    """
+    X = data.X
+    if sp.issparse(X) and X.shape[0] < X.shape[1]:
+        to_features, rows = empirical_kernel_map(X, Kernel("linear", {}))
+        return Rows(rows, lambda W: X.T @ (to_features.basis @ W))
+    dense = X.toarray() if sp.issparse(X) else X
+    centred = dense - moments.origin
+    centred -= moments.mean - moments.origin
+    if X.shape[0] < X.shape[1]:
+        return Rows(*span(centred, bound=len(centred) - 1))
+    basis = range_basis(moments.St, moments.eps)
+    if basis.shape[1] == basis.shape[0]:
+        return Rows(centred, lambda W: W)
+    return Rows(centred @ basis, basis.__matmul__)
+
+
+def without(V: Array, Q: Array) -> Array:
+    """Columns of V less their part in the span of the orthonormal columns of Q."""
+    return V - Q @ (Q.T @ V)
+
+
+# Estimators ----------------------------------------------------------------------------------
+
+MARGIN_CONSTRAINTS: dict[str, Sequence[Allowed]] = {
+    "C": (real_number(0, open_low=True),),
+    "class_weight": (
+        one_of(None, "balanced"),
+        Allowed(lambda v: isinstance(v, Mapping), "a dictionary from labels to weights"),
+    ),
+    "tol": (real_number(0, open_low=True),),
+    "max_iter": (whole_number(1),),
+    "verbose": (YES_OR_NO, whole_number(0)),
+}
+"""What the parameters that all methods with hyperplanes share may be."""
+
+OPTIONAL_KERNEL: dict[str, Sequence[Allowed]] = {
+    **KERNEL_CONSTRAINTS,
+    "kernel": (one_of(None), *KERNEL_CONSTRAINTS["kernel"]),
+}
+
+
+class HyperplaneMixin(SubspaceEstimator):
+    """What all methods with hyperplanes share: their problems and how they are solved."""
+
+    C: float
+    class_weight: Mapping[Any, float] | str | None
+    tol: float
+    max_iter: int
+    verbose: bool | int
+
+    def _problems(self, data: LabelledData) -> list[Problem]:
+        self.n_iter_ = 0
+        if isinstance(self.class_weight, Mapping):
+            _refuse_odd_weights(self.class_weight, data.classes)
+        return one_against_rest(data.codes, data.classes, self.C, self.class_weight)
+
+    def _find(self, points: Points, signs: Array, cost: Array) -> Hyperplane:
+        plane = soft_margin_hyperplane(points, signs, cost, tol=self.tol, max_iter=self.max_iter)
+        self.n_iter_ = max(self.n_iter_, plane.n_iter)
+        return plane
+
+    def _say(self, words: str) -> None:
+        if self.verbose:
+            print(f"[{type(self).__name__}] {words}", flush=True)
+
+    def _warn_without_directions(self, n_components: int) -> None:
+        if n_components == 0:
+            warn_caller(
+                f"{type(self).__name__} found no direction that separates the classes: the best "
+                f"hyperplane leaves all rows on one side with C={self.C:g}. Try "
+                'class_weight="balanced" or a larger C. transform returns no columns.'
+            )
+
+
+def _refuse_odd_weights(class_weight: Mapping[Any, float], classes: Array) -> None:
+    """Raise for weights of unknown classes and for weights that are not positive numbers."""
+    unknown = [label for label in class_weight if label not in classes.tolist()]
+    if unknown:
+        raise ValueError(
+            f"class_weight has labels that are not in y: {unknown[:5]}; the classes are "
+            f"{classes.tolist()[:10]}"
+        )
+    odd = {
+        k: v
+        for k, v in class_weight.items()
+        if not (isinstance(v, Real) and np.isfinite(v) and v > 0)
+    }
+    if odd:
+        raise ValueError(f"class_weight={odd!r} must hold positive numbers")
+
+
+class MarginEstimator(HyperplaneMixin, KernelEstimator):
+    """Base of the margin methods that are linear, or with a kernel those of its feature space."""
+
+    kernel: str | Callable[..., Array] | None  # type: ignore[assignment]
+    dual_coef_: Any
+    _map: Any
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
+        """Find the subspace.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            Training rows; for a precomputed kernel the kernel values of all pairs of them,
+            (n_samples, n_samples).
+        y : array (n_samples,)
+            Their class labels.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        if self.kernel is not None:
+            return super().fit(X, y)
+        with unchanged_on_failure(self):
+            self._map = self.dual_coef_ = self.kernel_gamma_ = None
+            return SubspaceEstimator.fit(self, X, y)
+
+    def _learn(self, moments: ClassMoments, data: LabelledData | None) -> None:
+        if self.kernel is None:
+            SubspaceEstimator._learn(self, moments, data)
+        else:
+            super()._learn(moments, data)
+
+    def _set_solution(self, moments: ClassMoments, solution: Solution) -> None:
+        super()._set_solution(moments, solution)
+        self.n_components_ = len(self.components_)
+
+    def _project(self, X: ArrayLike) -> Array:
+        linear = getattr(self, "_map", None) is None
+        return SubspaceEstimator._project(self, X) if linear else super()._project(X)

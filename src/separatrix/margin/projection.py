@@ -1,0 +1,303 @@
+"""One hyperplane for each class, repetitions dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from separatrix.base.parameters import Allowed, one_of, real_number
+from separatrix.base.rows import LabelledData
+from separatrix.base.solution import Solution
+from separatrix.kernels import RandomState
+from separatrix.linalg import Array
+from separatrix.margin.estimator import (
+    MARGIN_CONSTRAINTS,
+    OPTIONAL_KERNEL,
+    HyperplaneMixin,
+    MarginEstimator,
+    Problem,
+    rows_in_their_span,
+)
+from separatrix.margin.hyperplane import Points
+from separatrix.margin.successive import FindPlane, between_shares
+from separatrix.moments.class_moments import ClassMoments
+
+CHANCE = 0.5
+"""γ_min: hyperplanes with no more than this share of rows on their side are no directions."""
+
+
+# Redundancy ----------------------------------------------------------------------------------
+
+
+class Elimination(NamedTuple):
+    """The order in which directions are dropped, the most redundant first.
+
+    Attributes
+    ----------
+    order : array of int (n,)
+        Positions of the directions; the last is never dropped.
+    distances : array (n - 1,)
+        The smallest distance between two directions left, when each was dropped.
+    """
+
+    order: Array
+    distances: Array
+
+    def kept(self, redundancy: float) -> Array:
+        """Positions of the survivors for a threshold δ, the least redundant first.
+
+        Directions are dropped while the smallest distance is at most δ, and none for δ = 0.
+        """
+        beyond = np.flatnonzero(self.distances > redundancy)
+        n_dropped = int(beyond[0]) if len(beyond) else len(self.distances)
+        return self.order[n_dropped if redundancy > 0 else 0 :][::-1]
+
+
+def decorrelation(W: Array, accuracy: Array, *, acute: bool = False) -> Array:
+    """``d_ij = θ_ij/π · r_i/r_j · γ_min``: how near direction i is to a better direction j.
+
+    Parameters
+    ----------
+    W : array (r, n)
+        Directions.
+    accuracy : array (n,)
+        r: share of the training rows that each has on their side.
+    acute : bool
+        Take directions for lines: angles above π/2 count as what they lack to π.
+
+    Examples
+    --------
+    >>> W = np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> decorrelation(W, np.array([0.8, 1.0]))
+    array([[   inf, 0.2   ],
+           [0.3125,    inf]])
+    """
+    unit = W / np.linalg.norm(W, axis=0)
+    cosine = unit.T @ unit
+    theta = np.arccos(np.clip(np.abs(cosine) if acute else cosine, -1, 1))
+    distance = theta / np.pi * CHANCE * accuracy[:, None] / accuracy
+    np.fill_diagonal(distance, np.inf)
+    return distance
+
+
+def eliminate(distance: Array, margin: Array) -> Elimination:
+    """Drop the i of the smallest ``d_ij`` again and again until one direction is left.
+
+    Of two that are as near to each other the one with the narrower margin goes, so that the
+    numbering of the classes does not matter.
+
+    Examples
+    --------
+    >>> distance = decorrelation(np.array([[1.0, 1.0, 0.0], [0.0, 0.1, 1.0]]), np.ones(3))
+    >>> eliminate(distance, np.array([1.0, 2.0, 1.0])).order
+    array([0, 2, 1])
+    """
+    left = list(range(len(distance)))
+    order, distances = [], []
+    while len(left) > 1:
+        nearest = distance[np.ix_(left, left)].min(axis=1)
+        ties = np.flatnonzero(nearest <= nearest.min() * (1 + 1e-9))
+        at = ties[np.argmin(margin[left][ties])]
+        distances.append(float(nearest[at]))
+        order.append(left.pop(at))
+    return Elimination(np.array(order + left, dtype=int), np.array(distances))
+
+
+class Normals(NamedTuple):
+    """Hyperplanes of classes against the rest, those without a direction left out.
+
+    Attributes
+    ----------
+    W : array (r, n)
+        Unit normals.
+    of_class : array of int (n,)
+        Position of the class each tells from the rest.
+    accuracy : array (n,)
+        Share of the training rows on their side.
+    margin : array (n,)
+        Distance from the hyperplane to its margin.
+    """
+
+    W: Array
+    of_class: Array
+    accuracy: Array
+    margin: Array
+
+    def take(self, at: Array) -> Normals:
+        """Some of them."""
+        return Normals(self.W[:, at], self.of_class[at], self.accuracy[at], self.margin[at])
+
+
+def support_vector_normals(Z: Array, problems: Sequence[Problem], find: FindPlane) -> Normals:
+    """Unit normals of all hyperplanes that are better than chance."""
+    first = 1 if len(problems) == 1 else 0
+    points = Points.of(Z)
+    planes = [find(points, problem.signs, problem.cost) for problem in problems]
+    W = np.column_stack([plane.normal for plane in planes])
+    lengths = np.linalg.norm(W, axis=0)
+    accuracy = np.array(
+        [
+            np.mean((Z @ plane.normal + plane.intercept) * problem.signs > 0)
+            for plane, problem in zip(planes, problems, strict=True)
+        ]
+    )
+    good = np.flatnonzero((lengths > 0) & (accuracy > CHANCE))
+    W = W[:, good] / lengths[good]
+    return Normals(W, good + first, accuracy[good], 1 / lengths[good])
+
+
+class NormalsMixin(HyperplaneMixin):
+    """What the methods share that keep the normals of all classes against the rest."""
+
+    redundancy: float
+    angle: str
+
+    def _kept_normals(self, rows: Array, data: LabelledData) -> Normals:
+        """Unit normals by descending worth, as many as `redundancy` leaves; the path is kept."""
+        found = support_vector_normals(rows, self._problems(data), self._find)
+        distance = decorrelation(found.W, found.accuracy, acute=self.angle == "acute")
+        path = eliminate(distance, found.margin)
+        kept = found.take(path.kept(self.redundancy))
+        self._say(f"{len(found.of_class)} hyperplanes, {len(kept.of_class)} directions kept")
+        self.eliminated_ = data.classes[found.of_class[path.order]]
+        self.elimination_distances_ = path.distances
+        self.class_of_component_ = data.classes[kept.of_class]
+        self.accuracy_ = kept.accuracy
+        return kept
+
+
+class SupportVectorProjection(NormalsMixin, MarginEstimator):
+    """The normals of support vector machines of each class against the rest, without repetitions.
+
+    For each class minimises ``½‖w‖² + C Σ ξ_i`` subject to ``y_i (w·x_i + b) ≥ 1 - ξ_i`` and
+    ``ξ_i ≥ 0``, where y is 1 in the class and -1 elsewhere. Directions that are near a better one
+    are dropped by their distance ``d_ij = θ_ij/π · r_i/r_j · 1/2``, with θ the angle between two
+    normals and r the share of training rows that are on their side of a hyperplane.
+
+    Parameters
+    ----------
+    C : float
+        What a row on the wrong side of its margin costs.
+    redundancy : float in [0, 1]
+        δ: the direction with the smallest ``d_ij`` is dropped, again and again, while that is at
+        most δ; one direction always stays. 0 keeps all.
+    angle : "full" or "acute"
+        Whether directions that point away from each other are far apart, or the same line.
+    class_weight : dict, "balanced" or None
+        Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
+        all.
+    kernel : None, "rbf", "poly", "linear", "cosine", "precomputed" or callable
+        None is the linear method. With a kernel it is that in the kernel's feature space, as in
+        `KernelFisherDiscriminant`.
+    kernel_gamma : "scale", "median" or float
+        As in `KernelFisherDiscriminant`.
+    degree : int
+        Of "poly": ``(g x·x' + coef0)^degree``.
+    coef0 : float
+        Of "poly".
+    kernel_params : dict or None
+        Keyword arguments of a function.
+    n_landmarks : int or None
+        As in `KernelFisherDiscriminant`.
+    tol : float
+        How far from 1 the margin of a support vector may end.
+    max_iter : int
+        Steps at most for each hyperplane.
+    verbose : bool
+        Say how many directions have been found.
+    random_state : int, RandomState or None
+        Which rows become landmarks, and which of more than 1000 the median looks at.
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features)
+        Unit normals, the least redundant first.
+    class_of_component_ : array (n_components,)
+        The label that each tells from the rest; of two classes the second.
+    eliminated_ : array
+        Labels in the order in which their directions are dropped as δ grows, whatever δ was given;
+        the last is never dropped.
+    elimination_distances_ : array
+        The smallest distance at each of these steps: with δ, the steps before the first distance
+        above δ are done.
+    accuracy_ : array (n_components,)
+        r of each.
+    n_components_, explained_ratio_, mean_, means_, classes_, rank_
+        As in `MarginMaximizingDiscriminant`.
+    dual_coef_, kernel_gamma_, n_iter_
+        As in `MarginMaximizingDiscriminant`.
+
+    Notes
+    -----
+    Components have unit length and are in general not orthogonal. Whatever δ, they are the last
+    ones of one path of elimination.
+
+    Hyperplanes with half of the rows or fewer on their side, or without a direction, are left
+    out. Equation 3.6 of the source prints the share of rows on the wrong side; its text and its
+    figure mean the right side. Distances that tie, as they always do when all rows are separated,
+    drop the direction with the narrower margin.
+
+    References
+    ----------
+    Moon, A novel hybrid dimensionality reduction method using support vector machines and
+    independent component analysis, doctoral thesis, University of Tennessee (2010), section 3.1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from separatrix import SupportVectorProjection
+    >>> X, y = load_digits(return_X_y=True)
+    >>> SupportVectorProjection(C=0.01).fit_transform(X[:500], y[:500]).shape
+    (500, 10)
+    >>> SupportVectorProjection(C=0.01, redundancy=0.26).fit(X[:500], y[:500]).n_components_ < 10
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+        **MARGIN_CONSTRAINTS,
+        "redundancy": (real_number(0, 1),),
+        "angle": (one_of("full", "acute"),),
+        **OPTIONAL_KERNEL,
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        redundancy: float = 0.0,
+        angle: str = "full",
+        class_weight: Mapping[Any, float] | str | None = None,
+        kernel: str | Callable[..., Array] | None = None,
+        kernel_gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        n_landmarks: int | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        verbose: bool | int = False,
+        random_state: RandomState = None,
+    ) -> None:
+        self.C = C
+        self.redundancy = redundancy
+        self.angle = angle
+        self.class_weight = class_weight
+        self.kernel = kernel
+        self.kernel_gamma = kernel_gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.n_landmarks = n_landmarks
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+        assert data is not None, "hyperplanes are found among rows"
+        rows, lift = rows_in_their_span(data, moments)
+        normals = self._kept_normals(rows, data)
+        W = lift(normals.W)
+        return Solution(W, between_shares(W, moments), rows.shape[1])

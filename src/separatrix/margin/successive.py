@@ -1,0 +1,430 @@
+"""Successive hyperplanes: maximum margins, and margins measured by the scatter within."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+
+from separatrix._warnings import warn_caller
+from separatrix.base.parameters import N_COMPONENTS, Allowed, real_number
+from separatrix.base.rows import LabelledData
+from separatrix.base.solution import Solution
+from separatrix.kernels import RandomState
+from separatrix.linalg import (
+    EPS,
+    Array,
+    CholeskyWhitener,
+    SingularMatrixError,
+    cholesky_whitener,
+    numerical_rank,
+)
+from separatrix.margin.estimator import (
+    MARGIN_CONSTRAINTS,
+    OPTIONAL_KERNEL,
+    MarginEstimator,
+    Problem,
+    rows_in_their_span,
+    without,
+)
+from separatrix.margin.hyperplane import Hyperplane, Points
+from separatrix.moments.class_moments import ClassMoments
+
+SAME_DIRECTION = 1e-4
+"""Part of a unit normal outside the span of others below which it is one of them."""
+
+
+def block_basis(V: Array, known: Array) -> Array:
+    """Orthonormal columns that span those of V outside what is known, the most shared first.
+
+    All columns of V count alike, whatever their length; their order does not matter.
+    """
+    V = without(V / np.linalg.norm(V, axis=0), known)
+    U, s, _ = np.linalg.svd(V, full_matrices=False)
+    U = U[:, : numerical_rank(s, 1, largest=1.0, eps=SAME_DIRECTION)]
+    return np.linalg.qr(without(U, known))[0] if U.shape[1] else U
+
+
+FindPlane = Callable[[Points, Array, Array], Hyperplane]
+
+
+def successive_directions(
+    Z: Array, problems: Sequence[Problem], find: FindPlane, whitener: CholeskyWhitener | None
+) -> Iterator[Array]:
+    """Blocks of orthonormal directions, each found where all earlier ones are taken off the rows.
+
+    A block holds the normals of the hyperplanes of all problems: one direction for two classes.
+    With a `whitener` of S the hyperplanes minimise ``½ wᵀ S w`` in place of ``½ wᵀ w``; in the
+    coordinates ``v = Lᵀ w`` where S is the identity that is a plain hyperplane, and ``w ⟂ w_j`` is
+    ``v ⟂ L⁻¹ w_j``.
+
+    Parameters
+    ----------
+    Z : array (n, r)
+        Centred rows.
+    problems : sequence of Problem
+    find : callable
+        Takes points, signs and costs to a hyperplane.
+    whitener : CholeskyWhitener, optional
+
+    Yields
+    ------
+    array (r, k)
+        Until no hyperplane has a direction left.
+    """
+    n_directions = Z.shape[1]
+    Z = np.ascontiguousarray(whitener.whiten(Z.T).T) if whitener else np.array(Z, order="C")
+    points = Points.of(Z)
+    W, Q = np.zeros((n_directions, 0)), np.zeros((n_directions, 0))
+    while W.shape[1] < n_directions:
+        planes = [find(points, problem.signs, problem.cost) for problem in problems]
+        normals = [plane.normal for plane in planes if plane.normal.any()]
+        if not normals:
+            return
+        V = without(np.column_stack(normals), Q)
+        block = block_basis(whitener.unwhiten(V) if whitener else V, W)
+        if block.shape[1] == 0:
+            return
+        yield block
+        W = np.hstack([W, block])
+        taken = without(whitener.whiten(block) if whitener else block, Q)
+        taken = np.linalg.qr(taken)[0]
+        taken = np.linalg.qr(without(taken, Q))[0]
+        Q = np.hstack([Q, taken])
+        points = points.less(taken)
+
+
+def between_shares(W: Array, moments: ClassMoments) -> Array:
+    """Scatter between classes that each direction adds to those before it, and what is left."""
+    Hb = moments.between_rows()
+    along = np.sum((Hb @ np.linalg.qr(W)[0]) ** 2, axis=0)
+    return np.append(along, max(float(np.sum(Hb**2)) - along.sum(), 0.0))
+
+
+class MarginMaximizingDiscriminant(MarginEstimator):
+    """Orthonormal directions of successive hyperplanes that leave the widest margin.
+
+    The first direction is the normal of the support vector machine (3 in the source):
+    minimise ``½‖w‖² + C Σ ξ_i`` subject to ``y_i (w·x_i + b) ≥ 1 - ξ_i`` and ``ξ_i ≥ 0``. It is
+    taken off the rows, ``x - (w·x) w``, the next hyperplane is sought among what is left, and so
+    on (margin maximizing discriminant analysis, MMDA). So there are more directions than classes.
+
+    With more than two classes each round finds the hyperplanes of all classes against the rest,
+    and takes off all of their directions at once.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None
+        Number of directions, up to the rank of the centred data. None stops after one round: one
+        direction for two classes, at most one for each class otherwise. "auto" takes as many as
+        classify held-out rows best.
+    C : float
+        What a row on the wrong side of its margin costs, in the units of 1/‖x‖²: multiplying the
+        data by s is multiplying C by s².
+    class_weight : dict, "balanced" or None
+        Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
+        all.
+    kernel : None, "rbf", "poly", "linear", "cosine", "precomputed" or callable
+        None is the linear method. With a kernel it is that in the kernel's feature space, as in
+        `KernelFisherDiscriminant`.
+    kernel_gamma : "scale", "median" or float
+        As in `KernelFisherDiscriminant`.
+    degree : int
+        Of "poly": ``(g x·x' + coef0)^degree``.
+    coef0 : float
+        Of "poly".
+    kernel_params : dict or None
+        Keyword arguments of a function.
+    n_landmarks : int or None
+        As in `KernelFisherDiscriminant`.
+    tol : float
+        How far from 1 the margin of a support vector may end. Hyperplanes are exact as a rule up
+        to ``n_samples * n_features**2 = 1e10``, and of no more than 5000 rows.
+    max_iter : int
+        Steps at most for each hyperplane.
+    verbose : bool
+        Say what has been found after each round.
+    random_state : int, RandomState or None
+        Which rows become landmarks, and which of more than 1000 the median looks at.
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features)
+        The directions, in the order in which they were found.
+    n_components_ : int
+        How many were found: fewer than asked for when no hyperplane is left that puts rows on
+        either side.
+    explained_ratio_ : array (n_components,)
+        Share of the scatter between classes that each direction adds to those before it.
+    mean_ : array (n_features,)
+        Mean of the training rows, taken off by `transform`.
+    means_ : array (n_classes, n_features)
+        Class means.
+    classes_ : array (n_classes,)
+    rank_ : int
+        Rank of the centred data.
+    dual_coef_ : array (n_components, n_reference) or None
+        With a kernel, the directions as combinations of reference rows; `components_`, `mean_` and
+        `means_` are then in orthonormal coordinates of the feature space.
+    kernel_gamma_ : float or None
+        The g that was used.
+    n_iter_ : int
+        Steps that the slowest hyperplane took.
+
+    Notes
+    -----
+    ``components_ @ components_.T`` is the identity, and each direction is the normal of the best
+    hyperplane among the rows less the directions before it.
+
+    For small C and classes of equal size every row is a support vector and the direction is the
+    difference of the class means; nothing is left of it afterwards, so that there is exactly one
+    direction. When one class is much larger the best hyperplane may leave all rows on one side:
+    its normal is zero, for any C. Then ``class_weight="balanced"`` helps.
+
+    References
+    ----------
+    Kocsor, Kovács and Szepesvári, Margin maximizing discriminant analysis, ECML (2004).
+    Pitelis and Tefas, Discriminant subspace learning based on support vectors machines, Machine
+    Learning and Data Mining in Pattern Recognition (2013), equation 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from separatrix import MarginMaximizingDiscriminant
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MarginMaximizingDiscriminant(n_components=3, C=0.1).fit(scale(X), y)
+    >>> bool(np.allclose(model.components_ @ model.components_.T, np.eye(3), atol=1e-12))
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+        "n_components": N_COMPONENTS,
+        **MARGIN_CONSTRAINTS,
+        **OPTIONAL_KERNEL,
+    }
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        C: float = 1.0,
+        class_weight: Mapping[Any, float] | str | None = None,
+        kernel: str | Callable[..., Array] | None = None,
+        kernel_gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        n_landmarks: int | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        verbose: bool | int = False,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.C = C
+        self.class_weight = class_weight
+        self.kernel = kernel
+        self.kernel_gamma = kernel_gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.n_landmarks = n_landmarks
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+        assert data is not None, "hyperplanes are found among rows"
+        rows, lift = rows_in_their_span(data, moments)
+        rank = rows.shape[1]
+        wanted = self._n_wanted(rank, "the rank of the centred data")
+        W = self._directions(rows, data, moments, wanted)
+        W = _orthonormal(lift(W)) if W.shape[1] else np.zeros((moments.n_features, 0))
+        return Solution(W, between_shares(W, moments), rank)
+
+    def _directions(
+        self, rows: Array, data: LabelledData, moments: ClassMoments, wanted: int
+    ) -> Array:
+        """So many directions as columns, or as many as there are."""
+        whitener = self._whitener(rows, data, moments)
+        blocks = successive_directions(rows, self._problems(data), self._find, whitener)
+        W = np.zeros((rows.shape[1], 0))
+        for number, block in enumerate(blocks, start=1):
+            W = np.hstack([W, block])
+            self._say(f"round {number}: {W.shape[1]} directions of at most {wanted}")
+            if self.n_components is None or W.shape[1] >= wanted:
+                return W if self.n_components is None else W[:, :wanted]
+        if W.shape[1] and isinstance(self.n_components, Integral):
+            warn_caller(
+                f"{type(self).__name__} found {W.shape[1]} of n_components={wanted} directions: "
+                "no further hyperplane has rows on both sides. Try a larger C or "
+                'class_weight="balanced".'
+            )
+        return W
+
+    def _whitener(
+        self, rows: Array, data: LabelledData, moments: ClassMoments
+    ) -> CholeskyWhitener | None:
+        """Coordinates in which the quadratic part of the problem is the identity."""
+        return None
+
+
+def _orthonormal(W: Array) -> Array:
+    """Columns that lifting has left orthonormal up to rounding, made so to the last digit."""
+    Q, R = np.linalg.qr(W)
+    return Q * np.sign(np.diagonal(R))
+
+
+class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
+    """Orthonormal directions of hyperplanes with a wide margin and little scatter within classes.
+
+    The first direction minimises ``½ wᵀ Sw w + C Σ ξ_i`` subject to ``y_i (w·x_i + b) ≥ 1 - ξ_i``
+    and ``ξ_i ≥ 0``, each next one the same among the rows less the directions before it (within
+    support vector discriminant analysis, WSVDA). Sw takes the place of the identity of the support
+    vector machine: margins are measured by the scatter within classes, as in Fisher's criterion.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None
+        Number of directions, up to the rank of the centred data. None stops after one round: one
+        direction for two classes, at most one for each class otherwise. "auto" takes as many as
+        classify held-out rows best.
+    C : float
+        What a row on the wrong side of its margin costs. Neither the scale of the data nor giving
+        every row twice changes what it means.
+    ridge : float
+        What is added to the diagonal of Sw, as a share of its mean. Without it Sw must have an
+        inverse; a kernel or more features than samples need it.
+    class_weight : dict, "balanced" or None
+        Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
+        all.
+    kernel : None, "rbf", "poly", "linear", "cosine", "precomputed" or callable
+        None is the linear method. With a kernel it is that in the kernel's feature space, as in
+        `KernelFisherDiscriminant`.
+    kernel_gamma : "scale", "median" or float
+        As in `KernelFisherDiscriminant`.
+    degree : int
+        Of "poly": ``(g x·x' + coef0)^degree``.
+    coef0 : float
+        Of "poly".
+    kernel_params : dict or None
+        Keyword arguments of a function.
+    n_landmarks : int or None
+        As in `KernelFisherDiscriminant`.
+    tol : float
+        How far from 1 the margin of a support vector may end. Hyperplanes are exact as a rule up
+        to ``n_samples * n_features**2 = 1e10``, and of no more than 5000 rows.
+    max_iter : int
+        Steps at most for each hyperplane.
+    verbose : bool
+        Say what has been found after each round.
+    random_state : int, RandomState or None
+        Which rows become landmarks, and which of more than 1000 the median looks at.
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features)
+        The directions, in the order in which they were found.
+    ridge_ : float
+        What was added to the diagonal of Sw.
+    n_components_, explained_ratio_, mean_, means_, classes_, rank_
+        As in `MarginMaximizingDiscriminant`.
+    dual_coef_, kernel_gamma_, n_iter_
+        As in `MarginMaximizingDiscriminant`.
+
+    Notes
+    -----
+    ``components_ @ components_.T`` is the identity. The first direction is the first of
+    `MarginMaximizingDiscriminant` in coordinates where Sw is the identity; the others are not,
+    because they are orthogonal in the coordinates given.
+
+    Sw with its ridge is factored once, and each round is a plain hyperplane in the coordinates in
+    which it is the identity. The matrix ``P Sw P`` of the source, singular from the second
+    direction on, is not formed.
+
+    For small C and two classes of equal size the directions are those of Foley and Sammon: each
+    maximises Fisher's criterion among the directions orthogonal to those before it, as far as
+    there are any.
+
+    References
+    ----------
+    Pitelis and Tefas, Discriminant subspace learning based on support vectors machines, Machine
+    Learning and Data Mining in Pattern Recognition (2013), table 2 (equation 13 without its ½, so
+    that C means the same as in the support vector machine).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from separatrix import WithinSupportVectorDiscriminant
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = WithinSupportVectorDiscriminant(n_components=2).fit(X, y)
+    >>> model.transform(X).shape
+    (569, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+        **MarginMaximizingDiscriminant._parameter_constraints,
+        "ridge": (real_number(0),),
+    }
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        C: float = 1.0,
+        ridge: float = 1e-6,
+        class_weight: Mapping[Any, float] | str | None = None,
+        kernel: str | Callable[..., Array] | None = None,
+        kernel_gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        n_landmarks: int | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        verbose: bool | int = False,
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            C=C,
+            class_weight=class_weight,
+            kernel=kernel,
+            kernel_gamma=kernel_gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            n_landmarks=n_landmarks,
+            tol=tol,
+            max_iter=max_iter,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.ridge = ridge
+
+    def _whitener(
+        self, rows: Array, data: LabelledData, moments: ClassMoments
+    ) -> CholeskyWhitener | None:
+        self.ridge_ = 0.0
+        if not rows.any():
+            return None
+        n_features = moments.n_features
+        if rows.shape[1] < n_features or moments.eps > EPS:
+            moments = data._replace(X=rows).moments()
+        Sw = np.array(moments.Sw)
+        spread = np.trace(Sw)
+        if spread <= rows.shape[1] * moments.eps * np.sum(rows**2):  # classes are points
+            spread = float(np.sum(rows**2))
+        self.ridge_ = self.ridge * float(spread) / n_features
+        Sw.flat[:: len(Sw) + 1] += self.ridge_
+        try:
+            return cholesky_whitener(Sw)
+        except SingularMatrixError:
+            raise ValueError(
+                f"ridge={self.ridge!r} is too small for these data: Sw has no inverse. Raise it, "
+                "for example to its default of 1e-6."
+            ) from None

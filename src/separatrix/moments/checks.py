@@ -1,0 +1,104 @@
+"""Checks of rows, labels and weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from separatrix.linalg import Array
+
+
+def precision(X: Any) -> float:
+    """Relative precision of the numbers in X."""
+    return float(np.finfo(X.dtype).eps)
+
+
+# Checks --------------------------------------------------------------------------------------
+
+
+def is_dask(X: Any) -> bool:
+    """Whether rows are a Dask collection, or a list of delayed blocks; Dask is not imported."""
+    first = X
+    for _ in range(2):  # a block may be a pair
+        first = first[0] if isinstance(first, list | tuple) and len(first) else first
+    if isinstance(first, type) or not hasattr(first, "__dask_graph__"):
+        return False
+    return type(first).__module__.startswith("dask") or first.__dask_graph__() is not None
+
+
+def refuse_lazy_frame(X: Any, who: str = "this") -> None:
+    """Raise for rows that have not been computed yet, with the remedy."""
+    if is_dask(X):
+        raise TypeError(
+            f"{who} looks at all rows together, and those of a Dask collection are never all in "
+            "memory. Take some of them, X, y = separatrix.distributed.subsample(X, y, 10000), or "
+            "all with X.compute() where they fit"
+        )
+    if hasattr(X, "collect") and not hasattr(X, "shape"):
+        raise TypeError(
+            f"X is a {type(X).__name__}, which holds no rows yet: call X.collect() first"
+        )
+
+
+def refuse_nonfinite_rows(X: Any, names: ArrayLike | None = None) -> None:
+    """`refuse_nonfinite` where one look at the sum of all entries may be enough."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        suspicious = not np.isfinite(X.sum(dtype=np.float64))
+    if suspicious:
+        refuse_nonfinite(X, names)
+
+
+def refuse_nonfinite(X: Any, names: ArrayLike | None = None) -> None:
+    """Raise for NaN or infinity, naming the first column that has one."""
+    entries = X.tocsc() if sp.issparse(X) else X
+    for column in range(X.shape[1]):
+        values = entries[:, [column]].data if sp.issparse(X) else entries[:, column]
+        if np.isfinite(values).all():
+            continue
+        kind = "NaN" if np.isnan(values).any() else "infinity"
+        name = column if names is None else np.asarray(names).tolist()[column]
+        raise ValueError(
+            f"Input X contains {kind} in column {name!r}. Remove or impute such rows first, for "
+            "example with sklearn.impute.SimpleImputer."
+        )
+
+
+def check_weights(sample_weight: ArrayLike, n_samples: int, *, may_be_zero: bool = False) -> Array:
+    """Weights as a float64 vector, or an error that says what is wrong with them."""
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_samples, float(weights))
+    if weights.shape != (n_samples,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n_samples},)")
+    nothing = not (may_be_zero or weights.any())
+    if not np.isfinite(weights).all() or (weights < 0).any() or nothing:
+        raise ValueError("sample_weight must be finite and non-negative, and not all zero")
+    return weights
+
+
+def encode_labels(
+    y: ArrayLike, n_samples: int, classes: ArrayLike | None = None
+) -> tuple[Array, Array]:
+    """Sorted labels, and the position of each sample's label among them."""
+    y = np.asarray(y)
+    if y.shape != (n_samples,):
+        raise ValueError(f"y has shape {y.shape}, expected ({n_samples},)")
+    seen, codes = np.unique(y, return_inverse=True)
+    if classes is None:
+        return seen, codes
+    labels = np.unique(np.asarray(classes))
+    unknown = np.setdiff1d(seen, labels)
+    if len(unknown):
+        raise ValueError(
+            f"y contains labels that are not among classes: {unknown.tolist()[:5]}; announce "
+            f"every label in classes (given: {labels.tolist()[:10]})"
+        )
+    return labels, np.searchsorted(labels, seen)[codes]
+
+
+def is_text(labels: Array) -> bool:
+    """Whether labels are strings, which do not mix with numbers."""
+    return labels.dtype.kind in "US" or any(isinstance(label, str) for label in labels)

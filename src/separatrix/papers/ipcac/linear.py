@@ -1,0 +1,381 @@
+"""Chapters 3 and 4: one hyperplane, merged models, streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils import gen_batches
+
+from separatrix import (
+    IPCAC,
+    DirectDiscriminant,
+    FisherDiscriminant,
+    KernelIPCAC,
+    OnlineIPCAC,
+    TruncatedIPCAC,
+    datasets,
+    merge,
+)
+from separatrix.decision.thresholds import accuracy_threshold
+from separatrix.evaluate.stream import prequential
+from separatrix.io.originals import message_text
+from separatrix.linalg import principal_angles
+
+from . import literal
+from .peers import SecondOrderPerceptron, first_order
+
+Array = NDArray[Any]
+Values = dict[str, float]
+"""By column."""
+
+BATCH = 120
+REUTERS = 23149
+"""News to learn from; the others test."""
+AXES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 200, 250, 300, 350, 400, 440)
+
+
+class Split(NamedTuple):
+    """Rows to learn from and rows to be tested on; labels are 0 and 1."""
+
+    X: Any
+    y: Array
+    X_test: Any
+    y_test: Array
+
+
+# Data ------------------------------------------------------------------------------------------
+
+
+def pair(n_samples: int, n_features: int, scale: float, seed: int) -> Split:
+    """Two random Gaussians, of which a tenth of the rows is held out."""
+    bunch = datasets.make_gaussian_pair(n_samples, n_features, mean_scale=scale, random_state=seed)
+    return held_out(bunch.data, bunch.target)
+
+
+def held_out(X: Array, y: Array) -> Split:
+    """The last tenth of shuffled rows held out."""
+    n = len(y) * 9 // 10
+    return Split(X[:n], y[:n], X[n:], y[n:])
+
+
+def fold(X: Any, y: Array, repeat: int, n_folds: int = 10) -> Split:
+    """Fold after fold of shuffled rows, run after run."""
+    run, k = divmod(repeat, n_folds)
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=run)
+    train, test = list(folds.split(np.zeros(len(y)), y))[k]
+    train = np.random.default_rng(repeat).permutation(train)
+    return Split(X[train], y[train], X[test], y[test])
+
+
+def heart(data: Callable[[str], Any]) -> tuple[Array, Array]:
+    """Hungarian heart disease, what is missing coded -9."""
+    bunch = data("heart_hungarian")
+    return bunch.X_m9, bunch.y
+
+
+def weighed_words() -> TfidfVectorizer:
+    """Words of letters that occur in two messages, by frequency and rareness."""
+    return TfidfVectorizer(token_pattern=r"(?u)\b[^\W\d_]{2,}\b", min_df=2)
+
+
+@lru_cache(maxsize=2)
+def messages(data: Callable[[str], Any], name: str) -> tuple[Array, Array]:
+    """Subjects and texts of e-mails, and which are spam."""
+    bunch = data(name)
+    texts = np.array([message_text(message) for message in bunch.messages], dtype=object)
+    return texts, (bunch.y == "spam").astype(int)
+
+
+@lru_cache(maxsize=1)
+def latent_messages(data: Callable[[str], Any]) -> tuple[Array, Any, Array]:
+    """E-mails in 1004 latent dimensions of all of them, their weighted words, which are spam."""
+    texts, y = messages(data, "spamassassin_1800")
+    words = weighed_words().fit_transform(texts)
+    values, axes = np.linalg.eigh((words @ words.T).toarray())
+    return (axes * np.sqrt(values.clip(0)))[:, ::-1][:, :1004].copy(), words, y
+
+
+# Models ----------------------------------------------------------------------------------------
+
+
+def share_right(predicted: Array, y: Any) -> float:
+    return 100 * float(np.mean(predicted == y))
+
+
+def tested(models: dict[str, Any], split: Split) -> Values:
+    """Accuracy of models on held-out rows, after fitting them in place."""
+    return {
+        name: share_right(model.fit(split.X, split.y).predict(split.X_test), split.y_test)
+        for name, model in models.items()
+    }
+
+
+def streamed(model: Any, split: Split, batch: int) -> Any:
+    """A model that has learned the rows in batches."""
+    for rows in gen_batches(len(split.y), batch):
+        model.partial_fit(split.X[rows], split.y[rows], classes=[0, 1])
+    return model
+
+
+def learned(models: dict[str, Any], split: Split, batch: int) -> Values:
+    """Accuracy of models on held-out rows, after a stream."""
+    return {
+        name: share_right(streamed(model, split, batch).predict(split.X_test), split.y_test)
+        for name, model in models.items()
+    }
+
+
+def tuned_hyperplane(split: Split, seed: int) -> LinearSVC:
+    """A linear support vector machine with C from a grid, by some of the rows."""
+    some = np.random.default_rng(seed).permutation(len(split.y))[:500]
+    grid = GridSearchCV(LinearSVC(dual="auto"), {"C": [1e-3, 1e-2, 0.1, 1]}, cv=5)
+    return LinearSVC(dual="auto", **grid.fit(split.X[some], split.y[some]).best_params_)
+
+
+def online_models() -> dict[str, Any]:
+    return {
+        "O-IPCAC": OnlineIPCAC(),
+        "O-IPCAC literal": literal.OnlineModel(),
+        "O-IPCAC, rank 100": OnlineIPCAC(rank=100),
+        "SOP": SecondOrderPerceptron(),
+        **first_order(),
+    }
+
+
+def regularised_fisher(split: Split) -> float:
+    """Accuracy of R-FLDA, the difference of two means, with the threshold (3.17)."""
+    model = DirectDiscriminant().fit(split.X, split.y)
+    sign = np.sign(np.diff(model.means_ @ model.components_[0]))[0]
+    scores, new = (sign * model.transform(X)[:, 0] for X in (split.X, split.X_test))
+    gamma = accuracy_threshold(scores, split.y == 1)
+    return share_right(new > gamma, split.y_test == 1)
+
+
+# Tables ----------------------------------------------------------------------------------------
+
+PAIRS_3_1 = {
+    "Synth 1 as described": (2000, 500, 1.0),
+    "Synth 1, 2000 features, means x 0.25": (2000, 2000, 0.25),
+    "Synth 2 as described": (2000, 500, 0.05),
+    "Synth 2, 2000 features, means x 0.12": (2000, 2000, 0.12),
+}
+PAIRS_4 = {
+    "Synth 1 as described": (2400, 2000, 1.0),
+    "Synth 1, means x 0.25": (2400, 2000, 0.25),
+    "Synth 2 as described": (2400, 2000, 0.05),
+    "Synth 2, means x 0.12": (2400, 2000, 0.12),
+}
+PAIRS_4_5 = {
+    "Synth 1 as described": (1200, 2000, 1.0),
+    "Synth 1, means x 0.09": (1200, 2000, 0.09),
+    "Synth 2 as described": (1200, 2000, 0.1),
+    "Synth 2, means x 0.009": (1200, 2000, 0.009),
+}
+ANGLES = {"means x 0.25": (2400, 2000, 0.25), "means x 0.12": (2400, 2000, 0.12)}
+
+
+def table3_1(row: str, seed: int) -> Values:
+    split = pair(*PAIRS_3_1[row], seed)
+    models = {
+        "IPCAC_var": IPCAC(0.99, threshold="accuracy"),
+        "IPCAC": IPCAC(threshold="accuracy"),
+        "FLDA": FisherDiscriminant(),
+        "PCA+FLDA": FisherDiscriminant(pca=0.99),
+        "TruncatedIPCAC": TruncatedIPCAC(),
+        "Fisher, shrinkage auto": FisherDiscriminant(shrinkage="auto"),
+    }
+    values = tested(models, split)
+    return values | {"IPCAC literal": cut_literally(models["IPCAC"], split)}
+
+
+def cut_literally(model: Any, split: Split) -> float:
+    predicted = literal.cut_at_training_row(model, split.X, split.y, split.X_test)
+    return share_right(predicted, split.y_test)
+
+
+def table4_2(row: str, repeat: int, data: Callable[[str], Any]) -> Values:
+    words: Values = {}
+    if row in PAIRS_4:
+        split, batch = pair(*PAIRS_4[row], repeat), BATCH
+    elif row == "SpamAssassin":
+        X, sparse, y = latent_messages(data)
+        split, batch = fold(X, y, repeat), BATCH
+        words = tested({"TruncatedIPCAC, words": TruncatedIPCAC()}, fold(sparse, y, repeat))
+    else:
+        split, batch = fold(*heart(data), repeat), 20
+    if row.endswith("d = 4"):
+        few = tested({"IPCAC_var": IPCAC(0.99, threshold="accuracy")}, split)
+        return few | learned({"O-IPCAC": OnlineIPCAC(4)}, split, batch)
+    models = {
+        "IPCAC_var": IPCAC(0.99, threshold="accuracy"),
+        "IPCAC": IPCAC(threshold="accuracy"),
+        "FLDA": FisherDiscriminant(),
+        "SVM": tuned_hyperplane(split, repeat),
+        "Fisher, shrinkage auto": FisherDiscriminant(shrinkage="auto"),
+        "nearest mean": NearestCentroid(),
+    }
+    if row == "Hungarian":
+        models |= {"IPCAC, mahalanobis": IPCAC(), "IPCAC, balanced": IPCAC(threshold="balanced")}
+    values = tested(models, split) | learned({"O-IPCAC": OnlineIPCAC()}, split, batch) | words
+    return values | {"IPCAC literal": cut_literally(models["IPCAC"], split)}
+
+
+def stream_of(row: str, repeat: int, data: Callable[[str], Any]) -> tuple[Split, int]:
+    """The data of Tables 4.3 and 4.4, and how many rows come at a time."""
+    if row in PAIRS_4:
+        return pair(*PAIRS_4[row], repeat), BATCH
+    if row == "SpamAssassin":
+        X, _, y = latent_messages(data)
+        return fold(X, y, repeat), BATCH
+    if row == "Hungarian":
+        return fold(*heart(data), repeat), 20
+    news = data("rcv1_ccat")
+    X, y = sp.csr_matrix(news.X), (news.y > 0).astype(int)
+    return Split(X[:REUTERS], y[:REUTERS], X[REUTERS:], y[REUTERS:]), 1000
+
+
+def table4_3(row: str, repeat: int, data: Callable[[str], Any]) -> Values:
+    split, batch = stream_of(row, repeat, data)
+    models = online_models()
+    if sp.issparse(split.X):  # these two keep dense rows
+        del models["O-IPCAC literal"], models["SOP"]
+    return learned(models, split, batch) | tested({"all rows at once": TruncatedIPCAC()}, split)
+
+
+def online_error(row: str, repeat: int, data: Callable[[str], Any]) -> Values:
+    """Where the curves of Figures 4.3 and 4.4 end: everything is predicted, then learned."""
+    split, batch = stream_of(row, repeat, data)
+    X, y = np.vstack([split.X, split.X_test]), np.append(split.y, split.y_test)
+    order = np.random.default_rng(repeat).permutation(len(y))
+    return {
+        name: 100 * prequential(model, X[order], y[order], batch)[-1]["error"]
+        for name, model in online_models().items()
+    }
+
+
+def angles(row: str, seed: int) -> Values:
+    """Degrees between the directions of streams and that of all rows at once."""
+    split = pair(*ANGLES[row], seed)
+    whole = TruncatedIPCAC().fit(split.X, split.y).coef_
+    models = online_models() | {"O-IPCAC, rank 123": OnlineIPCAC(123, rank=123)}
+    directions = {
+        name: model.w[None] if hasattr(model, "w") else model.coef_
+        for name, model in ((name, streamed(m, split, BATCH)) for name, m in models.items())
+    }
+    return {
+        name: float(np.degrees(principal_angles(direction, whole)[0]))
+        for name, direction in directions.items()
+    }
+
+
+def figure4_2(row: str, seed: int) -> dict[str, Values]:
+    """Accuracy by the number of whitened axes, and two straight lines."""
+    split = pair(500, 500, float(row.split()[-1]), seed)
+    values = tested({str(d): TruncatedIPCAC(d) for d in AXES}, split)
+    level = {"mean over d": float(np.mean([*values.values()])), "d = 1": values["1"]}
+    lines = {f"{row}, {name}": dict.fromkeys(values, value) for name, value in level.items()}
+    return {row: values, **lines}
+
+
+def table4_5(row: str, seed: int) -> Values:
+    split = pair(*PAIRS_4_5[row], seed)
+    models = {
+        "IPCAC": IPCAC(threshold="accuracy"),
+        "IPCAC_var": IPCAC(0.99, threshold="accuracy"),
+        "Fisher, shrinkage auto": FisherDiscriminant(shrinkage="auto"),
+        "nearest mean": NearestCentroid(),
+    }
+    values = tested(models, split) | learned({"O-IPCAC": OnlineIPCAC()}, split, BATCH)
+    literally = cut_literally(models["IPCAC"], split)
+    return values | {"R-FLDA": regularised_fisher(split), "IPCAC literal": literally}
+
+
+# Spam ------------------------------------------------------------------------------------------
+
+Measures = dict[str, Values]
+"""Accuracy, precision and recall, by the end of the row's name."""
+
+
+def measures(predicted: dict[str, Array], y: Array) -> Measures:
+    """Of predictions by name; spam, 1, is positive."""
+    return {
+        "": {name: share_right(p, y) for name, p in predicted.items()},
+        ", precision": {name: share_right(y[p == 1], 1) for name, p in predicted.items()},
+        ", recall": {name: share_right(p[y == 1], 1) for name, p in predicted.items()},
+    }
+
+
+def spam_models() -> dict[str, Any]:
+    return {
+        "KNN": KNeighborsClassifier(10),
+        "IPCAC_var": IPCAC(0.99),
+        "SVM": SVC(C=10),
+        "K-IPCAC": KernelIPCAC(),
+    }
+
+
+def latent_dimensions(words: Any, seed: int) -> TruncatedSVD:
+    """300 of them, or as many as there are."""
+    return TruncatedSVD(min(300, *(n - 1 for n in words.shape)), random_state=seed).fit(words)
+
+
+def one_model(texts: Array, y: Array, repeat: int) -> Measures:
+    """Experiment 1: a fold of four."""
+    split = fold(texts, y, repeat, 4)
+    words = weighed_words().fit(split.X)
+    known, new = words.transform(split.X), words.transform(split.X_test)
+    latent = latent_dimensions(known, repeat)
+    X, X_test = latent.transform(known), latent.transform(new)
+    predicted = {m: model.fit(X, split.y).predict(X_test) for m, model in spam_models().items()}
+    predicted["TruncatedIPCAC, words"] = TruncatedIPCAC().fit(known, split.y).predict(new)
+    return measures(predicted, split.y_test)
+
+
+def merged_models(texts: Array, y: Array, repeat: int) -> Measures:
+    """Experiment 2: four models of overlapping parts, averaged and merged."""
+    rng = np.random.default_rng(repeat)
+    order = rng.permutation(len(y))
+    projecting, training, testing = np.split(order, [len(y) // 4, len(y) // 2])
+    words = weighed_words().fit(texts[projecting])
+    known = words.transform(texts[projecting])
+    latent = latent_dimensions(known, repeat)
+    X, X_test = (latent.transform(words.transform(texts[at])) for at in (training, testing))
+    y, y_test = y[training], y[testing]
+    parts = [rng.permutation(len(y))[: len(y) // 2] for _ in range(4)]
+    sites: list[Measures] = []
+    models = []
+    for part in parts:
+        fitted = {name: model.fit(X[part], y[part]) for name, model in spam_models().items()}
+        models.append(fitted["IPCAC_var"])
+        sites.append(measures({m: model.predict(X_test) for m, model in fitted.items()}, y_test))
+    printed = literal.MergedModel([(X[part], y[part] == 1) for part in parts], 0.99)
+    together = np.concatenate(parts)
+    whole = measures(
+        {
+            "MM-IPCAC": merge(models).predict(X_test),
+            "MM-IPCAC literal": printed.predict(X_test).astype(int),
+            "all at once": IPCAC(0.99).fit(X[together], y[together]).predict(X_test),
+        },
+        y_test,
+    )
+    return {
+        end: {m: float(np.mean([site[end][m] for site in sites])) for m in sites[0][end]}
+        | whole[end]
+        for end in whole
+    }
+
+
+def spam(row: str, repeat: int, data: Callable[[str], Any], name: str) -> Measures:
+    texts, y = messages(data, name)
+    run = one_model if row == "Experiment 1" else merged_models
+    return run(texts, y, repeat)

@@ -1,0 +1,193 @@
+"""Protocols."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import SGDClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+
+from separatrix import EarlyClassifier, FisherDiscriminant, OnlineIPCAC, datasets
+from separatrix.evaluate.stream import prequential, reliability_curve
+from tests.discovery import labelled
+
+X, Y = labelled(230, 6, 3)
+
+
+def by_hand(model, X, y, size):
+    """Batch by batch, with nothing but fit on everything before."""
+    wrong = [
+        np.count_nonzero(model.fit(X[:i], y[:i]).predict(X[i : i + size]) != y[i : i + size])
+        for i in range(size, len(y), size)
+    ]
+    return [int(w) for w in wrong]
+
+
+def test_every_batch_is_predicted_by_what_came_before_it():
+    records = prequential(FisherDiscriminant(), X, Y, 50)
+    assert [r["wrong"] for r in records] == by_hand(FisherDiscriminant(), X, Y, 50)
+    assert [r["seen"] for r in records] == [50, 100, 150, 200]
+    assert [r["rows"] for r in records] == [50, 50, 50, 30]
+    wrong, rows = np.cumsum([(r["wrong"], r["rows"]) for r in records], axis=0).T
+    assert [r["error"] for r in records] == (wrong / rows).tolist()
+    assert all(r["learn_seconds"] > 0 and r["predict_seconds"] > 0 for r in records)
+
+
+@pytest.mark.parametrize(
+    "make", [np.asarray, np.ndarray.tolist, pd.DataFrame, sp.csr_array, np.float32]
+)
+def test_rows_may_come_in_any_form(make):
+    records = prequential(OnlineIPCAC(), make(X), Y, 50)
+    assert [r["wrong"] for r in records] == [
+        r["wrong"] for r in prequential(OnlineIPCAC(), X, Y, 50)
+    ]
+
+
+def test_batches_may_come_one_by_one():
+    batches = ((X[i : i + 50], Y[i : i + 50]) for i in range(0, 230, 50))
+    given = prequential(FisherDiscriminant(), batches)
+    assert [r["wrong"] for r in given] == by_hand(FisherDiscriminant(), X, Y, 50)
+
+
+@pytest.mark.parametrize("peer", [GaussianNB(), SGDClassifier(random_state=0)], ids=str)
+def test_other_classifiers_run_alike(peer):
+    records = prequential(peer, X, np.array(["a", "b", "c"])[Y], 50)
+    assert records[-1]["error"] < 0.2
+
+
+def test_a_fitted_model_is_tested_from_the_first_batch_and_goes_on():
+    model = FisherDiscriminant().fit(X[:50], Y[:50])
+    records = prequential(model, X[50:], Y[50:], 50)
+    assert len(records) == 4
+    assert records[0]["seen"] == 0
+    assert model.moments_.n_samples == 230
+
+
+def test_labels_may_come_as_a_column():
+    records = prequential(FisherDiscriminant(), X, pd.DataFrame({"label": Y}), 50)
+    assert [r["wrong"] for r in records] == by_hand(FisherDiscriminant(), X, Y, 50)
+
+
+def test_a_fitted_model_may_be_told_of_more_classes():
+    model = FisherDiscriminant().fit(X[Y < 2], Y[Y < 2])
+    prequential(model, X, Y, 50, classes=[0, 1, 2])
+    assert model.classes_.tolist() == [0, 1, 2]
+
+
+def test_what_cannot_be_measured_is_said():
+    with pytest.raises(TypeError, match="KNeighborsClassifier cannot learn from a stream"):
+        prequential(KNeighborsClassifier(), X, Y)
+    with pytest.raises(ValueError, match="batch_size=0 must be at least 1"):
+        prequential(OnlineIPCAC(), X, Y, 0)
+    with pytest.raises(ValueError, match="no more than one batch"):
+        prequential(OnlineIPCAC(), X, Y, 500)
+    with pytest.raises(ValueError, match="differ in length"):
+        prequential(OnlineIPCAC(), X, Y[:-1], 50)
+
+
+def test_progress_is_shown_when_asked_for(capsys):
+    prequential(FisherDiscriminant(), X, Y, 50)
+    assert capsys.readouterr().out == ""
+    prequential(FisherDiscriminant(), X, Y, 50, verbose=True)
+    assert "100%" in capsys.readouterr().out
+
+
+def test_a_window_follows_a_drift_that_the_whole_stream_does_not():
+    stream = datasets.make_drifting_pair(3000, 6, turns=1.5, random_state=0)
+    error = {
+        name: prequential(model, stream.data, stream.target, 50)[-1]["error"]
+        for name, model in {
+            "all": FisherDiscriminant(),
+            "window": FisherDiscriminant(window=200),
+            "decay": FisherDiscriminant(decay=0.99),
+        }.items()
+    }
+    assert error["all"] > 0.3
+    assert max(error["window"], error["decay"]) < stream.bayes_error + 0.05
+
+
+# Decisions before the end ----------------------------------------------------------------------
+
+SERIES = datasets.make_series(300, 24, onset=0.25, separation=3.0, random_state=0)
+EARLY = EarlyClassifier(FisherDiscriminant()).fit(SERIES.data[:150], SERIES.target[:150])
+TEST = SERIES.data[150:], SERIES.target[150:]
+
+
+def test_reliability_is_counted_against_the_complete_series():
+    records = reliability_curve(EARLY, *TEST, [0.1, 0.9], times=[3, 12, 24])
+    assert [r["required"] for r in records] == [0.1, 0.9, None, None, None]
+    assert [r["rule"] for r in records] == ["reliable"] * 2 + ["fixed time"] * 3
+    complete = EARLY.predict(TEST[0])
+    for record, tau in zip(records, (0.1, 0.9), strict=False):
+        found = EARLY.decide_early(TEST[0], reliability=tau)
+        early = found.time < 24
+        same = found.label == complete
+        assert record["time"] == found.time.mean()
+        assert record["reliability"] == same.mean()
+        assert record["early_reliability"] == same[early].mean()
+        assert record["early"] == early.mean()
+        assert record["accuracy"] == np.mean(found.label == TEST[1])
+    assert records[1]["early"] < 1
+    assert records[1]["early_reliability"] < records[1]["reliability"] < 1
+
+
+def test_a_fixed_time_takes_the_class_that_is_expected_then():
+    records = reliability_curve(EARLY, *TEST, [], times=[0, 12, 24])
+    assert [r["time"] for r in records] == [0, 12, 24]
+    complete = EARLY.predict(TEST[0])
+    majority = EARLY.predict(EARLY._conditional.units.mean[None])
+    assert records[0]["reliability"] == np.mean(complete == majority)
+    seen = TEST[0].copy()
+    seen[:, 12:] = np.nan
+    guess = EARLY.decide(seen).label
+    assert records[1]["reliability"] == np.mean(guess == complete)
+    assert records[1]["accuracy"] == np.mean(guess == TEST[1])
+    assert records[2]["reliability"] == 1
+    assert np.isnan(records[2]["early_reliability"])
+    assert records[2]["early"] == 0
+
+
+def test_fixed_times_are_the_average_times_unless_given():
+    records = reliability_curve(EARLY, *TEST, [0.2, 0.9])
+    assert [r["time"] for r in records[2:]] == [np.ceil(r["time"]) for r in records[:2]]
+
+
+def test_incomplete_series_and_times_beyond_the_end_are_refused():
+    broken = TEST[0].copy()
+    broken[3, 4:] = np.nan
+    with pytest.raises(ValueError, match="X has missing values"):
+        reliability_curve(EARLY, broken, TEST[1], [0.5])
+    with pytest.raises(ValueError, match=r"times=\[25\] must be whole numbers between 0 and 24"):
+        reliability_curve(EARLY, *TEST, [0.5], times=[25])
+    with pytest.raises(ValueError, match=r"times=\[2.5\] must be whole numbers"):
+        reliability_curve(EARLY, *TEST, [0.5], times=[2.5])
+
+
+def test_labels_that_do_not_belong_to_the_series_are_refused():
+    with pytest.raises(ValueError, match="X has 100 series, but y has 99 labels"):
+        reliability_curve(EARLY, TEST[0][:100], TEST[1][:99], [0.5])
+    with pytest.raises(ValueError, match="y has labels that were not learned"):
+        reliability_curve(EARLY, TEST[0], [f"no {label}" for label in TEST[1]], [0.5])
+    codes = np.unique(TEST[1], return_inverse=True)[1]
+    numbered = EarlyClassifier(FisherDiscriminant()).fit(TEST[0], codes)
+    with pytest.raises(ValueError, match=r"not learned: \['0', '1'"):  # but 0 and 1 were
+        reliability_curve(numbered, TEST[0], codes.astype(str), [0.5])
+
+
+def test_frames_keep_their_names():
+    names = [f"t{i}" for i in range(24)]
+    frame = pd.DataFrame(TEST[0], columns=names)
+    model = EarlyClassifier(FisherDiscriminant()).fit(frame, TEST[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = reliability_curve(model, frame, TEST[1], [0.5], times=[0, 5, 24])
+    plain = EarlyClassifier(FisherDiscriminant()).fit(*TEST)
+    expected = reliability_curve(plain, *TEST, [0.5], times=[0, 5, 24])
+    assert [r["reliability"] for r in found] == [r["reliability"] for r in expected]
+    with pytest.raises(ValueError, match="feature names"):
+        reliability_curve(model, frame[names[::-1]], TEST[1], [0.5])

@@ -1,0 +1,417 @@
+"""Local discriminative Gaussians: neighbours, scatters, the gradient, what is chosen."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neighbors import KNeighborsClassifier
+
+from separatrix import (
+    LDG,
+    ClassMoments,
+    KernelLDG,
+    MaximumMarginCriterion,
+    SparseLDG,
+    TransferLDG,
+)
+from separatrix.ldg.ldg import gamma_path
+from separatrix.ldg.scatters import (
+    DiscriminativeGaussians,
+    LDGScatters,
+    global_scatters,
+    local_scatters,
+    orthonormal_descent,
+)
+from separatrix.linalg import principal_angles
+from separatrix.moments.neighbours import averaging, class_neighbours
+from separatrix.selection import GridScores, training_parts
+from tests.discovery import SHAPES, TALL, WIDE, labelled
+
+every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
+
+
+def deltas(X, y, k, local=True):
+    """Δ[i, j]: row i less the mean of its k nearest rows of class j, by the book."""
+    classes = np.unique(y)
+    result = np.zeros((len(X), len(classes), X.shape[1]))
+    for i, x in enumerate(X):
+        for j, c in enumerate(classes):
+            members = np.flatnonzero(y == c)
+            if local:
+                members = members[members != i]
+                distances = np.sum((X[members] - x) ** 2, axis=1)
+                members = members[np.argsort(distances, kind="stable")[:k]]
+            if len(members):
+                result[i, j] = x - X[members].mean(axis=0)
+    return result
+
+
+def by_the_book(X, y, k, priors=None, local=True):
+    """V and A of equations 3.9 and 3.10."""
+    D = deltas(X, y, k, local)
+    codes = np.unique(y, return_inverse=True)[1]
+    p = np.bincount(codes) / len(y) if priors is None else np.asarray(priors)
+    own = D[np.arange(len(X)), codes]
+    return own.T @ own, np.einsum("j,ija,ijb->ab", p, D, D)
+
+
+# The eigenproblem ------------------------------------------------------------------------------
+
+
+@every_shape
+@pytest.mark.parametrize("k", [1, 3, 100])  # 100: all there are
+def test_the_directions_are_the_smallest_eigenvectors_of_v_less_gamma_a(X, y, k):
+    V, A = by_the_book(X, y, k)
+    Z = V - 0.6 * A
+    model = LDG(gamma=0.6, n_neighbors=k).fit(X, y)
+    evals = np.linalg.eigvalsh(Z)
+    W = model.components_
+    n_negative = np.count_nonzero(evals < -1e-9 * np.abs(evals).max())
+    assert len(W) == n_negative
+    assert_allclose(W @ Z @ W.T, np.diag(evals[:n_negative]), atol=1e-10 * np.abs(evals).max())
+    assert_allclose(W @ W.T, np.eye(len(W)), atol=1e-12)
+    assert_allclose(model.criterion_, -evals[:n_negative])
+    assert_allclose(model.explained_ratio_.sum(), 1)
+
+
+def test_neighbours_are_the_nearest_others_of_each_class_in_order():
+    X, y = labelled(200, 5)
+    found = class_neighbours(X, y, 7)
+    for j in range(3):
+        members = np.flatnonzero(y == j)
+        for i in range(len(X)):
+            others = members[members != i]
+            distances = np.linalg.norm(X[others] - X[i], axis=1)
+            assert_array_equal(found[j][i], others[np.argsort(distances)[:7]])
+
+
+def test_neighbours_may_be_sought_among_other_rows():
+    X, y = labelled(90, 5)
+    found = class_neighbours(X[:10], y[10:], 3, among=X[10:])
+    for j in range(3):
+        members = np.flatnonzero(y[10:] == j)
+        for i in range(10):
+            distances = np.linalg.norm(X[10:][members] - X[i], axis=1)
+            assert_array_equal(found[j][i], members[np.argsort(distances)[:3]])
+
+
+def test_many_neighbours_are_sorted_as_few_are():
+    X, y = labelled(400, 4)
+    few, many = (class_neighbours(X, y, k) for k in (20, 90))
+    for a, b in zip(few, many, strict=True):
+        assert_array_equal(a, b[:, :20])
+
+
+def test_small_classes_give_what_they_have_and_a_singleton_nothing():
+    X, y = labelled(40, 4)
+    y = y.copy()
+    y[:3], y[7] = 8, 9
+    V, A = by_the_book(X, y, 5)
+    priors = np.unique(y, return_counts=True)[1] / len(y)
+    codes = np.unique(y, return_inverse=True)[1]
+    found = local_scatters(X, codes, class_neighbours(X, codes, 5), priors, 5)
+    assert_allclose(found.V, V, atol=1e-10)
+    assert_allclose(found.A, A, atol=1e-10)
+
+
+def test_blocks_do_not_show(monkeypatch):
+    X, y = labelled(300, 6)
+    whole = LDG(gamma=0.7, n_neighbors=3).fit(X, y)
+    monkeypatch.setattr("separatrix.moments.neighbours.DISTANCES_AT_ONCE", 2000)
+    monkeypatch.setattr("separatrix.moments.labelled.BLOCK_ENTRIES", 100)
+    parts = LDG(gamma=0.7, n_neighbors=3).fit(X, y)
+    assert_allclose(parts.components_, whole.components_, atol=1e-10)
+
+
+@pytest.mark.parametrize("priors", [None, [0.2, 0.5, 0.3], [0.0, 0.4, 0.6]])
+@pytest.mark.parametrize("local", [True, False])
+def test_priors_weigh_the_classes_in_a(priors, local):
+    X, y = labelled(60, 5)
+    X = X + 1e3
+    V, A = by_the_book(X, y, 4, priors, local)
+    model = LDG(5, gamma=0.8, n_neighbors=4, local=local, priors=priors).fit(X, y)
+    assert_allclose(model.criterion_, -np.linalg.eigvalsh(V - 0.8 * A), atol=1e-7)
+
+
+@every_shape
+def test_global_gaussians_are_scatter_within_and_twice_that_between(X, y):
+    m = ClassMoments.from_data(X, y)
+    found = global_scatters(m, m.counts / m.n_samples)
+    assert_allclose(found.V, m.Sw, atol=1e-9)
+    assert_allclose(found.A, m.Sw + 2 * m.Sb, atol=1e-9)
+    third = LDG(2, gamma=1 / 3, local=False).fit(X, y)
+    margin = MaximumMarginCriterion(2).fit(X, y)
+    assert_allclose(third.components_, margin.components_, atol=1e-9)
+    for gamma in (0.3, 0.9, 1.0):
+        assert len(LDG(gamma=gamma, local=False).fit(X, y).components_) <= 2
+
+
+def test_classes_of_two_clusters_are_separated_where_their_means_coincide():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=400)
+    X = 2 * rng.standard_normal((400, 10))
+    X[:, 0] = 5 * np.where(y == 0, 0, rng.choice([-1, 1], 400)) + rng.standard_normal(400)
+    model = LDG(1, gamma=0.6, n_neighbors=5).fit(X, y)
+    assert abs(model.components_[0, 0]) > 0.98
+
+
+def test_wide_rows_keep_to_their_span():
+    X, y = WIDE
+    model = LDG(23, gamma=0.6, n_neighbors=2).fit(X, y)
+    assert model.rank_ == 23
+    centred = X - X.mean(axis=0)
+    outside = model.components_.T - np.linalg.pinv(centred) @ (centred @ model.components_.T)
+    assert_allclose(outside, 0, atol=1e-10)
+    with pytest.raises(ValueError, match="at most 23"):
+        LDG(24, gamma=0.6, n_neighbors=2).fit(X, y)
+
+
+def test_directions_without_data_come_last_whatever_their_eigenvalue():
+    # a constant feature has eigenvalue 0, which is smaller than the positive ones
+    X, y = TALL
+    X = np.column_stack([X, np.full(len(X), 3.0)])
+    with pytest.raises(ValueError, match="at most 6"):
+        LDG(7, gamma=0.3, n_neighbors=3).fit(X, y)
+    model = LDG(6, gamma=0.3, n_neighbors=3).fit(X, y)
+    assert_allclose(model.components_[:, -1], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(150, 20), (40, 300)], ids=["tall", "wide"])
+def test_sparse_rows_give_what_dense_rows_give_and_stay_sparse(shape):
+    X, y = labelled(*shape)
+    X = np.where(np.abs(X) > 2, X, 0.0)
+    X[:, 3] += 1e3  # a full column with an offset
+    dense = LDG(gamma=0.6, n_neighbors=3).fit(X, y)
+    sparse = LDG(gamma=0.6, n_neighbors=3).fit(sp.csr_array(X), y)
+    assert_allclose(sparse.components_, dense.components_, atol=1e-7)
+    auto = LDG("auto").fit(sp.csr_array(X), y)
+    assert_allclose(auto.components_, LDG("auto").fit(X, y).components_, atol=1e-6)
+
+
+def test_no_matrix_of_features_by_features_nor_of_rows_by_rows():
+    rng = np.random.default_rng(0)
+    for n, d in ((30, 4000), (6000, 5)):
+        X, y = rng.standard_normal((n, d)), np.arange(n) % 3
+        tracemalloc.start()
+        LDG(2, gamma=0.6, n_neighbors=3).fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 8 * max(n, d) ** 2 / 3
+
+
+@pytest.mark.filterwarnings("ignore:LDG found no direction")
+def test_no_negative_eigenvalue_leaves_no_direction_and_says_so():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 3)), np.arange(200) % 2
+    with pytest.warns(UserWarning, match="gamma=0.1 .* give n_components"):
+        model = LDG(gamma=0.1, n_neighbors=3).fit(X, y)
+    assert model.transform(X).shape == (200, 0)
+    assert LDG(2, gamma=0.1, n_neighbors=3).fit_transform(X, y).shape == (200, 2)
+
+
+def test_eigenvalues_below_zero_by_rounding_do_not_count():
+    H = np.random.default_rng(0).standard_normal((30, 8))
+    V = H.T @ H
+    scatters = LDGScatters(V, V / 0.7)
+    evals = scatters.smallest(0.7, np.eye(8))[0]
+    assert evals[0] < 0  # by rounding
+    assert scatters.n_negative(0.7, evals) == 0
+
+
+@every_shape
+def test_a_path_of_gammas_is_the_fits_one_by_one(X, y):
+    for model in gamma_path(LDG(n_neighbors=3), X, y, [0.3, 0.7, 1.0]):
+        alone = LDG(gamma=model.gamma, n_neighbors=3).fit(X, y)
+        assert_allclose(model.components_, alone.components_, atol=1e-12)
+        assert_allclose(model.transform(X), alone.transform(X), atol=1e-10)
+        assert model.gamma_ == alone.gamma_
+    with pytest.raises(ValueError, match=r"gamma=2.0 is not valid"):
+        gamma_path(LDG(n_neighbors=3), X, y, [0.3, 2.0])
+    with pytest.raises(ValueError, match="gammas is empty"):
+        gamma_path(LDG(n_neighbors=3), X, y, [])
+    with pytest.raises(TypeError, match="is for LDG, got a SparseLDG"):
+        gamma_path(SparseLDG(), X, y, [0.3])
+
+
+# The gradient ----------------------------------------------------------------------------------
+
+
+def criterion_by_the_book(X, y, k, B, priors=None, local=True):
+    """Equation 3.4."""
+    D = deltas(X, y, k, local)
+    codes = np.unique(y, return_inverse=True)[1]
+    p = np.bincount(codes) / len(y) if priors is None else priors
+    half = np.sum((D @ B) ** 2, axis=2) / 2
+    own = half[np.arange(len(X)), codes]
+    return float(np.sum(np.log(np.exp(-half) @ p) + own))
+
+
+def gaussians(X, y, k):
+    averages = [averaging(f, np.arange(len(X)), len(X)) for f in class_neighbours(X, y, k)]
+    return DiscriminativeGaussians(X, y, averages, np.bincount(y) / len(y))
+
+
+def test_the_criterion_is_the_formula_and_its_gradient_the_differences():
+    X, y = labelled(50, 5)
+    objective = gaussians(X, y, 3)
+    B = np.linalg.qr(np.random.default_rng(0).standard_normal((5, 2)))[0]
+    value, gradient = objective(B)
+    assert_allclose(value, criterion_by_the_book(X, y, 3, B))
+    for i in range(5):
+        for j in range(2):
+            step = np.zeros((5, 2))
+            step[i, j] = 1e-6
+            # central differences: their error is of order 1e-12 of the third derivative
+            slope = (objective(B + step)[0] - objective(B - step)[0]) / 2e-6
+            assert_allclose(gradient[i, j], slope, rtol=1e-6, atol=1e-5)
+
+
+@every_shape
+@pytest.mark.parametrize("local", [True, False])
+def test_the_gradient_solver_goes_down_from_the_eigenvectors(X, y, local):
+    X = (X - X.mean(axis=0)) / X.std(axis=0) / 3
+    start = LDG(2, gamma=0.6, n_neighbors=3, local=local).fit(X, y)
+    model = LDG(2, gamma=0.6, n_neighbors=3, local=local, solver="gradient", max_iter=1000)
+    model.fit(X, y)
+    assert (np.diff(model.objective_) <= 0).all()
+    assert model.objective_[-1] < model.objective_[0] - 1e-3
+    first, last = (
+        criterion_by_the_book(X, y, 3, m.components_.T, local=local) for m in (start, model)
+    )
+    assert_allclose(model.objective_[[0, -1]], [first, last])
+    B = model.components_.T
+    assert_allclose(B.T @ B, np.eye(2), atol=1e-12)
+    V, A = by_the_book(X, y, 3, local=local)
+    assert_allclose(B.T @ (V - 0.6 * A) @ B, np.diag(-model.criterion_), atol=1e-8)
+    # a minimum: no small rotation goes further down
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        other = np.linalg.qr(B + 1e-3 * rng.standard_normal(B.shape))[0]
+        if X.shape[0] < X.shape[1]:
+            centred = X - X.mean(axis=0)
+            other = np.linalg.qr(np.linalg.pinv(centred) @ (centred @ other))[0]
+        assert criterion_by_the_book(X, y, 3, other, local=local) >= last - 1e-6
+
+
+def test_a_descent_that_is_cut_short_says_so():
+    X, y = TALL
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 steps"):
+        model = LDG(2, gamma=0.6, n_neighbors=3, solver="gradient", max_iter=1).fit(X, y)
+    assert model.n_iter_ == 1
+
+
+def test_descent_finds_the_smallest_eigenspace_of_a_quadratic():
+    rng = np.random.default_rng(0)
+    S = rng.standard_normal((6, 6))
+    S = S + S.T
+    B = np.linalg.qr(rng.standard_normal((6, 2)))[0]
+    found = orthonormal_descent(
+        lambda B: (float(np.trace(B.T @ S @ B)), 2 * S @ B), B, max_iter=500, tol=1e-9
+    )
+    assert found.converged
+    assert principal_angles(found.B.T, np.linalg.eigh(S)[1][:, :2].T).max() < 1e-6
+
+
+# What is chosen --------------------------------------------------------------------------------
+
+
+@every_shape
+def test_gamma_and_neighbours_are_chosen_by_refitting(X, y):
+    rng = np.random.default_rng(1)
+    X = X + 2 * rng.standard_normal(X.shape)
+    model = LDG(2).fit(X, y)
+    record = model.selection_["gamma"]
+    for j in (0, 3, 7, len(record.settings) - 1):
+        for row, (fit, held) in zip(record.scores, training_parts(y, 3), strict=True):
+            fold = LDG(3 if len(X) > 24 else 8, **record.settings[j]).fit(X[fit], y[fit])
+            rule = KNeighborsClassifier(3).fit(fold.transform(X[fit]), y[fit])
+            assert_allclose(row[j], rule.score(fold.transform(X[held]), y[held]))
+    average = record.scores.mean(axis=0)
+    best = record.settings[int(np.argmax(average >= average.max() - 1e-12))]
+    assert (model.gamma_, model.n_neighbors_) == (best["gamma"], best["n_neighbors"])
+    fixed = LDG(2, gamma=model.gamma_, n_neighbors=model.n_neighbors_).fit(X, y)
+    assert_allclose(model.components_, fixed.components_, atol=1e-12)
+    assert fixed.selection_ == {}
+
+
+@pytest.mark.filterwarnings("ignore:LDG found no direction")
+@pytest.mark.parametrize("estimator", [LDG, SparseLDG, KernelLDG, TransferLDG])
+def test_the_defaults_judge_what_they_return_and_return_something(estimator):
+    rng = np.random.default_rng(0)
+    y = np.arange(150) % 2
+    X = rng.normal(size=(150, 12))
+    X[:, 0] += 0.8 * y
+    assert LDG(gamma=0.2, n_neighbors=4).fit(X, y).transform(X).shape[1] == 0
+    more = {"sample_domain": np.where(np.arange(150) < 130, 1, -1)}
+    model = estimator().fit(X, y, **(more if estimator is TransferLDG else {}))
+    assert model.transform(X).shape[1] > 0
+
+
+@pytest.mark.filterwarnings("ignore:LDG found no direction")
+@every_shape
+def test_without_a_dimension_gamma_is_judged_in_what_each_fold_keeps(X, y):
+    X = X + 2 * np.random.default_rng(1).standard_normal(X.shape)
+    record = LDG().fit(X, y).selection_["gamma"]
+    kept = set()
+    for j in range(0, len(record.settings), 3):
+        for row, (fit, held) in zip(record.scores, training_parts(y, 3), strict=True):
+            fold = LDG(**record.settings[j]).fit(X[fit], y[fit])
+            kept.add(len(fold.components_))
+            if len(fold.components_) == 0:
+                assert row[j] == 0
+                continue
+            rule = KNeighborsClassifier(3).fit(fold.transform(X[fit]), y[fit])
+            assert_allclose(row[j], rule.score(fold.transform(X[held]), y[held]))
+    assert len(kept) > 1
+
+
+def test_a_setting_chosen_for_what_it_keeps_in_folds_keeps_the_leading_direction():
+    model = LDG()
+    model.selection_ = {"gamma": GridScores(({},), np.array([[0.7], [0.0]]), {})}
+    assert model._n_kept(5, 0) == 1
+    assert model._n_kept(5, 3) == 3
+    model.selection_ = {"gamma": GridScores(({},), np.zeros((2, 1)), {})}
+    assert model._n_kept(5, 0) == 0  # there was none in the folds either
+
+
+def test_only_what_is_auto_is_tried():
+    X, y = TALL
+    model = LDG(gamma=0.5).fit(X, y)
+    assert {s["gamma"] for s in model.selection_["gamma"].settings} == {0.5}
+    assert {s["n_neighbors"] for s in model.selection_["gamma"].settings} == {1, 4, 16}
+    model = LDG(local=False).fit(X, y)
+    assert {s["n_neighbors"] for s in model.selection_["gamma"].settings} == {None}
+    assert len(model.selection_["gamma"].settings) == 5
+    assert model.n_neighbors_ is None
+
+
+def test_of_gammas_that_score_alike_the_largest_is_taken():
+    X, y = labelled(80, 4)
+    X = X + 50 * y[:, None]  # every setting is perfect
+    assert LDG().fit(X, y).gamma_ == 1.0
+
+
+def test_other_folds_may_choose_otherwise_and_the_same_folds_do_not():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 5)), np.arange(60) % 2
+    scores = [LDG(random_state=s).fit(X, y).selection_["gamma"].scores for s in (0, 0, 1)]
+    assert_array_equal(scores[0], scores[1])
+    assert not np.array_equal(scores[0], scores[2])
+
+
+def test_priors_given_hold_in_the_folds():
+    X, y = labelled(60, 5)
+    X = X + 2 * np.random.default_rng(0).standard_normal(X.shape)
+    p = [0.1, 0.1, 0.8]
+    model = LDG(2, priors=p).fit(X, y)
+    assert_allclose(model.priors_, p)
+    record = model.selection_["gamma"]
+    fit, held = training_parts(y, 3)[0]
+    fold = LDG(2, priors=p, **record.settings[2]).fit(X[fit], y[fit])
+    rule = KNeighborsClassifier(3).fit(fold.transform(X[fit]), y[fit])
+    assert_allclose(record.scores[0, 2], rule.score(fold.transform(X[held]), y[held]))

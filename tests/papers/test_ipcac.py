@@ -1,0 +1,146 @@
+"""The literal formulas of the IPCAC thesis and its peers, against their slow forms."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils import Bunch
+
+from separatrix import KernelIPCAC, MixtureIPCAC, TruncatedIPCAC, datasets, papers
+
+run, linear, curved, literal, peers = (
+    import_module(f"separatrix.papers.ipcac.{name}")
+    for name in ("run", "linear", "curved", "literal", "peers")
+)
+TABLES = papers.tables_of(papers.sources()["ipcac"])
+
+
+@pytest.fixture
+def pair():
+    return datasets.make_gaussian_pair(90, 12, mean_scale=1.0, random_state=0)
+
+
+def test_every_printed_row_is_run():
+    assert list(run.ROWS) == [table.id for table in TABLES]
+    for table in TABLES:
+        rows = {piece.row for piece in run.pieces(table.id, quick=False)}
+        assert rows == {piece.row for piece in run.pieces(table.id, quick=True)}
+        if table.id in ("table5.6", "table6.3", "table6.3-mean"):
+            continue  # all rows come from one piece
+        assert all(any(name.startswith(row) for row in rows) for name in table.published)
+
+
+def test_the_printed_threshold_is_the_mean_of_the_best_training_scores(pair):
+    scores, second = pair.data[:, 0].round(1), pair.target == 1
+    right = [np.sum(scores[~second] <= t) + np.sum(scores[second] > t) for t in scores]
+    best = {t for t, r in zip(scores, right, strict=True) if r == max(right)}
+    assert literal.accuracy_threshold(scores, second) == pytest.approx(np.mean(list(best)))
+    two_best = literal.accuracy_threshold(np.arange(4.0), np.array([False, True, False, True]))
+    assert two_best == 1.0
+
+
+def test_the_second_order_perceptron_is_its_primal_form(pair):
+    X, y = pair.data, pair.target
+    model = peers.SecondOrderPerceptron(a=0.5)
+    S, v = np.zeros((12, 12)), np.zeros(12)
+    for x, sign in zip(X, np.where(y == 1, 1, -1), strict=True):
+        if sign * (x @ np.linalg.solve(0.5 * np.eye(12) + S, v)) <= 0:
+            S, v = S + np.outer(x, x), v + sign * x
+    for rows in (slice(0, 40), slice(40, 90)):
+        model.partial_fit(X[rows], y[rows])
+    np.testing.assert_allclose(model.w, np.linalg.solve(0.5 * np.eye(12) + S, v), atol=1e-10)
+
+
+def test_the_printed_update_of_one_batch_is_the_truncated_direction(pair):
+    X, y = pair.data, pair.target
+    model = literal.OnlineModel().partial_fit(X, y)
+    w = TruncatedIPCAC().fit(X, y).coef_[0]
+    np.testing.assert_allclose(model.w / np.linalg.norm(model.w), w / np.linalg.norm(w), atol=1e-9)
+    sds = [np.std(X[y == c] @ model.w) for c in (0, 1)]
+    means = [np.mean(X[y == c] @ model.w) for c in (0, 1)]
+    expected = (sds[1] * means[0] + sds[0] * means[1]) / sum(sds)
+    assert model.gamma == pytest.approx(expected)
+    shifted = literal.OnlineModel()
+    for rows in (slice(0, 45), slice(45, 90)):
+        shifted.partial_fit(X[rows] + 100, y[rows])
+    assert np.mean(shifted.predict(X + 100) == y) < np.mean(model.predict(X) == y)
+
+
+def test_one_part_merged_as_printed_is_its_own_model(pair):
+    X, second = pair.data, pair.target == 1
+    alone = literal.MergedModel([(X, second)], 1.0)
+    w = TruncatedIPCAC(12).fit(X, second).coef_[0]
+    np.testing.assert_allclose(alone.w / np.linalg.norm(alone.w), w / np.linalg.norm(w), atol=1e-9)
+    gamma = literal.accuracy_threshold((X - X.mean(axis=0)) @ alone.w, second)
+    assert alone.gamma == pytest.approx(gamma)
+
+
+def test_a_spectrum_set_to_one_is_ours_when_the_last_whitened_eigenvalue_is_one(pair):
+    X, y = pair.data, pair.target
+    K = rbf_kernel(X, gamma=0.1)
+    centred = K - K.mean(axis=0) - (K.mean(axis=1) - K.mean())[:, None]
+    values = np.linalg.eigvalsh(centred)[::-1]
+    share = values[:10].sum() / values.sum()
+    K = K / values[9]  # no other scale of the kernel gives the same
+    scores, _ = literal.truncated_kernel(K, K, y == 1, share)
+    ours = KernelIPCAC(kernel="precomputed", truncate=10).fit(K, y).decision_function(K)
+    assert abs(np.corrcoef(scores, ours)[0, 1]) == pytest.approx(1.0)
+
+
+def test_the_short_rule_of_the_jury_compares_the_best_of_each_team():
+    bunch = datasets.make_gaussian_mixtures(40, 20, e=0.8, random_state=0)
+    model = MixtureIPCAC(random_state=0).fit(bunch.data, bunch.target)
+    X = bunch.data[:30]
+    margins = (X - model.mean_) @ model.components_.T - model.thresholds_
+    for row in range(30):
+        points = dict.fromkeys(range(len(model.cluster_classes_)), 0)
+        for k, (a, b) in enumerate(model.nodes_):
+            winner, loser = (b, a) if margins[row, k] > 0 else (a, b)
+            points[winner], points[loser] = points[winner] + 1, points[loser] - 1
+        sizes = np.bincount(model.cluster_classes_)
+        best = [
+            max(p / sizes[1 - c] for k, p in points.items() if model.cluster_classes_[k] == c)
+            for c in (0, 1)
+        ]
+        assert literal.best_of_each_team(model, X)[row] == int(best[1] > best[0])
+
+
+def test_data_that_a_user_may_have_are_run(monkeypatch):
+    monkeypatch.setattr(linear, "REUTERS", 100)
+    rng = np.random.default_rng(0)
+    y = np.repeat(["ham", "spam"], 40)
+    words = {"ham": "meeting report garden lunch", "spam": "money offer winner click"}
+    mails = [
+        f"Subject: {rng.choice(words[c].split())}\n\n{' '.join(rng.choice(words[c].split(), 6))}"
+        for c in y
+    ]
+    locations = np.repeat(list(curved.LOCATIONS), 10)
+    rows = rng.standard_normal((len(locations), 12)) + 3 * (locations == "nucleus")[:, None]
+    news = sp.random_array((120, 50), density=0.2, rng=rng, format="csr")
+    sets = {
+        "trec2005": Bunch(messages=[mail.encode() for mail in mails], y=y),
+        "euk_proteins": Bunch(X=rows, y=locations),
+        "rcv1_ccat": Bunch(X=news, y=np.arange(120) % 2),
+    }
+    for table, row, columns in [
+        ("table3.2", "Experiment 1", {"KNN", "IPCAC_var", "SVM"}),
+        ("table4.4", "Reuters", {"O-IPCAC", "PA-I", "Perceptron"}),
+        ("table6.3", "locations", {"DDAG K-TIPCAC", "SVM", "RF"}),
+    ]:
+        figures = run.measure(table, papers.Piece(row), sets.__getitem__)
+        assert columns <= {figure.column for figure in figures}
+        printed = next(t for t in TABLES if t.id == table).published
+        assert {figure.row for figure in figures} <= set(printed)
+
+
+def test_printed_scores_give_the_printed_tests():
+    cells, _ = papers.rerun([t for t in TABLES if t.id == "table6.4"], None)
+    found = cells["ipcac/table6.4"]["NV"]
+    printed = next(t for t in TABLES if t.id == "table6.4").published["NV"]
+    assert {m: round(cell.mean, 4) for m, cell in found.items()} == {
+        m: cell.value for m, cell in printed.items()
+    }
