@@ -188,7 +188,7 @@ class MomentEstimator(SubspaceEstimator):
         self
             The updated estimator.
         """
-        check_parameters(self, self._parameter_constraints)
+        check_parameters(self, self._allowed_parameters)
         if is_dask(X):
             raise TypeError(
                 "partial_fit takes rows in memory: fit another model to the Dask collection and "

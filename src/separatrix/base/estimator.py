@@ -54,11 +54,11 @@ class SubspaceEstimator(
 ):
     """Base of the linear subspace methods.
 
-    A subclass states its `_parameter_constraints` and solves its problem in `_solve`, from class
+    A subclass states its `_allowed_parameters` and solves its problem in `_solve`, from class
     moments alone; `fit`, `transform` and names come from here.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
     }
     _accepts_sparse: ClassVar[bool] = True
@@ -105,7 +105,7 @@ class SubspaceEstimator(
 
         Returns the number of rows, or the sum of their weights.
         """
-        check_parameters(self, self._parameter_constraints)
+        check_parameters(self, self._allowed_parameters)
         self._refuse_without_rows()
         blocks = labelled_blocks(X, y, sample_weight)
         worker = self._worker(blocks)
@@ -212,7 +212,7 @@ class SubspaceEstimator(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> LabelledData:
         """Checked parameters, rows, labels of at least two classes, and weights."""
-        check_parameters(self, self._parameter_constraints)
+        check_parameters(self, self._allowed_parameters)
         data = self._checked_rows(X, y, sample_weight)
         refuse_one_class(self, data.classes)
         return data

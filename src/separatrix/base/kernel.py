@@ -60,8 +60,8 @@ class KernelEstimator(SubspaceEstimator):
     kernel_params: Mapping[str, Any] | None
     n_landmarks: int | None
     random_state: RandomState
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
-        **SubspaceEstimator._parameter_constraints,
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
+        **SubspaceEstimator._allowed_parameters,
         **KERNEL_CONSTRAINTS,
     }
 
@@ -112,7 +112,7 @@ class KernelEstimator(SubspaceEstimator):
 
     def _fit_blocks(self, X: Any, y: Any, sample_weight: Any) -> float:
         """`fit` for a Dask collection: landmarks among some rows, then moments of all."""
-        check_parameters(self, self._parameter_constraints)
+        check_parameters(self, self._allowed_parameters)
         self._refuse_without_rows()
         rows, labels = subsample(
             X,

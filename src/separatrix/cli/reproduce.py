@@ -56,7 +56,7 @@ def reproduce(
     talk = Console(as_json, quiet)
     from separatrix import papers as found
 
-    reads = found.Data(data)
+    reads: Any = found.Data(data)
     if name is None:
         listed(talk, found, reads)
         return

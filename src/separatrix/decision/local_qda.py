@@ -91,7 +91,7 @@ class LocalQDA(ClassScoresMixin, BaseEstimator):
     (2, 0.96)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_neighbors": (one_of("auto"), whole_number(1)),
         "reg": (real_number(0, open_low=True),),
         "covariance": (one_of("diag", "full"),),
@@ -123,7 +123,7 @@ class LocalQDA(ClassScoresMixin, BaseEstimator):
         self
             The fitted classifier.
         """
-        check_parameters(self, self._parameter_constraints)
+        check_parameters(self, self._allowed_parameters)
         with unchanged_on_failure(self):
             data = labelled_data(self, X, y)
             refuse_one_class(self, data.classes)

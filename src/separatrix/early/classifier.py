@@ -169,7 +169,7 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "reliability": (real_number(0, 1),),
         "region": (one_of("ellipsoid", "box", "chebyshev", "ideal"),),
         "conditional": (one_of("gaussian", "mixture"),),
@@ -210,7 +210,7 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
         self
             The fitted classifier.
         """
-        check_parameters(self, self._parameter_constraints)
+        check_parameters(self, self._allowed_parameters)
         if not is_supported(self.estimator):
             raise TypeError(
                 f"estimator={self.estimator!r} is not supported: EarlyClassifier needs the linear "

@@ -131,7 +131,7 @@ class FisherDiscriminant(GaussianClassifierMixin, MomentEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         "shrinkage": (one_of(None, "auto"), real_number(0, 1)),
         "pca": (one_of(None), whole_number(1), real_number(0, 1, open_low=True)),

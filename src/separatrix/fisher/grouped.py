@@ -68,7 +68,7 @@ class GroupedDiscriminant(SubspaceEstimator):
     """
 
     _accepts_blocks = True
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "groups": (whole_number(1), array_like()),
         "n_components": N_COMPONENTS,
     }

@@ -192,7 +192,7 @@ class KernelFisherDiscriminant(GaussianRuleMixin, RidgeKernelEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         **KERNEL_CONSTRAINTS,
         "ridge": (one_of("auto"), real_number(0)),

@@ -170,7 +170,7 @@ class LocalFisherDiscriminant(SubspaceEstimator):
     (150, 2)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         "n_neighbors": (whole_number(1),),
         "shrinkage": (one_of(None), real_number(0, 1)),

@@ -149,7 +149,7 @@ class DirectDiscriminant(GaussianClassifierMixin):
     """
 
     _accepts_blocks = True
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         "regularization": (real_number(0),),
     }

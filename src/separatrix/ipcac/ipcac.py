@@ -279,7 +279,7 @@ class IPCAC(_WhitenedMeansClassifier):
     0.98
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "variance": (one_of(None), real_number(0, 1, open_low=True)),
         "threshold": (one_of("mahalanobis", "accuracy", "balanced"),),
         "priors": (one_of(None), array_like()),
@@ -361,7 +361,7 @@ class TruncatedIPCAC(_WhitenedMeansClassifier):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_whitened": (one_of("log2"), whole_number(1)),
         "threshold": (one_of("mahalanobis", "accuracy", "balanced"),),
         "priors": (one_of(None), array_like()),

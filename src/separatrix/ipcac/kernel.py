@@ -137,7 +137,7 @@ class KernelIPCAC(ThresholdMixin, RidgeKernelEstimator):
     """
 
     n_whitened_: int | None
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         **KERNEL_CONSTRAINTS,
         "truncate": (YES_OR_NO, whole_number(1)),
         "variance": (one_of(None), real_number(0, 1, open_low=True)),

@@ -197,7 +197,7 @@ class MixtureIPCAC(BlockwiseClassifierMixin, SubspaceEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "max_clusters": (whole_number(1),),
         "em": (YES_OR_NO,),
         "merge": (YES_OR_NO,),

@@ -86,7 +86,7 @@ class OnlineIPCAC(TruncatedIPCAC):
     0.91
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_whitened": (one_of("log2"), whole_number(1)),
         "rank": (one_of("2d"), whole_number(1)),
         "window": (one_of(None), whole_number(2)),

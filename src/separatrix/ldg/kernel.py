@@ -93,8 +93,8 @@ class KernelLDG(KernelEstimator, LDG):
     (178, 2)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
-        **LDG._parameter_constraints,
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
+        **LDG._allowed_parameters,
         **KERNEL_CONSTRAINTS,
     }
 

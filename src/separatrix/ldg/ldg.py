@@ -223,7 +223,7 @@ class LDG(SubspaceEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         "gamma": (one_of("auto"), real_number(0, 1, open_low=True)),
         "n_neighbors": (one_of("auto"), whole_number(1)),
@@ -459,7 +459,7 @@ def gamma_path(estimator: LDG, X: ArrayLike, y: ArrayLike, gammas: Sequence[floa
     scatters = next(problem.scatters(first._counts(), local=first.local))
     models = [copy(first).set_params(gamma=float(gamma)) for gamma in gammas]
     for model in models:
-        check_parameters(model, model._parameter_constraints)
+        check_parameters(model, model._allowed_parameters)
         model.gamma_ = float(model.gamma)
         model._set_solution(moments, model._solved(problem, scatters).oriented())
     return models

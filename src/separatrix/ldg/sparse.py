@@ -446,7 +446,7 @@ class SparseLDG(LDG):
     [4, 5]
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         "sparsity": (real_number(1),),
         "deflation": (one_of("sparse", "orthonormal"),),

@@ -321,7 +321,7 @@ class TransferLDG(LDG):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         "alpha": (one_of("auto"), real_number(0, 1)),
         "gamma": (one_of("auto"), real_number(0, 1, open_low=True)),

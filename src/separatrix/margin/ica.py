@@ -239,7 +239,7 @@ class SupportVectorICA(NormalsAndICA):
     (3, (178, 5))
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = ICA_CONSTRAINTS
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = ICA_CONSTRAINTS
 
     def __init__(
         self,
@@ -389,7 +389,7 @@ class KernelSupportVectorICA(NormalsAndICA, KernelEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         **ICA_CONSTRAINTS,
         **KERNEL_CONSTRAINTS,
     }

@@ -255,7 +255,7 @@ class SupportVectorProjection(NormalsMixin, MarginEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         **MARGIN_CONSTRAINTS,
         "redundancy": (real_number(0, 1),),
         "angle": (one_of("full", "acute"),),

@@ -200,7 +200,7 @@ class MarginMaximizingDiscriminant(MarginEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         **MARGIN_CONSTRAINTS,
         **OPTIONAL_KERNEL,
@@ -366,8 +366,8 @@ class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
     (569, 2)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Sequence[Allowed]]] = {
-        **MarginMaximizingDiscriminant._parameter_constraints,
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
+        **MarginMaximizingDiscriminant._allowed_parameters,
         "ridge": (real_number(0),),
     }
 
