@@ -89,7 +89,7 @@ CONTENTS = {
 """Public name → the module that defines it."""
 
 MOVED = {
-    "distributed": "moments.dask",
+    "distributed": "moments",
     "lazy_tables": "io.dask_tables",
     "originals": "io.originals",
     "persist": "io.models",

@@ -24,7 +24,7 @@ from sklearn.metrics.pairwise import (
 from sklearn.utils import check_random_state, gen_batches
 
 from separatrix.linalg import Array, numerical_rank, top_eigh, whiten
-from separatrix.moments.labelled import indicator
+from separatrix.moments.labelled import class_indicator
 
 KERNEL_ENTRIES = 1 << 22
 """Entries of a block of kernel values that is held at once (32 MB)."""
@@ -439,7 +439,7 @@ def landmarks(X: Any, kernel: Kernel, chosen: Array) -> Any:
         rows = kernel.rows(X[block])
         nearest = pairwise_distances_argmin(rows, points)
         counts += np.bincount(nearest, minlength=len(chosen))
-        sums = sums + indicator(nearest, None, len(chosen), np.float64) @ rows
+        sums = sums + class_indicator(nearest, None, len(chosen), np.float64) @ rows
     # a row that is given twice may leave its second copy without any
     present = np.flatnonzero(counts)
     means = sp.diags_array(1 / counts[present]) @ sums[present]

@@ -442,11 +442,15 @@ def _as_scorer(scorer: Any) -> Scorer:
     return classifier_scores(scorer) if hasattr(scorer, "fit") else scorer
 
 
+class AtMost(int):
+    """As many directions as a method finds, up to this number; a value of `n_components`."""
+
+
 def every_direction(estimator: Any) -> Any:
-    """A clone that keeps all the directions it finds, where it can be told to."""
+    """A clone that keeps all the directions it finds, where it has `n_components`."""
     model = clone(estimator)
-    if hasattr(model, "_keep_every_direction"):
-        model._keep_every_direction()
+    if hasattr(model, "_solve") and "n_components" in model.get_params():
+        model.set_params(n_components=AtMost(MOST_COMPONENTS))
     return model
 
 

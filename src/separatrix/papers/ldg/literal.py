@@ -8,8 +8,8 @@ import numpy as np
 import scipy.linalg
 import scipy.stats
 
-from separatrix.base.rows import LabelledData
-from separatrix.fisher.local import LocalScatters, local_scatters
+from separatrix.moments.labelled import LabelledRows
+from separatrix.fisher.local import AffinityScatters, affinity_scatters
 from separatrix.ldg.sparse import Deflated, single_features, sparse_smallest
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
@@ -41,11 +41,11 @@ def fisher_directions(X: Array, y: Array) -> Array:
     return generalised_directions(moments.Sb, moments.Sw, len(moments.classes) - 1)
 
 
-def local_fisher_scatters(X: Array, y: Array, n_neighbors: int = 7) -> LocalScatters:
+def local_fisher_scatters(X: Array, y: Array, n_neighbors: int = 7) -> AffinityScatters:
     """Local scatter within classes and in total (2.8, 2.9)."""
     classes, codes = np.unique(y, return_inverse=True)
-    data = LabelledData(X, codes, classes, None, None)
-    return local_scatters(data, ClassMoments.from_data(X, y), n_neighbors)
+    data = LabelledRows(X, codes, classes)
+    return affinity_scatters(data, ClassMoments.from_data(X, y), n_neighbors)
 
 
 def local_fisher_directions(X: Array, y: Array, k: int) -> Array:
