@@ -315,14 +315,13 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a stored model; the first ones held the parts of the rule apart."""
         if "_views" in state:
-            names = ("_conditional", "_rule", "_directions", "_region")
-            conditional, functions, directions, region = (state.pop(name) for name in names)
+            parts = ("_conditional", "_rule", "_directions", "_region")
+            conditional, functions, directions, region = (state[name] for name in parts)
             discriminants = state["estimator_"] if functions is None else functions
-            rule = build_rule(
-                conditional, discriminants, directions, region, len(state["classes_"])
-            )
-            unused = ("_views", "_table", "_n_unknown", "_portion")
-            state = {key: value for key, value in state.items() if key not in unused}
+            n_classes = len(state["classes_"])
+            rule = build_rule(conditional, discriminants, directions, region, n_classes)
+            unused = {*parts, "_views", "_table", "_n_unknown", "_portion"}
+            state = {name: value for name, value in state.items() if name not in unused}
             state["_decision_rule"] = rule
         super().__setstate__(state)
 

@@ -159,12 +159,13 @@ class DecisionStream:
     def _update(self, t: int, z: float) -> None:
         """Take feature t, in its unit, into the state."""
         models, table = self._rule.prefix_models, self._rule.score_table
+        if table is not None:  # one model, and its gains in the order in which they are read
+            e = models[0].factor.step(self._factor_states[0], t, z - models[0].mean[t])
+            self._state.means[0, 0] += e * table.gains[t]
+            return
         pairs = zip(models, self._factor_states, strict=True)
-        e = [model.factor.step(state, t, z - model.mean[t]) for model, state in pairs]
-        if table is not None:
-            self._state.means[0, 0] += e[0] * table.gains[t]
-        else:
-            self._state.update(models, t, np.array(e)[:, None])
+        steps = [[model.factor.step(state, t, z - model.mean[t])] for model, state in pairs]
+        self._state.update(models, t, np.array(steps))
 
     def _guess(self, t: int) -> tuple[int, float]:
         """The number of the class after t values, and its reliability."""
