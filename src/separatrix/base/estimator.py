@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
+from separatrix._warnings import warn_caller
 from separatrix.base.blockwise import BlockwiseMixin
 from separatrix.base.parameters import N_COMPONENTS, Allowed, check_parameters
 from separatrix.base.rows import LabelledData, labelled_data, new_rows, refuse_one_class
@@ -288,10 +288,9 @@ class SubspaceEstimator(
 
     def _warn_without_directions(self, n_components: int) -> None:
         if n_components == 0:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} found no direction that separates the classes: their "
                 "means coincide. transform returns no columns.",
-                stacklevel=4,
             )
 
     def transform(self, X: ArrayLike) -> Array:

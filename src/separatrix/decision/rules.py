@@ -170,7 +170,7 @@ def _cholesky_factor(covariance: Array) -> Array:
         parts = range_and_null(covariance, beside=1.0)
         evals = np.append(parts.evals, np.full(parts.null.shape[1], ASSUMED_VARIANCE))
         V = np.hstack([parts.range, parts.null])
-        return np.linalg.qr((V * np.sqrt(evals)).T, mode="r").T
+        return np.linalg.qr((V * np.sqrt(evals)).T)[1].T
     return factor.scale[:, None] * factor.L
 
 

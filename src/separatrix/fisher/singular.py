@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 
+from separatrix._warnings import warn_caller
 from separatrix.base.parameters import N_COMPONENTS, Allowed, real_number
 from separatrix.base.rows import LabelledData, Rows
 from separatrix.base.solution import Solution
@@ -91,10 +91,9 @@ class NullSpaceDiscriminant(GaussianClassifierMixin):
         if self.uses_null_space_:
             found = Solution(W, between, to_white.shape[1], within=nominal(between, W, W))
         else:
-            warnings.warn(
+            warn_caller(
                 "the within-class scatter has no null space in these data (there are more samples "
                 "than features): NullSpaceDiscriminant uses Fisher's directions instead",
-                stacklevel=4,
             )
             found = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
         return self._lifted(found, lift, moments)

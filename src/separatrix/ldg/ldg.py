@@ -7,7 +7,6 @@ rows near the mean of their own class and away from the others: the smallest eig
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from itertools import product
@@ -19,6 +18,7 @@ from scipy.sparse.linalg import aslinearoperator
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from separatrix._warnings import warn_caller
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.parameters import (
     N_COMPONENTS,
@@ -397,11 +397,10 @@ class LDG(SubspaceEstimator):
         objective = problem.gaussians(self.n_neighbors_)
         descent = orthonormal_descent(objective, U, max_iter=self.max_iter, tol=1e-6)
         if not descent.converged:
-            warnings.warn(
+            warn_caller(
                 f"the gradient solver of LDG stopped after max_iter={self.max_iter} steps before "
                 "it converged: raise max_iter to go on",
                 ConvergenceWarning,
-                stacklevel=6,
             )
         self.objective_, self.n_iter_ = descent.values, max(1, len(descent.values) - 1)
         evals, W = scatters.smallest(self.gamma_, descent.B)
@@ -410,12 +409,11 @@ class LDG(SubspaceEstimator):
 
     def _warn_without_directions(self, n_components: int) -> None:
         if n_components == 0:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} found no direction that separates the classes: with "
                 f"gamma={self.gamma_:g} rows are as near to other classes as to their own along "
                 "every one, as when class means coincide. transform returns no columns; give "
                 "n_components to keep the least bad ones.",
-                stacklevel=5,
             )
 
 

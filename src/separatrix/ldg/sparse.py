@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from separatrix._warnings import warn_caller
 from separatrix.base.parameters import (
     N_COMPONENTS,
     YES_OR_NO,
@@ -517,11 +517,10 @@ class SparseLDG(LDG):
             tol=ROUGHLY if self._every_direction else SETTLED,
         )
         if not settled:
-            warnings.warn(
+            warn_caller(
                 f"a search of SparseLDG stopped after max_iter={self.max_iter} steps before it "
                 "settled: raise max_iter to go on",
                 ConvergenceWarning,
-                stacklevel=6,
             )
         self.criterion_ = -np.sum(B * Z.plain(B), axis=0)
         added = np.linalg.qr(B)[0]

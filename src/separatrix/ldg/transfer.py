@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from itertools import product
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from separatrix._warnings import warn_caller
 from separatrix.base.blockwise import BlockwiseMixin
 from separatrix.base.estimator import unchanged_on_failure
 from separatrix.base.parameters import (
@@ -192,16 +192,14 @@ class DomainScaler(BlockwiseMixin, OneToOneFeatureMixin, TransformerMixin, BaseE
         if several.any() and not several.all():
             pooled = np.average(self.scales_[several] ** 2, axis=0, weights=counts[several])
             self.scales_[~several] = np.sqrt(pooled)
-            warnings.warn(
+            warn_caller(
                 f"domain {self.domains_[~several].tolist()[0]} has only one row, which has no "
                 "scale: that of the other domains is used for it",
-                stacklevel=2,
             )
         if not self.kept_.any():
-            warnings.warn(
+            warn_caller(
                 "DomainScaler keeps no feature: none varies in every domain, and transform "
                 "returns zeros",
-                stacklevel=2,
             )
         return self
 

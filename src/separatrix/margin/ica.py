@@ -92,9 +92,7 @@ def independent_directions(
         model.fit(white)
     for warning in caught:
         if not issubclass(warning.category, ConvergenceWarning):
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
+            warn_caller(str(warning.message), warning.category)
             continue
         warn_caller(
             f"FastICA did not converge with ica_max_iter={max_iter}, ica_tol={tol:g}: its "
