@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
 
-settings.register_profile(
-    "fixed", max_examples=80, derandomize=True, database=None, deadline=None
-)
+settings.register_profile("fixed", max_examples=80, derandomize=True, database=None, deadline=None)
 settings.register_profile(
     "fuzz",
     max_examples=20_000,

@@ -58,6 +58,7 @@ class SubspaceEstimator(
     moments alone; `fit`, `transform` and names come from here.
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: `fit` checks
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
     }

@@ -169,6 +169,7 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: `fit` checks
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "reliability": (real_number(0, 1),),
         "region": (one_of("ellipsoid", "box", "chebyshev", "ideal"),),

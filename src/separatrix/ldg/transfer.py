@@ -156,6 +156,8 @@ class DomainScaler(BlockwiseMixin, OneToOneFeatureMixin, TransformerMixin, BaseE
     array([-1.,  1., -1.,  1.])
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: `fit` checks
+
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_domain: ArrayLike | None = None
     ) -> Self:
