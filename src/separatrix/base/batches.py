@@ -46,7 +46,12 @@ class MomentEstimator(SubspaceEstimator):
                 "and leave the other None"
             )
         if self.window is not None:
-            return data.part(slice(-self.window, None))
+            data = data.part(slice(-self.window, None))
+            if data.weights is not None and not data.weights.any():
+                raise ValueError(
+                    f"all rows within window={self.window} have a sample_weight of zero: nothing "
+                    "is left to learn from"
+                )
         if self.decay is None:
             return data
         ages = np.arange(len(data.codes))[::-1]

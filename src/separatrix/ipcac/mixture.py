@@ -24,7 +24,7 @@ from separatrix.ipcac.clusters import em_clusters, merged_clusters, x_means
 from separatrix.ipcac.ipcac import IPCAC, TruncatedIPCAC
 from separatrix.kernels import RandomState
 from separatrix.linalg import EPS, Array, column_signs, span
-from separatrix.moments.checks import refuse_nonfinite_rows
+from separatrix.moments.checks import check_entries, refuse_nonfinite_rows
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import row_blocks
 
@@ -237,6 +237,7 @@ class MixtureIPCAC(BlockwiseClassifierMixin, SubspaceEstimator):
         with unchanged_on_failure(self):
             data = self._validated(X, y)
             refuse_nonfinite_rows(data.X, data.feature_names)
+            check_entries(data.X)
             self._set_clusters(data)
             moments = self._cluster_moments(data)
             found = self._solve(moments, data)

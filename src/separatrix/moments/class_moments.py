@@ -17,6 +17,8 @@ from sklearn.utils import check_array
 
 from separatrix.linalg import EPS, Array, Lift, orthonormal_again, top_eigh
 from separatrix.moments.checks import (
+    check_entries,
+    check_magnitude,
     check_weights,
     encode_labels,
     is_dask,
@@ -194,6 +196,10 @@ class ClassMoments:
         if not (np.isfinite(moments._offsets).all() and np.isfinite(spread)):
             refuse_nonfinite(X, feature_names)
             raise ValueError("Input X has values so large that their squares overflow: rescale it")
+        largest = float(np.max(np.abs(moments._offsets), initial=0.0))
+        check_magnitude(max(largest, max(spread, 0.0) ** 0.5))
+        if not scatter:
+            check_entries(X)
         return moments
 
     @classmethod
