@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
+import separatrix
 from tests.discovery import (
     SHAPES,
     TALL,
@@ -46,6 +50,11 @@ every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
 @parametrize_with_checks(all_estimators())
 def test_scikit_learn_agrees(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("estimator", all_estimators(), ids=name_of)
+def test_allowed_parameters_do_not_clash_with_scikit_learns_protocol(estimator):
+    estimator._validate_params()
 
 
 @every
@@ -234,12 +243,17 @@ def test_a_class_of_one_sample_is_a_class(estimator, X, y):
     assert np.isfinite(fitted.transform(X)).all()
 
 
+COINCIDING = (
+    np.tile([[1.0, 2], [-1, 2], [1, -2], [-1, -2]], (5, 1)),
+    np.r_[np.zeros(12, int), np.ones(8, int)],
+)
+SEPARATED_WITHOUT_MEANS = ("KernelLDG", "LocalFisherDiscriminant", "MixtureIPCAC")
+
+
 @every
 def test_coinciding_means_are_said_and_leave_the_majority(estimator):
-    X = np.tile([[1.0, 2], [-1, 2], [1, -2], [-1, -2]], (5, 1))
-    y = np.r_[np.zeros(12, int), np.ones(8, int)]
-    several = ("KernelLDG", "LocalFisherDiscriminant", "MixtureIPCAC")
-    if name_of(estimator) in several:  # neighbours and clusters may differ where means do not
+    X, y = COINCIDING
+    if name_of(estimator) in SEPARATED_WITHOUT_MEANS:  # neighbours and clusters may differ
         assert np.isfinite(clone(estimator).fit(X, y).transform(X)).all()
         return
     margin = type(estimator).__module__.startswith("separatrix.margin")  # has other reasons, too
@@ -248,6 +262,47 @@ def test_coinciding_means_are_said_and_leave_the_majority(estimator):
     assert fitted.transform(X).shape == (20, 0)
     if hasattr(fitted, "predict"):
         assert set(fitted.predict(X)) == {0}
+
+
+ALIKE = np.ones((10, 2)), np.arange(10) % 2
+HASTY = {  # searches that stop before they are done
+    "LDG": {"solver": "gradient", "max_iter": 1, "n_components": 1},
+    "SparseLDG": {"max_iter": 1, "n_components": 1},
+    "SupportVectorICA": {"ica_max_iter": 1},
+    "KernelSupportVectorICA": {"ica_max_iter": 1},
+    "WithinSupportVectorDiscriminant": {"max_iter": 1},
+    "SupportVectorProjection": {"max_iter": 1},
+}
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("estimator", all_estimators(), ids=name_of)
+def test_warnings_name_the_line_of_the_caller(estimator):
+    hasty = clone(estimator).set_params(**HASTY.get(name_of(estimator), {}))
+    said = []
+    for model, (X, y) in ((estimator, COINCIDING), (estimator, ALIKE), (hasty, TALL)):
+        around = (
+            clone(model),
+            make_pipeline(StandardScaler(), clone(model)),
+            GridSearchCV(clone(model), {}, cv=StratifiedKFold(2), scoring=lambda *_: 0.0),
+        )
+        for caller in around:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                caller.fit(X, y)
+            assert {w.filename for w in caught} <= {__file__}
+            said += caught
+    assert said or name_of(estimator) in ("LocalQDA", "MixtureIPCAC")  # nothing to warn of
+
+
+def test_all_warnings_go_through_one_function():
+    source = Path(separatrix.__file__).parent
+    direct = [
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if re.search(r"(?<!_)warnings\.warn|stacklevel", path.read_text(encoding="utf-8"))
+    ]
+    assert direct == ["_warnings.py"]
 
 
 @every

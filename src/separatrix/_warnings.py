@@ -1,16 +1,20 @@
-"""Warnings that point at the line that called the package."""
+"""Warnings that name the line that called the package."""
 
 from __future__ import annotations
 
 import inspect
 import warnings
 
-INSIDE = ("separatrix", "sklearn")
-"""Packages whose lines a reader of a warning cannot mend."""
+SKIPPED_PACKAGES = ("separatrix", "sklearn", "joblib", "functools", "contextlib")
+"""Packages whose lines the reader of a warning cannot change: ours, and what may stand between
+our lines and the caller's (pipelines and searches, workers, decorators, context managers)."""
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn, with the place of the nearest caller outside the package and scikit-learn.
+    """Warn, with the file and line of the nearest caller outside `SKIPPED_PACKAGES`.
+
+    Every warning of the package goes through here. In a worker process nobody outside called:
+    the line is then one that started the worker.
 
     Parameters
     ----------
@@ -18,6 +22,10 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     category : type of Warning
     """
     level, frame = 1, inspect.currentframe()
-    while frame and frame.f_globals.get("__name__", "").partition(".")[0] in INSIDE:
+    while frame and _package_of(frame.f_globals) in SKIPPED_PACKAGES:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def _package_of(module: dict[str, object]) -> str:
+    return str(module.get("__name__", "")).partition(".")[0]

@@ -24,6 +24,7 @@ from sklearn.metrics.pairwise import (
 from sklearn.utils import check_random_state, gen_batches
 
 from separatrix.linalg import Array, numerical_rank, top_eigh, whiten
+from separatrix.moments.checks import check_entries
 from separatrix.moments.labelled import class_indicator
 
 KERNEL_ENTRIES = 1 << 22
@@ -147,6 +148,7 @@ def settled_kernel(
     >>> K.round(3)[0]
     array([1.   , 0.368, 0.   ])
     """
+    check_entries(X)
     if callable(kernel):
         return Kernel(kernel, dict(kernel_params or {}))
     if kernel_params:

@@ -9,6 +9,7 @@ from scipy.stats import multivariate_normal
 
 from separatrix import FisherDiscriminant
 from separatrix.decision.rules import (
+    gaussian_discriminants,
     linear_gaussian_rule,
     nearest_mean_rule,
     quadratic_gaussian_scores,
@@ -53,6 +54,57 @@ def test_a_class_without_prior_is_never_chosen():
 def test_no_direction_leaves_the_priors():
     rule = linear_gaussian_rule(np.zeros((2, 0)), np.zeros((0, 0)), np.array([0.3, 0.7]))
     assert_allclose(rule.intercept, np.log([0.3, 0.7]))
+
+
+def decide(rule, Z):
+    return (np.asarray(Z) @ rule.coef.T + rule.intercept).argmax(axis=1)
+
+
+def test_a_singular_covariance_decides_as_the_limit_of_a_vanishing_ridge():
+    means = np.array([[0.0, 0.0, 0.0], [0.0, 3.0, 0.0], [1.0, 3.0, 0.0]])
+    priors = np.array([0.5, 0.25, 0.25])
+    singular = np.diag([0.0, 2.0, 0.0])  # no class varies along the third coordinate, nor means
+    turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    Z = 4 * rng.standard_normal((300, 3)) * [1, 1, 0]
+    ridge = linear_gaussian_rule(means, singular + np.diag([1e-7, 0, 1e-7]), priors)
+    limit = linear_gaussian_rule(means, singular, priors)
+    turned = linear_gaussian_rule(means @ turn, turn.T @ singular @ turn, priors)
+    assert len(set(decide(ridge, Z))) == 3
+    assert_array_equal(decide(limit, Z), decide(ridge, Z))
+    # beside the planes of the classes the answer depends on coordinates, in them it does not
+    Z[:, 0] = np.arange(300) % 2
+    assert_array_equal(decide(turned, Z @ turn), decide(ridge, Z))
+    # where the perfect direction leaves two classes, the other one keeps its log-odds
+    first_two = (Z * [0, 1, 1]) @ (limit.coef[1] - limit.coef[0])
+    first_two += limit.intercept[1] - limit.intercept[0]
+    assert_allclose(first_two, 1.5 * Z[:, 1] - 2.25 + np.log(0.5), rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-8, 1.0, 1e8, 1e150])
+def test_no_variance_at_all_is_the_nearest_mean_in_any_unit(size):
+    means = rng.standard_normal((3, 2))
+    means /= means.std(axis=0)
+    rule = linear_gaussian_rule(size * means, np.zeros((2, 2)), np.full(3, 1 / 3))
+    Z = rng.standard_normal((100, 2))
+    nearest = np.linalg.norm(Z[:, None] - means, axis=2).argmin(axis=1)
+    assert np.isfinite(rule.coef).all()
+    assert_array_equal(decide(rule, size * Z), nearest)
+
+
+def test_means_that_agree_up_to_rounding_decide_nothing():
+    means = np.array([[1.0, 0.0], [1.0 + 1e-16, 1.0]])
+    rule = linear_gaussian_rule(means, np.diag([0.0, 1.0]), np.array([0.5, 0.5]))
+    assert_allclose((rule.coef[1] - rule.coef[0]), [0.0, 1.0], atol=1e-12)
+    alike = linear_gaussian_rule(np.ones((2, 2)), np.zeros((2, 2)), np.array([0.3, 0.7]))
+    assert_allclose(alike.intercept, np.log([0.3, 0.7]))
+
+
+def test_a_variance_lost_in_rounding_is_none():
+    # a matrix of rank one whose second eigenvalue is what rounding left of it
+    v = np.array([0.1, 0.3, 0.7])
+    rule = linear_gaussian_rule(np.eye(3), np.outer(v, v), np.full(3, 1 / 3))
+    assert np.abs(rule.coef).max() < 1e12
+    assert_array_equal(decide(rule, np.eye(3)), [0, 1, 2])
 
 
 # Thresholds ------------------------------------------------------------------------------------
@@ -162,3 +214,36 @@ def test_nearest_mean_and_quadratic_rules():
         for m, S, p in zip(means, covariances, priors, strict=True)
     ]
     assert_allclose(scores, np.array(expected).T)
+
+
+def test_a_class_without_variance_has_a_quadratic_score():
+    means = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]])
+    covariances = np.stack([np.diag([1.0, 0.0]), np.eye(2), np.zeros((2, 2))])
+    priors = np.full(3, 1 / 3)
+    Z = np.vstack([means, [[1.0, 0.0], [1.0, 1e-2], [0.0, 2.01]]])
+    scores = quadratic_gaussian_scores(Z, means, covariances, priors)
+    assert np.isfinite(scores).all()
+    # rows of the plane or the point of a singular class belong to it, others to the broad class
+    assert_array_equal(scores.argmax(axis=1), [0, 0, 2, 0, 1, 1])
+    rescaled = quadratic_gaussian_scores(
+        Z * [1e3, 1e-3], means * [1e3, 1e-3], covariances * [[1e6, 1.0], [1.0, 1e-6]], priors
+    )
+    assert_allclose(rescaled, scores, rtol=1e-9)
+    turn = np.linalg.qr(rng.standard_normal((2, 2)))[0]
+    turned = quadratic_gaussian_scores(Z @ turn, means @ turn, turn.T @ covariances @ turn, priors)
+    assert_array_equal(turned.argmax(axis=1), scores.argmax(axis=1))
+    alone = quadratic_gaussian_scores(
+        np.zeros((2, 0)), np.zeros((3, 0)), np.zeros((3, 0, 0)), priors
+    )
+    assert_allclose(alone, np.log(1 / 3))
+
+
+def test_discriminants_of_singular_matrices_are_defined():
+    v = np.array([0.1, 0.3, 0.7])
+    covariances = np.stack([np.outer(v, v), np.eye(3)])
+    found = gaussian_discriminants(np.zeros((2, 3)), covariances, np.zeros(2))
+    off, along = found(np.array([0.7, 0.3, -0.1])), found(v)
+    assert np.isfinite([off, along]).all()
+    assert off[0] < off[1]
+    assert along[0] > along[1]
+    assert_allclose(along[1], multivariate_normal(np.zeros(3)).logpdf(v))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -341,7 +341,6 @@ def test_principal_axes_are_those_of_the_total_scatter():
         assert_allclose(V.T @ V, np.eye(4), atol=1e-12)
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
 @given(
     n=st.integers(2, 12),
     d=st.integers(1, 15),

@@ -198,7 +198,12 @@ class MomentEstimator(SubspaceEstimator):
                 "and leave the other None"
             )
         if self.window is not None:
-            return rows.part(slice(-self.window, None))
+            rows = rows.part(slice(-self.window, None))
+            if rows.weights is not None and not rows.weights.any():
+                raise ValueError(
+                    f"all rows within window={self.window} have a sample_weight of zero: nothing "
+                    "is left to learn from"
+                )
         if self.decay is None:
             return rows
         ages = np.arange(len(rows.codes))[::-1]

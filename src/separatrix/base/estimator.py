@@ -49,6 +49,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     ``fit = fit_rows``.
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: ours are below
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {"n_components": N_COMPONENTS}
     _accepts_sparse: ClassVar[bool] = True
     _accepts_blocks: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""Which values parameters may have, in words: one way to refuse for all estimators."""
+"""Which values parameters may have, in words: one error for all estimators."""
 
 from __future__ import annotations
 
@@ -11,16 +11,23 @@ from sklearn.base import BaseEstimator
 
 
 class Allowed(NamedTuple):
-    """A test for a parameter value, and the words that say what passes it."""
+    """A test for a parameter value, the words that say what passes it, and values that do.
+
+    The examples hold the ends of a range; tests draw parameters from them.
+    """
 
     test: Callable[[Any], bool]
     words: str
+    examples: tuple[Any, ...] = ()
 
 
 def one_of(*values: object) -> Allowed:
     """One of the given values, such as None or "auto"."""
-    words = " or ".join(repr(value) for value in values)
-    return Allowed(lambda v: any(v is x or (isinstance(v, str) and v == x) for x in values), words)
+    return Allowed(
+        lambda v: any(v is x or (isinstance(v, str) and v == x) for x in values),
+        " or ".join(repr(value) for value in values),
+        values,
+    )
 
 
 def whole_number(least: int) -> Allowed:
@@ -28,6 +35,7 @@ def whole_number(least: int) -> Allowed:
     return Allowed(
         lambda v: isinstance(v, Integral) and not isinstance(v, bool) and int(v) >= least,
         f"a whole number of at least {least}",
+        (least, least + 1, least + 4),
     )
 
 
@@ -42,7 +50,15 @@ def real_number(low: float, high: float = np.inf, *, open_low: bool = False) -> 
             and float(v) <= high
         ),
         f"a number in {range_}",
+        _values_in_range(low, high, open_low),
     )
+
+
+def _values_in_range(low: float, high: float, open_low: bool) -> tuple[float, ...]:
+    inner: tuple[float, ...] = (low + 1e-3, low + 1.0, low + 1e3)
+    if high < np.inf:
+        inner = tuple(low + share * (high - low) for share in (1e-3, 0.5, 1.0))
+    return inner if open_low else (low, *inner)
 
 
 def array_like() -> Allowed:
@@ -66,5 +82,5 @@ def check_parameters(
             )
 
 
-YES_OR_NO = Allowed(lambda v: isinstance(v, bool | np.bool_), "True or False")
+YES_OR_NO = Allowed(lambda v: isinstance(v, bool | np.bool_), "True or False", (True, False))
 N_COMPONENTS = (one_of(None, "auto"), whole_number(1))

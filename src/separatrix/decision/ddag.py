@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -76,6 +76,8 @@ class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     >>> len(model.estimators_)
     45
     """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: `fit` checks
 
     def __init__(
         self, estimator: Any, *, reducer: Any | None = None, n_jobs: int | None = None

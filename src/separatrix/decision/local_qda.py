@@ -97,6 +97,7 @@ class LocalQDA(ClassifierMixin, BaseEstimator):
     (2, 0.96)
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: `fit` checks
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_neighbors": (one_of("auto"), whole_number(1)),
         "reg": (real_number(0, open_low=True),),

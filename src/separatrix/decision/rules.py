@@ -8,7 +8,18 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from separatrix.linalg import Array
+from separatrix.linalg import (
+    EPS,
+    Array,
+    SingularMatrixError,
+    cholesky_whitener,
+    range_and_null,
+)
+
+ASSUMED_VARIANCE = 1e-9
+"""Variance that a rule assumes along a direction without any, as a share of the variance that
+the class means have along such directions. About half of the digits: the direction decides
+before all others, and where it does not decide the others have digits left to do so."""
 
 
 class LinearRule(NamedTuple):
@@ -76,10 +87,19 @@ def linear_gaussian_rule(means: Array, covariance: Array, priors: Array) -> Line
     The score of class c is its log-density plus log-prior, up to a term common to all classes:
     ``(Σ⁻¹ μ_c)·z - μ_c·Σ⁻¹ μ_c / 2 + log π_c``.
 
+    A singular Σ has the answer of a vanishing ridge. In units of the total standard deviation of
+    each coordinate (within classes and of their means), a direction whose variance is numerical
+    zero is given the variance ``ASSUMED_VARIANCE`` times the largest that the class means have
+    along such directions: these decide first, by the nearest mean, and the others decide between
+    classes whose means agree there. A direction along which the means agree, too, has no weight.
+    A row that has the coordinates of a class mean along all directions without variance gets the
+    same answer in all coordinates.
+
     Parameters
     ----------
     means : array (n_classes, k)
     covariance : array (k, k)
+        Symmetric and positive semidefinite.
     priors : array (n_classes,)
         A prior of zero excludes the class.
 
@@ -89,11 +109,47 @@ def linear_gaussian_rule(means: Array, covariance: Array, priors: Array) -> Line
     >>> scores = np.array([[0.9], [1.1]]) @ rule.coef.T + rule.intercept
     >>> scores.argmax(axis=1)
     array([0, 1])
+    >>> point_masses = linear_gaussian_rule(
+    ...     np.array([[0.0], [2.0]]), np.zeros((1, 1)), np.array([0.5, 0.5])
+    ... )
+    >>> (np.array([[0.9], [1.1]]) @ point_masses.coef.T + point_masses.intercept).argmax(axis=1)
+    array([0, 1])
     """
     with np.errstate(divide="ignore"):
         log_priors = np.log(priors)
-    coef = np.linalg.solve(covariance, means.T).T
+    coef = _solve_covariance(covariance, means, priors)
     return LinearRule(coef, log_priors - 0.5 * np.einsum("ij,ij->i", coef, means))
+
+
+def _solve_covariance(covariance: Array, means: Array, priors: Array) -> Array:
+    """``Σ⁻¹ μ_c`` in rows, for a singular Σ as `linear_gaussian_rule` defines it."""
+    centre = priors @ means / priors.sum()
+    deviations = np.sqrt(priors)[:, None] * (means - centre)
+    between = np.sum(deviations**2, axis=0)
+    try:
+        factor = cholesky_whitener(covariance, beside=between)
+    except SingularMatrixError:
+        scale = np.sqrt(np.diagonal(covariance).clip(0.0) + between)
+        scale[scale == 0] = 1.0
+        within = covariance / scale / scale[:, None]
+        return _solve_singular(within, means / scale, deviations / scale) / scale
+    return factor.unwhiten(factor.whiten(means.T)).T
+
+
+def _solve_singular(within: Array, means: Array, deviations: Array) -> Array:
+    """`_solve_covariance` where coordinates have unit variance, and `within` has no inverse."""
+    parts = range_and_null(within, beside=_largest_eigenvalue(deviations))
+    spread = _largest_eigenvalue(deviations @ parts.null)
+    # means that agree up to rounding must not be magnified into a difference
+    null = parts.null if spread > len(within) * EPS else parts.null[:, :0]
+    V = np.hstack([parts.range, null])
+    evals = np.append(parts.evals, np.full(null.shape[1], ASSUMED_VARIANCE * spread))
+    return (means @ V / evals) @ V.T
+
+
+def _largest_eigenvalue(H: Array) -> float:
+    """That of HᵀH."""
+    return float(np.linalg.norm(H, 2)) ** 2 if H.size else 0.0
 
 
 def nearest_mean_rule(means: Array) -> LinearRule:
@@ -112,12 +168,16 @@ def nearest_mean_rule(means: Array) -> LinearRule:
 def quadratic_gaussian_scores(Z: Array, means: Array, covariances: Array, priors: Array) -> Array:
     """Log-density plus log-prior of each class, when each has its own covariance.
 
+    A singular covariance has the answer of a small ridge. In units of the total standard deviation
+    of each coordinate (within all classes and of their means), the variance of a class along a
+    direction where it is numerical zero is taken to be ``ASSUMED_VARIANCE``.
+
     Parameters
     ----------
     Z : array (n_samples, k)
     means : array (n_classes, k)
     covariances : array (n_classes, k, k)
-        Maximum-likelihood covariances, each with an inverse.
+        Maximum-likelihood covariances, positive semidefinite.
     priors : array (n_classes,)
 
     Returns
@@ -133,13 +193,37 @@ def quadratic_gaussian_scores(Z: Array, means: Array, covariances: Array, priors
     """
     with np.errstate(divide="ignore"):
         log_priors = np.log(priors)
+    scale = np.sqrt(_total_variance(means, covariances, priors))
+    scale[scale == 0] = 1.0
+    constant = np.log(scale).sum() + 0.5 * len(scale) * np.log(2 * np.pi)
     scores = np.empty((len(Z), len(means)))
     for c, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
-        L = np.linalg.cholesky(covariance)
-        white = scipy.linalg.solve_triangular(L, (Z - mean).T, lower=True)
-        log_volume = np.log(np.diagonal(L)).sum() + 0.5 * len(mean) * np.log(2 * np.pi)
+        L = _cholesky_factor(covariance / scale / scale[:, None])
+        white = scipy.linalg.solve_triangular(L, ((Z - mean) / scale).T, lower=True)
+        log_volume = np.log(np.abs(np.diagonal(L))).sum() + constant
         scores[:, c] = log_priors[c] - 0.5 * np.sum(white**2, axis=0) - log_volume
     return scores
+
+
+def _total_variance(means: Array, covariances: Array, priors: Array) -> Array:
+    """Variance of each coordinate within classes and of their means."""
+    within = priors @ np.diagonal(covariances, axis1=1, axis2=2).clip(0.0)
+    return within + priors @ (means - priors @ means / priors.sum()) ** 2
+
+
+def _cholesky_factor(covariance: Array) -> Array:
+    """L with ``L Lᵀ = Σ``, for a singular Σ as `quadratic_gaussian_scores` defines it.
+
+    Entries on the diagonal may be negative.
+    """
+    try:
+        factor = cholesky_whitener(covariance, beside=1.0)
+    except SingularMatrixError:
+        parts = range_and_null(covariance, beside=1.0)
+        evals = np.append(parts.evals, np.full(parts.null.shape[1], ASSUMED_VARIANCE))
+        V = np.hstack([parts.range, parts.null])
+        return np.linalg.qr((V * np.sqrt(evals)).T)[1].T
+    return factor.scale[:, None] * factor.L
 
 
 def check_priors(priors: ArrayLike | None, classes: Array) -> Array | None:
@@ -199,7 +283,8 @@ def gaussian_discriminants(offsets: Array, covariances: Array, log_priors: Array
     offsets : array (..., r)
         The point of reference less the mean.
     covariances : array (..., r) or (..., r, r)
-        Variances of independent features, or matrices, each with an inverse.
+        Variances of independent features, all positive, or matrices. Eigenvalues of a matrix that
+        are numerical zero beside its largest are raised to what is not: it has an inverse then.
     log_priors : array (...)
 
     Examples
@@ -212,9 +297,22 @@ def gaussian_discriminants(offsets: Array, covariances: Array, log_priors: Array
         P = 1 / covariances
         pull, log_volume = P * offsets, np.log(covariances).sum(axis=-1)
     else:
-        P = np.linalg.inv(covariances)
-        pull, log_volume = (P @ offsets[..., None])[..., 0], np.linalg.slogdet(covariances)[1]
+        P, log_volume = _invert_covariances(covariances)
+        pull = (P @ offsets[..., None])[..., 0]
     distance = np.einsum("...i,...i->...", offsets, pull)
     constant = offsets.shape[-1] * np.log(2 * np.pi)
     P *= -0.5
     return Quadratic(P, -pull, log_priors - 0.5 * (distance + log_volume + constant))
+
+
+def _invert_covariances(covariances: Array) -> tuple[Array, Array]:
+    """Inverses and logarithms of determinants, as `gaussian_discriminants` defines them."""
+    try:
+        L = np.linalg.cholesky(covariances)
+    except np.linalg.LinAlgError:
+        evals, V = np.linalg.eigh(covariances)
+        least = covariances.shape[-1] * EPS * evals[..., -1:]
+        evals = np.maximum(evals, np.where(least > 0, least, np.finfo(np.float64).tiny))
+        return (V / evals[..., None, :]) @ V.swapaxes(-1, -2), np.log(evals).sum(axis=-1)
+    diagonal = np.diagonal(L, axis1=-2, axis2=-1)
+    return np.linalg.inv(covariances), 2 * np.log(diagonal).sum(axis=-1)

@@ -8,14 +8,19 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.base.blockwise import BlockwiseClassifierMixin
-from separatrix.base.estimator import centred_product, unchanged_on_failure
+from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.parameters import Allowed, check_parameters, one_of, real_number
-from separatrix.base.rows import LabelledData, labelled_data, new_rows, refuse_one_class
+from separatrix.base.rows import (
+    centred_product,
+    check_labelled_rows,
+    check_new_rows,
+    check_several_classes,
+    unchanged_on_failure,
+)
 from separatrix.decision.local_qda import LocalQDA
 from separatrix.decision.rules import Quadratic
 from separatrix.early.conditional import (
@@ -36,7 +41,7 @@ from separatrix.early.region import (
 from separatrix.early.stream import Decisions, DecisionStream, decide_series
 from separatrix.linalg import Array
 from separatrix.moments.checks import refuse_lazy_frame, refuse_nonfinite_rows
-from separatrix.moments.labelled import row_blocks
+from separatrix.moments.labelled import LabelledRows, row_blocks
 from separatrix.selection import N_FOLDS, training_parts
 
 MIN_SHRINKAGE = 1e-8
@@ -60,7 +65,8 @@ class EarlySolution(NamedTuple):
     rule: IncompleteDecisionRule
 
 
-class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+@lazy_on_dask
+class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier that decides on incomplete rows when more values would hardly change the label.
 
     Let ĝ(x) be the class that `estimator` gives a complete row x: the class g of the largest
@@ -172,6 +178,7 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: `fit` checks
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "reliability": (real_number(0, 1),),
         "region": (one_of("ellipsoid", "box", "chebyshev", "ideal"),),
@@ -220,7 +227,7 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
             self._store(self._solve(data, summary, shrinkage, widening))
         return self
 
-    def _validate(self, X: ArrayLike, y: ArrayLike) -> LabelledData:
+    def _validate(self, X: ArrayLike, y: ArrayLike) -> LabelledRows:
         """Check the parameters and the rows; the rows are float64 and finite."""
         check_parameters(self, self._allowed_parameters)
         if not is_supported(self.estimator):
@@ -236,19 +243,19 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
                 f"reducer={self.reducer!r} is not a transformer: give an instance such as "
                 "FisherDiscriminant(), LDG() or PCA(), or None"
             )
-        data = labelled_data(self, X, y)
+        data = check_labelled_rows(self, X, y)
         refuse_nonfinite_rows(data.X, data.feature_names)
-        refuse_one_class(self, data.classes)
+        check_several_classes(self, data.classes)
         return data._replace(X=data.X.astype(np.float64, copy=False))
 
-    def _summarize(self, data: LabelledData) -> FeatureSummary:
+    def _summarize(self, data: LabelledRows) -> FeatureSummary:
         return summarize_features(data.X, self._model_codes(data))
 
-    def _model_codes(self, data: LabelledData) -> Array:
+    def _model_codes(self, data: LabelledRows) -> Array:
         """The normal model of each row: one for all rows (5.19), or one for each class (5.20)."""
         return data.codes if self.conditional == "mixture" else np.zeros_like(data.codes)
 
-    def _select(self, data: LabelledData, summary: FeatureSummary) -> tuple[float, float]:
+    def _select(self, data: LabelledRows, summary: FeatureSummary) -> tuple[float, float]:
         """α and the widening of standard deviations, each by rows held out where it is chosen."""
         if isinstance(self.regularization, str):
             Z = summary.directions.project(summary.units.apply(data.X))
@@ -261,14 +268,14 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
     def _is_ideal(self) -> bool:
         return self.region == "ideal"
 
-    def _measure_widening(self, data: LabelledData, shrinkage: float) -> float:
+    def _measure_widening(self, data: LabelledRows, shrinkage: float) -> float:
         """Root mean square of the standardised prediction errors of rows held out, at least 1.
 
         The mean is over all prefixes after which the score is still open.
         """
         squared_errors, variances = np.zeros((2, data.X.shape[1]))
         for fit, held in training_parts(data.codes, N_FOLDS):
-            part = data.rows(fit)
+            part = data.subset(fit)
             solution = self._solve(part, self._summarize(part), shrinkage, 1.0)
             found = solution.rule.conditional.prediction_errors(data.X[held])
             squared_errors, variances = squared_errors + found[0], variances + found[1]
@@ -278,7 +285,7 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
         return max(1.0, float(np.sqrt(np.mean(squared_errors[is_open] / variances[is_open]))))
 
     def _solve(
-        self, data: LabelledData, summary: FeatureSummary, shrinkage: float, widening: float
+        self, data: LabelledRows, summary: FeatureSummary, shrinkage: float, widening: float
     ) -> EarlySolution:
         """Fit the classifier, and build the rule for its discriminants; sets no attribute."""
         labels = data.classes[data.codes]
@@ -339,7 +346,7 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
         -------
         array (n_samples,)
         """
-        rows = new_rows(self, X)
+        rows = check_new_rows(self, X)
         if np.isnan(rows).any():
             raise ValueError(
                 "Input X contains NaN, and predict takes complete rows: use decide for rows with "
@@ -377,7 +384,7 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
         -------
         Decisions
         """
-        rows = new_rows(self, X).astype(np.float64, copy=False)
+        rows = check_new_rows(self, X).astype(np.float64, copy=False)
         tau, wanted = self._check_request(reliability, classes)
         _check_infinite(rows)
         observed = ~np.isnan(rows)
@@ -403,7 +410,7 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
         -------
         Expectation
         """
-        rows = new_rows(self, X).astype(np.float64, copy=False)
+        rows = check_new_rows(self, X).astype(np.float64, copy=False)
         _check_infinite(rows)
         observed = ~np.isnan(rows)
         mean, std = rows.copy(), np.zeros_like(rows)
@@ -497,9 +504,9 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
             short = check_array(X, dtype=np.float64, ensure_all_finite=False)
             rows = np.hstack([short, np.full((shape[0], d - shape[1]), np.nan)])
             if not named:
-                rows = new_rows(self, rows)
+                rows = check_new_rows(self, rows)
         else:
-            rows = new_rows(self, X).astype(np.float64, copy=False)
+            rows = check_new_rows(self, X).astype(np.float64, copy=False)
         _check_infinite(rows)
         return rows
 

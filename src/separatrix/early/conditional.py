@@ -21,6 +21,7 @@ from scipy.special import softmax
 
 from separatrix.linalg import EPS, Array, numerical_rank, triangle
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.spectra import reduce_to_span
 from separatrix.selection import N_FOLDS, training_parts
 
 SHRINKAGE_GRID = np.logspace(-6, 0, 25)
@@ -391,7 +392,7 @@ def log_likelihoods(moments: ClassMoments, new: Array) -> Array:
         Rows of the same model that were held out.
     """
     centred = new - moments.mean
-    inner, lift = moments.in_span()
+    inner, lift = reduce_to_span(moments)
     evals, V = np.linalg.eigh(inner.Sw / moments.n_samples)
     inside = np.sum((centred @ lift(V)) ** 2, axis=0)
     # outside the span of the rows S is zero, and all variance is the shrinkage's

@@ -22,7 +22,8 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassif
 from sklearn.svm import LinearSVC
 from sklearn.utils import gen_batches
 
-from separatrix.decision.classifiers import GaussianClassifierMixin
+from separatrix.base.kernel import KernelEstimator
+from separatrix.decision.classifiers import SubspaceClassifier
 from separatrix.decision.local_qda import LocalQDA
 from separatrix.decision.rules import Quadratic
 from separatrix.early.conditional import (
@@ -40,7 +41,7 @@ LINEAR_CLASSIFIERS = (
     LinearDiscriminantAnalysis,
     RidgeClassifier,
     SGDClassifier,
-    GaussianClassifierMixin,
+    SubspaceClassifier,
 )
 """Classifiers that take the largest of linear functions, given by ``coef_`` and ``intercept_``."""
 
@@ -72,7 +73,8 @@ MAX_COEFFICIENTS = 1 << 22
 
 def is_supported(estimator: Any) -> bool:
     """Whether a classifier takes the class of the largest linear or quadratic function (5.6)."""
-    return isinstance(estimator, (*LINEAR_CLASSIFIERS, QuadraticDiscriminantAnalysis, LocalQDA))
+    known = (*LINEAR_CLASSIFIERS, QuadraticDiscriminantAnalysis, LocalQDA)
+    return isinstance(estimator, known) and not isinstance(estimator, KernelEstimator)
 
 
 def extract_discriminants(estimator: Any) -> Quadratic:

@@ -24,6 +24,7 @@ from sklearn.metrics import (
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.preprocessing import StandardScaler
 
+from separatrix._warnings import warn_caller
 from separatrix.evaluate.methods import Contender, is_raw, settings_by_size, within_features
 from separatrix.evaluate.records import Fold, Loadings, View
 from separatrix.fisher.fisher import FisherDiscriminant
@@ -397,7 +398,7 @@ def if_possible(what: str, measure: Callable[..., dict[str, Any]], *args: Any) -
     try:
         return measure(*args)
     except Exception as error:
-        warnings.warn(f"no {what}: {said_by(error)}", RuntimeWarning, stacklevel=2)
+        warn_caller(f"no {what}: {said_by(error)}", RuntimeWarning)
         return {}
 
 

@@ -31,7 +31,7 @@ from separatrix.decision.thresholds import (
     mahalanobis_threshold,
     pooled_variance,
 )
-from separatrix.fisher.directions import fisher_directions, leading_axes
+from separatrix.fisher.directions import fisher_directions, leading_axes, rank_of_means
 from separatrix.linalg import Array, Lift, numerical_rank, range_and_null
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
@@ -96,7 +96,9 @@ def partially_whitened_directions(moments: ClassMoments, wanted: int) -> Solutio
         if numerical_rank(evals, moments.n_features, eps=moments.eps) == wanted:
             # P² Hbᵀ, with P the map that shrinks the spread q along the axes to its last value
             # (4.6): for the whitened means (4.7), and for directions in the original space (4.8)
-            basis = np.linalg.qr(Hb.T + between(evals[-1] / evals - 1))[0]
+            U, s, _ = np.linalg.svd(Hb.T + between(evals[-1] / evals - 1), full_matrices=False)
+            # means of classes on a line leave axes along which nothing but rounding varies
+            basis = U[:, : rank_of_means(s, moments)]
             found = whitened_mean_directions(moments.project(basis))
             return found._replace(W=basis @ found.W, rank=wanted)
     small, lift = reduce_to_span(moments)

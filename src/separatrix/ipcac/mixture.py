@@ -25,7 +25,7 @@ from separatrix.ipcac.clusters import em_clusters, merged_clusters, x_means
 from separatrix.ipcac.ipcac import IPCAC, TruncatedIPCAC
 from separatrix.kernels import RandomState
 from separatrix.linalg import EPS, Array, column_signs, span
-from separatrix.moments.checks import refuse_nonfinite_rows
+from separatrix.moments.checks import check_entries, refuse_nonfinite_rows
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows, row_blocks
 
@@ -279,6 +279,7 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         with unchanged_on_failure(self):
             rows = self._validate(X, y)
             refuse_nonfinite_rows(rows.X, rows.feature_names)
+            check_entries(rows.X)
             clusters = self._find_clusters(rows)
             by_cluster = LabelledRows(rows.X, clusters.labels, np.arange(len(clusters.classes)))
             moments = ClassMoments.from_rows(by_cluster, per_class=True)

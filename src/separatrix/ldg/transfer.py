@@ -27,7 +27,7 @@ from separatrix.base.solution import Solution
 from separatrix.ldg.ldg import GAMMAS, LDG, Chosen, LDGProblem, projection, tried_neighbours
 from separatrix.ldg.scatters import LDGScatters, local_scatters, scatters_about, varying_features
 from separatrix.linalg import Array, range_basis
-from separatrix.moments.checks import refuse_lazy_frame
+from separatrix.moments.checks import check_entries, refuse_lazy_frame
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.neighbours import class_neighbours
@@ -162,6 +162,8 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     array([-1.,  1., -1.,  1.])
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: there is none
+
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_domain: ArrayLike | None = None
     ) -> Self:
@@ -183,6 +185,7 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         refuse_lazy_frame(X, type(self).__name__)
         rows = validate_data(self, X, dtype=[np.float64, np.float32])
+        check_entries(rows)
         domains = check_domains(sample_domain, len(rows))
         self.domains_ = np.unique(domains)
         parts = [rows[domains == domain] for domain in self.domains_]

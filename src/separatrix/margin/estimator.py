@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 
-from separatrix._warnings import warn_caller
-from separatrix.base.estimator import SubspaceEstimator, unchanged_on_failure
-from separatrix.base.kernel import KERNEL_CONSTRAINTS, KernelEstimator
+from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator
 from separatrix.base.parameters import YES_OR_NO, Allowed, one_of, real_number, whole_number
-from separatrix.base.rows import LabelledData
 from separatrix.base.solution import Solution
 from separatrix.kernels import Kernel, empirical_kernel_map
 from separatrix.linalg import Array, Lift, range_basis, span
 from separatrix.margin.active_set import Points
 from separatrix.margin.hyperplane import Hyperplane, soft_margin_hyperplane
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
 
 # The mathematics -----------------------------------------------------------------------------
 
@@ -112,16 +109,16 @@ class SpanCoordinates(NamedTuple):
     lift: Lift
 
 
-def center_in_span(data: LabelledData, moments: ClassMoments) -> SpanCoordinates:
+def center_in_span(rows: LabelledRows, moments: ClassMoments) -> SpanCoordinates:
     """The centred rows in as many coordinates as they have rank.
 
     Sparse rows fewer than features are handled by their inner products; more are made dense, as
     directions taken off rows fill them.
     """
-    X = data.X
+    X = rows.X
     if sp.issparse(X) and X.shape[0] < X.shape[1]:
-        to_features, rows = empirical_kernel_map(X, Kernel("linear", {}))
-        return SpanCoordinates(rows, lambda W: X.T @ (to_features.basis @ W))
+        to_features, Z = empirical_kernel_map(X, Kernel("linear", {}))
+        return SpanCoordinates(Z, lambda W: X.T @ (to_features.basis @ W))
     dense = X.toarray() if sp.issparse(X) else X
     # in two steps: the origin is near the mean, so that the small difference keeps its digits
     centred = dense - moments.origin
@@ -148,7 +145,7 @@ def added_between_scatter(W: Array, moments: ClassMoments) -> Array:
 
 # Estimators ----------------------------------------------------------------------------------
 
-MARGIN_CONSTRAINTS: dict[str, Sequence[Allowed]] = {
+MARGIN_PARAMETERS: dict[str, Sequence[Allowed]] = {
     "C": (real_number(0, open_low=True),),
     "class_weight": (
         one_of(None, "balanced"),
@@ -161,25 +158,18 @@ MARGIN_CONSTRAINTS: dict[str, Sequence[Allowed]] = {
 """Allowed values of the parameters that all methods with hyperplanes share."""
 
 OPTIONAL_KERNEL: dict[str, Sequence[Allowed]] = {
-    **KERNEL_CONSTRAINTS,
-    "kernel": (one_of(None), *KERNEL_CONSTRAINTS["kernel"]),
+    **KERNEL_PARAMETERS,
+    "kernel": (one_of(None), *KERNEL_PARAMETERS["kernel"]),
 }
 
 
-def warn_one_sided(self: Any, n_components: int) -> None:
-    """Warn that no hyperplane has rows on both sides; all methods do so."""
-    if n_components == 0:
-        warn_caller(
-            f"{type(self).__name__} found no direction that separates the classes: the best "
-            f"hyperplane leaves all rows on one side with C={self.C:g}. Try "
-            'class_weight="balanced" or a larger C. transform returns no columns.'
-        )
-
-
-def store_extras(estimator: Any, extras: Mapping[str, Any]) -> None:
-    """Set the fitted attributes that a solution carries: the one place where `_solve` does."""
-    for name, value in extras.items():
-        setattr(estimator, name, value)
+def one_sided(self: Any, solution: Solution) -> str:
+    """The warning of all these methods when no hyperplane has rows on both sides."""
+    return (
+        f"{type(self).__name__} found no direction that separates the classes: the best "
+        f"hyperplane leaves all rows on one side with C={self.C:g}. Try "
+        'class_weight="balanced" or a larger C. transform returns no columns.'
+    )
 
 
 class MarginEstimator(KernelEstimator):
@@ -190,43 +180,4 @@ class MarginEstimator(KernelEstimator):
     tol: float
     max_iter: int
     verbose: bool | int
-    kernel: str | Callable[..., Array] | None  # type: ignore[assignment]
-    dual_coef_: Any
-    _map: Any
-    _warn_without_directions = warn_one_sided
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
-        """Find the subspace.
-
-        Parameters
-        ----------
-        X : array or sparse matrix (n_samples, n_features)
-            Training rows; for a precomputed kernel the kernel values of all pairs of them,
-            (n_samples, n_samples).
-        y : array (n_samples,)
-            Their class labels.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        if self.kernel is not None:
-            return super().fit(X, y)
-        with unchanged_on_failure(self):
-            self._map = self.dual_coef_ = self.kernel_gamma_ = None
-            return SubspaceEstimator.fit(self, X, y)
-
-    def _learn(self, moments: ClassMoments, data: LabelledData | None) -> None:
-        if self.kernel is None:
-            SubspaceEstimator._learn(self, moments, data)
-        else:
-            super()._learn(moments, data)
-
-    def _set_solution(self, moments: ClassMoments, solution: Solution) -> None:
-        super()._set_solution(moments, solution)
-        self.n_components_ = len(self.components_)
-
-    def _project(self, X: ArrayLike) -> Array:
-        linear = getattr(self, "_map", None) is None
-        return SubspaceEstimator._project(self, X) if linear else super()._project(X)
+    _without_directions = one_sided

@@ -8,30 +8,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from separatrix._warnings import warn_caller
-from separatrix.base.estimator import SubspaceEstimator
-from separatrix.base.kernel import KERNEL_CONSTRAINTS
+from separatrix.base.estimator import SubspaceEstimator, fit_rows
+from separatrix.base.kernel import KERNEL_PARAMETERS
 from separatrix.base.parameters import N_COMPONENTS, Allowed, one_of, real_number, whole_number
-from separatrix.base.rows import LabelledData
 from separatrix.base.solution import Solution
 from separatrix.kernels import RandomState
 from separatrix.linalg import Array, numerical_rank
 from separatrix.margin.estimator import (
-    MARGIN_CONSTRAINTS,
+    MARGIN_PARAMETERS,
     ClassWeight,
     MarginEstimator,
     added_between_scatter,
     center_in_span,
-    store_extras,
-    warn_one_sided,
+    one_sided,
 )
 from separatrix.margin.projection import KeptNormals, keep_normals
 from separatrix.moments.class_moments import ClassMoments
@@ -101,9 +98,7 @@ def independent_directions(
         model.fit(white)
     for warning in caught:
         if not issubclass(warning.category, ConvergenceWarning):
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
+            warn_caller(str(warning.message), warning.category)
             continue
         warn_caller(
             f"FastICA did not converge with ica_max_iter={max_iter}, ica_tol={tol:g}: its "
@@ -116,9 +111,9 @@ def independent_directions(
 
 # Estimators ----------------------------------------------------------------------------------
 
-ICA_CONSTRAINTS: dict[str, Sequence[Allowed]] = {
+ICA_PARAMETERS: dict[str, Sequence[Allowed]] = {
     "n_components": N_COMPONENTS,
-    **MARGIN_CONSTRAINTS,
+    **MARGIN_PARAMETERS,
     "redundancy": (real_number(0, 1),),
     "angle": (one_of("full", "acute"),),
     "ica_max_iter": (whole_number(1),),
@@ -126,17 +121,19 @@ ICA_CONSTRAINTS: dict[str, Sequence[Allowed]] = {
 }
 
 
-def _n_independent(estimator: SubspaceEstimator, n_normals: int, available: int) -> int:
+def _n_independent(
+    estimator: SubspaceEstimator, n_normals: int, available: int, selected: Mapping[str, Any]
+) -> int:
     """How many independent directions follow the normals; None takes as many as those."""
     if estimator.n_components is None:
         return min(n_normals, available)
     why = f"{n_normals} hyperplanes and {available} directions beside them"
-    return max(estimator._n_wanted(n_normals + available, why) - n_normals, 0)
+    return max(estimator._n_wanted(n_normals + available, why, selected) - n_normals, 0)
 
 
 def _find_independent(estimator: Any, Z: Array, n_components: int) -> Array:
     """Independent directions of the rows with the estimator's settings of FastICA."""
-    estimator._progress(f"{n_components} independent directions of {Z.shape[1]}")
+    estimator._report_progress(f"{n_components} independent directions of {Z.shape[1]}")
     if n_components == 0:
         return np.zeros((Z.shape[1], 0))
     return independent_directions(
@@ -149,11 +146,14 @@ def _find_independent(estimator: Any, Z: Array, n_components: int) -> Array:
 
 
 def _join_blocks(
-    estimator: SubspaceEstimator, normals: KeptNormals, independent: Array
+    estimator: SubspaceEstimator,
+    normals: KeptNormals,
+    independent: Array,
+    selected: Mapping[str, Any],
 ) -> tuple[Array, dict[str, Any]]:
     """Normals and independent directions side by side, those wanted, and their attributes."""
     W = np.hstack([normals.W, independent])
-    n_kept = estimator._n_wanted(W.shape[1], "hyperplanes and independent directions")
+    n_kept = estimator._n_wanted(W.shape[1], "hyperplanes and independent directions", selected)
     n_normals = min(normals.W.shape[1], n_kept)
     extras = normals.extras | {
         "n_normals_": n_normals,
@@ -246,8 +246,8 @@ class SupportVectorICA(SubspaceEstimator):
     """
 
     _directions_depend_on_their_number: ClassVar[bool] = True
-    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = ICA_CONSTRAINTS
-    _warn_without_directions = warn_one_sided
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = ICA_PARAMETERS
+    _without_directions = one_sided
 
     def __init__(
         self,
@@ -276,34 +276,19 @@ class SupportVectorICA(SubspaceEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
-        """Find the subspace.
+    fit = fit_rows  # type: ignore[assignment]
 
-        Parameters
-        ----------
-        X : array or sparse matrix (n_samples, n_features)
-            Training rows.
-        y : array (n_samples,)
-            Their class labels.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return super().fit(X, y)
-
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
-        assert data is not None, "hyperplanes are found among rows"
-        rows, lift = center_in_span(data, moments)
-        normals = keep_normals(self, rows, data)
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        Z, lift = center_in_span(rows, moments)
+        normals = keep_normals(self, Z, rows)
         free = orthogonal_complement(normals.W)
-        k = _n_independent(self, normals.W.shape[1], free.shape[1] if rows.any() else 0)
-        independent = free @ _find_independent(self, rows @ free, k)
+        n_free = free.shape[1] if Z.any() else 0
+        k = _n_independent(self, normals.W.shape[1], n_free, selected)
+        independent = free @ _find_independent(self, Z @ free, k)
         independent /= np.linalg.norm(independent, axis=0)
-        W, extras = _join_blocks(self, normals._replace(W=lift(normals.W)), lift(independent))
-        store_extras(self, extras)
-        return Solution(W, added_between_scatter(W, moments), rows.shape[1])
+        normals = normals._replace(W=lift(normals.W))
+        W, extras = _join_blocks(self, normals, lift(independent), selected)
+        return Solution(W, added_between_scatter(W, moments), Z.shape[1], extras=extras)
 
 
 class KernelSupportVectorICA(MarginEstimator):
@@ -401,8 +386,8 @@ class KernelSupportVectorICA(MarginEstimator):
 
     _directions_depend_on_their_number: ClassVar[bool] = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
-        **ICA_CONSTRAINTS,
-        **KERNEL_CONSTRAINTS,
+        **ICA_PARAMETERS,
+        **KERNEL_PARAMETERS,
     }
 
     def __init__(
@@ -444,24 +429,22 @@ class KernelSupportVectorICA(MarginEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
-        assert data is not None, "hyperplanes are found among rows"
-        rows = data.X
-        normals = keep_normals(self, rows, data)
-        variances, axes = uncorrelated_axes(rows, normals.W)
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        Z = rows.X
+        normals = keep_normals(self, Z, rows)
+        variances, axes = uncorrelated_axes(Z, normals.W)
         enough = variances >= MIN_AXIS_VARIANCE_SHARE * variances.sum()
         variances, axes = variances[enough], axes[:, enough]
-        k = _n_independent(self, normals.W.shape[1], axes.shape[1])
-        independent = axes @ _find_independent(self, rows @ axes, k)
+        k = _n_independent(self, normals.W.shape[1], axes.shape[1], selected)
+        independent = axes @ _find_independent(self, Z @ axes, k)
         # (3.47)-(3.49): neither block outweighs the other
         normals = normals._replace(W=_divide_by_norm(normals.W))
-        W, extras = _join_blocks(self, normals, _divide_by_norm(independent))
+        W, extras = _join_blocks(self, normals, _divide_by_norm(independent), selected)
         extras |= {
             "uncorrelated_variances_": variances,
-            "uncorrelated_coef_": self._map.along(axes).basis.T,
+            "uncorrelated_coef_": selected["map"].along(axes).basis.T,
         }
-        store_extras(self, extras)
-        return Solution(W, added_between_scatter(W, moments), rows.shape[1])
+        return Solution(W, added_between_scatter(W, moments), Z.shape[1], extras=extras)
 
 
 def _divide_by_norm(W: Array) -> Array:

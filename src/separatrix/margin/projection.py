@@ -8,12 +8,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from separatrix.base.parameters import Allowed, one_of, real_number
-from separatrix.base.rows import LabelledData
 from separatrix.base.solution import Solution
 from separatrix.kernels import RandomState
 from separatrix.linalg import Array
 from separatrix.margin.estimator import (
-    MARGIN_CONSTRAINTS,
+    MARGIN_PARAMETERS,
     OPTIONAL_KERNEL,
     BinaryProblem,
     ClassWeight,
@@ -23,10 +22,10 @@ from separatrix.margin.estimator import (
     added_between_scatter,
     center_in_span,
     one_against_rest,
-    store_extras,
 )
 from separatrix.margin.hyperplane import prepare_points
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
 
 CHANCE_ACCURACY = 0.5
 """γ_min, a share of the rows: hyperplanes with no more of them on their side are left out."""
@@ -163,22 +162,24 @@ class KeptNormals(NamedTuple):
     extras: dict[str, Any]
 
 
-def keep_normals(estimator: Any, rows: Array, data: LabelledData) -> KeptNormals:
+def keep_normals(estimator: Any, Z: Array, rows: LabelledRows) -> KeptNormals:
     """Unit normals by descending worth, as many as the estimator's `redundancy` leaves."""
     find = PlaneFinder(estimator.tol, estimator.max_iter)
-    problems = one_against_rest(data.codes, data.classes, estimator.C, estimator.class_weight)
-    found = support_vector_normals(rows, problems, find)
+    problems = one_against_rest(rows.codes, rows.classes, estimator.C, estimator.class_weight)
+    found = support_vector_normals(Z, problems, find)
     acute = estimator.angle == "acute"
     path = order_elimination(
         redundancy_distances(found.W, found.accuracy, acute=acute), found.margin
     )
     kept = found.take(path.kept(estimator.redundancy))
-    estimator._progress(f"{len(found.of_class)} hyperplanes, {len(kept.of_class)} directions kept")
+    estimator._report_progress(
+        f"{len(found.of_class)} hyperplanes, {len(kept.of_class)} directions kept"
+    )
     extras = {
         "n_iter_": find.n_iter,
-        "eliminated_": data.classes[found.of_class[path.order]],
+        "eliminated_": rows.classes[found.of_class[path.order]],
         "elimination_distances_": path.distances,
-        "class_of_component_": data.classes[kept.of_class],
+        "class_of_component_": rows.classes[kept.of_class],
         "accuracy_": kept.accuracy,
     }
     return KeptNormals(kept.W, extras)
@@ -272,7 +273,7 @@ class SupportVectorProjection(MarginEstimator):
     """
 
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
-        **MARGIN_CONSTRAINTS,
+        **MARGIN_PARAMETERS,
         "redundancy": (real_number(0, 1),),
         "angle": (one_of("full", "acute"),),
         **OPTIONAL_KERNEL,
@@ -311,10 +312,9 @@ class SupportVectorProjection(MarginEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
-        assert data is not None, "hyperplanes are found among rows"
-        rows, lift = center_in_span(data, moments)
-        normals = keep_normals(self, rows, data)
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        Z, lift = center_in_span(rows, moments)
+        normals = keep_normals(self, Z, rows)
         W = lift(normals.W)
-        store_extras(self, normals.extras)
-        return Solution(W, added_between_scatter(W, moments), rows.shape[1])
+        extras = normals.extras | {"n_components_": W.shape[1]}
+        return Solution(W, added_between_scatter(W, moments), Z.shape[1], extras=extras)

@@ -10,7 +10,6 @@ import numpy as np
 
 from separatrix._warnings import warn_caller
 from separatrix.base.parameters import N_COMPONENTS, Allowed, real_number
-from separatrix.base.rows import LabelledData
 from separatrix.base.solution import Solution
 from separatrix.kernels import RandomState
 from separatrix.linalg import (
@@ -22,7 +21,7 @@ from separatrix.linalg import (
     numerical_rank,
 )
 from separatrix.margin.estimator import (
-    MARGIN_CONSTRAINTS,
+    MARGIN_PARAMETERS,
     OPTIONAL_KERNEL,
     BinaryProblem,
     ClassWeight,
@@ -33,10 +32,11 @@ from separatrix.margin.estimator import (
     center_in_span,
     one_against_rest,
     project_out,
-    store_extras,
 )
 from separatrix.margin.hyperplane import prepare_points
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
+from separatrix.selection import AtMost
 
 MIN_NEW_PART = 1e-4
 """Length of the part of a unit normal outside the span of others below which it adds nothing: the
@@ -105,9 +105,9 @@ class MarginMaximizingDiscriminant(MarginEstimator):
     """Orthonormal directions of successive hyperplanes that leave the widest margin.
 
     The first direction is the normal of the support vector machine, equation 3 of Pitelis and
-    Tefas: minimise ``½‖w‖² + C Σ ξ_i`` subject to ``y_i (w·x_i + b) ≥ 1 - ξ_i`` and ``ξ_i ≥ 0``. It is
-    taken off the rows, ``x - (w·x) w``, the next hyperplane is sought among what is left, and so
-    on (margin maximizing discriminant analysis, MMDA). So there are more directions than classes.
+    Tefas: minimise ``½‖w‖² + C Σ ξ_i`` subject to ``y_i (w·x_i + b) ≥ 1 - ξ_i`` and ``ξ_i ≥ 0``.
+    It is taken off the rows, ``x - (w·x) w``, the next hyperplane is sought in the rest, and so on
+    (margin maximizing discriminant analysis, MMDA). So there are more directions than classes.
 
     With more than two classes each round finds the hyperplanes of all classes against the rest,
     and takes off all of their directions at once.
@@ -200,7 +200,7 @@ class MarginMaximizingDiscriminant(MarginEstimator):
 
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
-        **MARGIN_CONSTRAINTS,
+        **MARGIN_PARAMETERS,
         **OPTIONAL_KERNEL,
     }
 
@@ -235,31 +235,30 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
-        solution, extras = _solve_successive(self, moments, data)
-        store_extras(self, extras)
-        return solution
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        return _solve_successive(self, moments, rows, selected)
 
 
 def _solve_successive(
     estimator: MarginEstimator,
     moments: ClassMoments,
-    data: LabelledData | None,
+    rows: LabelledRows,
+    selected: Mapping[str, Any],
     ridge: float | None = None,
-) -> tuple[Solution, dict[str, Any]]:
-    """Directions of either method, and the attributes found: with a ridge those by Sw."""
-    assert data is not None, "hyperplanes are found among rows"
-    rows, lift = center_in_span(data, moments)
-    rank, extras, whitener = rows.shape[1], {}, None
-    wanted = estimator._n_wanted(rank, "the rank of the centred data")
+) -> Solution:
+    """Directions of either method: with a ridge those whose margins are measured by Sw."""
+    Z, lift = center_in_span(rows, moments)
+    rank, whitener = Z.shape[1], None
+    extras: dict[str, Any] = {}
+    wanted = estimator._n_wanted(rank, "the rank of the centred data", selected)
     if ridge is not None:
-        whitener, extras["ridge_"] = whiten_within(rows, data, moments, ridge)
-    problems = one_against_rest(data.codes, data.classes, estimator.C, estimator.class_weight)
+        whitener, extras["ridge_"] = whiten_within(Z, rows, moments, ridge)
+    problems = one_against_rest(rows.codes, rows.classes, estimator.C, estimator.class_weight)
     find = PlaneFinder(estimator.tol, estimator.max_iter)
-    W = _collect(estimator, successive_directions(rows, problems, find, whitener), rank, wanted)
+    W = _collect(estimator, successive_directions(Z, problems, find, whitener), rank, wanted)
     W = _orthonormal(lift(W)) if W.shape[1] else np.zeros((moments.n_features, 0))
-    extras["n_iter_"] = find.n_iter
-    return Solution(W, added_between_scatter(W, moments), rank), extras
+    extras |= {"n_iter_": find.n_iter, "n_components_": W.shape[1]}
+    return Solution(W, added_between_scatter(W, moments), rank, extras=extras)
 
 
 def _collect(estimator: MarginEstimator, blocks: Iterator[Array], rank: int, wanted: int) -> Array:
@@ -267,10 +266,10 @@ def _collect(estimator: MarginEstimator, blocks: Iterator[Array], rank: int, wan
     W, asked = np.zeros((rank, 0)), estimator.n_components
     for number, block in enumerate(blocks, start=1):
         W = np.hstack([W, block])
-        estimator._progress(f"round {number}: {W.shape[1]} directions of at most {wanted}")
+        estimator._report_progress(f"round {number}: {W.shape[1]} directions of at most {wanted}")
         if asked is None or W.shape[1] >= wanted:
             return W if asked is None else W[:, :wanted]
-    if W.shape[1] and isinstance(asked, Integral):
+    if W.shape[1] and isinstance(asked, Integral) and not isinstance(asked, AtMost):
         warn_caller(
             f"{type(estimator).__name__} found {W.shape[1]} of n_components={wanted} directions: "
             "no further hyperplane has rows on both sides. Try a larger C or "
@@ -410,24 +409,22 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
-        solution, extras = _solve_successive(self, moments, data, self.ridge)
-        store_extras(self, extras)
-        return solution
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        return _solve_successive(self, moments, rows, selected, self.ridge)
 
 
 def whiten_within(
-    rows: Array, data: LabelledData, moments: ClassMoments, ridge: float
+    Z: Array, rows: LabelledRows, moments: ClassMoments, ridge: float
 ) -> tuple[CholeskyWhitener | None, float]:
     """The coordinates in which Sw with its ridge is the identity; and the number added to Sw."""
-    if not rows.any():
+    if not Z.any():
         return None, 0.0
     n_features = moments.n_features
-    if rows.shape[1] < n_features or moments.eps > EPS:
-        moments = data._replace(X=rows).moments()
+    if Z.shape[1] < n_features or moments.eps > EPS:
+        moments = ClassMoments.from_rows(rows._replace(X=Z, feature_names=None))
     Sw = np.array(moments.Sw)
-    spread, size = float(np.trace(Sw)), float(np.sum(rows**2))
-    if spread <= rows.shape[1] * moments.eps * size:  # classes are points: Sw is numerical zero
+    spread, size = float(np.trace(Sw)), float(np.sum(Z**2))
+    if spread <= Z.shape[1] * moments.eps * size:  # classes are points: Sw is numerical zero
         spread = size
     added = ridge * spread / n_features
     Sw.flat[:: len(Sw) + 1] += added

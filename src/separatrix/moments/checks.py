@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike
 
 from separatrix.linalg import Array
 
+MAX_MAGNITUDE = 1e75
+"""Fourth powers of larger numbers, and of numbers smaller than its inverse, leave float64."""
+
 # Checks --------------------------------------------------------------------------------------
 
 
@@ -58,6 +61,20 @@ def refuse_nonfinite(X: Any, names: ArrayLike | None = None) -> None:
             f"Input X contains {kind} in column {name!r}. Remove or impute such rows first, for "
             "example with sklearn.impute.SimpleImputer."
         )
+
+
+def check_magnitude(largest: float) -> None:
+    """Raise when the largest entry, or deviation of an entry, has no fourth power."""
+    if largest > MAX_MAGNITUDE:
+        raise ValueError("Input X has values so large that their squares overflow: rescale it")
+    if 0 < largest < 1 / MAX_MAGNITUDE:
+        raise ValueError("Input X has values so small that their squares vanish: rescale it")
+
+
+def check_entries(X: Any) -> None:
+    """`check_magnitude` for rows, which are looked at."""
+    entries = X.data if sp.issparse(X) else X
+    check_magnitude(float(max(np.max(entries, initial=0.0), -np.min(entries, initial=0.0))))
 
 
 def check_weights(sample_weight: ArrayLike, n_samples: int, *, may_be_zero: bool = False) -> Array:

@@ -18,6 +18,8 @@ from sklearn.utils import check_array
 
 from separatrix.linalg import EPS, Array
 from separatrix.moments.checks import (
+    check_entries,
+    check_magnitude,
     check_weights,
     encode_labels,
     is_dask,
@@ -184,9 +186,14 @@ class ClassMoments:
             if multiplied and moments.eps > EPS and hides_directions(moments.Sw, moments.eps):
                 moments = add_up(dtype=np.float64)
         # a class mean is finite unless one of its entries is not: the check costs nothing
-        if not (np.isfinite(moments._offsets).all() and np.isfinite(moments.trace_within())):
+        spread = moments.trace_within()
+        if not (np.isfinite(moments._offsets).all() and np.isfinite(spread)):
             refuse_nonfinite(rows.X, rows.feature_names)
             raise ValueError("Input X has values so large that their squares overflow: rescale it")
+        largest = float(np.max(np.abs(moments._offsets), initial=0.0))
+        check_magnitude(max(largest, max(spread, 0.0) ** 0.5))
+        if not scatter:
+            check_entries(rows.X)
         return moments
 
     @classmethod

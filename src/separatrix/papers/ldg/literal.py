@@ -8,11 +8,11 @@ import numpy as np
 import scipy.linalg
 import scipy.stats
 
-from separatrix.moments.labelled import LabelledRows
 from separatrix.fisher.local import AffinityScatters, affinity_scatters
 from separatrix.ldg.sparse import Deflated, single_features, sparse_smallest
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
 
 
 def grown_until_drop(scores: Array) -> int:
