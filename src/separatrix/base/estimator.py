@@ -27,7 +27,7 @@ from separatrix.moments.checks import is_dask, refuse_nonfinite
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.dask import Block, Blocks, labelled_blocks
 from separatrix.moments.labelled import block_rows, row_blocks
-from separatrix.selection import MOST_COMPONENTS, NOTHING_TO_CHOOSE, DimensionPath, dimension_path
+from separatrix.selection import MAX_COMPONENTS, NOTHING_TO_CHOOSE, DimensionPath, dimension_path
 
 
 def _block_summary(worker: Any, block: Block) -> Any:
@@ -252,7 +252,7 @@ class SubspaceEstimator(
     def _n_selected(self) -> int:
         """What "auto" has come to."""
         if self._every_direction:
-            return MOST_COMPONENTS
+            return MAX_COMPONENTS
         return self.selection_["n_components"].n_components
 
     def _lifted(

@@ -16,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.ipcac.ipcac import IPCAC
-from separatrix.selection import MOST_COMPONENTS
+from separatrix.selection import MAX_COMPONENTS
 
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "*": {
@@ -216,7 +216,7 @@ def settings_by_size(
         return {}
     if isinstance(estimator, PCA):  # folds that judge it have at least half of the rows
         most = min(n_features - sparse, n_rows // 2)  # sparse rows have one axis less
-        return {"n_components": max(1, min(MOST_COMPONENTS, most))}
+        return {"n_components": max(1, min(MAX_COMPONENTS, most))}
     if isinstance(estimator, NeighborhoodComponentsAnalysis):
         return {"n_components": min(n_features, max(2, n_classes - 1))}
     params = estimator.get_params(deep=False)
