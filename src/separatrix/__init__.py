@@ -93,10 +93,10 @@ MOVED = {
     "lazy_tables": "io.dask_tables",
     "originals": "io.originals",
     "persist": "io.models",
-    "stream": "evaluate.batches",
+    "stream": "io.batches evaluate.stream",
     "tables": "io.tables",
 }
-"""Documented modules that can still be imported by the names they had first."""
+"""Documented modules that can still be imported by the names they had first, and their homes."""
 
 __all__ = list(CONTENTS)
 
@@ -120,8 +120,9 @@ class _MovedModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        home = MOVED[self.__name__.removeprefix("separatrix.")]
-        return getattr(import_module(f"separatrix.{home}"), name)
+        homes = MOVED[self.__name__.removeprefix("separatrix.")].split()
+        modules = [import_module(f"separatrix.{home}") for home in homes]
+        return getattr(next((m for m in modules if hasattr(m, name)), modules[0]), name)
 
 
 for _name in MOVED:

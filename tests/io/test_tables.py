@@ -12,8 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.pipeline import make_pipeline
 
-from separatrix import FisherDiscriminant, OnlineIPCAC, datasets
-from separatrix.evaluate.batches import HEAD, Progress, fingerprint, iter_batches, learn
+from separatrix import FisherDiscriminant, datasets
 from separatrix.io.tables import (
     coded,
     preprocessing,
@@ -320,125 +319,6 @@ def test_labels_of_one_class_or_of_no_class_are_refused():
 def test_columns_that_count_rows_are_noticed():
     frame = pd.DataFrame({"id": np.arange(7.0, 19.0), "a": np.ones(12), "b": np.r_[:6.0, :6.0]})
     assert row_number_columns(frame) == ["id"]
-
-
-# Streams -------------------------------------------------------------------------------------
-
-
-def table_bytes(n=95, quoted=False):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((n, 3))
-    y = np.where(X[:, 0] + 0.3 * rng.standard_normal(n) > 0, "up", "down")
-    lines = [f"{a!r},{b!r},{c!r},{k}" for (a, b, c), k in zip(X.tolist(), y, strict=True)]
-    if quoted:
-        lines = [f'{line},"one\nor ""two"" lines"' for line in lines]
-        return ("a,b,c,kind,remark\n" + "\n".join(lines)).encode()
-    return ("a,b,c,kind\n" + "\n".join(lines) + "\n").encode()
-
-
-def test_batches_are_the_table_whatever_is_quoted():
-    for quoted in (False, True):
-        content = table_bytes(quoted=quoted)
-        options = {"target": "kind", "ignore": ["remark"] if quoted else []}
-        whole = read_table(io.BytesIO(content), **options)
-        batches = list(iter_batches(io.BytesIO(content), batch_size=10, **options))
-        assert_array_equal(np.vstack([b.X for b in batches]), whole.X)
-        assert_array_equal(np.concatenate([b.y for b in batches]), whole.y)
-        assert batches[-1].end == len(content)
-
-
-@pytest.mark.parametrize("quoted", [False, True])
-def test_a_stream_goes_on_from_every_batch(quoted):
-    content = table_bytes(quoted=quoted)
-    options = {"target": "kind", "ignore": ["remark"] if quoted else [], "batch_size": 7}
-    batches = list(iter_batches(io.BytesIO(content), **options))
-    for i, batch in enumerate(batches):
-        rest = list(iter_batches(io.BytesIO(content), **options, start=batch.end))
-        assert [b.end for b in rest] == [b.end for b in batches[i + 1 :]]
-        for a, b in zip(rest, batches[i + 1 :], strict=True):
-            assert_array_equal(a.X, b.X)
-
-
-def test_line_ends_and_marks_of_other_systems_are_taken():
-    content = b"\xef\xbb\xbfa,kind\r\n1,x\r\n2,y\r\n"
-    (batch,) = iter_batches(io.BytesIO(content))
-    assert batch.X.columns.tolist() == ["a"]
-    assert batch.y.tolist() == ["x", "y"]
-    assert read_table(io.BytesIO(content)).X.columns.tolist() == ["a"]
-
-
-def test_another_stream_is_not_taken_for_the_old_one():
-    content = table_bytes(4000)
-    assert len(content) > 2 * HEAD
-    last = list(iter_batches(io.BytesIO(content)))[-2]
-    other = content.replace(b"up", b"UP", 1)
-    head = fingerprint(io.BytesIO(content), last.end)
-    assert list(iter_batches(io.BytesIO(content), start=last.end, head=head))
-    with pytest.raises(ValueError, match="not the rows that were learned before"):
-        list(iter_batches(io.BytesIO(other), start=last.end, head=head))
-    with pytest.raises(ValueError, match="shorter than what was learned"):
-        list(iter_batches(io.BytesIO(content[: HEAD + 5]), start=last.end, head=head))
-
-
-def test_a_line_that_was_cut_in_the_middle_is_noticed():
-    content = b"a,kind\n1,x\n2,y\n3.25,x"
-    (batch,) = iter_batches(io.BytesIO(content))
-    assert list(iter_batches(io.BytesIO(content), start=batch.end)) == []
-    (more,) = iter_batches(io.BytesIO(content + b"\n4,y\n"), start=batch.end)
-    assert more.X["a"].tolist() == [4]
-    with pytest.raises(ValueError, match="was not complete then"):
-        list(iter_batches(io.BytesIO(content + b"yz\n4,y\n"), start=batch.end))
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "it is empty"),
-        (b"1,2\n3,4\n", "numbers in place of names"),
-        (b"a,a,b\n1,2,x\n", "two columns are called 'a'"),
-        (b"a,b\n1,x,3\n", "lines have 3 values, but there are 2 names"),
-        (b"a,b\n,x\n", r"'a' 1. Pass over such rows \(--missing skip\)"),
-        (b"a,b\nx,x\n", "are not numbers: 'a'"),
-    ],
-)
-def test_faults_of_a_stream_are_told(content, message):
-    with pytest.raises(ValueError, match=message):
-        list(learn(OnlineIPCAC(), iter_batches(io.BytesIO(content))))
-
-
-def test_every_row_is_predicted_before_it_is_learned():
-    content = table_bytes()
-    model = FisherDiscriminant()
-    steps = list(learn(model, iter_batches(io.BytesIO(content), batch_size=10)))
-    whole = read_table(io.BytesIO(content))
-    assert steps[-1].rows == 95
-    assert steps[-1].tested == 85
-    wrong = 0
-    for i in range(10, 95, 10):
-        known = FisherDiscriminant().fit(whole.X[:i], whole.y[:i])
-        wrong += (known.predict(whole.X[i : i + 10]) != whole.y[i : i + 10]).sum()
-    assert steps[-1].wrong == wrong
-    assert steps[-1].error == wrong / 85
-    assert Progress().error is None
-    fitted = FisherDiscriminant().fit(whole.X, whole.y)
-    assert_allclose(model.components_, fitted.components_, rtol=1e-9)
-
-
-def test_rows_with_gaps_are_passed_over_on_request():
-    content = b"a,b,kind\n1,2,x\n2,3,y\n,5,x\n3,1,y\n,,x\n"
-    steps = list(learn(OnlineIPCAC(), iter_batches(io.BytesIO(content), batch_size=2),
-                       missing="skip"))  # fmt: skip
-    assert steps[-1]._replace(wrong=0) == Progress(3, 1, 0, 2, len(content))
-
-
-def test_labels_may_appear_later_in_a_stream():
-    content = b"a,kind\n" + b"".join(
-        b"%d,%s\n" % (i, b"xyz"[i // 9 : i // 9 + 1]) for i in range(27)
-    )
-    model = FisherDiscriminant()
-    *_, last = learn(model, iter_batches(io.BytesIO(content), batch_size=9))
-    assert model.classes_.tolist() == ["x", "y", "z"]
-    assert last.wrong == 18
 
 
 # Fetching ------------------------------------------------------------------------------------

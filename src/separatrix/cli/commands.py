@@ -279,9 +279,8 @@ def methods(as_json: bool, quiet: bool) -> None:
     from separatrix import public
     from separatrix.evaluate.methods import (
         LEFT_OUT,
+        contenders,
         first_sentence,
-        package_methods,
-        reference_methods,
     )
 
     records = [
@@ -291,7 +290,7 @@ def methods(as_json: bool, quiet: bool) -> None:
             "streams": hasattr(method.estimator, "partial_fit"),
             "description": method.description,
         }
-        for method in (*package_methods(), *reference_methods())
+        for method in contenders(None)
     ]
     for name in sorted(LEFT_OUT):
         kind = f"command `{COMMANDS[name]}`" if name in COMMANDS else "from Python"

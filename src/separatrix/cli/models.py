@@ -22,9 +22,9 @@ a bundled data set (see `separatrix datasets`), or - for standard input."""
 
 def method_names() -> list[str]:
     """Every method that can be named."""
-    from separatrix.evaluate.methods import package_methods, reference_methods
+    from separatrix.evaluate.methods import method_classes
 
-    return [method.name for method in (*package_methods(), *reference_methods())]
+    return list(method_classes())
 
 
 def bundled_names() -> list[str]:
@@ -504,7 +504,7 @@ def assembled(prepare: Any, estimator: Any, decision: str, rows: int) -> Any:
     from sklearn.base import is_classifier
     from sklearn.pipeline import make_pipeline
 
-    from separatrix.evaluate.fold import rule_to_keep
+    from separatrix.evaluate.classify import rule_to_keep
 
     if decision == "own" and not is_classifier(estimator):
         decision = "3nn"

@@ -81,7 +81,7 @@ def stream(
       separatrix stream sensor.csv -t state -o sensor.model --resume
       tail -n +1 -f log.csv | separatrix stream - --batch-size 50 --set window=5000 -o log.model
     """
-    from separatrix.evaluate.batches import Progress, learn
+    from separatrix.evaluate.stream import StreamProgress, learn
     from separatrix.io.models import save
     from separatrix.io.readers import DAMAGED
 
@@ -100,7 +100,7 @@ def stream(
 
     with stopping() as stop, talk.progress("stream") as shown:
 
-        def keep(now: Progress) -> None:
+        def keep(now: StreamProgress) -> None:
             if output is not None:
                 notes = {
                     "target": stop.batch.target,
@@ -207,17 +207,17 @@ def refuse_other_settings(model: Any, asked: Any, settings: Sequence[str]) -> No
 
 def started(output: str | None, resume: bool, restart: bool, new: Any) -> Begun:
     """Where a stream begins: with a new model, or with that in the output file."""
-    from separatrix.evaluate.batches import Progress
+    from separatrix.evaluate.stream import StreamProgress
 
     there = output is not None and Path(output).exists()
     if there and not (resume or restart):
         raise ValueError(f"{output} is there: go on with it (--resume) or replace it (--restart)")
     if not (there and resume):
-        return Begun(new, Progress())
+        return Begun(new, StreamProgress())
     stored = read_model(str(output))
     if "stream" not in stored.notes:
         raise ValueError(f"{output} was not made by `separatrix stream`: it cannot be resumed")
-    progress = Progress(**stored.notes["stream"])
+    progress = StreamProgress(**stored.notes["stream"])
     return Begun(stored.model, progress, stored.notes["head"], stored.notes)
 
 
@@ -245,7 +245,7 @@ class Lines(NamedTuple):
 
     def batches(self, ignore: Sequence[str]) -> Iterator[Any]:
         """One after the other."""
-        from separatrix.evaluate.batches import iter_batches
+        from separatrix.io.batches import iter_batches
 
         return iter_batches(self.file, ignore=ignore, **self.how)
 
@@ -262,7 +262,7 @@ class Rows(NamedTuple):
 
     def batches(self, ignore: Sequence[str]) -> Iterator[Any]:
         """One after the other."""
-        from separatrix.evaluate.batches import table_batches
+        from separatrix.io.batches import table_batches
 
         return table_batches(self.data, ignore=ignore, **self.how)
 
@@ -291,9 +291,9 @@ class Marked:
     """A file that remembers its first bytes, by which it is known again."""
 
     def __init__(self, file: Any) -> None:
-        from separatrix.evaluate.batches import HEAD
+        from separatrix.io.batches import HASHED_BYTES
 
-        self.file, self.first, self.most = file, b"", HEAD
+        self.file, self.first, self.most = file, b"", HASHED_BYTES
 
     def _seen(self, content: bytes) -> bytes:
         if len(self.first) < self.most:
@@ -312,10 +312,10 @@ class Marked:
         return iter(self.readline, b"")
 
     def digest(self, place: int) -> str:
-        """`stream.fingerprint` of what was read up to a byte."""
-        from separatrix.evaluate.batches import fingerprint
+        """`stream.hash_first_bytes` of what was read up to a byte."""
+        from separatrix.io.batches import hash_first_bytes
 
-        return fingerprint(io.BytesIO(self.first), place)
+        return hash_first_bytes(io.BytesIO(self.first), place)
 
 
 class Stop:

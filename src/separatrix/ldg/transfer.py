@@ -32,11 +32,12 @@ from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.neighbours import class_neighbours
 from separatrix.selection import (
-    MOST_COMPONENTS,
+    MAX_COMPONENTS,
     NOTHING_TO_CHOOSE,
     DimensionPath,
     GridScores,
     deal_folds,
+    fold_parts,
     neighbour_scores,
     pick_dimension,
     refit_grid,
@@ -426,7 +427,7 @@ class TransferLDG(LDG):
         n_folds = min(len(target), TARGET_FOLDS)
         folds = np.full(len(codes), -1)
         folds[target] = deal_folds(codes[target], n_folds, self.random_state)
-        return [(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in range(n_folds)]
+        return fold_parts(folds)
 
     def _refits(
         self,
@@ -480,7 +481,7 @@ class TransferLDG(LDG):
     ) -> DimensionPath:
         """Scores of each dimension on target rows that were left out."""
         rows = problem.rows
-        fit = self._refits(problem, scatters, [dict(setting)], MOST_COMPONENTS, source)
+        fit = self._refits(problem, scatters, [dict(setting)], MAX_COMPONENTS, source)
         found = []
         parts = self._parts(rows.codes, source)
         for i, (train, held) in enumerate(parts):

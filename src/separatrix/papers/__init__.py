@@ -23,7 +23,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from separatrix.evaluate.checkpoint import Lines
+from separatrix.evaluate.checkpoint import JsonLinesFile
 from separatrix.io import originals
 from separatrix.io.models import write_whole
 
@@ -283,7 +283,7 @@ def rerun(
     plan = [(t, piece) for t in tables for piece in module(t.source).pieces(t.id, quick)]
     figures: dict[str, list[Figure]] = {table.name: [] for table in tables}
     left_out: dict[str, dict[str, str]] = {table.name: {} for table in tables}
-    with nullcontext() if results is None else closing(Lines(results, HEADING)) as file:
+    with nullcontext() if results is None else closing(JsonLinesFile(results, HEADING)) as file:
         known = {} if file is None else {_key(e): e["figures"] for e in file.entries}
         for done, (table, piece) in enumerate(plan):
             progress(Progress(done, len(plan), table.name, piece.row))

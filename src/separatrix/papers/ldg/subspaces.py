@@ -27,7 +27,7 @@ from separatrix.ldg.ldg import GAMMAS, gamma_path
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.selection import (
-    MOST_COMPONENTS,
+    MAX_COMPONENTS,
     DimensionPath,
     dimension_path,
     every_direction,
@@ -164,7 +164,7 @@ def split31(row: str, data: Data, seed: int) -> Split:
 def most_directions(split: Split) -> int:
     """40, or fewer where the rows span less."""
     some = min(split.X.shape) < 100
-    return min(MOST_COMPONENTS, int(np.linalg.matrix_rank(split.X))) if some else MOST_COMPONENTS
+    return min(MAX_COMPONENTS, int(np.linalg.matrix_rank(split.X))) if some else MAX_COMPONENTS
 
 
 def source_ldg(split: Split) -> LDG:
@@ -181,7 +181,7 @@ def source_ldg(split: Split) -> LDG:
 
 def grown(split: Split, Z: Array, Z_test: Array) -> float:
     """Accuracy in the dimension that grows until the score of the training rows drops."""
-    k = literal.grown_until_drop(leave_one_out_scores(Z[:, :MOST_COMPONENTS], split.y))
+    k = literal.grown_until_drop(leave_one_out_scores(Z[:, :MAX_COMPONENTS], split.y))
     return split.accuracy(Z[:, :k], Z_test[:, :k])
 
 
@@ -227,7 +227,7 @@ def refitted31(split: Split) -> dict[str, float]:
 
 def literal31(split: Split) -> dict[str, float]:
     """FDA and LFDA as printed."""
-    most = min(MOST_COMPONENTS, split.X.shape[1])
+    most = min(MAX_COMPONENTS, split.X.shape[1])
     W = literal.fisher_directions(split.X, split.y)
     W_local = literal.local_fisher_directions(split.X, split.y, most)
     return {

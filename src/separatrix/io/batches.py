@@ -1,16 +1,13 @@
-"""Learning from a table as it comes: each batch is predicted, then learned, and can be resumed."""
+"""Tables read in batches, from any row on: text as it comes, and tables that are there."""
 
 from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-import numpy as np
-
-from separatrix.evaluate.stream import prequential
 from separatrix.io.readers import (
     NO_PARQUET,
     NOT_UTF8,
@@ -21,22 +18,13 @@ from separatrix.io.readers import (
     records,
 )
 from separatrix.io.tables import (
-    Remedies,
     as_table,
-    check_features,
     last_column,
     refuse_numbers_for_names,
     refuse_unknown,
-    same_features,
 )
 
-REMEDIES = Remedies(
-    "Leave them out (--ignore)",
-    "Pass over such rows (--missing skip), or leave out the columns (--ignore)",
-)
-"""What to do about batches that cannot be learned."""
-
-HEAD = 1 << 16
+HASHED_BYTES = 1 << 16
 """Bytes at the start of a stream by which it is known again."""
 
 
@@ -48,102 +36,12 @@ class Batch(NamedTuple):
     target: str
     end: int
     head: str = ""
-    """By what a table is known again; for a stream of bytes that is `fingerprint`."""
+    """Hash by which a table is known again; that of a stream of bytes is `hash_first_bytes`."""
 
 
-class Progress(NamedTuple):
-    """How far a stream has been learned.
-
-    Attributes
-    ----------
-    rows : int
-        Rows learned.
-    tested, wrong : int
-        Rows that were predicted before they were learned, and how many of them wrongly.
-    left_out : int
-        Rows with gaps that were passed over.
-    place : int
-        Byte of the stream, or row of the table, at which the next row begins.
-    """
-
-    rows: int = 0
-    tested: int = 0
-    wrong: int = 0
-    left_out: int = 0
-    place: int = 0
-
-    @property
-    def error(self) -> float | None:
-        """Share of wrong predictions: the average online error."""
-        return self.wrong / self.tested if self.tested else None
-
-
-def learn(
-    model: Any,
-    batches: Iterable[Batch],
-    progress: Progress = Progress(),  # noqa: B008 - never changed
-    *,
-    missing: str = "refuse",
-) -> Iterator[Progress]:
-    r"""Predict and then learn batch after batch; stop and go on between any two of them.
-
-    Parameters
-    ----------
-    model : classifier with partial_fit
-        Trained in place. Columns are found by name once it has learned some.
-    batches : iterable of Batch
-        Such as `iter_batches` yields.
-    progress : Progress
-        What was learned before.
-    missing : "refuse" or "skip"
-        What becomes of rows with gaps.
-
-    Yields
-    ------
-    Progress
-        After each batch. Kept together with the model it is all that is needed to go on.
-
-    Examples
-    --------
-    >>> from io import BytesIO
-    >>> from separatrix import OnlineIPCAC
-    >>> from separatrix.stream import iter_batches, learn
-    >>> file = BytesIO(b"width,kind\n1,a\n2,b\n1.1,a\n2.1,b\n")
-    >>> for progress in learn(OnlineIPCAC(), iter_batches(file, batch_size=2)):
-    ...     print(progress.rows, progress.tested, progress.wrong)
-    2 0 0
-    4 2 0
-    """
-    for batch in batches:
-        X, y = batch.X, batch.y
-        if hasattr(model, "feature_names_in_"):
-            X = same_features(X, model.feature_names_in_)
-        if missing == "skip":
-            whole = ~X.isna().any(axis=1).to_numpy()
-            X, y = X[whole], y[whole]
-        check_features(X, remedies=REMEDIES)
-        progress = progress._replace(
-            place=batch.end, left_out=progress.left_out + len(batch.y) - len(y)
-        )
-        if len(y):
-            progress = _learned(model, X, y, progress)
-        yield progress
-
-
-def _learned(model: Any, X: Any, y: np.ndarray, progress: Progress) -> Progress:
-    if progress.rows:
-        (record,) = prequential(model, [(X, y)], classes=np.unique(y))
-        progress = progress._replace(
-            tested=progress.tested + len(y), wrong=progress.wrong + record["wrong"]
-        )
-    else:
-        model.partial_fit(X, y, classes=np.unique(y))
-    return progress._replace(rows=progress.rows + len(y))
-
-
-def fingerprint(file: BinaryIO, size: int) -> str:
-    """By what a stream is known again: a digest of its first bytes, `size` of them or fewer."""
-    return hashlib.sha256(file.read(min(size, HEAD))).hexdigest()
+def hash_first_bytes(file: BinaryIO, size: int) -> str:
+    """A hash of the first bytes of a stream, `size` of them or fewer: it is known again by it."""
+    return hashlib.sha256(file.read(min(size, HASHED_BYTES))).hexdigest()
 
 
 def iter_batches(
@@ -156,7 +54,7 @@ def iter_batches(
     start: int = 0,
     head: str | None = None,
 ) -> Iterator[Batch]:
-    r"""Batches of a table of comma-separated values that is too long, or not yet all there.
+    r"""Batches of comma-separated values that are too many to hold, or still being written.
 
     Parameters
     ----------
@@ -169,11 +67,11 @@ def iter_batches(
     ignore : sequence of str
         Columns that are no features.
     sep : str
-        What stands between values.
+        Character between values.
     start : int
         Byte to go on from, an earlier batch's ``end``; bytes before it are not parsed again.
     head : str, optional
-        `fingerprint` of the first `start` bytes; another one is refused.
+        `hash_first_bytes` of the first `start` bytes; another one raises.
 
     Yields
     ------
@@ -190,8 +88,8 @@ def iter_batches(
     >>> [batch.y.tolist() for batch in iter_batches(file, start=first.end)]
     [['a']]
     """
-    counted = _Counted(file)
-    names = _told(column_names, counted, sep)
+    counted = _ReadSoFar(file)
+    names = _read_utf8(column_names, counted, sep)
     label = _target(names, target, ignore)
     place = counted.place
     if start > place:
@@ -201,7 +99,7 @@ def iter_batches(
     while block := records(file, batch_size):
         place += len(block)
         if block.strip():
-            frame = _told(parsed, io.BytesIO(block), names, label, sep)
+            frame = _read_utf8(parsed, io.BytesIO(block), names, label, sep)
             table = as_table(frame, label, ignore=ignore)
             if first:
                 refuse_numbers_for_names(names, label, table.y)
@@ -216,15 +114,15 @@ def _target(names: Sequence[str], target: str | None, ignore: Sequence[str]) -> 
     return last_column(names, ignore) if target is None else target
 
 
-def _told(read: Any, *args: Any) -> Any:
-    """What is read of a stream, or an error that says why not."""
+def _read_utf8(read: Any, *args: Any) -> Any:
+    """The result of a reader, or an error for text in another encoding."""
     try:
         return read(*args)
     except UnicodeError:
         raise ValueError(f"the stream {NOT_UTF8}") from None
 
 
-class _Counted:
+class _ReadSoFar:
     """The beginning of a file, and how long it is."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -253,8 +151,8 @@ OTHER_ROWS = (
 
 def _skip(file: BinaryIO, names: bytes, start: int, head: str | None) -> None:
     """Move to a byte of the stream, whose first line has been read."""
-    passed = names + file.read(max(0, min(start, HEAD) - len(names)))
-    if head is not None and hashlib.sha256(passed[: min(start, HEAD)]).hexdigest() != head:
+    passed = names + file.read(max(0, min(start, HASHED_BYTES) - len(names)))
+    if head is not None and hashlib.sha256(passed[: min(start, HASHED_BYTES)]).hexdigest() != head:
         raise ValueError(OTHER_ROWS)
     left = start - len(passed)
     while left > 0:
@@ -294,7 +192,7 @@ def table_batches(
     start : int
         Row to go on from, an earlier batch's ``end``.
     head : str, optional
-        An earlier batch's ``head``; a table that begins otherwise is refused.
+        An earlier batch's ``head``; a table that begins otherwise raises.
 
     Yields
     ------
@@ -302,12 +200,12 @@ def table_batches(
         ``end`` counts rows, ``head`` is a digest of the names and the first rows.
     """
     place, first = 0, target is None and not start
-    mark = ""
+    table_hash = ""
     for frame in _frames(source, form, batch_size):
         frame.columns = [str(name) for name in frame.columns]
         if place == 0:
-            mark = _mark(frame)
-            if start and head not in (None, mark):
+            table_hash = _hash_first_rows(frame)
+            if start and head not in (None, table_hash):
                 raise ValueError(OTHER_ROWS)
         rest = frame.iloc[max(0, start - place) :]
         place += len(frame)
@@ -317,22 +215,22 @@ def table_batches(
             if first:
                 refuse_numbers_for_names(frame.columns, label, table.y)
                 first = False
-            yield Batch(table.X, table.y, label, place, mark)
+            yield Batch(table.X, table.y, label, place, table_hash)
     if place < start:
         raise ValueError(f"the table is {start - place} rows shorter than what was learned of it")
 
 
-MARKED_ROWS = 100
+HASHED_ROWS = 100
 """First rows by which a table is known again."""
 
 
-def _mark(frame: Any) -> str:
-    rows = frame.iloc[:MARKED_ROWS].to_csv(index=False).encode()
+def _hash_first_rows(frame: Any) -> str:
+    rows = frame.iloc[:HASHED_ROWS].to_csv(index=False).encode()
     return hashlib.sha256(rows).hexdigest()
 
 
 def _frames(source: Any, form: str | None, batch_size: int) -> Iterator[Any]:
-    """A table in parts of so many rows."""
+    """A table in parts of `batch_size` rows."""
     if form == "parquet" and isinstance(source, str | Path) and Path(source).is_file():
         try:
             from pyarrow import ArrowException
