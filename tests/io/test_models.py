@@ -366,7 +366,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
 @pytest.fixture(scope="module")
 def content():
     table, y = mixed_table()
-    return persist.packed(around(OnlineIPCAC(window=20)).fit(table, NAMES[y]), {"a": 1})
+    return persist.pack_file(around(OnlineIPCAC(window=20)).fit(table, NAMES[y]), {"a": 1})
 
 
 def refuses(tmp_path, content, message):
@@ -469,7 +469,7 @@ def signed(content):
 
 
 def archive_of(model):
-    return persist.packed(model, {}).split(b"\n", 2)[2]
+    return persist.pack_file(model, {}).split(b"\n", 2)[2]
 
 
 def rewritten(model, change=None, *, entries=None, compression=zipfile.ZIP_STORED):
@@ -808,7 +808,7 @@ def test_content_that_compiled_code_would_follow_is_refused(make, message, tmp_p
         save(model, tmp_path / "a.model")
     with monkeypatch.context() as unchecked:
         unchecked.setattr(persist, "check_content", lambda _: None)
-        content = persist.packed(model, {})
+        content = persist.pack_file(model, {})
     refuses(tmp_path, content, f"is refused, nothing in it was run: .*{message}")
 
 
