@@ -98,6 +98,13 @@ MOVED = {
 }
 """Documented modules that can still be imported by the names they had first."""
 
+RENAMED = {
+    "originals.load": "load_original",
+    "tables.Coded": "EncodedTable",
+    "tables.coded": "encode_text",
+}
+"""Documented names in these modules that can still be used for what has another name now."""
+
 __all__ = list(CONTENTS)
 
 
@@ -120,8 +127,9 @@ class _MovedModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        home = MOVED[self.__name__.removeprefix("separatrix.")]
-        return getattr(import_module(f"separatrix.{home}"), name)
+        first = self.__name__.removeprefix("separatrix.")
+        home = import_module(f"separatrix.{MOVED[first]}")
+        return getattr(home, RENAMED.get(f"{first}.{name}", name))
 
 
 for _name in MOVED:

@@ -15,11 +15,11 @@ from sklearn.pipeline import make_pipeline
 from separatrix import FisherDiscriminant, OnlineIPCAC, datasets
 from separatrix.evaluate.batches import HEAD, Progress, fingerprint, iter_batches, learn
 from separatrix.io.tables import (
-    coded,
+    check_label_column,
+    encode_text,
+    find_row_numbers,
     preprocessing,
     read_table,
-    refuse_one_class,
-    row_number_columns,
     same_features,
     unseen_values,
 )
@@ -273,7 +273,7 @@ def test_rows_without_text_become_what_rows_with_text_become():
     """A comparison prepares its rows as a fit does, by the training part alone."""
     X = mixed()
     how = {"categorical": "onehot", "missing": "median"}
-    rows, steps = coded(X, **how)
+    rows, steps = encode_text(X, **how)
     assert rows["kind"].tolist()[:3] == [0, 1, 0]
     assert np.isnan(rows["kind"][3])
     by_name = preprocessing(X, **how).fit(X[:5])
@@ -282,7 +282,7 @@ def test_rows_without_text_become_what_rows_with_text_become():
     assert_array_equal(
         steps.get_feature_names_out(rows.columns), ["a", "b", "kind_x", "kind_y", "kind_z"]
     )
-    fewer = coded(X, **how).steps.fit(rows.to_numpy()[:4])
+    fewer = encode_text(X, **how).steps.fit(rows.to_numpy()[:4])
     assert fewer.transform(rows.to_numpy())[4, 2:].tolist() == [0, 0]
 
 
@@ -311,15 +311,15 @@ def test_columns_of_a_model_are_found_by_name():
 
 def test_labels_of_one_class_or_of_no_class_are_refused():
     with pytest.raises(ValueError, match="'y' has only the label 'a': nothing is"):
-        refuse_one_class(np.array(["a", "a"]), "y")
+        check_label_column(np.array(["a", "a"]), "y")
     with pytest.raises(ValueError, match="another label in each of 3 rows"):
-        refuse_one_class(np.array(["a", "b", "c"]), "y")
-    refuse_one_class(np.array(["a", "b", "a"]), "y")
+        check_label_column(np.array(["a", "b", "c"]), "y")
+    check_label_column(np.array(["a", "b", "a"]), "y")
 
 
 def test_columns_that_count_rows_are_noticed():
     frame = pd.DataFrame({"id": np.arange(7.0, 19.0), "a": np.ones(12), "b": np.r_[:6.0, :6.0]})
-    assert row_number_columns(frame) == ["id"]
+    assert find_row_numbers(frame) == ["id"]
 
 
 # Streams -------------------------------------------------------------------------------------

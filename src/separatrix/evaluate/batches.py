@@ -14,19 +14,19 @@ from separatrix.evaluate.stream import prequential
 from separatrix.io.readers import (
     NO_PARQUET,
     NOT_UTF8,
-    column_names,
-    name_of,
-    parsed,
+    find_source_name,
+    parse_lines,
+    read_column_names,
     read_frame,
-    records,
+    take_lines,
 )
 from separatrix.io.tables import (
     Remedies,
-    as_table,
     check_features,
-    last_column,
-    refuse_numbers_for_names,
-    refuse_unknown,
+    check_header,
+    check_known_name,
+    find_label_column,
+    make_table,
     same_features,
 )
 
@@ -191,20 +191,20 @@ def iter_batches(
     [['a']]
     """
     counted = _Counted(file)
-    names = _told(column_names, counted, sep)
+    names = _told(read_column_names, counted, sep)
     label = _target(names, target, ignore)
     place = counted.place
     if start > place:
         _skip(file, counted.seen, start, head)
         place = start
     first = target is None and not start
-    while block := records(file, batch_size):
+    while block := take_lines(file, batch_size):
         place += len(block)
         if block.strip():
-            frame = _told(parsed, io.BytesIO(block), names, label, sep)
-            table = as_table(frame, label, ignore=ignore)
+            frame = _told(parse_lines, io.BytesIO(block), names, label, sep)
+            table = make_table(frame, label, ignore=ignore)
             if first:
-                refuse_numbers_for_names(names, label, table.y)
+                check_header(names, label, table.y)
                 first = False
             yield Batch(table.X, table.y, label, place)
 
@@ -212,8 +212,8 @@ def iter_batches(
 def _target(names: Sequence[str], target: str | None, ignore: Sequence[str]) -> str:
     """The column of labels."""
     for name in (*ignore, *([] if target is None else [target])):
-        refuse_unknown(name, names, "column")
-    return last_column(names, ignore) if target is None else target
+        check_known_name(name, names, "column")
+    return find_label_column(names, ignore) if target is None else target
 
 
 def _told(read: Any, *args: Any) -> Any:
@@ -313,9 +313,9 @@ def table_batches(
         place += len(frame)
         if len(rest):
             label = _target(list(frame.columns), target, ignore)
-            table = as_table(rest, label, ignore=ignore)
+            table = make_table(rest, label, ignore=ignore)
             if first:
-                refuse_numbers_for_names(frame.columns, label, table.y)
+                check_header(frame.columns, label, table.y)
                 first = False
             yield Batch(table.X, table.y, label, place, mark)
     if place < start:
@@ -344,7 +344,9 @@ def _frames(source: Any, form: str | None, batch_size: int) -> Iterator[Any]:
                 for part in file.iter_batches(batch_size):
                     yield part.to_pandas()
         except ArrowException as error:
-            raise ValueError(f"{name_of(source)} is not a parquet file: {error}") from None
+            raise ValueError(
+                f"{find_source_name(source)} is not a parquet file: {error}"
+            ) from None
         return
     frame = read_frame(source, lambda names: None, form=form)
     for i in range(0, len(frame), batch_size):

@@ -265,7 +265,7 @@ def _explain_type(where: str, loader: object, name: str) -> str:
     if name.startswith("separatrix."):
         return (
             f"{place} is a {name[:100]}, for which files have no name: those of this version are "
-            "in separatrix.CONTENTS and separatrix.io.names.PARTS"
+            "in separatrix.CONTENTS and separatrix.io.names.PART_TYPES"
         )
     listed = sorted(kind.__name__ for kind in scikit_learn_types())
     return (

@@ -82,7 +82,7 @@ def check_sparse(matrix: Any) -> None:
 
 
 def refit_neighbours(model: Any) -> None:
-    """All fitted attributes from the rows and labels, by a fit, which checks them."""
+    """All fitted attributes from rows and labels, by a fit, which checks these."""
     if not hasattr(model, "_fit_X"):
         return
     if model.metric not in PLAIN_METRICS or not {"p"}.issuperset(model.metric_params or ()):
@@ -91,44 +91,38 @@ def refit_neighbours(model: Any) -> None:
             f"{sorted(model.metric_params or ())}: files keep {', '.join(sorted(PLAIN_METRICS))}"
         )
     try:
-        _refit(model, model._fit_X, np.asarray(model.classes_)[model._y])
+        again = clone(model).fit(model._fit_X, np.asarray(model.classes_)[model._y])
+        _take_fitted(model, again)
     except Exception as error:  # whatever a fit meets in arrays that are no rows
         raise NotAllowedError(
-            f"a KNeighborsClassifier has rows that are not finite numbers, or labels that are not "
+            "a KNeighborsClassifier has rows that are not finite numbers, or labels that are not "
             f"among its classes: {error}"
         ) from None
 
 
 def refit_one_hot(encoder: Any) -> None:
-    """All fitted attributes from the categories, by a fit to rows that have each of them."""
+    """All fitted attributes from the categories, by a fit to one row, which checks these."""
     if not hasattr(encoder, "categories_"):
         return
     if encoder.max_categories is not None or encoder.min_frequency is not None:
         raise NotAllowedError("a OneHotEncoder lumps rare categories together: leave that out")
+    from pandas import DataFrame, Series
+
     try:
-        _refit(encoder, _rows_with_all(encoder.categories_))
+        known = encoder.categories_
+        row = DataFrame({i: Series(c[:1], dtype=c.dtype) for i, c in enumerate(known)})
+        again = clone(encoder).set_params(categories=known).fit(row)
+        _take_fitted(encoder, again, "categories", "categories_")
     except Exception as error:  # whatever a fit meets in arrays that are no categories
         raise NotAllowedError(f"a OneHotEncoder has no sound categories: {error}") from None
 
 
-def _rows_with_all(categories: list[np.ndarray]) -> Any:
-    """Rows that have every category of every column, in columns of their own types."""
-    columns = [np.resize(known, max(map(len, categories))) for known in categories]
-    if len({column.dtype for column in columns}) == 1:
-        return np.column_stack(columns)
-    from pandas import DataFrame, Series
-
-    return DataFrame({i: Series(c, dtype=c.dtype) for i, c in enumerate(columns)})
-
-
-def _refit(model: Any, *rows_and_labels: Any) -> None:
-    """Fit again with the same parameters; the names of features are kept."""
-    names = {k: v for k, v in vars(model).items() if k == "feature_names_in_"}
-    again = clone(model).fit(*rows_and_labels)
-    expected, found = again.n_features_in_, getattr(model, "n_features_in_", None)
-    if found != expected or any(len(value) != expected for value in names.values()):
-        raise ValueError(f"{found} features are named, and there are {expected}")
-    vars(model).update({**vars(again), **names})
+def _take_fitted(model: Any, again: Any, *kept: str) -> None:
+    """Overwrite attributes by those of another fit, but for the names of features and `kept`."""
+    if model.n_features_in_ != again.n_features_in_:
+        raise ValueError(f"it has {again.n_features_in_} features, not {model.n_features_in_}")
+    kept = ("feature_names_in_", *kept)
+    vars(model).update({k: v for k, v in vars(again).items() if k not in kept})
 
 
 def check_identity(model: Any) -> None:

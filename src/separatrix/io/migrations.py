@@ -42,10 +42,10 @@ def migrate(model: Any, written: int) -> None:
             MIGRATIONS[number](part)
     for part in own:
         if isinstance(part, BaseEstimator):
-            check_parameters(part)
+            check_parameter_names(part)
 
 
-def check_parameters(estimator: BaseEstimator) -> None:
+def check_parameter_names(estimator: BaseEstimator) -> None:
     """Raise unless an estimator has the parameters of its class, and no others."""
     kind = type(estimator).__name__
     expected = set(type(estimator)._get_param_names())

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 from separatrix.io.archive import build_model, is_model, pack_model
 from separatrix.io.audit import NotAllowedError
 
-FORMAT = 2
+MODEL_FORMAT = 2
 """Number of the format in which files are written; raised when fitted models change their parts,
 with a function in `separatrix.io.migrations` for files of the one before. Since 2, types are
 named as in `separatrix.io.names`; before, by their modules."""
 
-OLDEST = 1
+OLDEST_FORMAT = 1
 """The oldest format that is still read."""
 
 FIRST_LINE = re.compile(rb"(separatrix model (\d{1,6}) (\d{1,15})) ([0-9a-f]{64})\n")
@@ -155,14 +155,14 @@ def read(path: str | os.PathLike[str]) -> Stored:
 
 
 def _check_format(path: object, number: int) -> None:
-    if number > FORMAT:
+    if number > MODEL_FORMAT:
         raise ValueError(
-            f"{path} has format {number}, newer than {FORMAT}, the newest that separatrix "
+            f"{path} has format {number}, newer than {MODEL_FORMAT}, the newest that separatrix "
             f"{_version('separatrix')} reads: upgrade separatrix"
         )
-    if number < OLDEST:
+    if number < OLDEST_FORMAT:
         raise ValueError(
-            f"{path} has format {number}, older than {OLDEST}, the oldest that separatrix "
+            f"{path} has format {number}, older than {OLDEST_FORMAT}, the oldest that separatrix "
             f"{_version('separatrix')} reads: fit the model again, or load it with the version "
             "that its second line names"
         )
@@ -196,7 +196,7 @@ def pack_file(model: Any, notes: Mapping[str, Any]) -> bytes:
         raise ValueError(f"this {name} cannot be saved: {error}") from error
     about = {"model": name, "versions": _versions(), "notes": dict(notes)}
     content = json.dumps(about).encode() + b"\n" + archive
-    title = f"separatrix model {FORMAT} {len(content)}".encode()
+    title = f"separatrix model {MODEL_FORMAT} {len(content)}".encode()
     return title + f" {_digest(title, content)}\n".encode() + content
 
 

@@ -1,7 +1,7 @@
 """The names by which model files know the types of this package: code moves, names stay.
 
 A file names a type ``separatrix.<name>``, never by its module. Public types have the names of
-`separatrix.CONTENTS`, the parts that fitted models hold besides those of `PARTS`. Names are
+`separatrix.CONTENTS`, the parts that fitted models hold besides those of `PART_TYPES`. Names are
 translated when a file is written, and back before anything in a file is checked or built.
 """
 
@@ -16,7 +16,7 @@ import separatrix
 
 PACKAGE = "separatrix"
 
-PARTS = {
+PART_TYPES = {
     # statistics
     "AxisRows": "moments.scatter.AxisRows",
     "Scatter": "moments.scatter.Scatter",
@@ -77,7 +77,7 @@ FORMAT_1_FIELDS = {
 def types_by_name() -> dict[str, type]:
     """The types of this package that files may hold, by the names that files give them."""
     public = {name: f"{home}.{name}" for name, home in separatrix.CONTENTS.items()}
-    found = {name: _find(path) for name, path in {**public, **PARTS}.items()}
+    found = {name: _find(path) for name, path in {**public, **PART_TYPES}.items()}
     return {name: kind for name, kind in found.items() if isinstance(kind, type)}
 
 
