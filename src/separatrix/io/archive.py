@@ -170,7 +170,10 @@ def _replace_schema(archive: bytes, schema: Any) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(out, "w") as new:
         for name in old.namelist():
-            new.writestr(name, json.dumps(schema, separators=(",", ":")) if name == SCHEMA else old.read(name))
+            new.writestr(
+                name,
+                json.dumps(schema, separators=(",", ":")) if name == SCHEMA else old.read(name),
+            )
     return out.getvalue()
 
 

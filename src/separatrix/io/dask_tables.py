@@ -247,7 +247,8 @@ def _from_text(
     # columns that begin with whole numbers may go on with others
     numbers = [name for name in _numbers(begin) if name != target]
     kinds = {name: np.float64 if name in numbers else object for name in names}
-    parse, blocks = delayed(_parse_block), []
+    parse = delayed(_parse_block)
+    blocks: list[Any] = []
     for path, own in zip(paths, every, strict=True):
         for i, lines in enumerate(_blocks_of_lines(path)):
             place = f"block {len(blocks)} ({path})"
@@ -300,7 +301,7 @@ def _blocks_of_lines(path: str) -> list[Any]:
 
     packed = path.endswith(".gz")
     how = {"delimiter": b"\n", "blocksize": None if packed else BLOCK_BYTES, "sample": False}
-    _, blocks = read_bytes(glob.escape(path), compression="gzip" if packed else None, **how)
+    _, blocks = read_bytes(path, compression="gzip" if packed else None, **how)
     return list(blocks[0])
 
 

@@ -12,8 +12,6 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-import separatrix
-
 PACKAGE = "separatrix"
 
 PART_TYPES = {
@@ -76,14 +74,14 @@ FORMAT_1_FIELDS = {
 @cache
 def types_by_name() -> dict[str, type]:
     """The types of this package that files may hold, by the names that files give them."""
-    public = {name: f"{home}.{name}" for name, home in separatrix.CONTENTS.items()}
+    contents = import_module(PACKAGE).CONTENTS  # by name: it lists modules of higher layers
+    public = {name: f"{home}.{name}" for name, home in contents.items()}
     found = {name: _find(path) for name, path in {**public, **PART_TYPES}.items()}
     return {name: kind for name, kind in found.items() if isinstance(kind, type)}
 
 
 def _find(path: str) -> Any:
     module, _, name = path.rpartition(".")
-    # by name: types of higher layers are among them
     home = import_module(module if module == "builtins" else f"{PACKAGE}.{module}")
     return getattr(home, name, None)  # a public module has no type of its name
 

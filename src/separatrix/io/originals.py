@@ -25,13 +25,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from separatrix.io.bundled import load_bundled
 from separatrix.io.tables import read_table
-
-Array = NDArray[Any]
+from separatrix.linalg import Array
 
 
 class MissingData(FileNotFoundError):  # noqa: N818 - nothing is wrong with the program
