@@ -34,8 +34,8 @@ from distributed import Client, LocalCluster
 
 from separatrix import FisherDiscriminant, TruncatedIPCAC
 from separatrix.io.dask_tables import BLOCK_BYTES, from_npy
-from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments import class_moments
+from separatrix.moments.class_moments import ClassMoments
 
 WORKERS = 2
 N_CLASSES = 5

@@ -98,6 +98,13 @@ MOVED = {
 }
 """Documented modules that can still be imported by the names they had first, and their homes."""
 
+RENAMED = {
+    "originals.load": "load_original",
+    "tables.Coded": "EncodedTable",
+    "tables.coded": "encode_text",
+}
+"""Documented names in these modules that can still be used for what has another name now."""
+
 __all__ = list(CONTENTS)
 
 
@@ -120,9 +127,10 @@ class _MovedModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        homes = MOVED[self.__name__.removeprefix("separatrix.")].split()
-        modules = [import_module(f"separatrix.{home}") for home in homes]
-        return getattr(next((m for m in modules if hasattr(m, name)), modules[0]), name)
+        first = self.__name__.removeprefix("separatrix.")
+        name = RENAMED.get(f"{first}.{name}", name)
+        homes = [import_module(f"separatrix.{home}") for home in MOVED[first].split()]
+        return getattr(next((home for home in homes if hasattr(home, name)), homes[0]), name)
 
 
 for _name in MOVED:

@@ -40,7 +40,7 @@ def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Bunch:
     -------
     Bunch
         With ``data`` (n_samples, n_features), ``target`` (labels by name), ``feature_names``
-        and a description ``DESCR``; from files what `separatrix.originals.load` gives.
+        and a description ``DESCR``; from files what `separatrix.originals.load_original` gives.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Bunch:
     >>> iris.data.shape, str(iris.target[0])
     ((150, 4), 'setosa')
     """
-    return load_bundled(name) if folder is None else originals.load(name, folder)
+    return load_bundled(name) if folder is None else originals.load_original(name, folder)
 
 
 def fetch(name: str, *, version: int | str = "active", folder: str | None = None) -> Bunch:

@@ -22,7 +22,7 @@ from separatrix.evaluate.comparison import compare, tuned
 from separatrix.evaluate.methods import contenders
 from separatrix.evaluate.records import to_plain
 from separatrix.io.models import read
-from separatrix.io.tables import coded, preprocessing
+from separatrix.io.tables import encode_text, preprocessing
 from separatrix.selection import split_rows
 from tests.cli.test_commands import flowers, run
 from tests.discovery import labelled
@@ -242,7 +242,7 @@ def test_text_and_gaps_are_prepared_as_in_a_comparison():
     frame.loc[::9, "v2"] = np.nan
     frame["place"] = np.where(np.arange(len(y)) % 3 == 0, "hill", "river")
     how = {"categorical": "onehot", "missing": "median"}
-    numbers, steps = coded(frame, **how)
+    numbers, steps = encode_text(frame, **how)
     found = compare(["LDG"], numbers, y, scale=steps, n_splits=1, memory=False)
     train, test = split_rows(np.array(found.labels), 0.3, (0, 0))
     prepare = preprocessing(frame, **how)

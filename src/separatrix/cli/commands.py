@@ -30,7 +30,7 @@ from separatrix.cli.options import jobs, names_completed, preparing, reading, se
 from separatrix.cli.output import check_outputs
 from separatrix.cli.reproduce import reproduce
 from separatrix.cli.stream import stream
-from separatrix.io.text import columns
+from separatrix.io.text import format_columns
 
 # numerics are imported inside the commands: help must not wait for them
 
@@ -201,11 +201,11 @@ def time_left(now: Any) -> str:
 
 def numbers_of(table: Any, how: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     """Rows as numbers, labels, and what is fitted in each training part: the steps of `fit`."""
-    from separatrix.io.tables import coded, text_columns
+    from separatrix.io.tables import encode_text, find_text_columns
 
     prepared = {name: how[name] for name in ("scale", "categorical", "missing")}
-    X, steps = coded(table.X, **prepared)
-    if not text_columns(table.X) and how["missing"] == "refuse":
+    X, steps = encode_text(table.X, **prepared)
+    if not find_text_columns(table.X) and how["missing"] == "refuse":
         return X, table.y, "standard" if how["scale"] else None
     return X, table.y, steps
 
@@ -253,7 +253,7 @@ def leaderboard(record: Mapping[str, Any]) -> str:
             interval = f"{a['low']:.3f} to {a['high']:.3f}"
             part = "" if method["status"] == "done" else f"only {method['splits']} splits"
             rows.append([method["name"], f"{a['mean']:.3f}", interval, f"{b['mean']:.3f}", part])
-    lines = [columns(["method", "accuracy", "95 % interval", "balanced", ""], rows)]
+    lines = [format_columns(["method", "accuracy", "95 % interval", "balanced", ""], rows)]
     lines += ["", *record["verdict"]]
     lines += [f"To get it: {record['fit']}"] if record["fit"] else []
     lines += [
@@ -301,7 +301,7 @@ def methods(as_json: bool, quiet: bool) -> None:
         for r in records
     ]
     Console(as_json, quiet).result(
-        {"methods": records}, columns(["method", "kind", "what it does"], rows)
+        {"methods": records}, format_columns(["method", "kind", "what it does"], rows)
     )
 
 
@@ -325,5 +325,5 @@ def datasets(as_json: bool, quiet: bool) -> None:
         records.append({"name": name, "rows": rows, "features": features, "classes": classes})
     table = [list(record.values()) for record in records]
     Console(as_json, quiet).result(
-        {"datasets": records}, columns(["name", "rows", "features", "classes"], table)
+        {"datasets": records}, format_columns(["name", "rows", "features", "classes"], table)
     )

@@ -29,10 +29,10 @@ def fitted(
     """
     from sklearn.pipeline import make_pipeline
 
-    from separatrix.io.dask_tables import dask_module, open_table, scaled
-    from separatrix.io.tables import refuse_fractions
+    from separatrix.io.dask_tables import import_dask, open_table, scale_table
+    from separatrix.io.tables import check_no_fractions
 
-    dask_module()
+    import_dask()
     _refuse_what_needs_rows(estimator, decision, how)
     names = ("target", "ignore", "form", "sep", "header")
     table = open_table(data, **{name: how[name] for name in names})
@@ -40,9 +40,9 @@ def fitted(
     with _bar(talk):
         scaler = None
         if how["scale"]:
-            scaler, table = scaled(table)
+            scaler, table = scale_table(table)
         rows = int(estimator._fit_blocks(table.X, table.y, None))
-    refuse_fractions(estimator.classes_, target)
+    check_no_fractions(estimator.classes_, target)
     return estimator if scaler is None else make_pipeline(scaler, estimator), target, rows
 
 

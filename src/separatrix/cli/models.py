@@ -120,7 +120,7 @@ def fit(
     from separatrix.evaluate.comparison import tuned
     from separatrix.evaluate.records import to_plain
     from separatrix.io.models import save
-    from separatrix.io.tables import preprocessing, text_columns
+    from separatrix.io.tables import find_text_columns, preprocessing
 
     talk = Console(as_json, quiet)
     if tune and settings:
@@ -145,7 +145,7 @@ def fit(
         else:
             model = assembled(prepare, estimator, decision, len(table.y)).fit(table.X, table.y)
         (rows, features), target = table.X.shape, table.target
-        words, classes = text_columns(table.X), sorted(set(table.y.tolist()))
+        words, classes = find_text_columns(table.X), sorted(set(table.y.tolist()))
     notes = {
         "target": target,
         "words": words,
@@ -311,12 +311,12 @@ def merge(models: Sequence[str], output: str, as_json: bool, quiet: bool) -> Non
 
 def labelled_table(talk: Console, data: str, how: Mapping[str, Any]) -> Any:
     """A table with labels of at least two classes."""
-    from separatrix.io.tables import read_table, refuse_one_class, row_number_columns
+    from separatrix.io.tables import check_label_column, find_row_numbers, read_table
 
     names = ("target", "ignore", "form", "sep", "header")
     table = read_table(data, **{name: how[name] for name in names})
-    refuse_one_class(table.y, table.target)
-    for name in row_number_columns(table.X):
+    check_label_column(table.y, table.target)
+    for name in find_row_numbers(table.X):
         talk.note(
             f"Column {name!r} counts the rows: --ignore {shlex.quote(name)}, unless it is measured"
         )
@@ -347,8 +347,8 @@ def model_and_rows(
     from separatrix.io.tables import (
         PREDICT,
         check_features,
+        check_header,
         read_table,
-        refuse_numbers_for_names,
         same_features,
     )
 
@@ -372,7 +372,7 @@ def model_and_rows(
                 f"{table.X.shape[1]}: leave out what is none (--ignore)"
             )
         known = table.X.columns
-        refuse_numbers_for_names(known, None)
+        check_header(known, None)
     takes_gaps = is_early(stored.model)
     X = same_features(table.X if not takes_gaps else so_far(talk, table.X, known), known, words)
     check_features(
@@ -446,7 +446,7 @@ COMMANDS = {"EarlyClassifier": "early"}
 def known_methods(names: Iterable[str]) -> list[str]:
     """Names of methods, or an error with the nearest one."""
     from separatrix.evaluate.methods import LEFT_OUT
-    from separatrix.io.tables import refuse_unknown
+    from separatrix.io.tables import check_known_name
 
     known = method_names()
     asked = [name.strip() for name in names]
@@ -454,7 +454,7 @@ def known_methods(names: Iterable[str]) -> list[str]:
         if name in LEFT_OUT:
             use = f"`separatrix {COMMANDS[name]}`" if name in COMMANDS else "it from Python"
             raise ValueError(f"{name} has no place here, as {LEFT_OUT[name]}: use {use}")
-        refuse_unknown(name, known, "method")
+        check_known_name(name, known, "method")
     return list(dict.fromkeys(asked))
 
 
@@ -465,7 +465,7 @@ def estimator_of(
     from sklearn.base import clone
 
     from separatrix.evaluate.methods import contenders
-    from separatrix.io.tables import refuse_unknown
+    from separatrix.io.tables import check_known_name
 
     (name,) = known_methods([method])
     estimator = clone(contenders([name])[0].estimator)
@@ -476,7 +476,7 @@ def estimator_of(
             "OnlineIPCAC and FisherDiscriminant"
         )
     for parameter, value in map(setting_of, settings):
-        refuse_unknown(parameter, params, f"parameter of {name}")
+        check_known_name(parameter, params, f"parameter of {name}")
         estimator.set_params(**{parameter: value})
     if seed is not None and params.get("random_state", 0) is None:
         estimator.set_params(random_state=seed)

@@ -11,7 +11,7 @@ import click
 from separatrix.cli.console import Console
 from separatrix.cli.options import names_completed, talking
 from separatrix.cli.output import check_outputs
-from separatrix.io.text import columns
+from separatrix.io.text import format_columns
 
 
 def table_names() -> list[str]:
@@ -113,7 +113,7 @@ def listed(talk: Console, found: Any, reads: Any) -> None:
             time = f"{table.minutes:g} ({table.minutes_quick:g})"
             rows.append([table.name, table.title, data or "generated", time])
     heads = ["table", "what", "data", "minutes (--quick)"]
-    talk.result({"tables": records}, columns(heads, rows))
+    talk.result({"tables": records}, format_columns(heads, rows))
 
 
 def told(

@@ -83,7 +83,7 @@ def stream(
     """
     from separatrix.evaluate.stream import StreamProgress, learn
     from separatrix.io.models import save
-    from separatrix.io.readers import DAMAGED
+    from separatrix.io.readers import DAMAGE_ERRORS
 
     talk = Console(as_json, quiet)
     refuse_contradictions(output, resume, restart, new_rows)
@@ -124,7 +124,7 @@ def stream(
                     shown(now.rows, None, stream_text(now))
                     if count % every == 0 and now.rows:
                         keep(now)
-            except DAMAGED as error:
+            except DAMAGE_ERRORS as error:
                 raise ValueError(f"{after(progress)}{data} is damaged: {error}") from None
             except ValueError as error:
                 raise ValueError(f"{after(progress)}{error}") from None
@@ -276,14 +276,14 @@ def source_of(
     data: str, form: str | None, sep: str | None, how: dict[str, Any]
 ) -> Iterator[Lines | Rows]:
     """Text that is read line by line, or another table."""
-    from separatrix.io.readers import SEPARATORS, form_of, opened
+    from separatrix.io.readers import SEPARATORS, find_format, open_bytes
 
     bundled = data != "-" and not Path(data).exists()
-    form = form or (None if bundled else "csv" if data == "-" else form_of(data))
+    form = form or (None if bundled else "csv" if data == "-" else find_format(data))
     if form not in SEPARATORS:
         yield Rows(data, {**how, "form": form})
         return
-    with opened(data) as file:
+    with open_bytes(data) as file:
         yield Lines(Marked(file), {**how, "sep": sep or SEPARATORS[form]})
 
 

@@ -11,17 +11,17 @@ from typing import Any, BinaryIO, NamedTuple
 from separatrix.io.readers import (
     NO_PARQUET,
     NOT_UTF8,
-    column_names,
-    name_of,
-    parsed,
+    find_source_name,
+    parse_lines,
+    read_column_names,
     read_frame,
-    records,
+    take_lines,
 )
 from separatrix.io.tables import (
-    as_table,
-    last_column,
-    refuse_numbers_for_names,
-    refuse_unknown,
+    check_header,
+    check_known_name,
+    find_label_column,
+    make_table,
 )
 
 HASHED_BYTES = 1 << 16
@@ -89,20 +89,20 @@ def iter_batches(
     [['a']]
     """
     counted = _ReadSoFar(file)
-    names = _read_utf8(column_names, counted, sep)
+    names = _read_utf8(read_column_names, counted, sep)
     label = _target(names, target, ignore)
     place = counted.place
     if start > place:
         _skip(file, counted.seen, start, head)
         place = start
     first = target is None and not start
-    while block := records(file, batch_size):
+    while block := take_lines(file, batch_size):
         place += len(block)
         if block.strip():
-            frame = _read_utf8(parsed, io.BytesIO(block), names, label, sep)
-            table = as_table(frame, label, ignore=ignore)
+            frame = _read_utf8(parse_lines, io.BytesIO(block), names, label, sep)
+            table = make_table(frame, label, ignore=ignore)
             if first:
-                refuse_numbers_for_names(names, label, table.y)
+                check_header(names, label, table.y)
                 first = False
             yield Batch(table.X, table.y, label, place)
 
@@ -110,8 +110,8 @@ def iter_batches(
 def _target(names: Sequence[str], target: str | None, ignore: Sequence[str]) -> str:
     """The column of labels."""
     for name in (*ignore, *([] if target is None else [target])):
-        refuse_unknown(name, names, "column")
-    return last_column(names, ignore) if target is None else target
+        check_known_name(name, names, "column")
+    return find_label_column(names, ignore) if target is None else target
 
 
 def _read_utf8(read: Any, *args: Any) -> Any:
@@ -211,9 +211,9 @@ def table_batches(
         place += len(frame)
         if len(rest):
             label = _target(list(frame.columns), target, ignore)
-            table = as_table(rest, label, ignore=ignore)
+            table = make_table(rest, label, ignore=ignore)
             if first:
-                refuse_numbers_for_names(frame.columns, label, table.y)
+                check_header(frame.columns, label, table.y)
                 first = False
             yield Batch(table.X, table.y, label, place, table_hash)
     if place < start:
@@ -242,7 +242,9 @@ def _frames(source: Any, form: str | None, batch_size: int) -> Iterator[Any]:
                 for part in file.iter_batches(batch_size):
                     yield part.to_pandas()
         except ArrowException as error:
-            raise ValueError(f"{name_of(source)} is not a parquet file: {error}") from None
+            raise ValueError(
+                f"{find_source_name(source)} is not a parquet file: {error}"
+            ) from None
         return
     frame = read_frame(source, lambda names: None, form=form)
     for i in range(0, len(frame), batch_size):

@@ -155,11 +155,11 @@ class Data(NamedTuple):
 
     def __call__(self, name: str) -> Any:
         """A Bunch of the arrays of a set: X and y, or X_train, y_train, X_test, y_test, …"""
-        return originals.load(name, self.folder)
+        return originals.load_original(name, self.folder)
 
     def has(self, name: str) -> bool:
         """Whether the set is there."""
-        return originals.find(name, self.folder) is not None
+        return originals.find_original(name, self.folder) is not None
 
 
 Cells = dict[str, dict[str, Mean]]

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from separatrix.io.text import columns
+from separatrix.io.text import format_columns
 from separatrix.report.page import Html, document, scrollable, section, table, tag
 
 Record = Mapping[str, Any]
@@ -113,7 +113,7 @@ def as_text(record: Record) -> str:
     return "\n".join(
         [
             f"{record['table']}: {record['title']}. {place(record)}.",
-            columns([f"{record['unit']}, {KEY.partition(';')[0]}", *heads], lines),
+            format_columns([f"{record['unit']}, {KEY.partition(';')[0]}", *heads], lines),
             sentences(record),
             *map(claim_text, record["claims"]),
             *remarks(record),
