@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
 
 from separatrix import load
-from separatrix.cli.commands import main
+from separatrix.cli.program import program
 from separatrix.io.dask_tables import LazyTable, from_npy, open_table, scaled
 
 pytest.importorskip("dask.dataframe")
@@ -42,7 +42,7 @@ def folder(tmp_path_factory):
 
 
 def run(*args):
-    return CliRunner().invoke(main, [str(arg) for arg in args])
+    return CliRunner().invoke(program, [str(arg) for arg in args])
 
 
 def projected(model, rows):
@@ -260,15 +260,15 @@ def test_fractions_may_be_names_in_some_blocks(tmp_path):
     ids=["plain", "scale", "shrinkage", "kernel"],
 )
 def test_files_are_read_once_for_each_pass(tmp_path, monkeypatch, how, passes):
-    import separatrix.lazy_tables
+    import separatrix.io.dask_tables
 
-    read, calls = separatrix.lazy_tables._read, []
+    read, calls = separatrix.io.dask_tables._read, []
 
     def counted(part, *args):
         calls.append(part.number)
         return read(part, *args)
 
-    monkeypatch.setattr(separatrix.lazy_tables, "_read", counted)
+    monkeypatch.setattr(separatrix.io.dask_tables, "_read", counted)
     frame = small()
     code, said = lazily(files(tmp_path / "d", frame[:15], frame[15:]), tmp_path, *how)
     assert code == 0, said
