@@ -8,7 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from separatrix.io.text import format_columns
-from separatrix.report.page import Html, document, scrollable, section, table, tag
+from separatrix.report.elements import (
+    Html,
+    make_scrollable,
+    render_document,
+    render_section,
+    render_table,
+    tag,
+)
 
 Record = Mapping[str, Any]
 
@@ -127,17 +134,17 @@ def format_text(record: Record) -> str:
 def render_page(title: str, records: Sequence[Record]) -> str:
     """An HTML document with a section for each table; it needs no network."""
     heading = tag("header", tag("h1", title), tag("p", KEY, class_="lead"))
-    return document(title, heading, tag("main", *map(render_section, records)))
+    return render_document(title, heading, tag("main", *map(render_verdicts, records)))
 
 
-def render_section(record: Record) -> Html:
+def render_verdicts(record: Record) -> Html:
     """A table with its verdicts as part of a page."""
     heads, lines = build_grid(record)
     key = record["table"].replace("/", "-").replace(".", "-")
-    shown = scrollable(table([record["unit"], *heads], lines), record["title"])
+    shown = make_scrollable(render_table([record["unit"], *heads], lines), record["title"])
     picture = _embed_curves(record) if record["curve"] else None
     claims = [tag("li", describe_claim(claim)) for claim in record["claims"]]
-    return section(
+    return render_section(
         key,
         f"{record['table']}: {record['title']}",
         f"{describe_place(record)}. {describe_result(record)}",
