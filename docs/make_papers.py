@@ -19,8 +19,8 @@ from separatrix.papers.tables import list_sources, read_tables, read_title
 DOCS = Path(__file__).parent
 
 INTRODUCTION = """\
-The methods of this package come from five sources. Each of their tables and figures can be run
-again: ``separatrix reproduce`` lists them with the data they need, and
+The methods of this package come from five sources, papers and theses. Each of their tables and
+figures can be run again: ``separatrix reproduce`` lists them with the data they need, and
 
 .. code-block:: console
 

@@ -1,4 +1,4 @@
-"""What a run gives: figures of pieces, and their means by cell of a table."""
+"""Figures that a run measures, and their means by cell of a table."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def make_figures(piece: Piece, values: Mapping[str, float]) -> list[Figure]:
 
 
 class Measured(NamedTuple):
-    """The repeats of a cell."""
+    """Mean, standard deviation and number of the repeats of a cell."""
 
     mean: float
     sd: float

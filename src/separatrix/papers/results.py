@@ -25,7 +25,7 @@ def read_results(folder: Path) -> dict[str, Cells]:
 
 
 def read_versions(folder: Path) -> dict[str, dict[str, str]]:
-    """What computed the figures that are kept with a source, by table."""
+    """Versions of the packages that computed the kept figures, by table."""
     return {name: dict(entry["versions"]) for name, entry in _read_file(folder).items()}
 
 
@@ -37,7 +37,7 @@ def _read_file(folder: Path) -> dict[str, Any]:
 def store_results(folder: Path, cells: Mapping[str, Cells]) -> None:
     """Keep the figures of some tables with their source; those of its other tables stay.
 
-    Eight digits are kept: figures are the same on every machine as far as rounding allows.
+    Eight digits are kept: beyond these, machines differ by rounding errors.
     """
     kept = _read_file(folder)
     for name, rows in cells.items():

@@ -1,4 +1,4 @@
-"""The only scorer: what is printed beside what comes out, and whether they differ.
+"""The only scorer: printed numbers beside ours, and whether they differ.
 
 Two numbers differ when they are further apart than two standard errors of their difference. The
 error of ours is that of the mean of its repeats; of one figure that counts decisions it is the
@@ -25,11 +25,11 @@ from separatrix.papers.tables import Claim, Printed, PublishedTable
 HOLDS, DIFFERS, IMPOSSIBLE, NOT_RUN = "holds", "differs", "cannot be rerun", "not run"
 VERDICTS = (HOLDS, DIFFERS, IMPOSSIBLE, NOT_RUN)
 MAX_STANDARD_ERRORS = 2.0
-"""Standard errors that chance may explain."""
+"""Standard errors by which two numbers may differ by chance."""
 
 
 class JudgedCell(NamedTuple):
-    """A printed number, ours, and what to think of it; without a printed one, no verdict."""
+    """A printed number, ours, and the verdict; without a printed number there is no verdict."""
 
     row: str
     column: str
@@ -44,7 +44,7 @@ class JudgedCell(NamedTuple):
 
 
 class JudgedClaim(NamedTuple):
-    """A sentence of a source, and what the figures say of it."""
+    """A claim, the verdict of our figures on it, and why."""
 
     claim: Claim
     verdict: str
@@ -144,7 +144,7 @@ def judge_claims(table: PublishedTable, cells: Cells) -> list[JudgedClaim]:
     """Each claim of a table by our figures.
 
     Without `wins` the mean over the rows of `left` must be better than that of each of `right`,
-    columns or a number; with `wins` it must be at least as good as all of them in so many rows.
+    columns or a number; with `wins` it must be at least as good as all of them in `wins` rows.
     With `at_least`, for sentences that say "as good as", the means may be level: it holds unless
     `left` is worse by more than chance. `not_so` turns a claim around. In a curve `left` and
     `right` are lines, and `rows` are places on the axis.

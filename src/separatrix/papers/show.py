@@ -1,4 +1,4 @@
-"""Records of `compare.record` as text, as a page and as pictures."""
+"""Records of `scoring.build_record` as text, as a page and as pictures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEY = "ours/printed; ↑ ours is better by more than chance, ↓ worse, * not co
 
 
 def build_grid(record: Record) -> tuple[list[str], list[list[str]]]:
-    """Heads and lines of a table that is rather high than wide."""
+    """Heads and lines of a table, turned so that it is not wider than high."""
     cells = {(cell["row"], cell["column"]): format_cell(cell) for cell in record["cells"]}
     rows = list(dict.fromkeys(row for row, _ in cells))
     columns = list(dict.fromkeys(column for _, column in cells))
@@ -35,7 +35,7 @@ def build_grid(record: Record) -> tuple[list[str], list[list[str]]]:
 
 
 def format_cell(cell: Record) -> str:
-    """Ours, what is printed, and whether that is far off."""
+    """Our number, the printed one, and a mark if they differ."""
     printed = cell["published"]
     decimals = printed["decimals"] if printed else 2
     ours = "–" if cell["ours"] is None else f"{cell['ours']['mean']:.{decimals}f}"
@@ -62,12 +62,12 @@ def describe_counts(counts: Mapping[str, int], derived: bool = False) -> str:
 
 
 def describe_claim_verdict(claim: Record) -> str:
-    """What became of a sentence: numbers differ, sentences hold or do not."""
+    """The verdict on a claim: numbers differ, claims hold or do not."""
     return "does not hold" if claim["verdict"] == "differs" else str(claim["verdict"])
 
 
 def describe_claim(claim: Record) -> str:
-    """A sentence of the source, what became of it, and by which figures."""
+    """A claim with its verdict and the figures behind it."""
     return f"{describe_claim_verdict(claim)}: {claim['says']}" + (
         f" ({claim['why']})" if claim["why"] else ""
     )
@@ -92,7 +92,7 @@ def describe_place(record: Record) -> str:
 
 
 def list_remarks(record: Record) -> list[str]:
-    """What is left out, and why cells cannot be rerun."""
+    """Rows that were left out, and why cells cannot be rerun."""
     why = dict.fromkeys(c["why"] for c in record["cells"] if c["verdict"] == "cannot be rerun")
     left_out = [f"{row} was left out: {reason}" for row, reason in record["left_out"].items()]
     return left_out + [f"* cannot be rerun: {reason}" for reason in why]
@@ -108,7 +108,7 @@ def describe_repeats(record: Record) -> str:
 
 
 def describe_result(record: Record) -> str:
-    """What can be said of a table as a whole."""
+    """A table as a whole in words."""
     found = describe_counts(record["counts"], record["derived"])
     said = (found, describe_repeats(record), describe_rows_ahead(record["beyond"]))
     return " ".join(sentence for sentence in said if sentence)

@@ -13,9 +13,9 @@ FOLDER = Path(__file__).parent
 
 
 class Printed(NamedTuple):
-    """A number of a source: standard deviation where it is given, digits after the point.
+    """A printed number: standard deviation where it is given, digits after the point.
 
-    Of a ratio that was formed from printed numbers also the error that their last digits leave.
+    `of_ratio` is the error that the last digits leave in a ratio of two printed numbers.
     """
 
     value: float
@@ -25,7 +25,7 @@ class Printed(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A sentence of a source that figures can decide; see `compare.judged_claims`."""
+    """A sentence of a paper that figures can decide; see `scoring.judge_claims`."""
 
     says: str
     left: str
@@ -37,7 +37,7 @@ class Claim(NamedTuple):
 
 
 class PublishedTable(NamedTuple):
-    """A table or figure of a source, from its ``published.toml``.
+    """A table or figure of a paper, from its ``published.toml``.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class PublishedTable(NamedTuple):
     page : int or str
         As printed.
     protocol : str
-        Our reading of it, with what the source leaves open.
+        Our reading of it, with what the paper leaves open.
     needs : list of str
         Data sets by name; none for generated data.
     minutes, minutes_quick : float
@@ -57,7 +57,7 @@ class PublishedTable(NamedTuple):
     published : dict of dict of Printed
         By row (data set or setting), then column (method).
     derived : bool
-        Nobody printed these values: they follow from a formula or a sentence of the source. They
+        Nobody printed these values: they follow from a formula or a sentence of the paper. They
         are judged, and kept out of the totals.
     ours : dict of str
         Columns, or rows of a curve, that only we have, each with a line of explanation.
@@ -108,7 +108,7 @@ def list_sources() -> dict[str, Path]:
 
 
 def read_title(folder: Path) -> str:
-    """Who wrote a source, what it is called, and when it appeared."""
+    """Author, title and year of a source."""
     return str(_read_toml(folder)["title"])
 
 
@@ -145,7 +145,7 @@ def _parse_number(value: Any) -> Printed:
 
 
 def _with_ratio_error(printed: Printed, divisor: Printed | None) -> Printed:
-    """With the rounding of the two numbers it was formed from, which have as many digits."""
+    """The number with the rounding error of the two numbers that it is the ratio of."""
     if divisor is None:
         return printed
     rounding = 10.0**-divisor.decimals / math.sqrt(12)

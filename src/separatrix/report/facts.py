@@ -64,7 +64,7 @@ def facts(
     Parameters
     ----------
     comparison : Comparison
-        What `evaluate.compare` returned.
+        The result of `evaluate.compare`.
     title : str
         Name of the data.
     command : str

@@ -29,7 +29,7 @@ def render(facts: Facts) -> str:
     Parameters
     ----------
     facts : dict
-        What `facts` gave, also after a round trip through JSON.
+        The result of `facts`, also after a round trip through JSON.
 
     Returns
     -------
@@ -191,8 +191,7 @@ def _leaderboard(facts: Facts) -> Html:
     )
     if board["groups"] and len(board["rows"]) > 1:
         lead += (
-            " Methods that share a letter cannot be told apart by the test: their order may be "
-            "chance."
+            " The test cannot distinguish methods that share a letter: their order may be chance."
         )
     more = render_table(
         [
