@@ -24,7 +24,7 @@ from separatrix.evaluate.records import to_plain
 from separatrix.io.models import read
 from separatrix.io.tables import encode_text, preprocessing
 from separatrix.selection import split_rows
-from tests.cli.test_commands import flowers, run
+from tests.cli.running import flowers, run
 from tests.discovery import labelled
 from tests.evaluate.comparing import CHEAP, Broken, X, Y, by_hand, parts, without_times
 

@@ -21,7 +21,13 @@ from separatrix import (
     merge,
 )
 from separatrix.linalg import ThinSVD, principal_angles
-from separatrix.moments.window import FINEST, PARTS, SlidingWindow
+from separatrix.moments.spectra import (
+    between_along_axes,
+    max_total_rank,
+    reduce_to_span,
+    total_axes,
+)
+from separatrix.moments.window import MAX_UNSUMMED_ROWS, N_PARTS, SlidingWindow
 from tests.base.test_batches import assert_same_model
 from tests.discovery import labelled
 
@@ -138,13 +144,13 @@ def test_truncated_moments_answer_alike_in_every_form():
     V = np.random.default_rng(0).standard_normal((80, 4))
     assert_allclose(small.within_apply(V), small.Sw @ V)
     assert_allclose(small.project(V).Sw, V.T @ small.Sw @ V)
-    evals, axes = small.principal_axes(5)
+    evals, axes = total_axes(small, 5)
     assert_allclose(small.St @ axes, axes * evals, atol=1e-9 * evals[0])
-    assert_allclose(small.between_along_axes(5)[0], evals)
-    inside, lift = small.in_span()
+    assert_allclose(between_along_axes(small, 5)[0], evals)
+    inside, lift = reduce_to_span(small)
     basis = lift(np.eye(inside.n_features))
     assert_allclose(inside.Sw, basis.T @ small.Sw @ basis, atol=1e-9 * evals[0])
-    assert small.most_axes() == 80
+    assert max_total_rank(small) == 80
 
 
 def test_truncated_moments_add_decay_and_multiply_out():
@@ -465,12 +471,12 @@ def test_the_window_keeps_few_sums_and_summarises_each_row_a_few_times():
     for i in range(6000):
         window.push(X[[i]], y[[i]], None, summarise, lambda moments: moments)
         most = max(most, len(window._front) + len(window._back))
-    assert most <= 2 * PARTS
+    assert most <= 2 * N_PARTS
     # once to be checked, once in a stretch, less than once when its stretch is cut
     assert sum(summarised) / 6000 < 3
-    assert window._stop - window._summed < FINEST
+    assert window._stop - window._summed < MAX_UNSUMMED_ROWS
     covered = window._front[-1][0] if window._front else window._turn
-    assert covered - window.start <= FINEST
+    assert covered - window.start <= MAX_UNSUMMED_ROWS
     assert sum(len(rows.y) for rows in window._rows) == 2048
 
 

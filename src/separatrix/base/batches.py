@@ -74,6 +74,7 @@ class MomentEstimator(SubspaceEstimator):
     means_: Any = Solved()
     explained_ratio_: Any = Solved()
     rank_: Any = Solved()
+    n_samples_seen_: Any = Solved()
     priors_: Any = Solved()
     _rule: Any = Solved()
     moments_: Any = Solved()

@@ -246,6 +246,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             "components_": solution.W.T,
             "explained_ratio_": shares(solution.criterion)[:k],
             "rank_": solution.rank,
+            "n_samples_seen_": moments.n_samples,
             **solution.extras,
         }
         self.__dict__.update(fitted)

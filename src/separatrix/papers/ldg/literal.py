@@ -35,7 +35,7 @@ def generalised_directions(Sb: Array, Sw: Array, k: int) -> Array:
     return np.real(V[:, np.argsort(-sizes, kind="stable")[:k]])
 
 
-def fisher_directions(X: Array, y: Array) -> Array:
+def printed_fisher_directions(X: Array, y: Array) -> Array:
     """FDA as printed: as many directions as classes less one."""
     moments = ClassMoments.from_data(X, y)
     return generalised_directions(moments.Sb, moments.Sw, len(moments.classes) - 1)
@@ -48,7 +48,7 @@ def local_fisher_scatters(X: Array, y: Array, n_neighbors: int = 7) -> AffinityS
     return affinity_scatters(data, ClassMoments.from_data(X, y), n_neighbors)
 
 
-def local_fisher_directions(X: Array, y: Array, k: int) -> Array:
+def printed_local_fisher_directions(X: Array, y: Array, k: int) -> Array:
     """LFDA as printed."""
     found = local_fisher_scatters(X, y)
     return generalised_directions(found.total - found.within, found.within, k)

@@ -1,4 +1,4 @@
-"""The call in Python that gives a comparison again."""
+"""The Python script that repeats a comparison."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import Any
 
 from separatrix.evaluate.records import Comparison
-from separatrix.report.wording import printable
+from separatrix.report.wording import make_printable
 
-HOMES = (
+IMPORT_MODULES = (
     "separatrix",
     "numpy",
     "sklearn.compose",
@@ -27,38 +27,36 @@ HOMES = (
     "sklearn.random_projection",
     "sklearn.svm",
 )
-"""Where names in the text of an estimator are looked for."""
+"""Modules in which the names in the text of an estimator are looked for."""
 
 
-def code(comparison: Comparison, advised: str | None = None) -> str:
-    """The call that gives the comparison again, once the rows are in X and the labels in y.
+def write_script(comparison: Comparison, advised: str | None = None) -> str:
+    """The call that repeats the comparison, once the rows are in X and the labels in y.
 
-    And the one that fits the method that is advised, if there is one.
-
-    What cannot be written as code, such as an estimator with a function, gets a name, and a remark
-    says what it was.
+    It ends with the call that fits the advised method, if there is one. An estimator that cannot
+    be written as code, such as one with a function, gets a name, and a comment says what it was.
     """
     imports: set[str] = {"from separatrix import evaluate, report"}
     remarks: list[str] = []
 
-    def written(text: str, name: str) -> str:
-        needed = imports_for(text)
+    def write_value(text: str, name: str) -> str:
+        needed = find_imports(text)
         if needed is None:
-            remarks.append(f"# {name}: {' '.join(printable(text).split())}")
+            remarks.append(f"# {name}: {' '.join(make_printable(text).split())}")
             return name
         imports.update(needed)
         return " ".join(text.split())
 
     given = {
-        m.name: f"({m.name!r}, {written(m.estimator, f'estimator_{i}')})"
+        m.name: f"({m.name!r}, {write_value(m.estimator, f'estimator_{i}')})"
         if m.kind == "given"
         else repr(m.name)
         for i, m in enumerate(comparison.methods, start=1)
     }
     methods = "None" if comparison.left_out else f"[{', '.join(given.values())}]"
     arguments = {
-        name: f"    {name}={written(value, name) if is_call(value) else repr(value)},"
-        for name, value in comparison.settings.items()
+        name: f"    {name}={write_value(text, name) if is_estimator_text(text) else repr(text)},"
+        for name, text in comparison.settings.items()
     }
     model = []
     if advised is not None:
@@ -79,25 +77,25 @@ def code(comparison: Comparison, advised: str | None = None) -> str:
     )
 
 
-def is_call(value: Any) -> bool:
+def is_estimator_text(value: Any) -> bool:
     """Whether a setting is the text of an estimator and no option.
 
     Examples
     --------
-    >>> is_call("PCA(n_components=2)"), is_call("standard")
+    >>> is_estimator_text("PCA(n_components=2)"), is_estimator_text("standard")
     (True, False)
     """
     return isinstance(value, str) and "(" in value
 
 
-def imports_for(text: str) -> set[str] | None:
+def find_imports(text: str) -> set[str] | None:
     """The lines that let Python read an estimator as it is printed; None where it cannot.
 
     Examples
     --------
-    >>> sorted(imports_for("Pipeline(steps=[('a', PCA(2)), ('b', LDG())])"))[:2]
+    >>> sorted(find_imports("Pipeline(steps=[('a', PCA(2)), ('b', LDG())])"))[:2]
     ['from separatrix import LDG', 'from sklearn.decomposition import PCA']
-    >>> imports_for("FunctionTransformer(func=<function f at 0x7f>)"), imports_for("Mine()")
+    >>> find_imports("FunctionTransformer(func=<function f at 0x7f>)"), find_imports("Mine()")
     (None, None)
     """
     try:
@@ -107,12 +105,12 @@ def imports_for(text: str) -> set[str] | None:
     if any(isinstance(node, ast.Constant) and node.value is ... for node in nodes):
         return None  # long lists are printed with dots in place of what is left out
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    lines = {_import_of(name) for name in names}
+    lines = {_find_import(name) for name in names}
     return None if None in lines else {line for line in lines if line}
 
 
-def _import_of(name: str) -> str | None:
+def _find_import(name: str) -> str | None:
     if name == "np":
         return "import numpy as np"
-    home = next((h for h in HOMES if hasattr(import_module(h), name)), None)
+    home = next((h for h in IMPORT_MODULES if hasattr(import_module(h), name)), None)
     return None if home is None else f"from {home} import {name}"
