@@ -105,8 +105,8 @@ class MarginMaximizingDiscriminant(MarginEstimator):
     """Orthonormal directions of successive hyperplanes that leave the widest margin.
 
     The first direction is the normal of the support vector machine, equation 3 of Pitelis and
-    Tefas: minimise ``½‖w‖² + C Σ ξ_i`` subject to ``y_i (w·x_i + b) ≥ 1 - ξ_i`` and ``ξ_i ≥ 0``. It is
-    taken off the rows, ``x - (w·x) w``, the next hyperplane is sought among what is left, and so
+    Tefas: minimise ``½‖w‖² + C Σ ξ_i`` subject to ``y_i (w·x_i + b) ≥ 1 - ξ_i`` and ``ξ_i ≥ 0``.
+    It is taken off the rows, ``x - (w·x) w``, the next hyperplane is sought among the rest, and so
     on (margin maximizing discriminant analysis, MMDA). So there are more directions than classes.
 
     With more than two classes each round finds the hyperplanes of all classes against the rest,
