@@ -41,8 +41,8 @@ def test_the_sets_of_the_minimum_give_the_minimum(n_copies):
 
 
 def test_a_row_that_is_missing_on_the_margin_is_put_there():
-    Z, signs = overlapping()
-    cost = np.ones(len(Z))
+    Z, signs = overlapping(40, 100)
+    cost = np.full(len(Z), 0.01)
     plane = soft_margin_hyperplane(prepare_points(Z), signs, cost)
     sets = MarginSets.by_zone(1 - signs * (Z @ plane.normal + plane.intercept), 1e-8)
     clear = sets.clear.copy()
