@@ -350,6 +350,7 @@ def test_documented_names_of_before_are_still_there():
     import separatrix.originals
     import separatrix.persist
     import separatrix.tables
+
     from separatrix.io import models, originals
 
     assert separatrix.tables.coded is encode_text
