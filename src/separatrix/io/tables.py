@@ -394,7 +394,9 @@ def find_row_numbers(X: Any) -> list[str]:
 def preprocessing(
     X: Any, *, scale: bool = True, categorical: str = "refuse", missing: str = "refuse"
 ) -> Any:
-    """Steps that make numbers of a table, to be fitted with the training rows and kept with the model.
+    """Steps that make numbers of a table.
+
+    They are fitted with the training rows and kept with the model.
 
     Parameters
     ----------
