@@ -191,8 +191,8 @@ class ClassMoments:
             summarise = _summarise_sparse
         with np.errstate(invalid="ignore", over="ignore"):
             moments = summarise(X, codes, weights, classes, per_class)
+            spread = moments.trace_within()
         # a class mean is finite unless one of its entries is not: the check costs nothing
-        spread = moments.trace_within()
         if not (np.isfinite(moments._offsets).all() and np.isfinite(spread)):
             refuse_nonfinite(X, feature_names)
             raise ValueError("Input X has values so large that their squares overflow: rescale it")

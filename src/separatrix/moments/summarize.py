@@ -192,13 +192,12 @@ def _summarise_by_means(
     """Counts and means, for methods that look at the rows themselves; the scatter is empty."""
     rows = LabelledRows(X, codes, weights, len(classes))
     counts = rows.counts
-    means = (
-        rows.sums(X.astype(np.float64, copy=False)) / np.where(counts > 0, counts, 1.0)[:, None]
-    )
+    # from a row of the data: the mean of equal rows is then that row, to the last digit
+    origin = X[0].astype(np.float64)
+    offsets = rows.sums(X - origin) / np.where(counts > 0, counts, 1.0)[:, None]
     scatters = [Scatter(X.shape[1])] * (len(classes) if per_class else 1)
-    origin = np.zeros(X.shape[1])
     return ClassMoments(
-        classes, counts, means, origin, scatters, per_class=per_class, eps=precision(X)
+        classes, counts, offsets, origin, scatters, per_class=per_class, eps=precision(X)
     )
 
 
