@@ -34,8 +34,8 @@ from distributed import Client, LocalCluster
 
 from separatrix import FisherDiscriminant, TruncatedIPCAC
 from separatrix.io.dask_tables import BLOCK_BYTES, from_npy
+from separatrix.moments import class_moments
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.dask import class_moments
 
 WORKERS = 2
 N_CLASSES = 5
@@ -251,7 +251,7 @@ def constants_of(n_rows: int, n_features: int) -> dict[str, float]:
         "CPU ms to add two summaries": 1e3 * best(lambda: a + b),
         "CPU ms to pack and unpack one": 1e3 * best(lambda: pickle.loads(pickle.dumps(a))),
         "MB of a summary": len(pickle.dumps(a)) / 1e6,
-        "CPU s to solve": best(lambda: FisherDiscriminant()._solve(a + b, None)),
+        "CPU s to solve": best(lambda: FisherDiscriminant()._solve(a + b, None, {})),
     }
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from separatrix.io.originals import MissingData
 from separatrix.linalg import Array
-from separatrix.papers import Data
+from separatrix.papers.figures import DataFolder
 from separatrix.papers.ldg.early import DRAWN, EarlyLabels, series_of
 
 MOST_SERIES = 300
@@ -64,7 +64,7 @@ def main() -> None:
         prog="python -m benchmarks.early_peers", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="where the files are")
-    data = Data(parser.parse_args().folder)
+    data = DataFolder(parser.parse_args().folder)
     if not aeon_models():
         print("aeon is not installed")
     for row in DRAWN:

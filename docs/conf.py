@@ -9,7 +9,7 @@ from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
 import separatrix
-from separatrix.cli.commands import main
+from separatrix.cli.program import program
 
 sys.path.insert(0, str(Path(__file__).parent))
 import make_papers
@@ -73,7 +73,7 @@ class CommandHelp(Directive):
     def run(self) -> list[nodes.Node]:
         """A block of text."""
         words = ["separatrix", *self.arguments]
-        command = main.commands[self.arguments[0]] if self.arguments else main
+        command = program.commands[self.arguments[0]] if self.arguments else program
         context = click.Context(command, info_name=" ".join(words), terminal_width=88)
         text = f"$ {' '.join(words)} --help\n{command.get_help(context)}"
         return [nodes.literal_block(text, text, language="none")]

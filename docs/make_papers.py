@@ -1,4 +1,4 @@
-"""Writes docs/papers.rst and docs/papers/: what the sources printed beside what comes out here.
+"""Writes docs/papers.rst and docs/papers/: printed numbers beside those measured here.
 
 Run ``python docs/make_papers.py`` after ``separatrix reproduce … --store``. Every number and
 verdict comes from the ``published.toml`` and ``results.json`` of a source through the one scorer;
@@ -10,15 +10,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from separatrix import papers
 from separatrix.io.originals import ORIGINALS
-from separatrix.papers import compare, show
+from separatrix.papers import show
+from separatrix.papers.results import read_results, read_versions
+from separatrix.papers.scoring import build_record
+from separatrix.papers.tables import list_sources, read_tables, read_title
 
 DOCS = Path(__file__).parent
 
 INTRODUCTION = """\
-The methods of this package come from five sources. Each of their tables and figures can be run
-again: ``separatrix reproduce`` lists them with the data they need, and
+The methods of this package come from five sources, papers and theses. Each of their tables and
+figures can be run again: ``separatrix reproduce`` lists them with the data they need, and
 
 .. code-block:: console
 
@@ -70,21 +72,19 @@ labels last. Rows whose data are not there are left out. In Python `datasets.loa
 
 def pages() -> dict[str, str]:
     """Text of each page by its path in docs."""
-    found = papers
-    records = {name: records_of(folder) for name, folder in found.sources().items()}
-    titles = {name: found.title_of(folder) for name, folder in found.sources().items()}
+    records = {name: records_of(folder) for name, folder in list_sources().items()}
+    titles = {name: read_title(folder) for name, folder in list_sources().items()}
     written = {"papers.rst": summary(records, titles)}
-    for name, folder in found.sources().items():
-        versions = found.stored_versions(folder)
+    for name, folder in list_sources().items():
+        versions = read_versions(folder)
         written[f"papers/{name}.rst"] = source_page(name, titles[name], records[name], versions)
     return written
 
 
 def records_of(folder: Path) -> list[dict[str, Any]]:
     """The tables of a source as they are judged."""
-    kept = papers.stored(folder)
-    record = compare.record
-    return [record(table, kept.get(table.id, {})) for table in papers.tables_of(folder)]
+    kept = read_results(folder)
+    return [build_record(table, kept.get(table.id, {})) for table in read_tables(folder)]
 
 
 def summary(records: dict[str, list[dict[str, Any]]], titles: dict[str, str]) -> str:
@@ -122,7 +122,7 @@ def summary(records: dict[str, list[dict[str, Any]]], titles: dict[str, str]) ->
         rows = [
             [
                 escaped(claim["says"]),
-                show.claim_verdict(claim),
+                show.describe_claim_verdict(claim),
                 escaped(claim["why"]),
                 record["table"],
             ]
@@ -157,7 +157,7 @@ def source_page(
     """All tables of a source."""
     heading = f"The tables of ``{name}``"
     parts = [heading, "=" * len(heading), "", escaped(title) + ".", ""]
-    if show.compared(records):
+    if show.pair_numbers(records):
         parts += [f".. image:: pictures/{name}.png", "   :alt: printed numbers against ours", ""]
     parts += [escaped(show.KEY[0].upper() + show.KEY[1:]) + ".", ""]
     for record in records:
@@ -173,19 +173,19 @@ def table_section(record: dict[str, Any]) -> list[str]:
     """A table with its protocol, figures and claims."""
     heading = escaped(f"{record['table'].partition('/')[2]}: {record['title']}")
     parts = [heading, "-" * len(heading), ""]
-    parts += [f"{escaped(show.place(record))}. {escaped(record['protocol'])}", ""]
+    parts += [f"{escaped(show.describe_place(record))}. {escaped(record['protocol'])}", ""]
     measured = any(cell["ours"] for cell in record["cells"])
     if record["curve"] and measured:
         alt = f"   :alt: {record['unit']} by {record['x']}"
         parts += [f".. image:: {picture_name(record)}", alt, ""]
     if record["counts"]["printed"] or (measured and not record["curve"]):
-        heads, lines = show.grid(record)
+        heads, lines = show.build_grid(record)
         cells = [[escaped(cell) for cell in line] for line in lines]
         parts.append(csv_table([record["unit"], *map(escaped, heads)], cells))
-    parts += [escaped(show.sentences(record)), ""]
-    parts += [f"- {escaped(show.claim_text(claim))}" for claim in record["claims"]]
+    parts += [escaped(show.describe_result(record)), ""]
+    parts += [f"- {escaped(show.describe_claim(claim))}" for claim in record["claims"]]
     parts += [""] if record["claims"] else []
-    for remark in show.remarks(record):
+    for remark in show.list_remarks(record):
         parts += [escaped(remark[0].upper() + remark[1:]) + ".", ""]
     rows = {cell[key] for cell in record["cells"] for key in ("row", "column")}
     own = {key: text for key, text in record["ours"].items() if key in rows}
@@ -217,12 +217,12 @@ def picture_name(record: dict[str, Any]) -> str:
 def pictures(docs: Path = DOCS) -> None:
     """Draw all curves, and all printed numbers against ours."""
     (docs / "papers" / "pictures").mkdir(parents=True, exist_ok=True)
-    for name, folder in papers.sources().items():
+    for name, folder in list_sources().items():
         records = records_of(folder)
-        show.agreement(records, docs / "papers" / "pictures" / f"{name}.png")
+        show.draw_agreement(records, docs / "papers" / "pictures" / f"{name}.png")
         for record in records:
             if record["curve"] and any(cell["ours"] for cell in record["cells"]):
-                show.curves(record, docs / "papers" / picture_name(record))
+                show.draw_curves(record, docs / "papers" / picture_name(record))
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix import ClassMoments, FisherDiscriminant
-from separatrix.moments.dask import class_moments
+from separatrix.moments import class_moments
 
 dask.config.set(scheduler="threads", num_workers=2)
 Array = NDArray[Any]

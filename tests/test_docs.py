@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import separatrix
 from tests.discovery import all_estimators, name_of
 
 ROOT = Path(__file__).parent.parent
@@ -38,6 +42,49 @@ def test_the_quickstart_is_short():
     code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     statements = [line for line in code[1].splitlines() if line.startswith((">>>", "..."))]
     assert len(statements) <= 15
+
+
+REFERENCE = re.compile(r"`~?([A-Za-z_]\w*(?:\.\w+)+)(?:\([^`]*\))?`")
+FILE_ENDINGS = {"css", "csv", "html", "js", "json", "md", "py", "rst", "sh", "toml"}
+OTHERS = {"dask", "model", "sklearn"}
+"""Other packages, and ``model`` for any fitted model."""
+PAGES = [  # papers.rst is generated, and has names of files
+    *(page for page in (ROOT / "docs").glob("*.rst") if page.name != "papers.rst"),
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+]
+
+
+def find_whole(name):
+    """A public name or module, a record of `evaluate`, or ``m``, which stands for moments."""
+    if name == "m":
+        return separatrix.ClassMoments
+    return getattr(separatrix, name, None) or getattr(separatrix.evaluate, name, None)
+
+
+def has_part(thing, name):
+    """Whether there is such an attribute or module, or instances have it."""
+    if isinstance(thing, ModuleType) and not hasattr(thing, name):
+        with suppress(ModuleNotFoundError):
+            import_module(f"{thing.__name__}.{name}")  # from here on an attribute
+    fields = getattr(thing, "__annotations__", {})
+    documented = re.search(rf"^ +(\w+, )*{name}(, \w+)* : ", thing.__doc__ or "", re.MULTILINE)
+    return hasattr(thing, name) or name in fields or bool(documented)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_name_of_the_package_in_the_manual_exists(page):
+    wrong = []
+    for reference in REFERENCE.findall(page.read_text("utf-8")):
+        parts = reference.removeprefix("separatrix.").split(".")
+        if parts[-1] in FILE_ENDINGS or parts[0] in OTHERS:
+            continue
+        thing = find_whole(parts[0])
+        for name in parts[1:]:
+            if not has_part(thing, name):
+                wrong.append(reference)
+            thing = getattr(thing, name, None)
+    assert wrong == []
 
 
 def test_the_manual_builds_offline_without_warnings(tmp_path):

@@ -23,9 +23,13 @@ from separatrix.selection import (
     candidate_dimensions,
     deal_folds,
     dimension_path,
+    draw_rows,
+    draw_rows_by_class,
+    fold_parts,
     greedy_rule,
     leave_one_out_scores,
     neighbour_scores,
+    split_rows,
     training_parts,
 )
 from tests.discovery import SHAPES, TALL, name_of, reducible_estimators
@@ -126,6 +130,46 @@ def test_folds_are_dealt_evenly_and_keep_singletons():
         assert set(y[fit]) == {0, 1, 2, 3}
         assert_array_equal(np.sort(np.r_[fit, held]), np.arange(30))
     assert_array_equal(np.sort(np.concatenate([held for _, held in parts])), np.arange(29))
+
+
+def test_each_class_is_split_by_its_share_and_single_rows_train():
+    codes = np.repeat([0, 1, 2, 3], [40, 10, 2, 1])
+    train, test = split_rows(codes, 0.3, (0, 0))
+    assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(53))
+    assert np.bincount(codes[test], minlength=4).tolist() == [12, 3, 1, 0]
+    assert_array_equal(test, split_rows(codes, 0.3, (0, 0))[1])
+    assert not np.array_equal(test, split_rows(codes, 0.3, (0, 1))[1])
+    assert not np.array_equal(test, split_rows(codes, 0.3, (1, 0))[1])
+
+
+def test_large_shares_leave_a_row_of_each_class_to_train():
+    codes = np.repeat([0, 1], [40, 3])
+    train, _ = split_rows(codes, 0.99, (0, 0))
+    assert np.bincount(codes[train]).tolist() == [1, 1]
+
+
+def test_some_rows_keep_the_shares_of_classes_and_two_rows_of_each():
+    codes = np.repeat([0, 1, 2], [800, 190, 10])
+    some = draw_rows_by_class(codes, 100, 0)
+    assert np.bincount(codes[some]).tolist() == [80, 19, 2]
+    assert_array_equal(draw_rows_by_class(codes, 1000, 0), np.arange(1000))
+
+
+def test_drawn_rows_are_ascending_and_different():
+    rows = draw_rows(100, 30, 0)
+    assert len(rows) == 30
+    assert (np.diff(rows) > 0).all()
+    assert_array_equal(rows, draw_rows(100, 30, 0))
+    assert not np.array_equal(rows, draw_rows(100, 30, 1))
+    assert_array_equal(draw_rows(100, 100, 0), np.arange(100))
+
+
+def test_rows_of_no_fold_are_never_held_out():
+    parts = fold_parts(np.array([1, -1, 0, 1]))
+    assert [(fit.tolist(), held.tolist()) for fit, held in parts] == [
+        ([0, 1, 3], [2]),
+        ([1, 2], [0, 3]),
+    ]
 
 
 @pytest.mark.parametrize("make", [PCA, FisherDiscriminant, LocalFisherDiscriminant])

@@ -13,8 +13,9 @@ from benchmarks.speed.data import labelled, size
 from benchmarks.speed.runner import Case, Row, Settings, Task, faster, seconds_of, share
 from separatrix import ClassMoments, WithinSupportVectorDiscriminant
 from separatrix.linalg import Array
-from separatrix.margin.estimator import Problem
-from separatrix.margin.hyperplane import Hyperplane, Points
+from separatrix.margin.active_set import Points
+from separatrix.margin.estimator import BinaryProblem
+from separatrix.margin.hyperplane import Hyperplane
 from separatrix.margin.successive import successive_directions
 
 OURS, PRINTED, HINGE, SQUARED = "ours", "printed", "hinge", "squared"
@@ -98,7 +99,7 @@ def deflation(settings: Settings) -> list[Row]:
 
     def extra() -> float:
         """Seconds of nine rounds after the first, each."""
-        blocks = successive_directions(X, [Problem(signs, signs)], anything, None)
+        blocks = successive_directions(X, [BinaryProblem(signs, signs)], anything, None)
         next(blocks)
         start = time.perf_counter()
         for _ in range(9):

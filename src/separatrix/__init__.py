@@ -89,14 +89,21 @@ CONTENTS = {
 """Public name → the module that defines it."""
 
 MOVED = {
-    "distributed": "moments.dask",
+    "distributed": "moments",
     "lazy_tables": "io.dask_tables",
     "originals": "io.originals",
     "persist": "io.models",
-    "stream": "evaluate.batches",
+    "stream": "io.batches evaluate.stream",
     "tables": "io.tables",
 }
-"""Documented modules that can still be imported by the names they had first."""
+"""Documented modules that can still be imported by the names they had first, and their homes."""
+
+RENAMED = {
+    "originals.load": "load_original",
+    "tables.Coded": "EncodedTable",
+    "tables.coded": "encode_text",
+}
+"""Documented names in these modules that can still be used for what has another name now."""
 
 __all__ = list(CONTENTS)
 
@@ -120,8 +127,10 @@ class _MovedModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        home = MOVED[self.__name__.removeprefix("separatrix.")]
-        return getattr(import_module(f"separatrix.{home}"), name)
+        first = self.__name__.removeprefix("separatrix.")
+        name = RENAMED.get(f"{first}.{name}", name)
+        homes = [import_module(f"separatrix.{home}") for home in MOVED[first].split()]
+        return getattr(next((home for home in homes if hasattr(home, name)), homes[0]), name)
 
 
 for _name in MOVED:

@@ -1,5 +1,5 @@
 """``python -m separatrix`` is the command line."""
 
-from separatrix.cli.commands import main
+from separatrix.cli import main
 
-main(prog_name="separatrix")
+main()

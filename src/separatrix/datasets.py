@@ -22,7 +22,7 @@ OPENML = {
     "image_segmentation": "segment",
     "pima_diabetes": "diabetes",
 }
-"""What openml.org calls sets that have other names in `separatrix.originals`."""
+"""Names at openml.org of sets that have other names in `separatrix.originals`."""
 
 
 def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Bunch:
@@ -40,7 +40,7 @@ def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Bunch:
     -------
     Bunch
         With ``data`` (n_samples, n_features), ``target`` (labels by name), ``feature_names``
-        and a description ``DESCR``; from files what `separatrix.originals.load` gives.
+        and a description ``DESCR``; from files what `separatrix.originals.load_original` gives.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Bunch:
     >>> iris.data.shape, str(iris.target[0])
     ((150, 4), 'setosa')
     """
-    return load_bundled(name) if folder is None else originals.load(name, folder)
+    return load_bundled(name) if folder is None else originals.load_original(name, folder)
 
 
 def fetch(name: str, *, version: int | str = "active", folder: str | None = None) -> Bunch:
@@ -206,8 +206,8 @@ def make_ringnorm(
     """Two Gaussian classes of which one lies inside the other.
 
     Class 0 has the covariance 4 I about the origin, class 1 the identity about a mean whose
-    coordinates are ``2 / √n_features``. Most of what tells them apart is their size, which the
-    class means do not show: the best rule is quadratic.
+    coordinates are ``2 / √n_features``. They differ mostly in size, which the class
+    means do not show: the best rule is quadratic.
 
     Parameters
     ----------
@@ -295,11 +295,11 @@ def make_drifting_pair(
 ) -> Bunch:
     """A stream of two Gaussian classes whose means rotate about each other.
 
-    Row t has the mean ``± separation / 2`` along a direction that turns in a plane, evenly, by so
-    many full `turns` from the first row to the last. In that plane the classes have unit variance,
-    outside it the features vary by up to three standard deviations and tell nothing. After half a
-    turn the classes have changed places: what was learned at first is then worse than nothing,
-    while the best rule of the moment is as good as ever.
+    Row t has the mean ``± separation / 2`` along a direction that turns in a plane, evenly, by
+    `turns` full turns from the first row to the last. In that plane the classes have unit
+    variance; outside it the features vary by up to three standard deviations and say nothing of
+    the class. After half a turn the classes have changed places: what was learned at first is then
+    worse than nothing, while the best rule of the moment is as good as ever.
 
     Parameters
     ----------
@@ -358,7 +358,7 @@ def make_series(
 
     Around the mean of its class, a series is a stationary process in which each value keeps the
     share `memory` of the last one and has unit variance. The means are zero until `onset`; then
-    each class follows a smooth curve of its own. So nobody can tell the classes apart before, and
+    each class follows a smooth curve of its own. Before, the classes cannot be distinguished, and
     what the first values say about the class and about the rest is known exactly.
 
     Parameters
@@ -492,7 +492,7 @@ def make_gaussian_mixtures(
     n_features : int
         Even; the means are constant on each half of the features.
     e : float
-        Standard deviation of all Gaussians; 1, 2 and 3 in the source.
+        Standard deviation of all Gaussians; 1, 2 and 3 in the thesis.
     random_state : int, RandomState or None
         Source of randomness.
 

@@ -21,11 +21,12 @@ from sklearn.metrics.pairwise import (
     polynomial_kernel,
     rbf_kernel,
 )
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import gen_batches
 
 from separatrix.linalg import Array, numerical_rank, top_eigh, whiten
 from separatrix.moments.checks import check_entries
-from separatrix.moments.labelled import indicator
+from separatrix.moments.labelled import class_indicator
+from separatrix.selection import draw_rows
 
 KERNEL_ENTRIES = 1 << 22
 """Entries of a block of kernel values that is held at once (32 MB)."""
@@ -204,7 +205,7 @@ def inverse_width(X: Any, kernel_gamma: float | str, random_state: RandomState =
     if kernel_gamma == "scale":
         width = X.shape[1] * _variance(X)
     else:
-        some = _chosen(X.shape[0], MEDIAN_ROWS, random_state)
+        some = draw_rows(X.shape[0], MEDIAN_ROWS, random_state)
         rows = X[some].astype(np.float64)
         if not sp.issparse(X):
             rows -= rows.mean(axis=0)
@@ -218,13 +219,6 @@ def _variance(X: Any) -> float:
     if sp.issparse(X):
         return float(X.multiply(X).mean() - X.mean() ** 2)
     return float(X.var(dtype=np.float64))
-
-
-def _chosen(n_rows: int, n_wanted: int, random_state: RandomState) -> Array:
-    """Numbers of so many rows, sorted; all of them when there are no more."""
-    if n_wanted >= n_rows:
-        return np.arange(n_rows)
-    return np.sort(check_random_state(random_state).permutation(n_rows)[:n_wanted])
 
 
 class KernelMap(NamedTuple):
@@ -401,7 +395,7 @@ def empirical_kernel_map(
     ((4, 3), True)
     """
     if n_landmarks is not None and n_landmarks < X.shape[0]:
-        return _nystroem_map(X, kernel, _chosen(X.shape[0], n_landmarks, random_state), tol)
+        return _nystroem_map(X, kernel, draw_rows(X.shape[0], n_landmarks, random_state), tol)
     return centred_gram(X, kernel).empirical_map(tol=tol)
 
 
@@ -441,7 +435,7 @@ def landmarks(X: Any, kernel: Kernel, chosen: Array) -> Any:
         rows = kernel.rows(X[block])
         nearest = pairwise_distances_argmin(rows, points)
         counts += np.bincount(nearest, minlength=len(chosen))
-        sums = sums + indicator(nearest, None, len(chosen), np.float64) @ rows
+        sums = sums + class_indicator(nearest, None, len(chosen), np.float64) @ rows
     # a row that is given twice may leave its second copy without any
     present = np.flatnonzero(counts)
     means = sp.diags_array(1 / counts[present]) @ sums[present]

@@ -1,4 +1,4 @@
-"""Pictures by matplotlib (the `plot` extra): each function takes what was fitted, returns Axes."""
+"""Pictures by matplotlib (the `plot` extra): a fitted model or records in, Axes out."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from separatrix.selection import DimensionPath, GridScores
 MARKERS = "o^sDv<>"
 """Shapes of points; seven and ten colours have no common divisor: 70 classes look different."""
 
-MOST_INSIDE, LONGEST_COLUMN = 10, 15
-"""Classes up to which their names stand inside a picture, and names below each other."""
+MAX_CLASSES_INSIDE, MAX_LEGEND_ROWS = 10, 15
+"""Classes whose names fit inside a picture, and names that fit in one column of the legend."""
 
 
 def plot_projection(
@@ -68,14 +68,14 @@ def plot_projection(
             ax.scatter(*rows.T, s=14, alpha=0.8, marker=marker, label=str(label))
         ax.set_ylabel(_axis_title(estimator, 1))
     ax.set_xlabel(_axis_title(estimator, 0))
-    _class_legend(ax, len(labels), beside=len(labels) > MOST_INSIDE)
+    _class_legend(ax, len(labels), beside=len(labels) > MAX_CLASSES_INSIDE)
     return ax
 
 
 def _class_legend(ax: Any, n_classes: int, *, beside: bool) -> None:
     """Names of classes, inside the picture or beside it, in columns that are no longer than it."""
     place = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if beside else {}
-    ax.legend(title="class", frameon=False, ncols=-(-n_classes // LONGEST_COLUMN), **place)
+    ax.legend(title="class", frameon=False, ncols=-(-n_classes // MAX_LEGEND_ROWS), **place)
 
 
 def plot_regions(
@@ -304,7 +304,7 @@ def plot_grid_scores(scores: GridScores | SubspaceEstimator, *, ax: Any = None) 
 
 
 def plot_critical_difference(ranking: Ranking, *, ax: Any = None) -> Any:
-    """Draw methods from best to worst, with bars beside those that could not be told apart.
+    """Draw methods from best to worst, with bars beside those that the test cannot distinguish.
 
     Parameters
     ----------
@@ -481,7 +481,7 @@ def plot_reliability_curve(
     runs : mapping from names to records
         What `evaluate.reliability_curve` returned, by the name of the model.
     what : "reliability", "early_reliability" or "accuracy"
-        What is drawn.
+        The share that is drawn.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 

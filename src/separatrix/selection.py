@@ -1,8 +1,11 @@
-"""Choosing free numbers by what they do to rows that were held out: dimension and parameters.
+"""Dealing rows into folds, drawing samples of rows, and choosing numbers by held-out rows.
 
-Everything here works on projections: whatever is chosen is fitted again on the rows of each fold,
-and the rows left out are classified in the subspace. The leading coordinates of a projection are
-scored for all dimensions in one pass.
+This is the only module that deals or draws rows in memory. (`moments.dask.subsample` draws rows of
+a Dask collection, block by block, where no array of all labels exists.)
+
+Choices are made on projections: each setting is fitted again to the rows of each fold, and the
+rows held out are classified in the subspace. The leading coordinates of a projection are scored
+for all dimensions in one pass.
 """
 
 from __future__ import annotations
@@ -18,14 +21,16 @@ from sklearn.utils import check_random_state, gen_batches, get_tags
 from separatrix.linalg import Array, squared_distances
 
 N_FOLDS = 5
+"""Folds in which the number of directions is chosen."""
+
 GRID_FOLDS = 3
-"""Fewer folds than for dimensions: every setting costs a fit in each."""
+"""Folds in which other parameters are chosen; fewer, as every setting costs a fit in each."""
 
-MOST_COMPONENTS = 40
-"""Dimensions that are tried when the number of directions is to be chosen, as in the source."""
+MAX_COMPONENTS = 40
+"""Most directions that are tried when their number is to be chosen, as in Parrish's thesis."""
 
-PAIRS_AT_ONCE = 1 << 17
-"""Distances that are held at once while coordinates are added to them (1 MB)."""
+BLOCK_PAIRS = 1 << 17
+"""Most distances in memory while coordinates are added to them (1 MB of float64)."""
 
 Scorer = Callable[[Array, Array, Array, Array, Array], Array]
 """``scorer(Z, y, Z_new, y_new, ends)`` gives a score for the leading ``e`` columns, e in ends."""
@@ -51,7 +56,7 @@ def neighbour_scores(
     Z, y : array (n_samples, k), (n_samples,)
         Known rows in the subspace, and their labels.
     Z_new, y_new : array
-        Rows to classify, and what they are.
+        Rows to classify, and their labels.
     ends : array of int
         Ascending numbers of leading coordinates to score.
     n_neighbors : int
@@ -109,7 +114,7 @@ def leave_one_out_scores(
 
 
 def _blocks(n_new: int, n_known: int) -> Iterable[slice]:
-    return gen_batches(n_new, max(1, PAIRS_AT_ONCE // n_known))
+    return gen_batches(n_new, max(1, BLOCK_PAIRS // n_known))
 
 
 def _votes_by_dimension(
@@ -121,7 +126,7 @@ def _votes_by_dimension(
     n_classes: int,
     n_neighbors: int,
 ) -> Iterable[Array]:
-    """Votes (n_new, n_classes) after each of the numbers of coordinates in `ends`; D is spent."""
+    """Votes (n_new, n_classes) after each number of coordinates in `ends`; overwrites D."""
     difference = np.empty_like(D)
     done = 0
     for end in ends:
@@ -195,12 +200,12 @@ def best_rule(scores: Array) -> int:
     >>> best_rule(np.array([0.5, 0.8, 0.8, 0.7]))
     1
     """
-    # scores are averages: those that differ by rounding are the same
+    # averages of the same scores may differ in the last digits: they count as equal
     return int(np.argmax(scores >= scores.max() - 1e-12))
 
 
 def candidate_dimensions(n_classes: int) -> Array:
-    """The dimensions that the source tries when samples are few: C - 1, C, C + 1, … C + 32.
+    """The dimensions that Parrish's thesis tries when samples are few: C - 1, C, C + 1, … C + 32.
 
     Examples
     --------
@@ -210,14 +215,14 @@ def candidate_dimensions(n_classes: int) -> Array:
     return n_classes + np.array([-1, 0, 1, 2, 4, 8, 16, 32])
 
 
-RULES: dict[str, Callable[[Array], int]] = {
+DIMENSION_RULES: dict[str, Callable[[Array], int]] = {
     "best": best_rule,
     "greedy": greedy_rule,
     "candidates": best_rule,
 }
 
 
-# Fitting again in each fold --------------------------------------------------------------------
+# Dealing and drawing rows ----------------------------------------------------------------------
 
 
 def deal_folds(codes: Array, n_folds: int, random_state: Any = 0) -> Array:
@@ -230,19 +235,28 @@ def deal_folds(codes: Array, n_folds: int, random_state: Any = 0) -> Array:
     >>> deal_folds(np.array([0, 0, 0, 0, 1, 1]), 2, random_state=0)
     array([1, 1, 0, 0, 1, 0])
     """
-    rng = check_random_state(random_state)
-    order = rng.permutation(len(codes))
-    order = order[np.argsort(codes[order], kind="stable")]
+    order = _shuffle_by_class(codes, check_random_state(random_state))
     folds = np.empty(len(codes), dtype=int)
     folds[order] = np.arange(len(codes)) % n_folds
     return folds
 
 
-def training_parts(codes: Array, n_folds: int, random_state: Any = 0) -> list[tuple[Array, Array]]:
-    """Rows to fit to and rows to judge by, of each fold.
+def fold_parts(folds: Array) -> list[tuple[Array, Array]]:
+    """Rows to fit to and rows held out, of each fold; a row of fold -1 is always fitted to.
 
-    A row alone in its class is always fitted to: without it nobody could know its class. So all
-    classes are among the rows to fit to.
+    Examples
+    --------
+    >>> [(fit.tolist(), held.tolist()) for fit, held in fold_parts(np.array([0, 1, -1]))]
+    [([1, 2], [0]), ([0, 2], [1])]
+    """
+    parts = [(folds != i, folds == i) for i in np.unique(folds[folds >= 0])]
+    return [(np.flatnonzero(fit), np.flatnonzero(held)) for fit, held in parts]
+
+
+def training_parts(codes: Array, n_folds: int, random_state: Any = 0) -> list[tuple[Array, Array]]:
+    """Rows to fit to and rows held out, of each fold of `deal_folds`.
+
+    A row alone in its class is always fitted to, so that all classes are among the rows to fit to.
 
     Examples
     --------
@@ -252,12 +266,78 @@ def training_parts(codes: Array, n_folds: int, random_state: Any = 0) -> list[tu
     """
     folds = deal_folds(codes, min(n_folds, len(codes)), random_state)
     folds[np.bincount(codes)[codes] < 2] = -1
-    parts = [(folds != i, folds == i) for i in np.unique(folds[folds >= 0])]
-    return [(np.flatnonzero(fit), np.flatnonzero(held)) for fit, held in parts]
+    return fold_parts(folds)
+
+
+def split_rows(codes: Array, test_size: float, seed: Any) -> tuple[Array, Array]:
+    """Numbers of the rows to train and to test with: a share of each class, at least one row.
+
+    A row alone in its class always trains. `seed` is anything that `numpy.random.default_rng`
+    takes.
+
+    Examples
+    --------
+    >>> train, test = split_rows(np.array([0, 0, 0, 0, 1, 1, 2]), 0.3, 0)
+    >>> len(train), len(test), 6 in train
+    (5, 2, True)
+    """
+    counts = np.bincount(codes)
+    n_test = np.minimum(np.maximum(np.rint(test_size * counts), 1), counts - 1)
+    tested = _rank_in_class(codes, seed) < n_test[codes]
+    return np.flatnonzero(~tested), np.flatnonzero(tested)
+
+
+def draw_rows(n_rows: int, max_rows: int, random_state: Any = None) -> Array:
+    """Numbers of `max_rows` rows, ascending; all of them when there are no more.
+
+    Examples
+    --------
+    >>> draw_rows(5, 9), len(draw_rows(5, 2))
+    (array([0, 1, 2, 3, 4]), 2)
+    """
+    if max_rows >= n_rows:
+        return np.arange(n_rows)
+    return np.sort(check_random_state(random_state).permutation(n_rows)[:max_rows])
+
+
+def draw_rows_by_class(codes: Array, max_rows: int | None, seed: Any) -> Array:
+    """Numbers of about `max_rows` rows, ascending; None draws all of them.
+
+    Each class has its share of them, but two rows where it has as many. `seed` is anything that
+    `numpy.random.default_rng` takes.
+
+    Examples
+    --------
+    >>> len(draw_rows_by_class(np.repeat([0, 1], 100), 50, 0))
+    50
+    """
+    if max_rows is None or len(codes) <= max_rows:
+        return np.arange(len(codes))
+    n_drawn = np.maximum(np.rint(max_rows / len(codes) * np.bincount(codes)), 2)
+    return np.flatnonzero(_rank_in_class(codes, seed) < n_drawn[codes])
+
+
+def _shuffle_by_class(codes: Array, rng: Any) -> Array:
+    """Numbers of the rows, class after class, in random order within each."""
+    order = rng.permutation(len(codes))
+    return order[np.argsort(codes[order], kind="stable")]
+
+
+def _rank_in_class(codes: Array, seed: Any) -> Array:
+    """The place of each row in a random order of the rows of its class, from 0."""
+    order = _shuffle_by_class(codes, np.random.default_rng(seed))
+    counts = np.bincount(codes)
+    starts = np.cumsum(counts) - counts
+    ranks = np.empty(len(codes), dtype=int)
+    ranks[order] = np.arange(len(codes)) - starts[codes[order]]
+    return ranks
+
+
+# Fitting again in each fold --------------------------------------------------------------------
 
 
 class GridScores(NamedTuple):
-    """What refitting said about each setting of some parameters.
+    """Held-out scores of each setting of some parameters.
 
     Attributes
     ----------
@@ -282,7 +362,7 @@ def refit_grid(
     parts: Sequence[tuple[Array, Array]],
     *,
     scorer: Scorer = neighbour_scores,
-    n_components: int = MOST_COMPONENTS,
+    n_components: int = MAX_COMPONENTS,
     progress: Callable[[str], None] | None = None,
 ) -> GridScores:
     """Fit every setting again without the rows that judge it.
@@ -290,12 +370,12 @@ def refit_grid(
     Parameters
     ----------
     settings : sequence of dict
-        What is tried; of settings that score alike the first wins.
+        Settings to try; of equal scores the first wins.
     fit : callable
-        Takes the rows to fit to, by number, and yields a projection for each setting in turn; the
-        settings so share what does not depend on them.
+        Takes the rows to fit to, by number, and yields a projection for each setting in turn;
+        settings can so share the work that does not depend on them.
     rows : callable
-        Takes rows by number, gives what a projection takes.
+        Takes numbers of rows and returns these rows, as a projection takes them.
     codes : array (n_samples,)
         Labels.
     parts : sequence of pairs
@@ -306,7 +386,7 @@ def refit_grid(
         Leading coordinates that are scored, or as many as there are. A projection without
         coordinates scores zero: whatever projects on something is preferred.
     progress : callable, optional
-        Told in a line what was done, fold by fold.
+        Called with a line of text after each fold.
 
     Returns
     -------
@@ -328,7 +408,7 @@ def refit_grid(
 
 
 class DimensionPath(NamedTuple):
-    """What refitting said about each number of directions.
+    """Held-out scores of each number of directions.
 
     Attributes
     ----------
@@ -382,14 +462,14 @@ def dimension_path(
         more (`candidate_dimensions`). Of equal scores the fewest directions win.
     n_folds : int or None
         Folds. None fits once, to all rows, and classifies each by its neighbours among the others,
-        as the source does: cheaper, and misleading when features are more than rows.
+        as Parrish's thesis does: cheaper, and misleading with more features than rows.
     fit_params : mapping, optional
         More arguments of `fit`, with one entry for each row. Scores do not know them: rows held
         out count alike, whatever their weights.
     random_state : int, RandomState or None
         Source of the folds.
     progress : callable, optional
-        Such as `print`: told in a line what was done, fold by fold.
+        Such as `print`: called with a line of text after each fold.
 
     Returns
     -------
@@ -404,8 +484,9 @@ def dimension_path(
     >>> path.scores.shape, 1 < path.n_components < 13
     ((5, 13), True)
     """
-    if rule not in RULES:
-        raise ValueError(f"rule={rule!r} is not valid: it must be one of {', '.join(RULES)}")
+    if rule not in DIMENSION_RULES:
+        known = ", ".join(DIMENSION_RULES)
+        raise ValueError(f"rule={rule!r} is not valid: it must be one of {known}")
     labels, codes = np.unique(np.asarray(y), return_inverse=True)
     rows = X if hasattr(X, "shape") and hasattr(X, "dtype") else np.asarray(X)
     params = dict(fit_params or {})
@@ -432,7 +513,7 @@ def pick_dimension(dimensions: Array, scores: Array, rule: str, n_classes: int) 
     if rule == "candidates":
         wanted = np.clip(candidate_dimensions(n_classes), 1, dimensions[-1])
         tried = np.flatnonzero(np.isin(dimensions, wanted))
-    at = tried[RULES[rule](scores.mean(axis=0)[tried])]
+    at = tried[DIMENSION_RULES[rule](scores.mean(axis=0)[tried])]
     return DimensionPath(dimensions, scores, int(dimensions[at]), rule)
 
 
@@ -442,11 +523,15 @@ def _as_scorer(scorer: Any) -> Scorer:
     return classifier_scores(scorer) if hasattr(scorer, "fit") else scorer
 
 
+class AtMost(int):
+    """As many directions as a method finds, up to this number; a value of `n_components`."""
+
+
 def every_direction(estimator: Any) -> Any:
-    """A clone that keeps all the directions it finds, where it can be told to."""
+    """A clone that keeps all the directions it finds, if it is one of this package."""
     model = clone(estimator)
-    if hasattr(model, "_keep_every_direction"):
-        model._keep_every_direction()
+    if hasattr(model, "_solve") and "n_components" in model.get_params():
+        model.set_params(n_components=AtMost(MAX_COMPONENTS))
     return model
 
 

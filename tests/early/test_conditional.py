@@ -1,4 +1,4 @@
-"""What is expected of missing values and how far it is off, by conditioning as in a textbook."""
+"""Normal models and their conditioning, beside the formulas of every textbook."""
 
 from __future__ import annotations
 
@@ -7,11 +7,209 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 from scipy.stats import multivariate_normal
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+)
+from sklearn.svm import LinearSVC
 
 from separatrix import EarlyClassifier, FisherDiscriminant, LocalQDA, datasets
-from separatrix.selection import training_parts
+from separatrix.early.conditional import (
+    SHRINKAGE_GRID,
+    DenseFactor,
+    count_unknown_directions,
+    fit_normal_models,
+    log_likelihoods,
+    select_shrinkage,
+    summarize_features,
+    thin_factor,
+)
+from separatrix.early.region import (
+    build_rule,
+)
+from separatrix.moments.class_moments import ClassMoments
+from separatrix.selection import N_FOLDS, training_parts
 from tests.discovery import TALL, labelled
+from tests.early.data import (
+    WIDE,
+    X,
+    conditioned,
+    every_conditional,
+    mixed,
+    wide_y,
+    written_out,
+    y,
+)
+
+
+def test_a_thin_factor_is_the_cholesky_factor():
+    A = np.random.default_rng(0).standard_normal((12, 4))
+    L = np.linalg.cholesky(A @ A.T + 0.3 * np.eye(12))
+    thin, dense = thin_factor(A, 0.3), DenseFactor(L)
+    B = np.random.default_rng(1).standard_normal((12, 3))
+    rows = np.random.default_rng(2).standard_normal((5, 12))
+    assert_allclose(thin.image(None), L, atol=1e-12)
+    assert_allclose(thin.image(B), B.T @ L, atol=1e-12)
+    assert_allclose(thin.diagonal, np.diagonal(L), atol=1e-12)
+    for t in (0, 5, 12):
+        assert_allclose(thin.innovations(rows[:, :t]), dense.innovations(rows[:, :t]), atol=1e-12)
+        assert_allclose(dense.innovations(rows[:, :t]) @ L[:t, :t].T, rows[:, :t], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "factor",
+    [thin_factor, lambda A, s: DenseFactor(np.linalg.cholesky(A @ A.T + s * np.eye(len(A))))],
+    ids=["thin", "dense"],
+)
+def test_innovations_come_one_by_one(factor):
+    A = np.random.default_rng(0).standard_normal((9, 3))
+    found = factor(A, 0.2)
+    row = np.random.default_rng(1).standard_normal(9)
+    state = found.start()
+    steps = [found.step(state, t, row[t]) for t in range(9)]
+    assert_allclose(steps, found.innovations(row[None])[0], atol=1e-12)
+
+
+@every_conditional
+@pytest.mark.parametrize("data", [(X, y), (WIDE, wide_y)], ids=["tall", "wide"])
+def test_every_prefix_and_every_pattern_is_conditioned_as_anew(data, conditional):
+    X, y = data
+    d = X.shape[1]
+    model = EarlyClassifier(LocalQDA(2), conditional=conditional).fit(X, y)
+    codes = y if conditional == "mixture" else np.zeros_like(y)
+    means, covariances, weights = written_out(model, X, codes)
+    rng = np.random.default_rng(3)
+    patterns = [np.arange(d) < t for t in range(d)] + [rng.random(d) < 0.5 for _ in range(6)]
+    rows = X[:4] + rng.normal(scale=0.3, size=(4, d))
+    for observed in patterns:
+        known = model._decision_rule.condition(rows, observed)
+        variances = np.broadcast_to(known.variances, rows.shape)
+        vectors = rng.standard_normal((4, d))
+        for i, row in enumerate(rows):
+            m, R = mixed(means, covariances, weights, row, observed)
+            assert_allclose(known.mean[i], m, atol=1e-8)
+            assert_allclose(variances[i], np.diag(R), atol=1e-8)
+            for k, moments in enumerate(zip(means, covariances, strict=True)):
+                m, R = conditioned(*moments, row, observed)
+                alone = known.of_model(k)
+                assert_allclose(alone.mean[i], m, atol=1e-8)
+                assert_allclose(alone.spread @ alone.spread.T, R, atol=1e-8)
+                assert_allclose(alone.covariance_times(vectors)[i], R @ vectors[i], atol=1e-8)
+
+
+@every_conditional
+@pytest.mark.parametrize("data", [(X, y), (WIDE, wide_y)], ids=["tall", "wide"])
+def test_a_reduced_row_has_the_moments_of_the_reduced_moments(data, conditional):
+    X, y = data
+    model = EarlyClassifier(LocalQDA(2), conditional=conditional, reducer=PCA(3)).fit(X, y)
+    codes = y if conditional == "mixture" else np.zeros_like(y)
+    written = written_out(model, X, codes)
+    W, centre = model.reducer_.components_, model.reducer_.mean_
+    for observed in (np.arange(X.shape[1]) < 4, np.arange(X.shape[1]) % 3 > 0):
+        known = model._decision_rule.condition(X[:3], observed)
+        for i in range(3):
+            m, _ = mixed(*written, X[i], observed)
+            assert_allclose(known.mean[i], W @ (m - centre), atol=1e-8)
+            for F, mean, covariance in zip(known.spreads, *written[:2], strict=True):
+                _, R = conditioned(mean, covariance, X[i], observed)
+                assert_allclose(F @ F.T, W @ R @ W.T, atol=1e-8)
+
+
+@every_conditional
+@pytest.mark.parametrize("data", [(X, y), (WIDE, wide_y)], ids=["tall", "wide"])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_moments_of_classes_give_the_statistics_of_rows_in_units(data, conditional, offset):
+    rows, labels = data
+    rows = rows * 10.0 ** (np.arange(rows.shape[1]) % 3) + offset
+    codes = labels if conditional == "mixture" else np.zeros_like(labels)
+    # written out, without an offset
+    plain = rows - rows[0]
+    means = np.array([plain[codes == c].mean(axis=0) for c in np.unique(codes)])
+    within = np.mean((plain - means[codes]) ** 2, axis=0)
+    scale = np.sqrt((1 - 1e-6) * within + 1e-6 * plain.var(axis=0))
+    summary = summarize_features(rows, codes)
+    assert_allclose(summary.units.scale, scale, rtol=1e-10)
+    assert_allclose(summary.units.mean, rows.mean(axis=0), rtol=1e-12, atol=1e-12)
+    assert summary.units.varies.all()
+    Z = summary.units.apply(rows)
+    for c, model in enumerate(fit_normal_models(summary, 0.3)):
+        own = Z[codes == c]
+        assert_allclose(model.mean, own.mean(axis=0), atol=1e-10)
+        S = model.scatter if model.scatter.shape[0] == model.scatter.shape[1] else None
+        S = model.scatter @ model.scatter.T if S is None else S
+        assert_allclose(S, np.cov(own.T, bias=True), atol=1e-9)
+        L = model.factor(np.arange(rows.shape[1])).image(None)
+        assert_allclose(L @ L.T, 0.7 * S + 0.3 * np.eye(len(S)), atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 6, 9, 30], ids="{} rows of 9 features".format)
+def test_likelihoods_of_held_out_rows_are_those_of_the_normal_density(n):
+    rng = np.random.default_rng(0)
+    known, new = rng.standard_normal((n, 9)), rng.standard_normal((4, 9))
+    found = log_likelihoods(ClassMoments.from_data(known, np.zeros(n)), new)
+    S = np.cov(known.T, bias=True) if n > 1 else np.zeros((9, 9))
+    expected = [
+        multivariate_normal.logpdf(new, known.mean(axis=0), (1 - a) * S + a * np.eye(9)).sum()
+        for a in SHRINKAGE_GRID
+    ]
+    # up to the constant of the density
+    assert_allclose(found - found[-1], np.subtract(expected, expected[-1]), rtol=1e-8)
+
+
+def test_the_shrinkage_is_the_one_under_which_held_out_rows_are_likeliest():
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    chosen = select_shrinkage(Z, np.zeros(len(Z), dtype=int))
+    scores = []
+    for share in SHRINKAGE_GRID:
+        total = 0.0
+        for fit, held in training_parts(np.zeros(len(Z), dtype=int), N_FOLDS):
+            S = (1 - share) * np.cov(Z[fit].T, bias=True) + share * np.eye(7)
+            total += multivariate_normal.logpdf(Z[held], Z[fit].mean(axis=0), S).sum()
+        scores.append(total)
+    assert chosen == SHRINKAGE_GRID[np.argmax(scores)]
+    assert SHRINKAGE_GRID[0] < chosen < 1
+    assert EarlyClassifier(LinearSVC()).fit(X, y).regularization_ == chosen
+
+
+def test_the_shrinkage_of_few_rows_is_chosen_as_that_of_many():
+    Z = (WIDE - WIDE.mean(axis=0)) / WIDE.std(axis=0)
+    chosen = select_shrinkage(Z, np.zeros(len(Z), dtype=int))
+    scores = []
+    for share in SHRINKAGE_GRID:
+        total = 0.0
+        for fit, held in training_parts(np.zeros(len(Z), dtype=int), N_FOLDS):
+            S = (1 - share) * np.cov(Z[fit].T, bias=True) + share * np.eye(30)
+            total += multivariate_normal.logpdf(Z[held], Z[fit].mean(axis=0), S).sum()
+        scores.append(total)
+    assert chosen == SHRINKAGE_GRID[np.argmax(scores)]
+
+
+def test_the_same_rows_choose_the_same_shrinkage():
+    fitted = [EarlyClassifier(LocalQDA(2)).fit(X, y).regularization_ for _ in range(2)]
+    assert fitted[0] == fitted[1]
+
+
+def test_an_equation_of_all_rows_is_expected_to_hold():
+    rows = X - X.mean(axis=1, keepdims=True)  # the last value is known before it comes
+    model = EarlyClassifier(LinearSVC()).fit(rows, y)
+    assert model.regularization_ > 1e-4  # not pulled down by what nothing can improve
+    early = np.where(np.arange(7) < 6, rows[:20], np.nan)
+    expected = model.expect(early)
+    assert_allclose(expected.mean[:, 6], rows[:20, 6], atol=1e-3)
+    assert (expected.std[:, 6] < 5e-3).all()
+
+
+def test_unknown_directions_are_counted_by_rank():
+    B = np.array([[1.0, 0], [0, 1], [1, 1], [2, 2]])
+    counts = [count_unknown_directions(B, np.arange(4) >= t) for t in range(5)]
+    assert counts == [2, 2, 1, 1, 0]
+    for reducer, expected in (
+        (PCA(3), [3, 3, 3, 3, 3, 2, 1, 1]),
+        (None, [7, 6, 5, 4, 3, 2, 1, 1]),
+    ):
+        model = EarlyClassifier(LinearSVC(), reducer=reducer).fit(X, y)
+        assert_array_equal(model._decision_rule.n_unknown, expected)  # a set needs a dimension
+
 
 PATTERNS = {
     "prefix": [1, 1, 1, 0, 0, 0],
@@ -20,7 +218,7 @@ PATTERNS = {
 }
 
 
-def conditioned(mean, S, x, seen):
+def condition_unseen(mean, S, x, seen):
     """Mean and covariance of the unseen given the seen."""
     K = np.linalg.solve(S[np.ix_(seen, seen)], S[np.ix_(seen, ~seen)]).T
     return mean[~seen] + K @ (x[seen] - mean[seen]), S[np.ix_(~seen, ~seen)] - K @ S[
@@ -44,7 +242,7 @@ def test_a_normal_model_is_conditioned_on_what_is_known(rule, pattern):
     assert_array_equal(found.mean[:, seen], X[:5, seen])
     assert not found.std[:, seen].any()
     for i in range(5):
-        mean, R = conditioned(X.mean(axis=0), shrunk(X, 0.2), X[i], seen)
+        mean, R = condition_unseen(X.mean(axis=0), shrunk(X, 0.2), X[i], seen)
         assert_allclose(found.mean[i, ~seen], mean)
         assert_allclose(found.std[i, ~seen], np.sqrt(np.diagonal(R)), rtol=1e-5)
 
@@ -59,7 +257,7 @@ def test_a_mixture_adds_what_the_classes_differ_by(pattern):
     within = np.mean((X - means[y]) ** 2, axis=0)
     models = [shrunk(X[y == c], 0.2, within) for c in range(3)]
     for i in range(5):
-        parts = [conditioned(m, S, X[i], seen) for m, S in zip(means, models, strict=True)]
+        parts = [condition_unseen(m, S, X[i], seen) for m, S in zip(means, models, strict=True)]
         logs = np.log(np.bincount(y) / len(y))
         if seen.any():
             logs = logs + [
@@ -101,7 +299,7 @@ def test_the_spread_of_ideal_decisions_is_that_of_rows_held_out():
         for t in range(6):
             seen = np.arange(6) < t
             for x in X[held]:
-                rest, R = conditioned(X[fit].mean(axis=0), S, x, seen)
+                rest, R = condition_unseen(X[fit].mean(axis=0), S, x, seen)
                 errors[t] += (w[~seen] @ (rest - x[~seen])) ** 2
                 variances[t] += w[~seen] @ R @ w[~seen]
     assert model.widening_ > 1.01
@@ -124,9 +322,12 @@ def test_ideal_decisions_of_few_rows_keep_their_promise():
     assert found.time.mean() < d - 1
     assert np.mean(found.label == complete) >= 0.9
     # and would break it without
-    model._conditional = model._conditional.widened(1.0)
-    model._views = model._conditional.views()
-    model._table = None
+    rule = model._decision_rule
+    narrow = [m._replace(widening=1.0) for m in rule.conditional.models]
+    conditional = rule.conditional._replace(models=narrow)
+    model._decision_rule = build_rule(
+        conditional, rule.discriminants, rule.directions, rule.region, rule.n_classes
+    )
     assert np.mean(model.decide_early(rest).label == complete) < 0.9
 
 

@@ -49,7 +49,7 @@ def test_the_reliability_of_a_mixture_is_the_sum_over_its_components():
         LinearDiscriminantAnalysis(), conditional="mixture", regularization=0.1
     ).fit(X, y)
     means = np.stack([X[y == c].mean(axis=0) for c in range(3)])
-    within = model._conditional.units.scale**2
+    within = model._decision_rule.conditional.units.scale**2
     models = [0.9 * np.cov(X[y == c].T, bias=True) + 0.1 * np.diag(within) for c in range(3)]
     C, b = model.estimator_.coef_, model.estimator_.intercept_
     found = model.decide(np.where(np.arange(4) < 2, X, np.nan))
@@ -150,16 +150,25 @@ def test_the_region_is_the_one_that_was_fitted():
         assert_allclose(pushed[-1], before[0], rtol=1e-9)
 
 
+def varying_features(X, y):
+    model = EarlyClassifier(FisherDiscriminant()).fit(X, y)
+    return model._decision_rule.conditional.units.varies
+
+
 def test_a_large_offset_is_no_constant_however_many_rows():
     rng = np.random.default_rng(0)
     y = np.arange(20_000) % 2
     X = rng.standard_normal((20_000, 3)) + np.outer(y, [0, 0, 2.0])
     X[:, 2] += 1e12
     X[:, 1] = 0.1  # whose average is rounded
-    varies = EarlyClassifier(FisherDiscriminant()).fit(X, y)._conditional.units.varies
+    varies = (
+        EarlyClassifier(FisherDiscriminant()).fit(X, y)._decision_rule.conditional.units.varies
+    )
     assert_array_equal(varies, [True, False, True])
     X[:, 1] += 1e-17 * rng.standard_normal(len(X))  # its last digit
-    varies = EarlyClassifier(FisherDiscriminant()).fit(X, y)._conditional.units.varies
+    varies = (
+        EarlyClassifier(FisherDiscriminant()).fit(X, y)._decision_rule.conditional.units.varies
+    )
     assert_array_equal(varies, [True, False, True])
 
 
@@ -172,4 +181,4 @@ def test_unknown_directions_do_not_depend_on_units():
             units = np.array([1, 1 / scale, scale])
             model = EarlyClassifier(LocalQDA(20, reg=0.1), reducer=reducer).fit(X * units, y)
             expected = [2, 2, 1, 1] if reducer else [3, 2, 1, 1]
-            assert_array_equal(model._n_unknown, expected)
+            assert_array_equal(model._decision_rule.n_unknown, expected)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from separatrix import EarlyClassifier, FisherDiscriminant, OnlineIPCAC, datasets
-from separatrix.evaluate.stream import prequential, reliability_curve
+from separatrix.evaluate.stream import StreamProgress, learn, prequential, reliability_curve
+from separatrix.io.batches import iter_batches
+from separatrix.io.tables import read_table
 from tests.discovery import labelled
+from tests.io.streamed import table_bytes
 
 X, Y = labelled(230, 6, 3)
 
@@ -109,6 +114,57 @@ def test_a_window_follows_a_drift_that_the_whole_stream_does_not():
     }
     assert error["all"] > 0.3
     assert max(error["window"], error["decay"]) < stream.bayes_error + 0.05
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "it is empty"),
+        (b"1,2\n3,4\n", "numbers in place of names"),
+        (b"a,a,b\n1,2,x\n", "two columns are called 'a'"),
+        (b"a,b\n1,x,3\n", "lines have 3 values, but there are 2 names"),
+        (b"a,b\n,x\n", r"'a' 1. Pass over such rows \(--missing skip\)"),
+        (b"a,b\nx,x\n", "are not numbers: 'a'"),
+    ],
+)
+def test_faults_of_a_stream_are_told(content, message):
+    with pytest.raises(ValueError, match=message):
+        list(learn(OnlineIPCAC(), iter_batches(io.BytesIO(content))))
+
+
+def test_every_row_is_predicted_before_it_is_learned():
+    content = table_bytes()
+    model = FisherDiscriminant()
+    steps = list(learn(model, iter_batches(io.BytesIO(content), batch_size=10)))
+    whole = read_table(io.BytesIO(content))
+    assert steps[-1].rows == 95
+    assert steps[-1].tested == 85
+    wrong = 0
+    for i in range(10, 95, 10):
+        known = FisherDiscriminant().fit(whole.X[:i], whole.y[:i])
+        wrong += (known.predict(whole.X[i : i + 10]) != whole.y[i : i + 10]).sum()
+    assert steps[-1].wrong == wrong
+    assert steps[-1].error == wrong / 85
+    assert StreamProgress().error is None
+    fitted = FisherDiscriminant().fit(whole.X, whole.y)
+    assert_allclose(model.components_, fitted.components_, rtol=1e-9)
+
+
+def test_rows_with_gaps_are_passed_over_on_request():
+    content = b"a,b,kind\n1,2,x\n2,3,y\n,5,x\n3,1,y\n,,x\n"
+    steps = list(learn(OnlineIPCAC(), iter_batches(io.BytesIO(content), batch_size=2),
+                       missing="skip"))  # fmt: skip
+    assert steps[-1]._replace(wrong=0) == StreamProgress(3, 1, 0, 2, len(content))
+
+
+def test_labels_may_appear_later_in_a_stream():
+    content = b"a,kind\n" + b"".join(
+        b"%d,%s\n" % (i, b"xyz"[i // 9 : i // 9 + 1]) for i in range(27)
+    )
+    model = FisherDiscriminant()
+    *_, last = learn(model, iter_batches(io.BytesIO(content), batch_size=9))
+    assert model.classes_.tolist() == ["x", "y", "z"]
+    assert last.wrong == 18
 
 
 # Decisions before the end ----------------------------------------------------------------------

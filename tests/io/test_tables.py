@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import io
-import sys
 
 import numpy as np
 import pandas as pd
@@ -12,69 +10,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.pipeline import make_pipeline
 
-from separatrix import FisherDiscriminant, OnlineIPCAC, datasets
-from separatrix.evaluate.batches import HEAD, Progress, fingerprint, iter_batches, learn
+from separatrix import FisherDiscriminant, datasets
 from separatrix.io.tables import (
-    coded,
+    check_label_column,
+    encode_text,
+    find_row_numbers,
     preprocessing,
     read_table,
-    refuse_one_class,
-    row_number_columns,
     same_features,
     unseen_values,
 )
-
-FRAME = pd.DataFrame(
-    {
-        "size": [1.5, 2.0, 3.25, 4.0],
-        "count": [1, 2, 3, 5],
-        "kind": ["oak", "ash", "oak", "ash"],
-    }
-)
-ARFF = """@relation trees
-@attribute size numeric
-@attribute count numeric
-@attribute kind {oak,ash}
-@data
-1.5,1,oak
-2.0,2,ash
-3.25,3,oak
-4.0,5,ash
-"""
-
-
-def written(tmp_path, form):
-    path = tmp_path / f"trees.{form}"
-    match form:
-        case "csv":
-            FRAME.to_csv(path, index=False)
-        case "tsv":
-            FRAME.to_csv(path, index=False, sep="\t")
-        case "csv.gz":
-            path.write_bytes(gzip.compress(FRAME.to_csv(index=False).encode()))
-        case "parquet":
-            pytest.importorskip("pyarrow")
-            FRAME.to_parquet(path, index=False)
-        case "npz":
-            np.savez(
-                path,
-                X=FRAME[["size", "count"]].to_numpy(),
-                y=FRAME["kind"].to_numpy(dtype=str),
-                feature_names=np.array(["size", "count"]),
-            )
-        case "arff":
-            path.write_text(ARFF)
-    return path
-
-
-@pytest.mark.parametrize("form", ["csv", "tsv", "csv.gz", "parquet", "npz", "arff"])
-def test_every_format_holds_the_same_table(form, tmp_path):
-    table = read_table(written(tmp_path, form))
-    assert table.X.columns.tolist() == ["size", "count"]
-    assert (table.X.dtypes == np.float64).all()
-    assert_array_equal(table.X, FRAME[["size", "count"]])
-    assert_array_equal(table.y, FRAME["kind"])
-    assert table.target == ("y" if form == "npz" else "kind")
+from tests.io.tree_tables import FRAME, written
 
 
 def test_columns_are_chosen_by_name(tmp_path):
@@ -92,43 +38,6 @@ def test_labels_may_be_absent(tmp_path):
     absent = read_table(path, labelled=None, target="other")
     assert absent.y is None
     assert absent.X.columns.tolist() == ["size", "count", "kind"]
-
-
-def test_bundled_names_and_standard_input(monkeypatch):
-    iris = read_table("iris")
-    assert iris.X.shape == (150, 4)
-    assert set(iris.y) == {"setosa", "versicolor", "virginica"}
-    text = io.TextIOWrapper(io.BytesIO(FRAME.to_csv(index=False).encode()))
-    monkeypatch.setattr(sys, "stdin", text)
-    assert read_table("-").y.tolist() == FRAME["kind"].tolist()
-
-
-@pytest.mark.parametrize("form", ["npz", "parquet", "arff"])
-def test_formats_that_are_no_text_come_by_standard_input_too(form, tmp_path, monkeypatch):
-    class Pipe(io.BytesIO):
-        def seekable(self):
-            return False
-
-        def seek(self, *_):
-            raise OSError("a pipe")
-
-    class Stdin:
-        buffer = Pipe(written(tmp_path, form).read_bytes())
-
-    monkeypatch.setattr(sys, "stdin", Stdin)
-    assert read_table("-", form=form).y.tolist() == FRAME["kind"].tolist()
-
-
-def test_a_file_wins_over_a_bundled_name(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    FRAME.to_csv("wine", index=False)
-    assert len(read_table("wine", form="csv").y) == 4
-
-
-def test_columns_without_names_get_some():
-    table = read_table(io.BytesIO(b"1;2;a\n3;4;b\n"), sep=";", header=False)
-    assert table.X.columns.tolist() == ["x0", "x1"]
-    assert table.target == "x2"
 
 
 @pytest.mark.parametrize(
@@ -163,49 +72,6 @@ def test_labels_are_text(given, expected):
 def test_faults_of_a_table_are_told(text, options, message):
     with pytest.raises(ValueError, match=message):
         read_table(io.BytesIO(text.encode()), **options)
-
-
-def test_files_that_are_something_else(tmp_path):
-    path = tmp_path / "a.xlsx"
-    path.write_bytes(b"PK")
-    with pytest.raises(ValueError, match=r"a.xlsx could be anything: name it by its format"):
-        read_table(path)
-    for form in ("npz", "parquet", "arff", "csv"):
-        bad = tmp_path / f"b.{form}"
-        bad.write_bytes(b"\xff\xfe\x00nonsense")
-        with pytest.raises(ValueError, match=f"b.{form}"):
-            read_table(bad)
-    with pytest.raises(FileNotFoundError, match=r"no file none.csv, nor a bundled .*: these are"):
-        read_table("none.csv")
-    with pytest.raises(FileNotFoundError, match="did you mean wine"):
-        read_table("wime")
-
-
-@pytest.mark.parametrize(
-    ("arrays", "message"),
-    [
-        ({"Z": np.ones((2, 2))}, "needs a two-dimensional array X or data: it has Z"),
-        ({"X": np.ones((2, 2)), "y": np.ones((2, 1))}, "y must have one label for each of 2"),
-        ({"X": np.ones((2, 2)), "feature_names": ["a"]}, "1 feature_names for 2 features"),
-        ({"X": np.array([[{}]], object)}, "not an npz file of plain arrays"),
-    ],
-)
-def test_arrays_that_are_no_table(arrays, message, tmp_path):
-    np.savez(tmp_path / "a.npz", **arrays)
-    with pytest.raises(ValueError, match=message):
-        read_table(tmp_path / "a.npz")
-
-
-def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
-    path = tmp_path / "a.parquet"
-    path.write_bytes(b"PAR1")
-
-    def none(*_, **__):
-        raise ImportError("Unable to find a usable engine")
-
-    monkeypatch.setattr(pd, "read_parquet", none)
-    with pytest.raises(ImportError, match=r"pip install 'separatrix\[parquet\]'"):
-        read_table(path)
 
 
 # Features ------------------------------------------------------------------------------------
@@ -273,7 +139,7 @@ def test_rows_without_text_become_what_rows_with_text_become():
     """A comparison prepares its rows as a fit does, by the training part alone."""
     X = mixed()
     how = {"categorical": "onehot", "missing": "median"}
-    rows, steps = coded(X, **how)
+    rows, steps = encode_text(X, **how)
     assert rows["kind"].tolist()[:3] == [0, 1, 0]
     assert np.isnan(rows["kind"][3])
     by_name = preprocessing(X, **how).fit(X[:5])
@@ -282,7 +148,7 @@ def test_rows_without_text_become_what_rows_with_text_become():
     assert_array_equal(
         steps.get_feature_names_out(rows.columns), ["a", "b", "kind_x", "kind_y", "kind_z"]
     )
-    fewer = coded(X, **how).steps.fit(rows.to_numpy()[:4])
+    fewer = encode_text(X, **how).steps.fit(rows.to_numpy()[:4])
     assert fewer.transform(rows.to_numpy())[4, 2:].tolist() == [0, 0]
 
 
@@ -311,134 +177,15 @@ def test_columns_of_a_model_are_found_by_name():
 
 def test_labels_of_one_class_or_of_no_class_are_refused():
     with pytest.raises(ValueError, match="'y' has only the label 'a': nothing is"):
-        refuse_one_class(np.array(["a", "a"]), "y")
+        check_label_column(np.array(["a", "a"]), "y")
     with pytest.raises(ValueError, match="another label in each of 3 rows"):
-        refuse_one_class(np.array(["a", "b", "c"]), "y")
-    refuse_one_class(np.array(["a", "b", "a"]), "y")
+        check_label_column(np.array(["a", "b", "c"]), "y")
+    check_label_column(np.array(["a", "b", "a"]), "y")
 
 
 def test_columns_that_count_rows_are_noticed():
     frame = pd.DataFrame({"id": np.arange(7.0, 19.0), "a": np.ones(12), "b": np.r_[:6.0, :6.0]})
-    assert row_number_columns(frame) == ["id"]
-
-
-# Streams -------------------------------------------------------------------------------------
-
-
-def table_bytes(n=95, quoted=False):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((n, 3))
-    y = np.where(X[:, 0] + 0.3 * rng.standard_normal(n) > 0, "up", "down")
-    lines = [f"{a!r},{b!r},{c!r},{k}" for (a, b, c), k in zip(X.tolist(), y, strict=True)]
-    if quoted:
-        lines = [f'{line},"one\nor ""two"" lines"' for line in lines]
-        return ("a,b,c,kind,remark\n" + "\n".join(lines)).encode()
-    return ("a,b,c,kind\n" + "\n".join(lines) + "\n").encode()
-
-
-def test_batches_are_the_table_whatever_is_quoted():
-    for quoted in (False, True):
-        content = table_bytes(quoted=quoted)
-        options = {"target": "kind", "ignore": ["remark"] if quoted else []}
-        whole = read_table(io.BytesIO(content), **options)
-        batches = list(iter_batches(io.BytesIO(content), batch_size=10, **options))
-        assert_array_equal(np.vstack([b.X for b in batches]), whole.X)
-        assert_array_equal(np.concatenate([b.y for b in batches]), whole.y)
-        assert batches[-1].end == len(content)
-
-
-@pytest.mark.parametrize("quoted", [False, True])
-def test_a_stream_goes_on_from_every_batch(quoted):
-    content = table_bytes(quoted=quoted)
-    options = {"target": "kind", "ignore": ["remark"] if quoted else [], "batch_size": 7}
-    batches = list(iter_batches(io.BytesIO(content), **options))
-    for i, batch in enumerate(batches):
-        rest = list(iter_batches(io.BytesIO(content), **options, start=batch.end))
-        assert [b.end for b in rest] == [b.end for b in batches[i + 1 :]]
-        for a, b in zip(rest, batches[i + 1 :], strict=True):
-            assert_array_equal(a.X, b.X)
-
-
-def test_line_ends_and_marks_of_other_systems_are_taken():
-    content = b"\xef\xbb\xbfa,kind\r\n1,x\r\n2,y\r\n"
-    (batch,) = iter_batches(io.BytesIO(content))
-    assert batch.X.columns.tolist() == ["a"]
-    assert batch.y.tolist() == ["x", "y"]
-    assert read_table(io.BytesIO(content)).X.columns.tolist() == ["a"]
-
-
-def test_another_stream_is_not_taken_for_the_old_one():
-    content = table_bytes(4000)
-    assert len(content) > 2 * HEAD
-    last = list(iter_batches(io.BytesIO(content)))[-2]
-    other = content.replace(b"up", b"UP", 1)
-    head = fingerprint(io.BytesIO(content), last.end)
-    assert list(iter_batches(io.BytesIO(content), start=last.end, head=head))
-    with pytest.raises(ValueError, match="not the rows that were learned before"):
-        list(iter_batches(io.BytesIO(other), start=last.end, head=head))
-    with pytest.raises(ValueError, match="shorter than what was learned"):
-        list(iter_batches(io.BytesIO(content[: HEAD + 5]), start=last.end, head=head))
-
-
-def test_a_line_that_was_cut_in_the_middle_is_noticed():
-    content = b"a,kind\n1,x\n2,y\n3.25,x"
-    (batch,) = iter_batches(io.BytesIO(content))
-    assert list(iter_batches(io.BytesIO(content), start=batch.end)) == []
-    (more,) = iter_batches(io.BytesIO(content + b"\n4,y\n"), start=batch.end)
-    assert more.X["a"].tolist() == [4]
-    with pytest.raises(ValueError, match="was not complete then"):
-        list(iter_batches(io.BytesIO(content + b"yz\n4,y\n"), start=batch.end))
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "it is empty"),
-        (b"1,2\n3,4\n", "numbers in place of names"),
-        (b"a,a,b\n1,2,x\n", "two columns are called 'a'"),
-        (b"a,b\n1,x,3\n", "lines have 3 values, but there are 2 names"),
-        (b"a,b\n,x\n", r"'a' 1. Pass over such rows \(--missing skip\)"),
-        (b"a,b\nx,x\n", "are not numbers: 'a'"),
-    ],
-)
-def test_faults_of_a_stream_are_told(content, message):
-    with pytest.raises(ValueError, match=message):
-        list(learn(OnlineIPCAC(), iter_batches(io.BytesIO(content))))
-
-
-def test_every_row_is_predicted_before_it_is_learned():
-    content = table_bytes()
-    model = FisherDiscriminant()
-    steps = list(learn(model, iter_batches(io.BytesIO(content), batch_size=10)))
-    whole = read_table(io.BytesIO(content))
-    assert steps[-1].rows == 95
-    assert steps[-1].tested == 85
-    wrong = 0
-    for i in range(10, 95, 10):
-        known = FisherDiscriminant().fit(whole.X[:i], whole.y[:i])
-        wrong += (known.predict(whole.X[i : i + 10]) != whole.y[i : i + 10]).sum()
-    assert steps[-1].wrong == wrong
-    assert steps[-1].error == wrong / 85
-    assert Progress().error is None
-    fitted = FisherDiscriminant().fit(whole.X, whole.y)
-    assert_allclose(model.components_, fitted.components_, rtol=1e-9)
-
-
-def test_rows_with_gaps_are_passed_over_on_request():
-    content = b"a,b,kind\n1,2,x\n2,3,y\n,5,x\n3,1,y\n,,x\n"
-    steps = list(learn(OnlineIPCAC(), iter_batches(io.BytesIO(content), batch_size=2),
-                       missing="skip"))  # fmt: skip
-    assert steps[-1]._replace(wrong=0) == Progress(3, 1, 0, 2, len(content))
-
-
-def test_labels_may_appear_later_in_a_stream():
-    content = b"a,kind\n" + b"".join(
-        b"%d,%s\n" % (i, b"xyz"[i // 9 : i // 9 + 1]) for i in range(27)
-    )
-    model = FisherDiscriminant()
-    *_, last = learn(model, iter_batches(io.BytesIO(content), batch_size=9))
-    assert model.classes_.tolist() == ["x", "y", "z"]
-    assert last.wrong == 18
+    assert find_row_numbers(frame) == ["id"]
 
 
 # Fetching ------------------------------------------------------------------------------------

@@ -176,7 +176,7 @@ def test_sparse_rows_are_never_made_dense():
     y = np.arange(n) % 3
     tracemalloc.start()
     m = ClassMoments.from_data(X, y)
-    small, lift = m.in_span()
+    small, lift = reduce_to_span(m)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert small.n_features < n
@@ -189,7 +189,7 @@ def test_thin_moments_make_no_square_matrix():
     tracemalloc.start()
     half = ClassMoments.from_data(X[:10], y[:10])
     m = half + ClassMoments.from_data(X[10:], y[10:])
-    small, _ = (m - half).in_span()
+    small, _ = reduce_to_span(m - half)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert small.n_features < 10
@@ -322,7 +322,7 @@ def test_the_empty_moments_are_the_zero_of_addition():
 def test_the_span_keeps_all_that_matters():
     X, y = labelled(20, 50)
     m = ClassMoments.from_data(X, y)
-    small, lift = m.in_span()
+    small, lift = reduce_to_span(m)
     basis = lift(np.eye(small.n_features))
     assert small.n_features == 19
     assert_allclose(basis.T @ basis, np.eye(19), atol=1e-12)
@@ -335,7 +335,7 @@ def test_principal_axes_are_those_of_the_total_scatter():
     X, y = labelled(200, 30)
     thin = ClassMoments.from_data(sp.csr_array(np.where(np.abs(X[:25]) > 1, X[:25], 0)), y[:25])
     for m in (ClassMoments.from_data(X, y), thin):
-        evals, V = m.principal_axes(4)
+        evals, V = total_axes(m, 4)
         assert_allclose(evals, np.linalg.eigvalsh(m.St)[::-1][:4], rtol=1e-9)
         assert_allclose(m.St @ V, V * evals, atol=1e-8 * evals[0])
         assert_allclose(V.T @ V, np.eye(4), atol=1e-12)

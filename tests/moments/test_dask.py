@@ -34,7 +34,7 @@ from separatrix import (
     TruncatedIPCAC,
 )
 from separatrix.evaluate.comparison import compare
-from separatrix.moments.dask import class_moments, subsample
+from separatrix.moments import class_moments, subsample
 from tests.discovery import all_estimators, labelled, name_of
 
 dask = pytest.importorskip("dask")

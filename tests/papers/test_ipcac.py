@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import Bunch
 
-from separatrix import KernelIPCAC, MixtureIPCAC, TruncatedIPCAC, datasets, papers
+from separatrix import KernelIPCAC, MixtureIPCAC, TruncatedIPCAC, datasets
+from separatrix.papers.figures import Piece
+from separatrix.papers.ipcac import curved, linear, literal, peers, run
+from separatrix.papers.rerun import rerun
+from separatrix.papers.tables import list_sources, read_tables
 
-run, linear, curved, literal, peers = (
-    import_module(f"separatrix.papers.ipcac.{name}")
-    for name in ("run", "linear", "curved", "literal", "peers")
-)
-TABLES = papers.tables_of(papers.sources()["ipcac"])
+TABLES = read_tables(list_sources()["ipcac"])
 
 
 @pytest.fixture
@@ -25,10 +23,10 @@ def pair():
 
 
 def test_every_printed_row_is_run():
-    assert list(run.ROWS) == [table.id for table in TABLES]
+    assert list(run.REPEATS_BY_ROW) == [table.id for table in TABLES]
     for table in TABLES:
-        rows = {piece.row for piece in run.pieces(table.id, quick=False)}
-        assert rows == {piece.row for piece in run.pieces(table.id, quick=True)}
+        rows = {piece.row for piece in run.list_pieces(table.id, quick=False)}
+        assert rows == {piece.row for piece in run.list_pieces(table.id, quick=True)}
         if table.id in ("table5.6", "table6.3", "table6.3-mean"):
             continue  # all rows come from one piece
         assert all(any(name.startswith(row) for row in rows) for name in table.published)
@@ -38,8 +36,8 @@ def test_the_printed_threshold_is_the_mean_of_the_best_training_scores(pair):
     scores, second = pair.data[:, 0].round(1), pair.target == 1
     right = [np.sum(scores[~second] <= t) + np.sum(scores[second] > t) for t in scores]
     best = {t for t, r in zip(scores, right, strict=True) if r == max(right)}
-    assert literal.accuracy_threshold(scores, second) == pytest.approx(np.mean(list(best)))
-    two_best = literal.accuracy_threshold(np.arange(4.0), np.array([False, True, False, True]))
+    assert literal.printed_threshold(scores, second) == pytest.approx(np.mean(list(best)))
+    two_best = literal.printed_threshold(np.arange(4.0), np.array([False, True, False, True]))
     assert two_best == 1.0
 
 
@@ -75,7 +73,7 @@ def test_one_part_merged_as_printed_is_its_own_model(pair):
     alone = literal.MergedModel([(X, second)], 1.0)
     w = TruncatedIPCAC(12).fit(X, second).coef_[0]
     np.testing.assert_allclose(alone.w / np.linalg.norm(alone.w), w / np.linalg.norm(w), atol=1e-9)
-    gamma = literal.accuracy_threshold((X - X.mean(axis=0)) @ alone.w, second)
+    gamma = literal.printed_threshold((X - X.mean(axis=0)) @ alone.w, second)
     assert alone.gamma == pytest.approx(gamma)
 
 
@@ -131,14 +129,14 @@ def test_data_that_a_user_may_have_are_run(monkeypatch):
         ("table4.4", "Reuters", {"O-IPCAC", "PA-I", "Perceptron"}),
         ("table6.3", "locations", {"DDAG K-TIPCAC", "SVM", "RF"}),
     ]:
-        figures = run.measure(table, papers.Piece(row), sets.__getitem__)
+        figures = run.measure(table, Piece(row), sets.__getitem__)
         assert columns <= {figure.column for figure in figures}
         printed = next(t for t in TABLES if t.id == table).published
         assert {figure.row for figure in figures} <= set(printed)
 
 
 def test_printed_scores_give_the_printed_tests():
-    cells, _ = papers.rerun([t for t in TABLES if t.id == "table6.4"], None)
+    cells, _ = rerun([t for t in TABLES if t.id == "table6.4"], None)
     found = cells["ipcac/table6.4"]["NV"]
     printed = next(t for t in TABLES if t.id == "table6.4").published["NV"]
     assert {m: round(cell.mean, 4) for m, cell in found.items()} == {

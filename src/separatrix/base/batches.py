@@ -1,166 +1,115 @@
-"""Methods that need nothing but moments: they learn in batches, forget, and merge."""
+"""Models that go on learning: batches, windows, fading weights, and merging."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import copy
-from typing import Any, Self
+from functools import partial
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from separatrix.base.estimator import SubspaceEstimator, unchanged_on_failure
+from separatrix.base.blockwise import sum_blocks
+from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.parameters import check_parameters
-from separatrix.base.rows import LabelledData
+from separatrix.base.rows import check_labelled_rows, unchanged_on_failure
+from separatrix.base.solution import Solution
 from separatrix.linalg import Array
 from separatrix.moments.checks import is_dask, is_text
 from separatrix.moments.class_moments import FORGOTTEN, ClassMoments
+from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.window import SlidingWindow
+
+
+class Solved:
+    """A fitted attribute that is solved for when it is asked for, once new rows have come.
+
+    `partial_fit` takes the old results off the instance; then this descriptor of the class is
+    found instead, and solves for all of them. A result that is there hides its descriptor.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, model: Any, owner: type | None = None) -> Any:
+        if model is None:
+            return self
+        if not model._is_waiting():
+            raise AttributeError(f"{type(model).__name__!r} object has no attribute {self.name!r}")
+        model._solve_now()
+        return vars(model)[self.name]
+
+
+class Memory(NamedTuple):
+    """What a model keeps of the rows it has learned from.
+
+    Attributes
+    ----------
+    moments : ClassMoments or None
+        None where a window keeps them.
+    window : SlidingWindow or None
+    """
+
+    moments: Any
+    window: SlidingWindow | None = None
 
 
 class MomentEstimator(SubspaceEstimator):
     """Base of the methods that need nothing but moments: they learn in batches and merge.
 
-    `partial_fit` adds to the moments; what follows from them is solved for when it is asked for.
+    A class names its results beyond those below as `Solved`, too.
     """
 
     _accepts_blocks = True
     keep_moments: bool = True
     window: int | None = None
     decay: float | None = None
-    moments_: Any
-    _window: Any
+    classes_: Array
+    selection_: dict[str, Any]
+    components_: Any = Solved()
+    mean_: Any = Solved()
+    means_: Any = Solved()
+    explained_ratio_: Any = Solved()
+    rank_: Any = Solved()
+    n_samples_seen_: Any = Solved()
+    priors_: Any = Solved()
+    _rule: Any = Solved()
+    moments_: Any = Solved()
 
-    def _validated(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> LabelledData:
-        return self._recent(super()._validated(X, y, sample_weight))
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the subspace.
 
-    def _recent(self, data: LabelledData) -> LabelledData:
-        """What is remembered of rows that come in the order of time."""
-        if self.window is not None and self.decay is not None:
-            raise ValueError(
-                f"window={self.window} and decay={self.decay} are two ways to forget: choose one "
-                "and leave the other None"
-            )
-        if self.window is not None:
-            data = data.part(slice(-self.window, None))
-            if data.weights is not None and not data.weights.any():
-                raise ValueError(
-                    f"all rows within window={self.window} have a sample_weight of zero: nothing "
-                    "is left to learn from"
-                )
-        if self.decay is None:
-            return data
-        ages = np.arange(len(data.codes))[::-1]
-        fading = float(self.decay) ** ages
-        fading[fading < FORGOTTEN] = 0.0
-        return data._replace(weights=fading if data.weights is None else data.weights * fading)
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            Training rows, or a Dask collection: see "Beyond memory" in the manual.
+        y : array (n_samples,)
+            Their class labels.
+        sample_weight : array (n_samples,), optional
+            Non-negative weights; a weight of 2 is the same as the row twice.
 
-    def _refuse_without_rows(self) -> None:
-        super()._refuse_without_rows()
-        for name in ("window", "decay"):
-            if getattr(self, name) is not None:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} forgets rows in the order of time, and the "
-                    f"blocks of a Dask collection come in any order: set {name}=None, or learn "
-                    "one block after the other with partial_fit"
-                )
-
-    def _fit_blocks(self, X: Any, y: Any, sample_weight: Any) -> float:
-        self._window = None
-        return super()._fit_blocks(X, y, sample_weight)
-
-    def _judge(self) -> Any:
-        _ = self.components_  # solved for rows that came since
-        judge = copy(self)
-        judge.__dict__.update(moments_=None, _window=None)
-        return judge
-
-    def _summarised(self, data: LabelledData) -> ClassMoments:
-        self.classes_ = data.classes
-        if self.window is None:
-            self._window = None
-            return self._with_rows(None, data)
-        self._window = SlidingWindow(self.window)
-        self._slide(data)
-        return self._window.total(self._summary, self._kept)
-
-    def _slide(self, data: LabelledData) -> None:
-        """Move the window over more rows."""
-        self._window = self._window.copy()
-        for part in self._in_blocks(data):
-            labels = part.classes[part.codes]
-            self._window.push(part.X, labels, part.weights, self._summary, self._kept)
-
-    def _with_rows(self, moments: ClassMoments | None, data: LabelledData) -> ClassMoments:
-        """The moments of all that is remembered when more rows have come."""
-        if moments is not None and self.decay is not None:
-            faded = float(self.decay) ** len(data.codes)
-            moments = moments.decay(max(faded, np.finfo(np.float64).tiny))
-        for part in self._in_blocks(data):
-            batch = self._summary(part.X, part.classes[part.codes], part.weights)
-            moments = self._kept(batch if moments is None else self._kept(moments) + batch)
-        assert moments is not None, "there is at least one row"
-        return moments
-
-    def _summary(self, X: Any, y: Array, weights: Array | None) -> ClassMoments:
-        codes = np.searchsorted(self.classes_, y)
-        names = getattr(self, "feature_names_in_", None)
-        rows = LabelledData(X, codes, self.classes_, weights, names)
-        return rows.moments(per_class=self._needs_class_scatters(self.classes_))
-
-    def _kept(self, moments: ClassMoments) -> ClassMoments:
-        return self._condensed(moments.kept(self._needs_class_scatters(self.classes_)))
-
-    def _in_blocks(self, data: LabelledData) -> Iterable[LabelledData]:
-        """Rows in the portions that are summarised at once."""
-        yield data
-
-    def _condensed(self, moments: ClassMoments) -> ClassMoments:
-        """Moments in the form in which they are kept.
-
-        A window of many rows is a matrix from the first of them on: rows that are held would be
-        multiplied again with every step.
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
-        many = self.window is not None and self.window >= moments.n_features
-        return moments.with_matrices() if many else moments
-
-    def _publish(self, moments: Any, data: Any) -> None:
-        for name in (*vars(self).get("_results", ()), "_unsolved"):
-            self.__dict__.pop(name, None)
-        before = {*vars(self), "moments_", "classes_"}
-        self._learn(moments, data)
-        self._results = sorted(set(vars(self)) - before)
-
-    def _learn(self, moments: Any, data: Any) -> None:
-        super()._learn(moments, data)
-        self.moments_ = moments if self.keep_moments else None
-
-    def __getattr__(self, name: str) -> Any:
-        """Solve for rows added since the last solution, when a result is asked for."""
-        if name in vars(self).get("_unsolved", ()):
-            solved = object.__new__(type(self))  # threads that ask at once must not meet halfway
-            solved.__dict__.update(vars(self))
-            moments = vars(self).get("moments_")
-            if moments is None:
-                moments = self._window.total(self._summary, self._kept)
-            solved._publish(moments, None)
-            self.__dict__.update(vars(solved))
-            self.__dict__.pop("_unsolved", None)
-        return object.__getattribute__(self, name)
-
-    def _refuse_moments_alone(self, classes: Array) -> None:
-        """Raise when a parameter asks for something that only rows can tell."""
-
-    def _refuse_selection(self) -> None:
-        if getattr(self, "n_components", None) == "auto":
-            raise ValueError(
-                'n_components="auto" needs all rows at once: use fit, or give a number to update '
-                "or merge models"
-            )
+        with unchanged_on_failure(self):
+            if is_dask(X):
+                blocks, found = sum_blocks(self, X, y, sample_weight)
+                self._keep(Memory(found.summary))
+                self._store(found.summary, self._find(found.summary, blocks, {}))
+                return self
+            rows = self._weigh_by_age(self._validate(X, y, sample_weight))
+            memory = self._remember(None, rows)
+            moments = self._moments_of(memory, rows.classes)
+            selected = self._select(rows)
+            solution = self._find(moments, rows, selected)
+            self._keep(memory)
+            self._store(moments, solution)
+        return self
 
     def partial_fit(
         self,
@@ -169,12 +118,13 @@ class MomentEstimator(SubspaceEstimator):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Add rows to what is known.
+        """Add rows to the model.
 
         After any sequence of batches the model is the one that `fit` gives on all rows together,
         in their order. The subspace is computed when it is next asked for, so that batches cost
-        no more than their statistics. A batch that is refused leaves the model as it was. While
-        only one class has been seen, that class is predicted and `transform` returns no columns.
+        no more than their statistics. A batch that raises an error leaves the model as it was.
+        While only one class has been seen, that class is predicted and `transform` returns no
+        columns.
 
         Parameters
         ----------
@@ -184,7 +134,7 @@ class MomentEstimator(SubspaceEstimator):
             Their labels.
         classes : array, optional
             All labels that may come. The first call takes those of `y` when it is absent; later
-            calls may announce more, and labels never announced are refused.
+            calls may announce more, and labels never announced are an error.
         sample_weight : array (n_samples,), optional
             Non-negative weights.
 
@@ -193,64 +143,203 @@ class MomentEstimator(SubspaceEstimator):
         self
             The updated estimator.
         """
-        check_parameters(self, self._allowed_parameters)
         if is_dask(X):
             raise TypeError(
                 "partial_fit takes rows in memory: fit another model to the Dask collection and "
                 "merge the two (separatrix.merge)"
             )
-        if not self.keep_moments:
-            raise ValueError("partial_fit adds to moments_: it needs keep_moments=True")
         with unchanged_on_failure(self):
-            self._take(X, y, classes, sample_weight)
+            rows = self._validate_batch(X, y, classes, sample_weight)
+            grown = not self._is_fitted() or len(rows.classes) > len(self.classes_)
+            memory = self._remember(self._memory(), self._weigh_by_age(rows))
+            self._keep(memory)
+            self.classes_, self.selection_ = rows.classes, {}
+            if grown:  # parameters that do not fit the classes are an error at once
+                self._solve_now()
         return self
 
-    def _take(
+    # Rows in the order of time ----------------------------------------------------------------
+
+    def _validate_batch(
         self,
         X: ArrayLike,
         y: ArrayLike,
         classes: ArrayLike | None,
         sample_weight: ArrayLike | None,
-    ) -> None:
-        first = "classes_" not in vars(self)
+    ) -> LabelledRows:
+        """Checked rows of a batch, coded by all labels that are known or announced."""
+        check_parameters(self, self._allowed_parameters)
+        if not self.keep_moments:
+            raise ValueError("partial_fit adds to moments_: it needs keep_moments=True")
+        first = not self._is_fitted()
         if not first and vars(self).get("moments_", self) is None:
             raise ValueError("this model was fitted with keep_moments=False: nothing to add to")
         known = None if first else self.classes_
         if classes is not None:
             known = np.unique(classes) if known is None else np.union1d(known, classes)
-        data = self._checked_rows(X, y, sample_weight, classes=known, reset=first)
-        self._refuse_selection()
-        self._refuse_moments_alone(data.classes)
-        recent = self._recent(data)
-        self.selection_ = {}
-        if first:
-            self._publish(self._summarised(recent), None)
-            return
-        self._refuse_another_window()
-        grown = len(data.classes) > len(self.classes_)
-        self.classes_ = data.classes
-        waiting = self._results
-        if self._window is None:
-            self.moments_ = self._with_rows(self.moments_, recent)
-        else:
-            self._slide(recent)
-            waiting = [*waiting, "moments_"]
-        for name in waiting:
-            self.__dict__.pop(name, None)
-        self._unsolved = waiting
-        if grown:  # as at first: parameters that do not fit the classes are refused at once
-            _ = self.components_
+        rows = check_labelled_rows(
+            self,
+            X,
+            y,
+            sample_weight,
+            classes=known,
+            reset=first,
+            accept_sparse=self._accepts_sparse,
+        )
+        self._check_moments_suffice(rows.classes)
+        if not first:
+            self._check_same_window()
+        return rows
 
-    def _refuse_another_window(self) -> None:
+    def _weigh_by_age(self, rows: LabelledRows) -> LabelledRows:
+        """The rows that are not forgotten at once, with weights that fade with their age."""
+        if self.window is not None and self.decay is not None:
+            raise ValueError(
+                f"window={self.window} and decay={self.decay} are two ways to forget: choose one "
+                "and leave the other None"
+            )
+        if self.window is not None:
+            rows = rows.part(slice(-self.window, None))
+            if rows.weights is not None and not rows.weights.any():
+                raise ValueError(
+                    f"all rows within window={self.window} have a sample_weight of zero: nothing "
+                    "is left to learn from"
+                )
+        if self.decay is None:
+            return rows
+        ages = np.arange(len(rows.codes))[::-1]
+        fading = float(self.decay) ** ages
+        fading[fading < FORGOTTEN] = 0.0
+        return rows._replace(weights=fading if rows.weights is None else rows.weights * fading)
+
+    # Statistics of everything seen ------------------------------------------------------------
+
+    def _remember(self, memory: Memory | None, rows: LabelledRows) -> Memory:
+        """The memory with more rows in it; the one given is not changed."""
+        condense = partial(self._condense, rows.classes)
+        if self.window is not None:
+            window = SlidingWindow(self.window)
+            if memory is not None and memory.window is not None:
+                window = memory.window.copy()
+            for part in self._portions(rows):
+                window.push(part, partial(self._summarize_as, rows.classes), condense)
+            return Memory(None, window)
+        moments = None if memory is None else memory.moments
+        if moments is not None and self.decay is not None:
+            faded = float(self.decay) ** len(rows.codes)
+            moments = moments.decay(max(faded, np.finfo(np.float64).tiny))
+        for part in self._portions(rows):
+            batch = self._summarize(part)
+            moments = condense(batch if moments is None else condense(moments) + batch)
+        return Memory(moments)
+
+    def _moments_of(self, memory: Memory, classes: Array) -> ClassMoments:
+        """The moments of all that is remembered."""
+        if memory.window is None:
+            return memory.moments
+        summarize, condense = (
+            partial(self._summarize_as, classes),
+            partial(self._condense, classes),
+        )
+        return memory.window.total(summarize, condense)
+
+    def _summarize_as(self, classes: Array, rows: LabelledRows) -> ClassMoments:
+        """Moments of rows that came when fewer classes were known."""
+        return self._summarize(rows.with_classes(classes))
+
+    def _condense(self, classes: Array, moments: ClassMoments) -> ClassMoments:
+        """Moments in the form in which they are kept.
+
+        A window of many rows is a matrix from the first of them on: rows that are held would be
+        multiplied again with every step.
+        """
+        moments = moments.kept(self._needs_class_scatters(classes))
+        many = self.window is not None and self.window >= moments.n_features
+        return moments.with_matrices() if many else moments
+
+    def _portions(self, rows: LabelledRows) -> Iterable[LabelledRows]:
+        """Rows in the portions that are summarized at once."""
+        yield rows
+
+    def _add_summaries(self, parts: Sequence[ClassMoments]) -> ClassMoments:
+        moments = super()._add_summaries(parts)
+        return self._condense(moments.classes, moments)
+
+    # What is kept, and what waits to be solved for --------------------------------------------
+
+    def _memory(self) -> Memory | None:
+        window = vars(self).get("_window")
+        return Memory(vars(self).get("moments_"), window) if self._is_fitted() else None
+
+    def _keep(self, memory: Memory) -> None:
+        """Keep the statistics; results of an earlier solution are taken off the model."""
+        for name in self._result_names():
+            self.__dict__.pop(name, None)
+        self._window = memory.window
+        if memory.window is None:
+            self.moments_ = memory.moments
+
+    def _store(self, moments: ClassMoments, solution: Solution) -> None:
+        super()._store(moments, solution)
+        self.moments_ = moments if self.keep_moments else None
+
+    def _solve_now(self) -> None:
+        """Solve for the rows that have come since the last solution.
+
+        Threads that ask at once solve the same problem, and store the same results.
+        """
+        classes = self.classes_
+        moments = self._moments_of(Memory(vars(self).get("moments_"), self._window), classes)
+        self._store(moments, self._find(moments, None, {}))
+
+    def _is_fitted(self) -> bool:
+        return "classes_" in vars(self)
+
+    def _is_waiting(self) -> bool:
+        """Whether rows have come that are not solved for."""
+        return self._is_fitted() and "components_" not in vars(self)
+
+    @classmethod
+    def _result_names(cls) -> list[str]:
+        return [n for kind in cls.__mro__ for n, v in vars(kind).items() if isinstance(v, Solved)]
+
+    def _without_memory(self) -> Any:
+        """A copy that judges rows: its results are solved for, its statistics left out."""
+        _ = self.components_
+        judge = copy(self)
+        judge.__dict__.update(moments_=None, _window=None)
+        return judge
+
+    # Checks -----------------------------------------------------------------------------------
+
+    def _check_moments_suffice(self, classes: Array) -> None:
+        """Raise when a parameter asks for something that only rows can give."""
+        if getattr(self, "n_components", None) == "auto":
+            raise ValueError(
+                'n_components="auto" needs all rows at once: use fit, or give a number to update '
+                "or merge models"
+            )
+
+    def _check_blocks_suffice(self) -> None:
+        super()._check_blocks_suffice()
+        for name in ("window", "decay"):
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} forgets rows in the order of time, and the "
+                    f"blocks of a Dask collection come in any order: set {name}=None, or learn "
+                    "one block after the other with partial_fit"
+                )
+
+    def _check_same_window(self) -> None:
         size = None if self._window is None else self._window.size
         if size != self.window:
             raise ValueError(
-                f"window={self.window}, but this model was fitted with window={size}: what is "
-                "forgotten cannot come back. Set it back, or call fit"
+                f"window={self.window}, but this model was fitted with window={size}: rows that "
+                "are forgotten cannot come back. Set it back, or call fit"
             )
 
 
-def merge(models: Sequence[MomentEstimator]) -> MomentEstimator:
+def merge(models: Sequence[MomentEstimator]) -> Any:
     """The model that training on all rows together would give, from models trained apart.
 
     Each model keeps the moments of its rows; moments add. So merging is exact, in any order and
@@ -283,20 +372,20 @@ def merge(models: Sequence[MomentEstimator]) -> MomentEstimator:
         raise ValueError("merge needs at least one model")
     first = given[0]
     for i, model in enumerate(given):
-        _refuse_unlike(first, model, i)
+        _check_alike(first, model, i)
     labels = np.unique(np.concatenate([model.classes_ for model in given]))
-    first._refuse_selection()
-    first._refuse_moments_alone(labels)
+    first._check_moments_suffice(labels)
     merged = clone(first)
     for attribute in ("n_features_in_", "feature_names_in_"):
         if hasattr(first, attribute):
             setattr(merged, attribute, getattr(first, attribute))
-    merged.selection_, merged._window = {}, None
-    merged._publish(copy(merged._added([model.moments_ for model in given])), None)
+    moments = copy(merged._add_summaries([model.moments_ for model in given]))
+    merged._keep(Memory(moments))
+    merged._store(moments, merged._find(moments, None, {}))
     return merged
 
 
-def _refuse_unlike(first: Any, model: Any, i: int) -> None:
+def _check_alike(first: Any, model: Any, i: int) -> None:
     """Raise when a model cannot be merged with the first one, and say which and why."""
     if not isinstance(model, MomentEstimator):
         raise TypeError(f"model {i} is a {type(model).__name__}, which cannot be merged")

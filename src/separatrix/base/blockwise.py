@@ -1,4 +1,4 @@
-"""Methods of one row at a time take Dask collections, lazily."""
+"""Dask collections in place of arrays: fitting in one pass, and lazy results."""
 
 from __future__ import annotations
 
@@ -6,74 +6,125 @@ from collections.abc import Callable
 from copy import copy
 from functools import partial, wraps
 from inspect import isfunction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from separatrix.base.parameters import check_parameters
+from separatrix.base.rows import check_several_classes
 from separatrix.linalg import Array
 from separatrix.moments.checks import is_dask, is_text
-from separatrix.moments.dask import Block, labelled_blocks, mapped, one_row
+from separatrix.moments.dask import Blocks, Summed, labelled_blocks, mapped, one_row
+from separatrix.moments.labelled import LabelledRows
 
-BY_BLOCKS = ("transform", "predict", "predict_proba", "predict_log_proba", "decision_function")
+Kind = TypeVar("Kind", bound=type)
+
+ROW_METHODS = ("transform", "predict", "predict_proba", "predict_log_proba", "decision_function")
 """Methods that look at one row at a time: of a Dask collection they are lazy."""
 
 
-class BlockwiseMixin:
-    """Makes methods of one row at a time take Dask collections, without computing them.
+# Fitting -------------------------------------------------------------------------------------
 
-    What they return has the blocks of the collection: a Dask array, or a data frame where
-    `set_output` asks for frames, or a list of delayed results for a list of delayed blocks.
+
+def sum_blocks(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Blocks, Summed]:
+    """The statistics that a model needs of a Dask collection, by one pass over its blocks.
+
+    The features and their names are noted as `fit` does for rows in memory.
     """
+    check_parameters(model, model._allowed_parameters)
+    model._check_blocks_suffice()
+    blocks = labelled_blocks(X, y, sample_weight)
+    worker = _worker(model, blocks)
+    found = blocks.summed(
+        partial(_summarize_block, worker),
+        worker._add_summaries,
+        accept_sparse=model._accepts_sparse,
+    )
+    check_several_classes(model, found.classes)
+    validate_data(model, np.zeros((1, found.n_features)), reset=True)
+    if found.names is not None:
+        model.feature_names_in_ = found.names
+    return blocks, found
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        for name in BY_BLOCKS:
-            if isfunction(vars(cls).get(name)):
-                setattr(cls, name, _by_blocks(vars(cls)[name]))
 
-    def _judge(self) -> Any:
-        """The model as it is now, with what is needed to judge rows."""
-        return copy(self)
+def _worker(model: Any, blocks: Blocks) -> Any:
+    """A copy of the model that summarizes blocks and adds summaries, wherever that is done."""
+    worker = clone(model)
+    if blocks.feature_names is not None:
+        worker.feature_names_in_ = blocks.feature_names
+    worker.set_params(**model._params_for_blocks(blocks.n_samples))
+    return worker
 
 
-class BlockwiseClassifierMixin(BlockwiseMixin, ClassifierMixin):
-    """The same for classifiers."""
+def _summarize_block(worker: Any, block: LabelledRows) -> Any:
+    return worker._summarize(block)
 
-    classes_: Array
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of rows that are classified correctly; of a Dask collection by one pass.
+# Lazy results --------------------------------------------------------------------------------
 
-        Parameters
-        ----------
-        X : array or sparse matrix (n_samples, n_features)
-            Rows to classify.
-        y : array (n_samples,)
-            Their labels.
-        sample_weight : array (n_samples,), optional
-            What each row counts.
 
-        Returns
-        -------
-        float
-            Accuracy.
-        """
+def lazy_on_dask(kind: Kind) -> Kind:
+    """Class decorator: methods of one row at a time take Dask collections, and compute nothing.
+
+    The results have the blocks of the collection: a Dask array, or a data frame where `set_output`
+    asks for frames, or a list of delayed results for a list of delayed blocks. `score` makes one
+    pass. Only the methods in the body of the decorated class are meant.
+    """
+    for name in ROW_METHODS:
+        if isfunction(vars(kind).get(name)):
+            setattr(kind, name, _lazily(vars(kind)[name]))
+    if "predict" in vars(kind):
+        kind.score = _score(kind.score)  # type: ignore[attr-defined]
+    return kind
+
+
+def _lazily(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def lazily(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if not is_dask(X):
-            return float(super().score(X, y, sample_weight))
+            return method(self, X, *args, **kwargs)
         check_is_fitted(self)
-        judge = self._judge()
+        if any(value is not None for value in (*args, *kwargs.values())):
+            raise TypeError(
+                f"{type(self).__name__}.{method.__name__} takes nothing beside the rows of a Dask "
+                "collection: call it for the rows of each kind apart"
+            )
+        judge = partial(_call_method, _judge(self), method.__name__)
+        # one row of zeros shows the form of the result, and raises where all rows would
+        return mapped(X, judge, None if isinstance(X, list | tuple) else judge(one_row(X)))
+
+    return lazily
+
+
+def _judge(model: Any) -> Any:
+    """A copy of the model with what is needed to judge rows, and no more."""
+    return model._without_memory() if hasattr(model, "_without_memory") else copy(model)
+
+
+def _call_method(model: Any, method: str, X: Any) -> Any:
+    return getattr(model, method)(X)
+
+
+def _score(in_memory: Callable[..., float]) -> Callable[..., float]:
+    @wraps(in_memory)
+    def score(self: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        if not is_dask(X):
+            return float(in_memory(self, X, y, sample_weight))
+        check_is_fitted(self)
+        judge = _judge(self)
         if not isinstance(X, list | tuple):
-            judge.predict(one_row(X))  # other features are refused by their names
+            judge.predict(one_row(X))  # other features raise by their names
         blocks = labelled_blocks(X, y, sample_weight)
         blocks = blocks._replace(feature_names=vars(judge).pop("feature_names_in_", None))
-        found = blocks.summed(partial(_right, judge))
-        right, total = found.summary
+        right, total = blocks.summed(partial(_count_right, judge)).summary
         return float(right / total)
 
+    return score
 
-def _right(judge: Any, block: Block) -> Array:
+
+def _count_right(judge: Any, block: LabelledRows) -> Array:
     """The weight of rows that are classified correctly, and of all."""
     weights = np.ones(len(block.codes)) if block.weights is None else block.weights
     if is_text(block.classes) != is_text(judge.classes_):
@@ -81,28 +132,5 @@ def _right(judge: Any, block: Block) -> Array:
             f"y has labels {block.classes.tolist()[:3]}, but the model knows "
             f"{judge.classes_.tolist()[:3]}: they differ in type"
         )
-    right = judge.predict(block.X) == block.classes[block.codes]
+    right = judge.predict(block.X) == block.labels
     return np.array([weights @ right, weights.sum()])
-
-
-def _by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(method)
-    def lazily(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
-        if not is_dask(X):
-            return method(self, X, *args, **kwargs)
-        check_is_fitted(self)
-        more = [v for v in (*args, *kwargs.values()) if v is not None]
-        if more:
-            raise TypeError(
-                f"{type(self).__name__}.{method.__name__} takes nothing beside the rows of a Dask "
-                "collection: call it for the rows of each kind apart"
-            )
-        judge = partial(_judged, self._judge(), method.__name__)
-        # one row of zeros shows what is returned, and is refused where all rows would be
-        return mapped(X, judge, None if isinstance(X, list | tuple) else judge(one_row(X)))
-
-    return lazily
-
-
-def _judged(model: Any, method: str, X: Any) -> Any:
-    return getattr(model, method)(X)

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, NamedTuple, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import Tags
 
-from separatrix.base.estimator import SubspaceEstimator, unchanged_on_failure
+from separatrix.base.blockwise import lazy_on_dask
+from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.parameters import Allowed, check_parameters, one_of, real_number, whole_number
-from separatrix.base.rows import LabelledData
-from separatrix.kernels import Kernel, KernelMap, RandomState, empirical_kernel_map, settled_kernel
+from separatrix.base.rows import check_new_rows, unchanged_on_failure
+from separatrix.base.solution import NOTHING, Solution
+from separatrix.kernels import (
+    Kernel,
+    KernelMap,
+    RandomState,
+    empirical_kernel_map,
+    settled_kernel,
+)
 from separatrix.linalg import Array
 from separatrix.moments.checks import is_dask, refuse_nonfinite_rows
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.dask import Block, labelled_blocks, subsample
+from separatrix.moments.dask import labelled_blocks, subsample
+from separatrix.moments.labelled import LabelledRows
 
-ROWS_FOR_A_LANDMARK = 10
+ROWS_PER_LANDMARK = 10
 """Rows of a Dask collection that are sampled for each landmark: each is the mean of its own."""
 
-KERNEL_CONSTRAINTS: dict[str, Sequence[Allowed]] = {
+KERNEL_PARAMETERS: dict[str, Sequence[Allowed]] = {
     "kernel": (
         one_of("rbf", "poly", "linear", "cosine", "precomputed"),
         Allowed(callable, "a function of two arrays of rows"),
@@ -33,37 +42,53 @@ KERNEL_CONSTRAINTS: dict[str, Sequence[Allowed]] = {
     "kernel_params": (one_of(None), Allowed(lambda v: isinstance(v, Mapping), "a dictionary")),
     "n_landmarks": (one_of(None), whole_number(1)),
 }
-"""What the parameters that all kernel estimators share may be."""
+"""Allowed values of the parameters that all kernel estimators share."""
+
+
+class Mapped(NamedTuple):
+    """Rows in the feature space of a kernel.
+
+    Attributes
+    ----------
+    map : KernelMap or None
+    rows : LabelledRows or None
+        The training rows in its coordinates.
+    found : mapping
+        Numbers that were settled on the way, by the names of the fitted attributes they become.
+    """
+
+    map: Any
+    rows: Any
+    found: Mapping[str, Any] = NOTHING
 
 
 def _mapped_moments(
-    to_features: KernelMap, per_class: Callable[[Array], bool], block: Block
+    to_features: KernelMap, per_class: Callable[[Array], bool], block: LabelledRows
 ) -> ClassMoments:
     """Moments of a block of rows in the feature space."""
     refuse_nonfinite_rows(block.X)
-    mapped = block._replace(X=to_features.project(block.X))
-    return mapped.moments(per_class=per_class(block.classes))
+    mapped = block._replace(X=to_features.project(block.X), feature_names=None)
+    return ClassMoments.from_rows(mapped, per_class=per_class(block.classes))
 
 
+@lazy_on_dask
 class KernelEstimator(SubspaceEstimator):
-    """Base of the kernel methods: `_solve` sees the rows of a kernel map, as if they were given.
+    """Base of the kernel methods: `_solve` sees the rows of a kernel map as if they were given.
 
-    A subclass takes the parameters of `KERNEL_CONSTRAINTS` and `random_state`, and solves the
-    problem of the linear method. The map is the empirical kernel map; a method whose solution is
-    known to lie in fewer dimensions overrides `_mapped` with those.
+    A class takes the parameters of
+    `KERNEL_PARAMETERS` and `random_state`; with ``kernel=None``, where it allows that, it is the
+    linear method. The map is the empirical kernel map; a method whose solution is known to lie in
+    fewer dimensions overrides `_map_rows` with those.
     """
 
-    kernel: str | Callable[..., Array]
+    kernel: str | Callable[..., Array] | None
     kernel_gamma: float | str
     degree: int
     coef0: float
     kernel_params: Mapping[str, Any] | None
     n_landmarks: int | None
     random_state: RandomState
-    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
-        **SubspaceEstimator._allowed_parameters,
-        **KERNEL_CONSTRAINTS,
-    }
+    _map: Any
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
         """Find the subspace.
@@ -85,58 +110,36 @@ class KernelEstimator(SubspaceEstimator):
         """
         with unchanged_on_failure(self):
             if self._accepts_blocks and is_dask(X):
-                self._fit_blocks(X, y, None)
-                return self
-            data = self._validated(X, y)
-            rows = self._map_of(data)
-            mapped = data._replace(X=rows, feature_names=None)
-            self.selection_ = self._selected(data)
-            self._learn(mapped.moments(per_class=self._needs_class_scatters(data.classes)), mapped)
+                return self._fit_blocks(X, y)
+            rows = self._validate(X, y)
+            mapped = self._to_features(rows)
+            moments = self._summarize(mapped.rows)
+            selected = self._select(rows)
+            solution = self._find_in_features(moments, mapped, selected)
+            self._store(moments, solution)
         return self
 
-    def _map_of(self, data: LabelledData) -> Array:
-        """Settle the kernel and its map by these rows, and return them mapped."""
-        refuse_nonfinite_rows(data.X, data.feature_names)
-        kernel = settled_kernel(
-            data.X,
-            self.kernel,
-            kernel_gamma=self.kernel_gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            kernel_params=self.kernel_params,
-            random_state=self.random_state,
-        )
-        self.kernel_gamma_ = kernel.params.get("gamma") if isinstance(kernel.name, str) else None
-        self._map, rows = self._mapped(data, kernel)
-        return rows
-
-    def _fit_blocks(self, X: Any, y: Any, sample_weight: Any) -> float:
+    def _fit_blocks(self, X: Any, y: Any) -> Self:
         """`fit` for a Dask collection: landmarks among some rows, then moments of all."""
         check_parameters(self, self._allowed_parameters)
-        self._refuse_without_rows()
-        rows, labels = subsample(
-            X,
-            y,
-            ROWS_FOR_A_LANDMARK * int(self.n_landmarks or 0),
-            random_state=self.random_state,
-        )
-        sample = self._validated(rows, labels)
+        self._check_blocks_suffice()
+        n_sampled = ROWS_PER_LANDMARK * int(self.n_landmarks or 0)
+        some, labels = subsample(X, y, n_sampled, random_state=self.random_state)
+        sample = self._validate(some, labels)
         if self.n_landmarks is not None and self.n_landmarks >= len(labels):
             raise ValueError(
                 f"n_landmarks={self.n_landmarks} is not less than the number of rows, "
                 f"{len(labels)}: so few rows fit into memory, call X.compute()"
             )
-        self._map_of(sample)
-        summarise = partial(_mapped_moments, self._map, self._needs_class_scatters)
-        found = labelled_blocks(X, y).summed(summarise, clone(self)._added)
-        moments = found.summary
-        self._map = self._map.centred_at(moments.mean)
-        self.selection_ = {}
-        self._learn(moments, None)
-        return found.weight
+        mapped = self._to_features(sample)
+        summarize = partial(_mapped_moments, mapped.map, self._needs_class_scatters)
+        moments = labelled_blocks(X, y).summed(summarize, clone(self)._add_summaries).summary
+        mapped = mapped._replace(map=mapped.map.centred_at(moments.mean), rows=None)
+        self._store(moments, self._find_in_features(moments, mapped, {}))
+        return self
 
-    def _refuse_without_rows(self) -> None:
-        super()._refuse_without_rows()
+    def _check_blocks_suffice(self) -> None:
+        super()._check_blocks_suffice()
         if self.n_landmarks is None or self.kernel == "precomputed":
             raise ValueError(
                 f"{type(self).__name__} with kernel={self.kernel!r} and n_landmarks="
@@ -145,19 +148,50 @@ class KernelEstimator(SubspaceEstimator):
                 "separatrix.distributed.subsample(X, y, 10000)"
             )
 
-    def _mapped(self, data: LabelledData, kernel: Kernel) -> tuple[KernelMap, Array]:
-        """A map to coordinates of the feature space, and the training rows there."""
-        return empirical_kernel_map(
-            data.X, kernel, n_landmarks=self.n_landmarks, random_state=self.random_state
+    def _to_features(self, rows: LabelledRows) -> Mapped:
+        """The rows in the feature space; with ``kernel=None`` as they are."""
+        if self.kernel is None:
+            return Mapped(None, rows)
+        refuse_nonfinite_rows(rows.X, rows.feature_names)
+        kernel = settled_kernel(
+            rows.X,
+            self.kernel,
+            kernel_gamma=self.kernel_gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+            random_state=self.random_state,
         )
+        gamma = kernel.params.get("gamma") if isinstance(kernel.name, str) else None
+        mapped = self._map_rows(rows, kernel)
+        return mapped._replace(found={"kernel_gamma_": gamma, **mapped.found})
 
-    def _learn(self, moments: ClassMoments, data: LabelledData | None) -> None:
-        found = self._solve(moments, data)
-        directions = self._map.along(found.W)
-        found = found.oriented(directions.basis)
-        self._map = self._map.along(found.W)
-        self.dual_coef_ = self._map.basis.T
-        self._set_solution(moments, found)
+    def _map_rows(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
+        """A map to coordinates of the feature space, and the training rows there."""
+        to_features, coordinates = empirical_kernel_map(
+            rows.X, kernel, n_landmarks=self.n_landmarks, random_state=self.random_state
+        )
+        return Mapped(to_features, rows._replace(X=coordinates, feature_names=None))
+
+    def _find_in_features(
+        self, moments: ClassMoments, mapped: Mapped, selected: Mapping[str, Any]
+    ) -> Solution:
+        """The solution in the feature space, oriented by its dual coefficients."""
+        if mapped.map is None:
+            linear = {"_map": None, "dual_coef_": None, "kernel_gamma_": None}
+            return self._find(moments, mapped.rows, selected).with_extras(**linear)
+        settled = {**selected, **mapped.found, "map": mapped.map}
+        solution = self._solve(moments, mapped.rows, settled)
+        solution = solution.oriented(mapped.map.along(solution.W).basis)
+        to_subspace = mapped.map.along(solution.W)
+        extras = {
+            "selection_": dict(selected),
+            **mapped.found,
+            **solution.extras,
+            "_map": to_subspace,
+            "dual_coef_": to_subspace.basis.T,
+        }
+        return self._add_decision(solution._replace(extras=extras), moments, mapped.rows)
 
     def transform(self, X: ArrayLike) -> Array:
         """Project rows on the subspace, a block of kernel values at a time.
@@ -176,7 +210,9 @@ class KernelEstimator(SubspaceEstimator):
         return self._project(X)
 
     def _project(self, X: ArrayLike) -> Array:
-        rows = self._new_rows(X)
+        if getattr(self, "_map", None) is None:
+            return super()._project(X)
+        rows = check_new_rows(self, X, accept_sparse=self._accepts_sparse)
         refuse_nonfinite_rows(rows, getattr(self, "feature_names_in_", None))
         return self._map.project(rows)
 

@@ -55,7 +55,7 @@ def real_number(low: float, high: float = np.inf, *, open_low: bool = False) -> 
 
 
 def _values_in_range(low: float, high: float, open_low: bool) -> tuple[float, ...]:
-    inner = (low + 1e-3, low + 1.0, low + 1e3)
+    inner: tuple[float, ...] = (low + 1e-3, low + 1.0, low + 1e3)
     if high < np.inf:
         inner = tuple(low + share * (high - low) for share in (1e-3, 0.5, 1.0))
     return inner if open_low else (low, *inner)

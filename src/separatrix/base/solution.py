@@ -1,16 +1,20 @@
-"""What a method finds: directions and the values they maximise."""
+"""What a method finds: directions, the values they maximise, and every other fitted attribute."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from separatrix.linalg import Array, column_signs
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
 
 class Solution(NamedTuple):
-    """Directions found by a method.
+    """The solution of a method's problem, as `solve` returns it and `store` publishes it.
 
     Attributes
     ----------
@@ -21,20 +25,26 @@ class Solution(NamedTuple):
     rank : int
         Rank of the matrix the method inverts or restricts itself to.
     within : array (n_components, n_components), optional
-        Scatter within classes in the subspace, as the decision sees it: never singular. Only
-        classifiers need it.
+        Scatter within classes in the subspace, as the decision sees it. Only classifiers need it.
+    extras : mapping
+        Every other fitted attribute, by name.
     """
 
     W: Array
     criterion: Array
     rank: int
     within: Array | None = None
+    extras: Mapping[str, Any] = NOTHING
 
     def oriented(self, by: Array | None = None) -> Solution:
         """The same directions with the largest entry of each, or of their image `by`, positive."""
         signs = column_signs(self.W if by is None else by)
         within = None if self.within is None else self.within * np.outer(signs, signs)
         return self._replace(W=self.W * signs, within=within)
+
+    def with_extras(self, **extras: Any) -> Solution:
+        """The same solution with more fitted attributes."""
+        return self._replace(extras={**self.extras, **extras})
 
 
 def shares(criterion: Array) -> Array:

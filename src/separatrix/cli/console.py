@@ -1,10 +1,9 @@
-"""How the command line talks: results, notes, progress, mistakes, and options that repeat."""
+"""How commands speak to the user: results, notes, progress, errors and exit codes."""
 
 from __future__ import annotations
 
 import errno
 import json
-import math
 import os
 import signal
 import sys
@@ -16,20 +15,20 @@ from typing import Any, NamedTuple
 
 import click
 
-FAULT, USAGE, PROGRAM, INTERRUPTED, CLOSED = 1, 2, 70, 130, 141
+INPUT_ERROR, USAGE_ERROR, PROGRAM_ERROR, INTERRUPTED, OUTPUT_CLOSED = 1, 2, 70, 130, 141
 EXIT_CODES = {
     0: "done",
-    FAULT: "the data, a file or a value is at fault; the message says what to do",
-    USAGE: "the command was called with options or arguments it does not have",
-    PROGRAM: "the program is at fault; --debug shows where",
+    INPUT_ERROR: "the data, a file or a value is at fault; the message says what to do",
+    USAGE_ERROR: "the command was called with options or arguments it does not have",
+    PROGRAM_ERROR: "the program is at fault; --debug shows where",
     INTERRUPTED: "interrupted (Ctrl-C, SIGTERM)",
-    CLOSED: "whoever read the output stopped reading",
+    OUTPUT_CLOSED: "whoever read the output stopped reading",
 }
-"""What the commands return to the shell."""
+"""Exit codes of the commands."""
 
 
-class Commands(click.Group):
-    """Commands that tell a mistake in a sentence; tracebacks are for faults of the program."""
+class CommandGroup(click.Group):
+    """Commands that report an error in a sentence; a traceback is shown with --debug only."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; whatever goes wrong becomes a message and an exit code."""
@@ -43,32 +42,32 @@ class Commands(click.Group):
         except (click.exceptions.Exit, click.ClickException):
             raise
         except (KeyboardInterrupt, click.Abort):
-            _leave(ctx, "interrupted", INTERRUPTED)
+            _exit_with_error(ctx, "interrupted", INTERRUPTED)
         except BrokenPipeError:
-            _write_no_more()
-            ctx.exit(CLOSED)
+            _discard_output()
+            ctx.exit(OUTPUT_CLOSED)
         except Exception as error:
             if ctx.params.get("debug"):
                 raise
-            _write_no_more_if_full(error)
-            _leave(ctx, *_told(error))
+            _discard_output_if_full(error)
+            _exit_with_error(ctx, *_describe_error(error))
         return None
 
 
-def _told(error: Exception) -> tuple[str, int]:
-    """What is said of an error, and the exit code."""
+def _describe_error(error: Exception) -> tuple[str, int]:
+    """The message of an error, and the exit code."""
     if isinstance(error, OSError):
         name = f"{error.filename}: " if error.filename else ""
-        return f"{name}{error.strerror or error}", FAULT
+        return f"{name}{error.strerror or error}", INPUT_ERROR
     if isinstance(error, ValueError | ImportError | MemoryError):
-        return str(error) or type(error).__name__, FAULT
+        return str(error) or type(error).__name__, INPUT_ERROR
     fault = f"{type(error).__name__}: {error}"
-    return f"{fault}\nThis is a fault of the program: --debug shows where", PROGRAM
+    return f"{fault}\nThis is a fault of the program: --debug shows where", PROGRAM_ERROR
 
 
 @contextmanager
 def _termination_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM end a command as Ctrl-C does: files stay whole, and what was done is told."""
+    """Let SIGTERM end a command as Ctrl-C does: no file is cut, and notes say what is kept."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals are for the main thread
         return
@@ -79,19 +78,20 @@ def _termination_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _write_no_more() -> None:
-    """Throw away what is left for standard output, which Python would try to write at its end."""
+def _discard_output() -> None:
+    """Discard what is left for standard output, which Python would try to write when it ends."""
     if sys.stdout is not None:
         with open(os.devnull, "w") as nothing:
             os.dup2(nothing.fileno(), sys.stdout.fileno())
 
 
-def _write_no_more_if_full(error: Exception) -> None:
+def _discard_output_if_full(error: Exception) -> None:
+    """The same where the disk that standard output goes to is full."""
     if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
-        _write_no_more()
+        _discard_output()
 
 
-def _leave(ctx: click.Context, message: str, code: int) -> None:
+def _exit_with_error(ctx: click.Context, message: str, code: int) -> None:
     click.echo(f"{click.style('Error:', fg='red')} {message}", err=True)
     ctx.exit(code)
 
@@ -109,30 +109,35 @@ class Console(NamedTuple):
     quiet: bool
 
     def result(self, record: Mapping[str, Any], text: str) -> None:
-        """What the command was run for, as JSON or as text."""
+        """Print what the command was run for, as JSON or as text.
+
+        JSON has no numbers that are not finite: `to_plain` makes them None.
+        """
         if self.as_json:
-            text = json.dumps(finite(record), indent=2, ensure_ascii=False, allow_nan=False)
+            from separatrix.evaluate.records import to_plain
+
+            text = json.dumps(to_plain(record), indent=2, ensure_ascii=False, allow_nan=False)
         self.text(f"{text}\n")
 
     def text(self, text: str) -> None:
-        """To standard output."""
+        """Print to standard output."""
         if sys.stdout is None:
             raise BrokenPipeError
         click.echo(text, nl=False)
 
     def done(self, record: Mapping[str, Any], text: str) -> None:
-        """What was done, where the result is a file."""
+        """Print what was done, where the result is a file."""
         if self.as_json or not self.quiet:
             self.result(record, text)
 
     def note(self, text: str) -> None:
-        """What is good to know."""
+        """Print what is good to know to standard error."""
         if not self.quiet:
             click.echo(text, err=True)
 
     @contextmanager
-    def progress(self, what: str) -> Iterator[Callable[[int, int | None, str], None]]:
-        """A bar on a terminal; called with what is done, what there is in all, and a remark."""
+    def progress(self, title: str) -> Iterator[Callable[[int, int | None, str], None]]:
+        """A bar on a terminal: the function given is called with done, total and a remark."""
         if self.quiet or not sys.stderr.isatty():
             yield lambda done, total, remark: None
             return
@@ -141,18 +146,9 @@ class Console(NamedTuple):
 
         columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[r]}")]
         with Progress(*columns, TimeElapsedColumn(), console=Terminal(stderr=True)) as bar:
-            task = bar.add_task(what, total=None, r="")
+            task = bar.add_task(title, total=None, r="")
 
             def update(done: int, total: int | None, remark: str) -> None:
                 bar.update(task, completed=done, total=total, r=remark)
 
             yield update
-
-
-def finite(record: Any) -> Any:
-    """A record with None for numbers that are not finite, which JSON does not have."""
-    if isinstance(record, Mapping):
-        return {key: finite(value) for key, value in record.items()}
-    if isinstance(record, list | tuple):
-        return [finite(value) for value in record]
-    return None if isinstance(record, float) and not math.isfinite(record) else record

@@ -1,4 +1,4 @@
-"""`fit` for files larger than memory, by Dask."""
+"""Fitting to files larger than memory, block by block with Dask: ``fit --engine dask``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from separatrix.cli.console import Console
+from separatrix.cli.inputs import READING
 
-engine = click.option(
+engine_option = click.option(
     "--engine",
     type=click.Choice(["memory", "dask"]),
     default="memory",
@@ -20,60 +21,58 @@ engine = click.option(
 )
 
 
-def fitted(
-    talk: Console, data: str, estimator: Any, decision: str, how: Mapping[str, Any]
+def fit_blocks(
+    console: Console, data: str, estimator: Any, decision: str, options: Mapping[str, Any]
 ) -> tuple[Any, str, int]:
-    """A model of rows that are never all in memory, the column of labels, and how many rows.
+    """A model of rows that are never all in memory, the column of labels, and the number of rows.
 
-    The passes over the rows that the method needs, and one before them for their scale.
+    Rows are read once for their scale, then as often as the method needs.
     """
     from sklearn.pipeline import make_pipeline
 
-    from separatrix.io.dask_tables import dask_module, open_table, scaled
-    from separatrix.io.tables import refuse_fractions
+    from separatrix.io.dask_tables import import_dask, open_table, scale_table
+    from separatrix.io.tables import check_no_fractions
 
-    dask_module()
-    _refuse_what_needs_rows(estimator, decision, how)
-    names = ("target", "ignore", "form", "sep", "header")
-    table = open_table(data, **{name: how[name] for name in names})
+    import_dask()
+    _check_needs_no_rows(estimator, decision, options)
+    table = open_table(data, **{name: options[name] for name in ("target", *READING)})
     target = table.target
-    with _bar(talk):
+    with _progress_bar(console):
         scaler = None
-        if how["scale"]:
-            scaler, table = scaled(table)
-        rows = int(estimator._fit_blocks(table.X, table.y, None))
-    refuse_fractions(estimator.classes_, target)
-    return estimator if scaler is None else make_pipeline(scaler, estimator), target, rows
+        if options["scale"]:
+            scaler, table = scale_table(table)
+        n_rows = int(estimator.fit(table.X, table.y).n_samples_seen_)
+    check_no_fractions(estimator.classes_, target)
+    return estimator if scaler is None else make_pipeline(scaler, estimator), target, n_rows
 
 
-def _bar(talk: Console) -> Any:
+def _progress_bar(console: Console) -> Any:
     """Dask's own bar, on a terminal."""
     from dask.diagnostics import ProgressBar
 
-    shown = not talk.quiet and sys.stderr.isatty()
+    shown = not console.quiet and sys.stderr.isatty()
     return ProgressBar(out=sys.stderr) if shown else nullcontext()
 
 
-def _refuse_what_needs_rows(estimator: Any, decision: str, how: Mapping[str, Any]) -> None:
-    """Raise for what cannot be done block by block."""
-    name = type(estimator).__name__
+def _check_needs_no_rows(estimator: Any, decision: str, options: Mapping[str, Any]) -> None:
+    """Raise for requests that need all rows in memory."""
     if not getattr(estimator, "_accepts_blocks", False):
         raise ValueError(
-            f"{name} looks at all rows together: --engine dask fits methods that need class "
-            f"moments only, {', '.join(_block_methods())}"
+            f"{type(estimator).__name__} looks at all rows together: --engine dask fits methods "
+            f"that need class moments only, {', '.join(_list_block_methods())}"
         )
     if decision != "own":
         raise ValueError(f"--decision {decision} needs rows in memory: leave it out, or --engine")
     for option in ("missing", "categorical"):
-        if how[option] != "refuse":
+        if options[option] != "refuse":
             raise ValueError(
-                f"--{option} {how[option]} needs rows in memory: mend the files first, or leave "
-                "out --engine"
+                f"--{option} {options[option]} needs rows in memory: mend the files first, or "
+                "leave out --engine"
             )
 
 
-def _block_methods() -> list[str]:
-    from separatrix import public
+def _list_block_methods() -> list[str]:
+    import separatrix
 
-    found = {name: getattr(public, name) for name in public.__all__}
+    found = {name: getattr(separatrix, name) for name in separatrix.__all__}
     return [name for name, kind in found.items() if getattr(kind, "_accepts_blocks", False)]

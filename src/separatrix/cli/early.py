@@ -1,4 +1,4 @@
-"""The command for series that are to be decided on before they end."""
+"""The command that decides on series before they end."""
 
 from __future__ import annotations
 
@@ -9,39 +9,44 @@ from typing import Any
 import click
 
 from separatrix.cli.console import Console
-from separatrix.cli.models import (
+from separatrix.cli.inputs import READING, read_labelled_table
+from separatrix.cli.methods import build_estimator
+from separatrix.cli.options import (
     DATA_HELP,
+    console_options,
     data_argument,
-    estimator_of,
-    labelled_table,
     method_option,
     output_option,
+    seed_option,
     set_option,
+    table_options,
+    target_option,
+    test_size_option,
 )
-from separatrix.cli.options import reading, seed, talking, target
-from separatrix.cli.output import check_outputs, frame_of, write_frame
+from separatrix.cli.output import build_frame, check_outputs, write_frame
 
 
-@click.command(epilog=DATA_HELP)
+@click.command("early", epilog=DATA_HELP)
 @data_argument
-@target
+@target_option
 @click.option("--test", "test", type=click.Path(), help="Rows to decide on.  [default: held out]")
-@click.option("--test-size", type=click.FloatRange(0, 1, min_open=True, max_open=True),
-              default=0.3, show_default=True, help="Share held out without --test.")  # fmt: skip
+@test_size_option
 @method_option
 @set_option
-@click.option("--reliability", type=click.FloatRange(0, 1), default=0.9, show_default=True)
+@click.option("--reliability", type=click.FloatRange(0, 1), default=0.9, show_default=True,
+              help="Probability that the complete series would be decided alike.")  # fmt: skip
 @click.option("--region", type=click.Choice(["ellipsoid", "box", "chebyshev", "ideal"]),
-              default="ellipsoid", show_default=True)  # fmt: skip
+              default="ellipsoid", show_default=True,
+              help="Set of the values to come on which the decision must not change.")  # fmt: skip
 @click.option("--conditional", type=click.Choice(["gaussian", "mixture"]), default="gaussian",
-              show_default=True)  # fmt: skip
+              show_default=True, help="Distribution of the values to come.")  # fmt: skip
 @output_option("File for the decisions (csv, tsv, parquet, npz).")
 @click.option("--model", "model_file", type=click.Path(dir_okay=False),
               help="Keep the model, learned from all rows of DATA.")  # fmt: skip
-@reading
-@seed
-@talking
-def early(
+@table_options
+@seed_option
+@console_options
+def early_command(
     data: str,
     test: str | None,
     test_size: float,
@@ -55,7 +60,7 @@ def early(
     seed: int,
     as_json: bool,
     quiet: bool,
-    **how: Any,
+    **options: Any,
 ) -> None:
     """Decide on series before they end: how early, and how often rightly.
 
@@ -72,57 +77,51 @@ def early(
       separatrix early gestures.csv -t kind --model gestures.model
       separatrix predict gestures.model so-far.csv
     """
-    from sklearn.model_selection import train_test_split
-
     from separatrix.early.classifier import EarlyClassifier
     from separatrix.io.tables import check_features
 
-    talk = Console(as_json, quiet)
+    console = Console(as_json, quiet)
     check_outputs([output, model_file], inputs=[data, test], tables=True)
-    rule = estimator_of(method, settings, seed)
-    table = labelled_table(talk, data, how)
-    check_features(table.X, remedies=remedies())
+    rule = build_estimator(method, settings, seed)
+    table = read_labelled_table(console, data, options)
+    check_features(table.X, remedies=_remedies())
     if test is None:
-        refuse_lonely_rows(table)
-        X, X_new, y, y_new = train_test_split(
-            table.X, table.y, test_size=test_size, random_state=seed, stratify=table.y
-        )
+        X, X_new, y, y_new = _split_rows(table, test_size, seed)
     else:
         X, y = table.X, table.y
-        X_new, y_new = tested_rows(talk, test, table, how)
+        X_new, y_new = _read_test_rows(console, test, table, options)
     model = EarlyClassifier(rule, reliability=reliability, region=region, conditional=conditional)
     try:
         model.fit(X, y)
     except TypeError as error:  # a method that EarlyClassifier cannot use
         raise ValueError(str(error)) from None
-    found = model.decide_early(X_new)
-    record = summary_of(found, model.predict(X_new), y_new, X.shape[1])
+    decisions = model.decide_early(X_new)
+    record = _summarize_decisions(decisions, model.predict(X_new), y_new, X.shape[1])
     if output is not None:
-        decisions = {
-            "label": found.label,
-            "decided": found.decided,
-            "reliability": found.reliability,
-            "time": found.time,
-        }
-        write_frame(frame_of(None, decisions), output)
+        names = ("label", "decided", "reliability", "time")
+        write_frame(build_frame(None, {name: getattr(decisions, name) for name in names}), output)
     if model_file is not None:
-        keep(model.fit(table.X, table.y), model_file, table, method)
+        _save(model.fit(table.X, table.y), model_file, table, method)
         record["model"] = model_file
-    talk.result(record, in_words(record))
+    console.result(record, _describe(record))
 
 
-def refuse_lonely_rows(table: Any) -> None:
-    """Raise when a class has too few rows to hold one out."""
-    counts = Counter(table.y.tolist())
-    label, rows = counts.most_common()[-1]
-    if rows < 2:
+def _split_rows(table: Any, test_size: float, seed: int) -> Any:
+    """Training rows, held-out rows and their labels, by class."""
+    from sklearn.model_selection import train_test_split
+
+    label, n_rows = Counter(table.y.tolist()).most_common()[-1]
+    if n_rows < 2:
         raise ValueError(
             f"class {label!r} has 1 row, and none can be held out: leave it out, or give rows to "
             "decide on (--test)"
         )
+    return train_test_split(
+        table.X, table.y, test_size=test_size, random_state=seed, stratify=table.y
+    )
 
 
-def remedies() -> Any:
+def _remedies() -> Any:
     """What to do about rows that cannot be decided on value by value."""
     from separatrix.io.tables import Remedies
 
@@ -133,35 +132,38 @@ def remedies() -> Any:
     )
 
 
-def tested_rows(talk: Console, test: str, table: Any, how: Mapping[str, Any]) -> tuple[Any, Any]:
-    """The columns that are known, by name, and the labels if there are any."""
+def _read_test_rows(
+    console: Console, test: str, table: Any, options: Mapping[str, Any]
+) -> tuple[Any, Any]:
+    """The columns of the training table, by name, and the labels if there are any."""
     from separatrix.io.tables import check_features, read_table, same_features
 
-    how = {name: how[name] for name in ("ignore", "form", "sep", "header")}
-    new = read_table(test, target=table.target, labelled=None, **how)
+    reading = {name: options[name] for name in READING}
+    new = read_table(test, target=table.target, labelled=None, **reading)
     X = same_features(new.X, table.X.columns)
-    check_features(X, remedies=remedies())
+    check_features(X, remedies=_remedies())
     if new.unlabelled:
-        talk.note(f"Labels are not compared: {new.unlabelled}")
+        console.note(f"Labels are not compared: {new.unlabelled}")
     return X, new.y
 
 
-def summary_of(found: Any, complete: Any, truth: Any, n_values: int) -> dict[str, Any]:
-    """How early decisions are, and how often right."""
+def _summarize_decisions(
+    decisions: Any, complete: Any, truth: Any, n_values: int
+) -> dict[str, Any]:
+    """How early decisions are, and how often right; `complete` are those on complete rows."""
     record = {
         "rows": len(complete),
-        "decided": float(found.decided.mean()),
-        "values_used": float((found.time / n_values).mean()),
-        "agreement": float((complete == found.label).mean()),
+        "decided": float(decisions.decided.mean()),
+        "values_used": float((decisions.time / n_values).mean()),
+        "agreement": float((complete == decisions.label).mean()),
     }
     if truth is not None:
-        record["accuracy"] = float((found.label == truth).mean())
+        record["accuracy"] = float((decisions.label == truth).mean())
         record["accuracy_of_complete_rows"] = float((complete == truth).mean())
     return record
 
 
-def in_words(record: Mapping[str, Any]) -> str:
-    """The same for people."""
+def _describe(record: Mapping[str, Any]) -> str:
     used = f"from {100 * record['values_used']:.0f} % of their values on average"
     if "accuracy" in record:
         text = (
@@ -177,8 +179,7 @@ def in_words(record: Mapping[str, Any]) -> str:
     return f"{text}\n{kept}".rstrip()
 
 
-def keep(model: Any, path: str, table: Any, method: str) -> None:
-    """Write a model that decides on incomplete rows."""
+def _save(model: Any, path: str, table: Any, method: str) -> None:
     from separatrix.io.models import save
 
     notes = {"target": table.target, "words": [], "method": method, "rows": len(table.y)}

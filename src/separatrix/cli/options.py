@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options and arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -7,76 +7,145 @@ from typing import Any
 
 import click
 
-# Options that several commands have ----------------------------------------------------------
+from separatrix.cli.methods import list_methods
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+DATA_HELP = """DATA is a file (csv, tsv, parquet, npz, arff; also packed, as .csv.gz), the name of
+a bundled data set (see `separatrix datasets`), or - for standard input."""
 
 
-def talking(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--json` and `--quiet`."""
-    for option in (
-        click.option("-q", "--quiet", is_flag=True, help="Show results and mistakes only."),
-        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
-    ):
-        command = option(command)
-    return command
+def _combine(*options: Decorator) -> Decorator:
+    """Several options as one decorator; help lists them in the order given here."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
-form = click.option("--format", "form",
-                    type=click.Choice(["csv", "tsv", "parquet", "npz", "arff"]),
-                    help="Format, where the name of the file does not tell.")  # fmt: skip
+# Completion in the shell ---------------------------------------------------------------------
 
 
-def reading(command: Callable[..., Any]) -> Callable[..., Any]:
-    """How a table is read."""
-    for option in (
-        click.option("--no-header", "header", is_flag=True, flag_value=False, default=True,
-                     help="The first line has values, no names."),
-        click.option("--sep", help="What stands between values, such as ';'."),
-        form,
-        click.option("--ignore", "--id", "ignore", multiple=True, metavar="COL",
-                     help="Column that is no feature; may be repeated."),
-    ):  # fmt: skip
-        command = option(command)
-    return command
-
-
-def preparing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What is done to columns before a method sees them."""
-    for option in (
-        click.option("--missing", default="refuse", show_default=True,
-                     type=click.Choice(["refuse", "mean", "median", "most_frequent"]),
-                     help="Refuse gaps, or fill them by what training rows have."),
-        click.option("--categorical", default="refuse", show_default=True,
-                     type=click.Choice(["refuse", "onehot"]),
-                     help="Refuse columns of text, or make a column of each value."),
-        click.option("--scale/--no-scale", default=True, show_default=True,
-                     help="Bring columns to mean 0 and variance 1 first."),
-    ):  # fmt: skip
-        command = option(command)
-    return command
-
-
-target = click.option(
-    "-t", "--target", metavar="COL", help="Column of labels.  [default: the last]"
-)
-seed = click.option("--seed", type=click.IntRange(0), default=0, show_default=True,
-                    help="Source of all randomness.")  # fmt: skip
-
-
-def _some_jobs(ctx: click.Context, param: click.Parameter, value: int) -> int:
-    if value == 0:
-        raise click.BadParameter("0 is none: give a number of processes, or -1 for one a core")
-    return value
-
-
-jobs = click.option("--jobs", type=int, default=1, show_default=True, callback=_some_jobs,
-                    help="How many processes work at a time; -1 is one a core.")  # fmt: skip
-
-
-def names_completed(list_names: Callable[[], Sequence[str]]) -> Callable[..., list[str]]:
-    """Completion in the shell from names that are looked up when asked for."""
+def complete_from(list_names: Callable[[], Sequence[str]]) -> Callable[..., list[str]]:
+    """Complete from names, several of them with commas between; they are listed when needed."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
         before, comma, last = incomplete.rpartition(",")
         return [f"{before}{comma}{n}" for n in list_names() if n.lower().startswith(last.lower())]
 
     return complete
+
+
+def list_bundled() -> list[str]:
+    """Names of the data sets that come along."""
+    from separatrix.io.bundled import BUNDLED
+
+    return sorted(BUNDLED)
+
+
+def complete_data(ctx: Any, param: Any, incomplete: str) -> list[Any]:
+    """Complete from bundled names and files."""
+    from click.shell_completion import CompletionItem
+
+    names = [name for name in list_bundled() if name.startswith(incomplete)]
+    return [*names, CompletionItem(incomplete, type="file")]
+
+
+# Input and output ----------------------------------------------------------------------------
+
+data_argument = click.argument("data", shell_complete=complete_data)
+model_argument = click.argument("model", type=click.Path())
+
+
+def output_option(text: str, *, required: bool = False) -> Any:
+    """The option `-o`, with its help."""
+    kind = click.Path(dir_okay=False)
+    return click.option("-o", "--output", type=kind, required=required, help=text)
+
+
+console_options = _combine(
+    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+    click.option("-q", "--quiet", is_flag=True, help="Show results and errors only."),
+)
+"""`--json` and `--quiet`."""
+
+# How a table is read -------------------------------------------------------------------------
+
+target_option = click.option(
+    "-t", "--target", metavar="COL", help="Column of labels.  [default: the last]"
+)
+ignore_option = click.option("--ignore", "--id", "ignore", multiple=True, metavar="COL",
+                             help="Column that is no feature; may be repeated.")  # fmt: skip
+format_option = click.option("--format", "form",
+                             type=click.Choice(["csv", "tsv", "parquet", "npz", "arff"]),
+                             help="Format, if the name of the file does not say.")  # fmt: skip
+separator_option = click.option("--sep", help="Character between values, such as ';'.")
+table_options = _combine(
+    ignore_option,
+    format_option,
+    separator_option,
+    click.option("--no-header", "header", is_flag=True, flag_value=False, default=True,
+                 help="The first line has values, no names."),
+)  # fmt: skip
+"""How a table is read."""
+
+preparation_options = _combine(
+    click.option("--scale/--no-scale", default=True, show_default=True,
+                 help="Bring columns to mean 0 and variance 1 first."),
+    click.option("--categorical", default="refuse", show_default=True,
+                 type=click.Choice(["refuse", "onehot"]),
+                 help="Refuse columns of text, or make a column of each value."),
+    click.option("--missing", default="refuse", show_default=True,
+                 type=click.Choice(["refuse", "mean", "median", "most_frequent"]),
+                 help="Refuse gaps, or fill them from the training rows."),
+)  # fmt: skip
+"""How columns are prepared before a method sees them."""
+
+# Methods -------------------------------------------------------------------------------------
+
+method_option = click.option(
+    "-m",
+    "--method",
+    default="FisherDiscriminant",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=complete_from(list_methods),
+    help="Class name of the method; `separatrix methods` lists them.",
+)
+set_option = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Parameter of the method, such as n_components=2; may be repeated.",
+)
+test_size_option = click.option(
+    "--test-size",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.3,
+    show_default=True,
+    help="Share of each class that is held out.",
+)
+
+
+def decision_option(text: str) -> Any:
+    """The option `--decision`, with its help."""
+    rules = click.Choice(["own", "3nn", "centroid", "gaussian"])
+    return click.option("--decision", type=rules, default="own", show_default=True, help=text)
+
+
+seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True,
+                           help="Seed of all random numbers.")  # fmt: skip
+
+
+def _check_jobs(ctx: click.Context, param: click.Parameter, value: int) -> int:
+    if value == 0:
+        raise click.BadParameter("0 is none: give a number of processes, or -1 for one per core")
+    return value
+
+
+jobs_option = click.option("--jobs", type=int, default=1, show_default=True, callback=_check_jobs,
+                           help="Number of parallel processes; -1 is one per core.")  # fmt: skip

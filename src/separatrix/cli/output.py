@@ -1,4 +1,4 @@
-"""What commands write: tables in files or on standard output, and checks before any work."""
+"""How commands write tables, to files or standard output, and checks before any work."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 from separatrix.cli.console import Console
 
-WRITTEN = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".npz")
-"""Endings of tables that are written; text also packed, as ``.csv.gz``."""
+TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".npz")
+"""Endings of the tables that commands write; text also packed, as ``.csv.gz``."""
 
 
 def check_outputs(
@@ -24,31 +24,31 @@ def check_outputs(
     Parameters
     ----------
     outputs, inputs : sequences of str or None
-        Files that a command writes and reads; None are those that it was not asked for.
+        Files that a command writes and reads; None for those that were not asked for.
     tables : bool
         Whether the first output is a table, whose name must say its format.
     """
     named = [output for output in outputs if output is not None]
     if tables and outputs[0] is not None:
-        table_form(outputs[0])
+        find_table_format(outputs[0])
     for i, output in enumerate(named):
-        _refuse_unwritable(output)
-        if any(same_file(output, given) for given in inputs if given is not None):
+        _check_writable(output)
+        if any(is_same_file(output, given) for given in inputs if given is not None):
             raise ValueError(
                 f"{output} is read by this command: choose another name for the output"
             )
-        if any(same_file(output, other) for other in named[:i]):
+        if any(is_same_file(output, other) for other in named[:i]):
             raise ValueError(f"{output} is to be written twice: choose two names")
 
 
-def same_file(a: str, b: str) -> bool:
+def is_same_file(a: str, b: str) -> bool:
     """Whether two names mean one file, which need not be there."""
     if Path(a).exists() and Path(b).exists():
         return Path(a).samefile(b)
     return Path(a).resolve() == Path(b).resolve()
 
 
-def _refuse_unwritable(output: str) -> None:
+def _check_writable(output: str) -> None:
     if output == "-":
         raise ValueError("- is no file, and results cannot be written there: give a name")
     path = Path(output)
@@ -61,7 +61,7 @@ def _refuse_unwritable(output: str) -> None:
         raise ValueError(f"{output} cannot be written: it is not permitted")
 
 
-def table_form(output: str) -> str:
+def find_table_format(output: str) -> str:
     """The format in which a table is written, by the name of its file."""
     from separatrix.io.readers import NO_PARQUET, SEPARATORS, SUFFIXES
 
@@ -69,10 +69,10 @@ def table_form(output: str) -> str:
     packed = path.suffix == ".gz"
     suffix = (Path(path.stem) if packed else path).suffix.lower()
     form = SUFFIXES.get(suffix, "")
-    if suffix not in WRITTEN or (packed and form not in SEPARATORS):
+    if suffix not in TABLE_SUFFIXES or (packed and form not in SEPARATORS):
         raise ValueError(
             f"{output} does not name a format that is written: end it with one of "
-            f"{', '.join(WRITTEN)}"
+            f"{', '.join(TABLE_SUFFIXES)}"
         )
     if form == "parquet":
         try:
@@ -82,14 +82,14 @@ def table_form(output: str) -> str:
     return form
 
 
-def frame_of(kept: Any, found: Mapping[str, Any]) -> Any:
-    """Columns that were kept, and those that were found."""
+def build_frame(kept: Any, result: Mapping[str, Any]) -> Any:
+    """A table of the columns that were kept and those of the result."""
     import pandas as pd
 
-    frame = pd.DataFrame(dict(found))
+    frame = pd.DataFrame(dict(result))
     if kept is None:
         return frame
-    twice = [name for name in kept.columns if name in found]
+    twice = [name for name in kept.columns if name in result]
     if twice:
         raise ValueError(
             f"column {twice[0]!r} cannot be kept beside the result, which has one of that name: "
@@ -99,31 +99,37 @@ def frame_of(kept: Any, found: Mapping[str, Any]) -> Any:
 
 
 def write_rows(
-    talk: Console, kept: Any, found: Mapping[str, Any], output: str | None, record: dict[str, Any]
+    console: Console,
+    kept: Any,
+    result: Mapping[str, Any],
+    output: str | None,
+    record: dict[str, Any],
 ) -> None:
-    """Rows to a file, or to standard output."""
-    frame = frame_of(kept, found)
+    """Write rows to a file, or print them."""
+    frame = build_frame(kept, result)
     if output is not None:
         write_frame(frame, output)
-        talk.done({**record, "output": output}, f"{len(frame)} rows: {output}")
-    elif talk.as_json:
-        talk.result({**record, "columns": {k: values_of(v) for k, v in frame.items()}}, "")
+        console.done({**record, "output": output}, f"{len(frame)} rows: {output}")
+    elif console.as_json:
+        console.result(
+            {**record, "columns": {k: list_plain_values(v) for k, v in frame.items()}}, ""
+        )
     else:
-        talk.text(frame.to_csv(index=False, lineterminator="\n"))
+        console.text(frame.to_csv(index=False, lineterminator="\n"))
 
 
-def values_of(column: Any) -> list[Any]:
+def list_plain_values(column: Any) -> list[Any]:
     """The values of a column as numbers, text and None."""
     values = column.astype(object).where(column.notna(), None).tolist()
     return [v if isinstance(v, int | float | str | None) else str(v) for v in values]
 
 
 def write_frame(frame: Any, output: str) -> None:
-    """A table in the format that the name of the file says."""
+    """Write a table in the format that the name of the file says."""
     from separatrix.io.models import write_whole
     from separatrix.io.readers import SEPARATORS
 
-    form = table_form(output)
+    form = find_table_format(output)
     buffer = io.BytesIO()
     if form == "parquet":
         frame.to_parquet(buffer, index=False)
@@ -143,6 +149,6 @@ def _write_arrays(buffer: Any, frame: Any) -> None:
         for name, column in frame.items():
             array = np.asarray(column)
             if array.dtype.kind not in "biuf":
-                array = np.array(["" if v is None else str(v) for v in values_of(column)])
+                array = np.array(["" if v is None else str(v) for v in list_plain_values(column)])
             with archive.open(f"{name}.npy", "w") as entry:
                 np.lib.format.write_array(entry, array, allow_pickle=False)

@@ -1,4 +1,4 @@
-"""The command that runs the tables of the sources again."""
+"""The command that runs the tables of the papers again."""
 
 from __future__ import annotations
 
@@ -9,30 +9,31 @@ from typing import Any
 import click
 
 from separatrix.cli.console import Console
-from separatrix.cli.options import names_completed, talking
+from separatrix.cli.options import complete_from, console_options
 from separatrix.cli.output import check_outputs
-from separatrix.io.text import columns
+from separatrix.io.text import format_columns
 
 
-def table_names() -> list[str]:
-    """All that the command takes."""
-    from separatrix import papers
+def list_table_names() -> list[str]:
+    """Sources and tables: every NAME that the command takes."""
+    from separatrix.papers.tables import list_sources, read_tables
 
-    folders = papers.sources()
-    tables = [table.name for folder in folders.values() for table in papers.tables_of(folder)]
+    folders = list_sources()
+    tables = [table.name for folder in folders.values() for table in read_tables(folder)]
     return [*folders, *tables]
 
 
-@click.command()
-@click.argument("name", required=False, shell_complete=names_completed(table_names))
+@click.command("reproduce")
+@click.argument("name", required=False, shell_complete=complete_from(list_table_names))
 @click.option("--data", type=click.Path(exists=True, file_okay=False, path_type=Path),
               metavar="DIR", help="Folder of the data sets.")  # fmt: skip
 @click.option("--quick", is_flag=True, help="Fewer repeats.")
-@click.option("--results", type=click.Path(dir_okay=False), help="Keep finished pieces; go on.")
+@click.option("--results", type=click.Path(dir_okay=False),
+              help="File of finished pieces; an interrupted command goes on from it.")  # fmt: skip
 @click.option("--html", type=click.Path(dir_okay=False), help="Write the tables as a page.")
 @click.option("--store", is_flag=True, hidden=True, help="Keep the figures with the source.")
-@talking
-def reproduce(
+@console_options
+def reproduce_command(
     name: str | None,
     data: Path | None,
     quick: bool,
@@ -42,10 +43,10 @@ def reproduce(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Run what the sources of the methods printed again, and see what holds.
+    """Run the tables of the papers behind the methods again, and see what holds.
 
     Without a NAME the tables are listed, with the data they need and whether --data has them. NAME
-    is a table, such as wsvda/table3, or a source with all of its tables.
+    is a table, such as wsvda/table3, or a source (a paper or thesis) with all of its tables.
 
     \b
     Examples:
@@ -53,50 +54,63 @@ def reproduce(
       separatrix reproduce wsvda/table3 --data ~/data
       separatrix reproduce ldg --data ~/data --results ldg.jsonl --html ldg.html
     """
-    talk = Console(as_json, quiet)
-    from separatrix import papers as found
+    from separatrix.papers.figures import DataFolder
+    from separatrix.papers.results import store_results
+    from separatrix.papers.tables import list_sources, select_tables
 
-    reads: Any = found.Data(data)
+    console = Console(as_json, quiet)
+    folder = DataFolder(data)
     if name is None:
-        listed(talk, found, reads)
+        _print_tables(console, folder)
         return
-    tables = found.chosen(name, found.sources())
-    refuse_missing(name, tables, reads)
+    tables = select_tables(name, list_sources())
+    _check_data(name, tables, folder)
     check_outputs([html, results])
+    cells, left_out = _rerun(console, tables, folder, quick, results)
+    if store:
+        source = list_sources()[tables[0].source]
+        store_results(source, {table.id: cells[table.name] for table in tables})
+    _print_verdicts(console, tables, cells, left_out, html)
+
+
+def _rerun(
+    console: Console, tables: Sequence[Any], data: Any, quick: bool, results: str | None
+) -> tuple[Mapping[str, Any], Mapping[str, Mapping[str, str]]]:
+    """`rerun` with a progress bar, and a note if it is interrupted."""
+    from separatrix.papers.rerun import rerun
+
     try:
-        with talk.progress("reproduce") as shown:
-            cells, left_out = found.rerun(
+        with console.progress("reproduce") as update:
+            return rerun(
                 tables,
-                reads,
+                data,
                 quick=quick,
                 results=results,
-                progress=lambda now: shown(now.done, now.total, f"{now.table} {now.row}"),
+                progress=lambda now: update(now.done, now.total, f"{now.table} {now.row}"),
             )
     except KeyboardInterrupt:
         if results is not None:
-            talk.note(f"What is done is in {results}: the same command goes on with it.")
+            console.note(f"What is done is in {results}: the same command goes on with it.")
         raise
-    if store:
-        folder = found.sources()[tables[0].source]
-        found.store(folder, {table.id: cells[table.name] for table in tables})
-    told(talk, tables, cells, left_out, html)
 
 
-def refuse_missing(name: str, tables: Iterable[Any], reads: Any) -> None:
-    """Tables that need data of which there are none."""
+def _check_data(name: str, tables: Iterable[Any], data: Any) -> None:
+    """Raise if all tables need data, and none of the data sets is there."""
     needed = dict.fromkeys(need for table in tables for need in table.needs)
     free = [table for table in tables if not table.needs]
-    if needed and not free and not any(map(reads.has, needed)):
-        where = "name their folder (--data)" if reads.folder is None else f"not in {reads.folder}"
+    if needed and not free and not any(map(data.has, needed)):
+        where = "name their folder (--data)" if data.folder is None else f"not in {data.folder}"
         raise ValueError(f"{name} needs the data sets {', '.join(needed)}: {where}")
 
 
-def listed(talk: Console, found: Any, reads: Any) -> None:
-    """All tables, what they need and how long they take."""
+def _print_tables(console: Console, data: Any) -> None:
+    """All tables, the data they need and the time they take."""
+    from separatrix.papers.tables import list_sources, read_tables
+
     records, rows = [], []
-    for folder in found.sources().values():
-        for table in found.tables_of(folder):
-            has = {need: reads.has(need) for need in table.needs}
+    for folder in list_sources().values():
+        for table in read_tables(folder):
+            has = {need: data.has(need) for need in table.needs}
             records.append(
                 {
                     "table": table.name,
@@ -107,32 +121,33 @@ def listed(talk: Console, found: Any, reads: Any) -> None:
                     "minutes_quick": table.minutes_quick,
                 }
             )
-            data = ", ".join(
+            needs = ", ".join(
                 f"{need}{'' if there else ' (not found)'}" for need, there in has.items()
             )
             time = f"{table.minutes:g} ({table.minutes_quick:g})"
-            rows.append([table.name, table.title, data or "generated", time])
-    heads = ["table", "what", "data", "minutes (--quick)"]
-    talk.result({"tables": records}, columns(heads, rows))
+            rows.append([table.name, table.title, needs or "generated", time])
+    heads = ["table", "title", "data", "minutes (--quick)"]
+    console.result({"tables": records}, format_columns(heads, rows))
 
 
-def told(
-    talk: Console,
+def _print_verdicts(
+    console: Console,
     tables: Sequence[Any],
     cells: Mapping[str, Any],
     left_out: Mapping[str, Mapping[str, str]],
     html: str | None,
 ) -> None:
     """The verdicts in the terminal, as JSON, and as a page."""
-    from separatrix.papers import compare, show
+    from separatrix.papers.scoring import build_record
+    from separatrix.papers.show import format_text, render_page
 
-    records = [compare.record(t, cells[t.name], left_out[t.name]) for t in tables]
+    records = [build_record(t, cells[t.name], left_out[t.name]) for t in tables]
     record: dict[str, Any] = {"tables": records}
-    text = "\n\n".join(map(show.as_text, records))
+    text = "\n\n".join(map(format_text, records))
     if html is not None:
         from separatrix.io.models import write_whole
 
-        write_whole(html, show.page("What was printed, run again", records).encode())
+        write_whole(html, render_page("What was printed, run again", records).encode())
         record["html"] = str(Path(html).absolute())
         text += f"\n\nThe page is {record['html']}"
-    talk.result(record, text)
+    console.result(record, text)

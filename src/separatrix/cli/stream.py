@@ -1,9 +1,7 @@
-"""The command for rows that come one after the other."""
+"""The command that learns from rows as they come."""
 
 from __future__ import annotations
 
-import io
-import shlex
 import signal
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,30 +12,35 @@ from typing import Any, NamedTuple
 import click
 
 from separatrix.cli.console import Console
-from separatrix.cli.models import (
+from separatrix.cli.inputs import note_unknown_columns, read_model
+from separatrix.cli.methods import build_estimator, list_methods, parse_setting
+from separatrix.cli.options import (
     DATA_HELP,
+    complete_from,
+    console_options,
     data_argument,
-    estimator_of,
-    method_names,
+    format_option,
+    ignore_option,
     output_option,
-    read_model,
+    separator_option,
     set_option,
-    setting_of,
+    target_option,
 )
-from separatrix.cli.options import form, names_completed, talking, target
 from separatrix.cli.output import check_outputs
+from separatrix.cli.stream_sources import open_source
 
 
-@click.command(epilog=DATA_HELP)
+@click.command("stream", epilog=DATA_HELP)
 @data_argument
-@target
-@click.option("-m", "--method", metavar="NAME", shell_complete=names_completed(method_names),
+@target_option
+@click.option("-m", "--method", metavar="NAME", shell_complete=complete_from(list_methods),
               help="Method that learns from batches.  [default: OnlineIPCAC]")  # fmt: skip
 @set_option
 @output_option("File for the model; also the checkpoint.")
-@click.option("--batch-size", type=click.IntRange(1), default=1000, show_default=True)
+@click.option("--batch-size", type=click.IntRange(1), default=1000, show_default=True,
+              help="Rows of a batch.")  # fmt: skip
 @click.option("--checkpoint-every", "every", type=click.IntRange(1), default=20, show_default=True,
-              metavar="BATCHES", help="How often the model is kept.")  # fmt: skip
+              metavar="BATCHES", help="Batches after which the model is written.")  # fmt: skip
 @click.option(
     "--resume", is_flag=True, help="Go on with the model that is there, by its own method."
 )
@@ -47,11 +50,11 @@ from separatrix.cli.output import check_outputs
 )
 @click.option("--missing", type=click.Choice(["refuse", "skip"]), default="refuse",
               show_default=True, help="Refuse rows with gaps, or pass over them.")  # fmt: skip
-@click.option("--sep", help="What stands between values, such as ';'.")
-@form
-@click.option("--ignore", "--id", "ignore", multiple=True, metavar="COL", help="No feature.")
-@talking
-def stream(
+@separator_option
+@format_option
+@ignore_option
+@console_options
+def stream_command(
     data: str,
     target: str | None,
     method: str | None,
@@ -81,73 +84,89 @@ def stream(
       separatrix stream sensor.csv -t state -o sensor.model --resume
       tail -n +1 -f log.csv | separatrix stream - --batch-size 50 --set window=5000 -o log.model
     """
-    from separatrix.evaluate.batches import Progress, learn
-    from separatrix.io.models import save
-    from separatrix.io.readers import DAMAGED
-
-    talk = Console(as_json, quiet)
-    refuse_contradictions(output, resume, restart, new_rows)
+    console = Console(as_json, quiet)
+    _check_options(output, resume, restart, new_rows)
     check_outputs([output], inputs=[data])
-    asked = estimator_of(method or "OnlineIPCAC", settings, None, learns=True)
-    begun = started(output, resume, restart, asked)
-    if not begun.fresh:
-        refuse_other_settings(begun.model, asked if method else None, settings)
+    asked = build_estimator(method or "OnlineIPCAC", settings, None)
+    _check_learns(asked)
+    start = _find_start(output, resume, restart, asked)
+    if not start.is_new:
+        _check_same_model(start.model, asked if method else None, settings)
     if new_rows:
-        begun = begun._replace(progress=begun.progress._replace(place=0), head=None)
-    model, progress = begun.model, begun.progress
-    label, left_out = begun.columns(target, ignore)
-    before = progress.rows
+        start = start._replace(progress=start.progress._replace(place=0), head=None)
+    label, left_out = start.choose_columns(target, ignore)
+    reading = {"batch_size": batch_size, "target": label, "start": start.progress.place}
+    with open_source(data, form, sep, {**reading, "head": start.head}) as source:
+        batches = source.batches(ignore if start.is_new else ())
+        noted = _note_columns(console, batches, start.model, left_out)
+        progress = _learn(console, start, source, noted, output, left_out, every, missing, data)
+    _check_learned(console, start.model, progress)
+    record = {**progress._asdict(), "error": progress.error, "resumed_after": start.progress.rows}
+    classes = [str(label) for label in start.model.classes_]
+    where = "" if output is None else f": {output}"
+    console.result(
+        {**record, "classes": classes, "model": output}, f"{_describe(progress)}{where}"
+    )
 
-    with stopping() as stop, talk.progress("stream") as shown:
 
-        def keep(now: Progress) -> None:
-            if output is not None:
-                notes = {
-                    "target": stop.batch.target,
-                    "ignore": list(left_out),
-                    "rows": now.rows,
-                    "method": type(model).__name__,
-                    "stream": now._asdict(),
-                    "head": source.digest(stop.batch, now.place),
-                }
-                save(model, output, notes=notes)
+def _learn(
+    console: Console,
+    start: Start,
+    source: Any,
+    batches: Iterable[Any],
+    output: str | None,
+    left_out: Sequence[str],
+    every: int,
+    missing: str,
+    data: str,
+) -> Any:
+    """Learn the batches, write the model now and then, and return how far it came."""
+    from separatrix.evaluate.stream import learn
+    from separatrix.io.readers import DAMAGE_ERRORS
 
-        how = {"batch_size": batch_size, "target": label, "start": progress.place}
-        with source_of(data, form, sep, {**how, "head": begun.head}) as source:
-            batches = source.batches(ignore if begun.fresh else ())
-            told = tell_left_out(talk, batches, model, left_out)
-            try:
-                for count, now in enumerate(
-                    learn(model, stop.waited(told), progress, missing=missing), 1
-                ):
-                    progress = now
-                    shown(now.rows, None, stream_text(now))
-                    if count % every == 0 and now.rows:
-                        keep(now)
-            except DAMAGED as error:
-                raise ValueError(f"{after(progress)}{data} is damaged: {error}") from None
-            except ValueError as error:
-                raise ValueError(f"{after(progress)}{error}") from None
-            finally:  # also what was learned before a batch that is refused
-                if progress.rows > before:
-                    keep(progress)
+    model, progress = start.model, start.progress
+    with _listen_for_stop() as stop, console.progress("stream") as update:
+        try:
+            learned = learn(model, stop.until_asked(batches), progress, missing=missing)
+            for count, now in enumerate(learned, 1):
+                progress = now
+                update(now.rows, None, _describe(now))
+                if count % every == 0 and now.rows:
+                    _save(model, output, now, stop.batch, source, left_out)
+        except DAMAGE_ERRORS as error:
+            raise ValueError(f"{_locate(progress)}{data} is damaged: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"{_locate(progress)}{error}") from None
+        finally:  # keep what was learned before a batch that is at fault, too
+            if progress.rows > start.progress.rows:
+                _save(model, output, progress, stop.batch, source, left_out)
     if stop.asked:
         raise KeyboardInterrupt
-    if not progress.rows:
-        gaps = f": all {progress.left_out} have gaps" if progress.left_out else ""
-        raise ValueError(f"there are no rows to learn from{gaps}")
-    classes = [str(label) for label in model.classes_]
-    if len(classes) == 1:
-        talk.note(
-            f"All {progress.rows} rows have the label {classes[0]!r}: nothing is separated until "
-            "another one comes"
-        )
-    record = {**progress._asdict(), "error": progress.error, "resumed_after": before}
-    where = "" if output is None else f": {output}"
-    talk.result({**record, "classes": classes, "model": output}, f"{stream_text(progress)}{where}")
+    return progress
 
 
-def refuse_contradictions(output: str | None, resume: bool, restart: bool, new_rows: bool) -> None:
+def _save(
+    model: Any, output: str | None, progress: Any, batch: Any, source: Any, left_out: Sequence[str]
+) -> None:
+    """Write the model with all that resuming needs."""
+    from separatrix.io.models import save
+
+    if output is not None:
+        notes = {
+            "target": batch.target,
+            "ignore": list(left_out),
+            "rows": progress.rows,
+            "method": type(model).__name__,
+            "stream": progress._asdict(),
+            "head": source.digest(batch, progress.place),
+        }
+        save(model, output, notes=notes)
+
+
+# Checks --------------------------------------------------------------------------------------
+
+
+def _check_options(output: str | None, resume: bool, restart: bool, new_rows: bool) -> None:
     """Raise for options that do not go together."""
     if resume and output is None:
         raise click.UsageError("--resume goes on with the model in the output file: add -o")
@@ -157,20 +176,53 @@ def refuse_contradictions(output: str | None, resume: bool, restart: bool, new_r
         raise click.UsageError("--new-rows says what is resumed: add --resume")
 
 
-def after(progress: Any) -> str:
-    """Where in a stream something happened."""
+def _check_learns(estimator: Any) -> None:
+    if not (hasattr(estimator, "partial_fit") and hasattr(estimator, "predict")):
+        raise ValueError(
+            f"{type(estimator).__name__} does not learn from batches: `separatrix methods` says "
+            "which do, such as OnlineIPCAC and FisherDiscriminant"
+        )
+
+
+def _check_same_model(model: Any, asked: Any, settings: Sequence[str]) -> None:
+    """Raise if a model that is resumed is to be another, or to have other parameters."""
+    if asked is not None and type(asked) is not type(model):
+        kinds = type(model).__name__, type(asked).__name__
+        raise ValueError("the model is a {}, not a {}: leave out --method".format(*kinds))
+    for name, value in map(parse_setting, settings):
+        known = model.get_params().get(name)
+        if known != value:
+            raise ValueError(f"the model was begun with {name}={known!r}: leave out --set {name}")
+
+
+def _check_learned(console: Console, model: Any, progress: Any) -> None:
+    """Raise if there were no rows; say so if they are all of one class."""
+    if not progress.rows:
+        gaps = f": all {progress.left_out} have gaps" if progress.left_out else ""
+        raise ValueError(f"there are no rows to learn from{gaps}")
+    if len(model.classes_) == 1:
+        console.note(
+            f"All {progress.rows} rows have the label {str(model.classes_[0])!r}: nothing is "
+            "separated until another one comes"
+        )
+
+
+def _locate(progress: Any) -> str:
+    """Where in a stream an error happened."""
     return f"in the batch after {progress.rows} rows: " if progress.rows else ""
 
 
-def stream_text(progress: Any) -> str:
-    """How far a stream is, in words."""
+def _describe(progress: Any) -> str:
     error = "" if progress.error is None else f", error {progress.error:.4f}"
     gaps = f", {progress.left_out} with gaps left out" if progress.left_out else ""
     return f"{progress.rows} rows{error}{gaps}"
 
 
-class Begun(NamedTuple):
-    """A model to go on with, how far it is, and by what its stream is known."""
+# Where a stream starts -----------------------------------------------------------------------
+
+
+class Start(NamedTuple):
+    """A model to go on with, how far it is, and the digest by which its stream is recognised."""
 
     model: Any
     progress: Any
@@ -178,14 +230,14 @@ class Begun(NamedTuple):
     notes: Any = None
 
     @property
-    def fresh(self) -> bool:
+    def is_new(self) -> bool:
         """Whether nothing has been learned yet."""
         return self.notes is None
 
-    def columns(
+    def choose_columns(
         self, target: str | None, ignore: Sequence[str]
     ) -> tuple[str | None, Sequence[str]]:
-        """The column of labels and those left out: of now, or of before."""
+        """The column of labels and those left out: as asked for, or as before."""
         if self.notes is None:
             return target, ignore
         known = self.notes.get("target")
@@ -194,145 +246,51 @@ class Begun(NamedTuple):
         return known, [*dict.fromkeys((*self.notes.get("ignore", ()), *ignore))]
 
 
-def refuse_other_settings(model: Any, asked: Any, settings: Sequence[str]) -> None:
-    """Raise when a model that goes on is to be another, or to have other parameters."""
-    if asked is not None and type(asked) is not type(model):
-        kinds = type(model).__name__, type(asked).__name__
-        raise ValueError("the model is a {}, not a {}: leave out --method".format(*kinds))
-    for name, value in map(setting_of, settings):
-        known = model.get_params().get(name)
-        if known != value:
-            raise ValueError(f"the model was begun with {name}={known!r}: leave out --set {name}")
-
-
-def started(output: str | None, resume: bool, restart: bool, new: Any) -> Begun:
-    """Where a stream begins: with a new model, or with that in the output file."""
-    from separatrix.evaluate.batches import Progress
+def _find_start(output: str | None, resume: bool, restart: bool, new: Any) -> Start:
+    """Start with a new model, or with the one in the output file."""
+    from separatrix.evaluate.stream import StreamProgress
 
     there = output is not None and Path(output).exists()
     if there and not (resume or restart):
         raise ValueError(f"{output} is there: go on with it (--resume) or replace it (--restart)")
     if not (there and resume):
-        return Begun(new, Progress())
+        return Start(new, StreamProgress())
     stored = read_model(str(output))
     if "stream" not in stored.notes:
         raise ValueError(f"{output} was not made by `separatrix stream`: it cannot be resumed")
-    progress = Progress(**stored.notes["stream"])
-    return Begun(stored.model, progress, stored.notes["head"], stored.notes)
+    progress = StreamProgress(**stored.notes["stream"])
+    return Start(stored.model, progress, stored.notes["head"], stored.notes)
 
 
-def tell_left_out(
-    talk: Console, batches: Iterable[Any], model: Any, ignore: Sequence[str]
+def _note_columns(
+    console: Console, batches: Iterable[Any], model: Any, ignore: Sequence[str]
 ) -> Iterator[Any]:
-    """The batches; of the first one it is said which columns the model does not know."""
+    """The batches, with a note on columns of the first one that the model does not know."""
     known = getattr(model, "feature_names_in_", None)
     for i, batch in enumerate(batches):
         if i == 0 and known is not None:
-            strange = [name for name in batch.X.columns if name not in (*known, *ignore)]
-            if strange:
-                talk.note(f"Not in the model, so left out: {shlex.join(strange[:10])}")
+            note_unknown_columns(console, batch.X.columns, [*known, *ignore])
         yield batch
 
 
-# Where batches come from ---------------------------------------------------------------------
+# Being asked to stop -------------------------------------------------------------------------
 
 
-class Lines(NamedTuple):
-    """Batches of text, as far as it is there."""
-
-    file: Any
-    how: dict[str, Any]
-
-    def batches(self, ignore: Sequence[str]) -> Iterator[Any]:
-        """One after the other."""
-        from separatrix.evaluate.batches import iter_batches
-
-        return iter_batches(self.file, ignore=ignore, **self.how)
-
-    def digest(self, batch: Any, place: int) -> str:
-        """By what the text is known again."""
-        return str(self.file.digest(place))
-
-
-class Rows(NamedTuple):
-    """Batches of a table that is there."""
-
-    data: str
-    how: dict[str, Any]
-
-    def batches(self, ignore: Sequence[str]) -> Iterator[Any]:
-        """One after the other."""
-        from separatrix.evaluate.batches import table_batches
-
-        return table_batches(self.data, ignore=ignore, **self.how)
-
-    def digest(self, batch: Any, place: int) -> str:
-        """By what the table is known again."""
-        return str(batch.head)
-
-
-@contextmanager
-def source_of(
-    data: str, form: str | None, sep: str | None, how: dict[str, Any]
-) -> Iterator[Lines | Rows]:
-    """Text that is read line by line, or another table."""
-    from separatrix.io.readers import SEPARATORS, form_of, opened
-
-    bundled = data != "-" and not Path(data).exists()
-    form = form or (None if bundled else "csv" if data == "-" else form_of(data))
-    if form not in SEPARATORS:
-        yield Rows(data, {**how, "form": form})
-        return
-    with opened(data) as file:
-        yield Lines(Marked(file), {**how, "sep": sep or SEPARATORS[form]})
-
-
-class Marked:
-    """A file that remembers its first bytes, by which it is known again."""
-
-    def __init__(self, file: Any) -> None:
-        from separatrix.evaluate.batches import HEAD
-
-        self.file, self.first, self.most = file, b"", HEAD
-
-    def _seen(self, content: bytes) -> bytes:
-        if len(self.first) < self.most:
-            self.first += content[: self.most - len(self.first)]
-        return content
-
-    def read(self, size: int) -> bytes:
-        """Bytes."""
-        return self._seen(self.file.read(size))
-
-    def readline(self) -> bytes:
-        """A line."""
-        return self._seen(self.file.readline())
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self.readline, b"")
-
-    def digest(self, place: int) -> str:
-        """`stream.fingerprint` of what was read up to a byte."""
-        from separatrix.evaluate.batches import fingerprint
-
-        return fingerprint(io.BytesIO(self.first), place)
-
-
-class Stop:
-    """Asked to stop, by Ctrl-C or SIGTERM: after the batch, or at once while waiting for one."""
+class StopRequest:
+    """Ctrl-C or SIGTERM: stops after the batch, or at once while waiting for one."""
 
     asked = False
     waiting = False
     batch: Any = None
-    """The one that came last."""
+    """The batch that came last."""
 
     def __call__(self, *_: Any) -> None:
-        """Hear a signal."""
+        """Handle a signal."""
         self.asked = True
         if self.waiting:
             raise KeyboardInterrupt
 
-    def waited(self, batches: Iterable[Any]) -> Iterator[Any]:
+    def until_asked(self, batches: Iterable[Any]) -> Iterator[Any]:
         """The batches, until asked to stop."""
         iterator = iter(batches)
         while not self.asked:
@@ -350,11 +308,11 @@ class Stop:
 
 
 @contextmanager
-def stopping() -> Iterator[Stop]:
-    """A `Stop` that hears signals."""
-    stop = Stop()
+def _listen_for_stop() -> Iterator[StopRequest]:
+    """A `StopRequest` that handles signals."""
+    stop = StopRequest()
     if threading.current_thread() is not threading.main_thread():
-        yield stop  # signals are for the main thread
+        yield stop  # only the main thread may handle signals
         return
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

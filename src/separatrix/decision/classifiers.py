@@ -1,15 +1,16 @@
-"""Classification inside a subspace."""
+"""Classification inside a subspace: the rule sees the coordinates, and nothing else."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_softmax, softmax
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.base.blockwise import BlockwiseClassifierMixin
+from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.solution import Solution
 from separatrix.decision.rules import check_priors, linear_gaussian_rule
@@ -17,14 +18,31 @@ from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 
 
-class ClassScoresMixin(BlockwiseClassifierMixin):
-    """Decisions from `_scores`: log-posteriors of the classes up to a common term."""
+@lazy_on_dask
+class SubspaceClassifier(ClassifierMixin, SubspaceEstimator):
+    """Base of the subspace methods that classify, by the linear Gaussian rule unless they say so.
+
+    The class means and the pooled maximum-likelihood covariance are those of the projected
+    training rows, so the number of components matters to the decision. With every discriminant
+    direction kept the decisions are those of the same rule in the full space.
+
+    A subclass with another rule overrides `_add_decision`. A rule has ``scores(Z)``, the
+    log-posteriors of the classes up to a common term, ``decision(Z)``, and ``linear``.
+    """
 
     classes_: Array
+    _rule: Any
 
-    @abstractmethod
-    def _scores(self, X: ArrayLike) -> Array:
-        """One column for each class."""
+    def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
+        assert solution.within is not None, "classifiers state the scatter they decide by"
+        given = check_priors(getattr(self, "priors", None), moments.classes)
+        priors = moments.counts / moments.n_samples if given is None else given
+        seen = np.where(moments.counts > 0, priors, 0.0)
+        centred = np.where(seen[:, None] > 0, moments.means - moments.mean, 0.0)
+        rule = linear_gaussian_rule(
+            centred @ solution.W, solution.within / moments.n_samples, seen
+        )
+        return solution.with_extras(priors_=priors, _rule=rule)
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Log-posterior of each class up to a term common to all of them.
@@ -37,65 +55,40 @@ class ClassScoresMixin(BlockwiseClassifierMixin):
         Returns
         -------
         array (n_samples, n_classes), or (n_samples,) for two classes
-            For two classes the log-odds of ``classes_[1]``.
+            For two classes the log-odds of ``classes_[1]``; in the methods that decide by a
+            threshold the distance to it.
         """
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        return self._rule.decision(self._project(X))
 
     def predict(self, X: ArrayLike) -> Array:
         """The most probable class of each row; a tie goes to the class that sorts first."""
-        winners = self._scores(X).argmax(axis=1)
+        winners = self._rule.scores(self._project(X)).argmax(axis=1)
         return self.classes_[winners]
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Posterior probabilities of the classes under the Gaussian model."""
-        return softmax(self._scores(X), axis=1)
+        return softmax(self._rule.scores(self._project(X)), axis=1)
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Logarithms of `predict_proba`."""
-        return log_softmax(self._scores(X), axis=1)
-
-
-class GaussianRuleMixin(ClassScoresMixin, SubspaceEstimator):
-    """Classification in the subspace by the linear Gaussian rule.
-
-    The class means and the pooled maximum-likelihood covariance are those of the projected
-    training rows, so the number of components matters to the decision. With every discriminant
-    direction kept the decisions are those of the same rule in the full space.
-    """
-
-    def _priors(self, moments: ClassMoments) -> Array:
-        given = check_priors(getattr(self, "priors", None), moments.classes)
-        return moments.counts / moments.n_samples if given is None else given
-
-    def _set_solution(self, moments: ClassMoments, solution: Solution) -> None:
-        super()._set_solution(moments, solution)
-        self.priors_ = self._priors(moments)
-        assert solution.within is not None, "classifiers state the scatter they decide by"
-        covariance = solution.within / moments.n_samples
-        seen = np.where(moments.counts > 0, self.priors_, 0.0)
-        centred = np.where(seen[:, None] > 0, moments.means - moments.mean, 0.0)
-        self._rule = linear_gaussian_rule(centred @ self.components_.T, covariance, seen)
-
-    def _scores(self, X: ArrayLike) -> Array:
-        return self._project(X) @ self._rule.coef.T + self._rule.intercept
-
-
-class GaussianClassifierMixin(GaussianRuleMixin):
-    """The same rule as a linear function of the features."""
+        return log_softmax(self._rule.scores(self._project(X)), axis=1)
 
     @property
     def coef_(self) -> Array:
         """Weights of the features in the decision: (1, n_features) for two classes."""
         check_is_fitted(self)
-        coef = self._rule.coef @ self.components_
-        return coef[1:] - coef[:1] if len(self.classes_) == 2 else coef
+        return self._rule.linear.coef @ self._linear_components()
 
     @property
     def intercept_(self) -> Array:
         """Constant of the decision: ``decision_function(X) = X @ coef_.T + intercept_``."""
         check_is_fitted(self)
-        intercept = self._rule.intercept
-        if len(self.classes_) == 2:
-            intercept = intercept[1:] - intercept[:1]
-        return intercept - self.coef_ @ self.mean_
+        return self._rule.linear.intercept - self.coef_ @ self.mean_
+
+    def _linear_components(self) -> Array:
+        """The components, or an error where the subspace is not linear in the features."""
+        if getattr(self, "_map", None) is not None:
+            raise AttributeError(
+                f"{type(self).__name__} has no coef_: its decision is not linear in the features"
+            )
+        return self.components_

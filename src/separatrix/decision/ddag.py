@@ -8,20 +8,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix.base.blockwise import BlockwiseClassifierMixin
-from separatrix.base.estimator import unchanged_on_failure
-from separatrix.base.rows import refuse_one_class
+from separatrix.base.blockwise import lazy_on_dask
+from separatrix.base.rows import check_several_classes, unchanged_on_failure
 from separatrix.linalg import Array
 from separatrix.moments.checks import encode_labels, refuse_lazy_frame
 
 
-class DDAGClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+@lazy_on_dask
+class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Many classes told apart by a classifier for each pair, most of which a row never meets.
 
     There is a node for each of the ``C (C - 1) / 2`` pairs of C classes: a classifier of these two
@@ -113,7 +113,7 @@ class DDAGClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimator
         )
         check_classification_targets(labels)
         self.classes_, codes = encode_labels(labels, rows.shape[0])
-        refuse_one_class(self, self.classes_)
+        check_several_classes(self, self.classes_)
         self.reducer_ = None if self.reducer is None else clone(self.reducer).fit(rows, labels)
         rows = self._reduced(rows)
         self.nodes_ = np.array(list(combinations(range(len(self.classes_)), 2)))

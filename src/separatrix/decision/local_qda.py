@@ -7,18 +7,23 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import gen_batches
 
-from separatrix.base.estimator import unchanged_on_failure
+from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.parameters import Allowed, check_parameters, one_of, real_number, whole_number
-from separatrix.base.rows import LabelledData, labelled_data, new_rows, refuse_one_class
-from separatrix.decision.classifiers import ClassScoresMixin
+from separatrix.base.rows import (
+    check_labelled_rows,
+    check_new_rows,
+    check_several_classes,
+    unchanged_on_failure,
+)
 from separatrix.decision.rules import Quadratic, gaussian_discriminants
 from separatrix.linalg import Array
 from separatrix.moments.checks import refuse_nonfinite_rows
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.labelled import block_rows
+from separatrix.moments.labelled import LabelledRows, rows_per_block
 from separatrix.moments.neighbours import averaging, class_neighbours
 from separatrix.selection import GridScores, best_rule
 
@@ -26,7 +31,8 @@ NEIGHBOURS = (1, 2, 4, 8, 16, 32, 64, 128)
 """What ``n_neighbors="auto"`` tries; of equals the first wins."""
 
 
-class LocalQDA(ClassScoresMixin, BaseEstimator):
+@lazy_on_dask
+class LocalQDA(ClassifierMixin, BaseEstimator):
     """Compare the Gaussians that the neighbours of a row form in each class.
 
     For a row x and each class c, the k rows of c nearest to x have a mean m and a covariance V.
@@ -124,21 +130,26 @@ class LocalQDA(ClassScoresMixin, BaseEstimator):
         self
             The fitted classifier.
         """
-        check_parameters(self, self._allowed_parameters)
         with unchanged_on_failure(self):
-            data = labelled_data(self, X, y)
-            refuse_one_class(self, data.classes)
-            self._learn(data, data.moments(scatter=False))
+            check_parameters(self, self._allowed_parameters)
+            rows = check_labelled_rows(self, X, y)
+            check_several_classes(self, rows.classes)
+            self._store(rows, ClassMoments.from_rows(rows, scatter=False))
+            self._select()
         return self
 
-    def _learn(self, data: LabelledData, moments: ClassMoments) -> None:
-        self.classes_, self.mean_ = data.classes, moments.mean
+    def _store(self, rows: LabelledRows, moments: ClassMoments) -> None:
+        """Keep the centred rows: there is nothing to solve before new rows come."""
+        self.classes_, self.mean_ = rows.classes, moments.mean
         self._counts = moments.counts.astype(int)
         self.priors_ = moments.counts / moments.n_samples
-        self._rows = np.subtract(data.X, self.mean_, dtype=np.float64)
-        self._codes = data.codes
+        self._rows = np.subtract(rows.X, self.mean_, dtype=np.float64)
+        self._codes = rows.codes
         variance = float(np.mean(self._rows**2))
         self.ridge_ = float(self.reg) * (variance if variance > 0 else 1.0)
+
+    def _select(self) -> None:
+        """Choose the number of neighbours by rows that are left out."""
         self.selection_: dict[str, Any] = {}
         if self.n_neighbors == "auto":
             self.selection_["n_neighbors"] = self._left_out()
@@ -166,7 +177,7 @@ class LocalQDA(ClassScoresMixin, BaseEstimator):
         """Portions of rows whose Gaussians are small enough to be held."""
         r, n_classes = self._rows.shape[1], len(self._counts)
         entries = n_classes * r * (max(r, k) if self.covariance == "full" else 1)
-        return gen_batches(n_rows, block_rows(entries)) if n_rows else ()
+        return gen_batches(n_rows, rows_per_block(entries)) if n_rows else ()
 
     def _gaussians(
         self, points: Array, neighbours: list[Array], about: Array, own: Array | None = None
@@ -209,7 +220,7 @@ class LocalQDA(ClassScoresMixin, BaseEstimator):
         return mean, (spread * A.data.reshape(*near.shape, 1)).swapaxes(1, 2) @ spread
 
     def _centred(self, X: ArrayLike) -> Array:
-        rows = new_rows(self, X)
+        rows = check_new_rows(self, X)
         refuse_nonfinite_rows(rows, getattr(self, "feature_names_in_", None))
         return np.subtract(rows, self.mean_, dtype=np.float64)
 
@@ -242,6 +253,19 @@ class LocalQDA(ClassScoresMixin, BaseEstimator):
             )
         near = class_neighbours(points, self._codes, self.n_neighbors_, among=self._rows)
         return self._gaussians(points, near, reference - self.mean_)
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Log-posterior of each class up to a common term; for two classes the log-odds."""
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: ArrayLike) -> Array:
+        """The most probable class of each row; a tie goes to the class that sorts first."""
+        return self.classes_[self._scores(X).argmax(axis=1)]
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Posterior probabilities of the classes under the Gaussians of the neighbours."""
+        return softmax(self._scores(X), axis=1)
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Logarithms of `predict_proba`: minus infinity where that is zero, as it may be."""

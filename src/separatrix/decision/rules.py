@@ -28,6 +28,58 @@ class LinearRule(NamedTuple):
     coef: Array
     intercept: Array
 
+    def scores(self, Z: Array) -> Array:
+        """Log-posteriors of the classes up to a common term, (n_samples, n_classes)."""
+        return Z @ self.coef.T + self.intercept
+
+    def decision(self, Z: Array) -> Array:
+        """The scores, or for two classes the log-odds of the second."""
+        scores = self.scores(Z)
+        return scores[:, 1] - scores[:, 0] if len(self.coef) == 2 else scores
+
+    @property
+    def linear(self) -> LinearRule:
+        """The decision as a linear function: one row for two classes."""
+        if len(self.coef) != 2:
+            return self
+        return LinearRule(self.coef[1:] - self.coef[:1], self.intercept[1:] - self.intercept[:1])
+
+
+class ThresholdRule(NamedTuple):
+    """Two classes on either side of a threshold on a line.
+
+    Attributes
+    ----------
+    sign : float
+        1 where the second class lies above the threshold, -1 where it lies below.
+    threshold : float
+        As a coordinate that grows towards the second class; infinite where a class is excluded.
+    slope : float
+        Log-odds per unit of the coordinate.
+    """
+
+    sign: float
+    threshold: float
+    slope: float
+
+    def scores(self, Z: Array) -> Array:
+        """Log-posteriors of the classes up to a common term, (n_samples, 2)."""
+        if np.isfinite(self.threshold):
+            odds = self.slope * self.decision(Z)
+            return np.column_stack([np.zeros(len(Z)), odds])
+        excluded = np.where([self.threshold < 0, self.threshold > 0], -np.inf, 0.0)
+        odds = self.slope * self.sign * Z[:, 0].astype(np.float64)
+        return np.column_stack([np.zeros(len(Z)), odds]) + excluded
+
+    def decision(self, Z: Array) -> Array:
+        """Signed distance to the threshold."""
+        return self.sign * Z[:, 0].astype(np.float64) - self.threshold
+
+    @property
+    def linear(self) -> LinearRule:
+        """The decision as a linear function, with one row."""
+        return LinearRule(np.array([[self.sign]]), np.array([-self.threshold]))
+
 
 def linear_gaussian_rule(means: Array, covariance: Array, priors: Array) -> LinearRule:
     """Bayes' rule for Gaussian classes with a common covariance.

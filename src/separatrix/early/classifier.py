@@ -3,67 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import copy
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.base.blockwise import BlockwiseClassifierMixin
-from separatrix.base.estimator import centred_product, unchanged_on_failure
+from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.parameters import Allowed, check_parameters, one_of, real_number
-from separatrix.base.rows import LabelledData, labelled_data, new_rows, refuse_one_class
+from separatrix.base.rows import (
+    centred_product,
+    check_labelled_rows,
+    check_new_rows,
+    check_several_classes,
+    unchanged_on_failure,
+)
 from separatrix.decision.local_qda import LocalQDA
 from separatrix.decision.rules import Quadratic
 from separatrix.early.conditional import (
-    Conditional,
-    Knowledge,
-    Progress,
-    feature_units,
-    fit_gaussians,
-    n_unknown_directions,
+    ConditionalModel,
+    Expectation,
+    FeatureSummary,
+    fit_normal_models,
+    select_shrinkage,
+    summarize_features,
 )
-from separatrix.early.records import Decisions, Expectation
 from separatrix.early.region import (
-    SUPPORTED,
-    ScoreTable,
-    about,
-    discriminants_of,
+    SUPPORTED_CLASSIFIERS,
+    IncompleteDecisionRule,
+    build_rule,
+    extract_discriminants,
     is_supported,
-    largest_reliability,
-    some_of,
-    squared_distances_to_boundaries,
-    squared_reach,
 )
-from separatrix.early.stream import DecisionStream
-from separatrix.linalg import EPS, Array
+from separatrix.early.stream import Decisions, DecisionStream, decide_series
+from separatrix.linalg import Array
 from separatrix.moments.checks import refuse_lazy_frame, refuse_nonfinite_rows
-from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.labelled import row_blocks
+from separatrix.moments.labelled import LabelledRows, row_blocks
 from separatrix.selection import N_FOLDS, training_parts
 
-LEAST_SHRINKAGE = 1e-8
-"""Below it the covariance of rows that are fewer than features cannot be told from singular."""
+MIN_SHRINKAGE = 1e-8
+"""Below it the covariance of rows that are fewer than features is numerically singular."""
 
-INNOVATIONS_AT_ONCE = 1 << 23
+MIN_OPEN_VARIANCE = 1e-9
+"""Variance of a score, relative to its variance before the first value, that is not yet zero."""
+
+MAX_INNOVATIONS = 1 << 23
 """Innovations that are held at once (64 MB)."""
 
-FUNCTIONS_AT_ONCE = 1 << 22
-"""Coefficients of discriminants that are held at once (32 MB)."""
+
+class EarlySolution(NamedTuple):
+    """The fitted parts of an `EarlyClassifier`: its fitted attributes, and the rule."""
+
+    classes: Array
+    reducer: Any | None
+    estimator: Any
+    regularization: float
+    widening: float
+    rule: IncompleteDecisionRule
 
 
-class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """A classifier that decides on incomplete rows once more values would hardly change its mind.
+@lazy_on_dask
+class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A classifier that decides on incomplete rows when more values would hardly change the label.
 
-    Let ĝ(x) be the class that `estimator` gives a complete row x, the largest of linear or
-    quadratic functions ``f_g``. Of an incomplete row some features z are known, and a normal model
-    of the training rows gives the others a mean and a covariance. The row is decided as class c
-    when
+    Let ĝ(x) be the class that `estimator` gives a complete row x: the class g of the largest
+    linear or quadratic function ``f_g(x)``. Of an incomplete row some features z are known, and a
+    normal model of the training rows gives the others a mean and a covariance. The row is decided
+    as class c when
 
     ``f_c(x) ≥ f_g(x)`` for all classes g and all x in A, with ``P(x in A | z) ≥ τ``,
 
@@ -80,24 +89,24 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
     reliability : float in [0, 1]
         τ. With 0 the first value is enough, with 1 nothing less than the complete row.
     region : "ellipsoid", "box", "chebyshev" or "ideal"
-        The set A. "ellipsoid" has measure τ for normal rows. "box" has at least that, coordinate
-        by coordinate. "chebyshev" has it for any distribution with these moments (of each class
-        for "mixture"). "ideal" takes
-        no set but the probability of the class itself, for a linear rule of two classes; it
-        decides earliest. A set is larger than it need be, the probability is not: the spread of
-        the model is therefore widened by what training rows that are held out exceed it by.
+        The set A. "ellipsoid" has measure τ for normal rows. "box" has at least this measure,
+        coordinate by coordinate. "chebyshev" has it for any distribution with these moments (of
+        each class for "mixture"). "ideal" takes no set but the probability of the class itself,
+        for a linear rule of two classes; it decides earliest. A set leaves room for errors of the
+        model, the probability does not: the standard deviations of the model are therefore
+        multiplied by a factor that is measured on training rows held out.
     conditional : "gaussian" or "mixture"
-        One normal model of all rows, or one for each class, weighted by how likely they are given
-        what is known. Each model then has a set of its own, see Notes.
+        One normal model of all rows, or one for each class, weighted by its probability given the
+        observed features. Each model then has a set of its own, see Notes.
     regularization : "auto" or float in [1e-8, 1]
         α in ``Σ = (1 - α) S + α diag(S)``, S the covariance of the training rows; of each class
         for "mixture", with the diagonal of their average. "auto" takes the α under which training
-        rows that are held out are most likely. Linear equations that all rows satisfy, when there
-        are more rows than features, are expected to hold whatever α is.
+        rows that are held out are most likely. When there are more rows than features, linear
+        equations that all rows satisfy are expected to hold for every α.
     reducer : transformer or None
         Linear, with ``components_`` (and ``mean_``): `LDG`, `FisherDiscriminant`, PCA. Cloned and
-        fitted to the complete training rows; the classifier works on its few coordinates, and the
-        set A lies among them.
+        fitted to the complete training rows. The classifier and the set A then use its few
+        coordinates.
 
     Attributes
     ----------
@@ -114,14 +123,14 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
     is below 1. Decisions at a smaller τ include those at a larger one, at any given time.
 
     The promise is as good as the model: features that are jointly normal, or normal in each class,
-    with these moments. Series that were normalised with their whole length leak what is still to
-    come.
+    with these moments. Series that were normalised over their whole length reveal values that are
+    still to come.
 
     Under "mixture" the model k has the probability ``s_k``, an expected row ``m_k`` and a set of
-    measure ``a_k`` about it, the largest on which the guess c wins; 0 if it does not win at
+    measure ``a_k`` about it, the largest on which the guess c wins; 0 if c does not win at
     ``m_k``. The reliability is ``Σ s_k a_k``, at most the probability of ĝ(x) = c. The guess is
-    the class that wins at the expected rows of the most probability. Models that are likely are
-    often surer than they ought to be: with "ideal", which spares nothing, prefer "gaussian".
+    the class that wins at the expected rows of the most probability. The probabilities ``s_k`` are
+    often too close to 0 and 1: with "ideal", which leaves no room for errors, prefer "gaussian".
 
     **For `LocalQDA` nothing is promised.** Its quadratic functions are those of the neighbours of
     the expected row, but the complete row has neighbours of its own. In few dimensions with few
@@ -131,15 +140,15 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
 
     `region` and all other parameters but `reliability` take effect in `fit`.
 
-    ``A = {m + F z}`` with ``F Fᵀ`` the conditional covariance R of the coordinates: the ellipsoid
-    is ``|z|² ≤ δ`` with δ the quantile of the chi-squared distribution (n / (1 - τ) for
-    Chebyshev), n the rank of R: the number of directions that are still unknown, so fewer
-    coordinates decide earlier. The box has sides of equal mass ``τ^(1/n)`` for n unknown
-    coordinates. Where quadratics mix coordinates there is a box along the eigenvectors of
-    ``f_c - f_g`` for each rival g, and n counts the sides of all of them. The distance of m to
-    the boundary ``f_c = f_g`` in this metric is in closed form for linear rules and boxes, and the
-    root of one monotone function for quadratic rules, whatever their signature: no local minimum
-    is met.
+    The sets are ``A = {m + F z}`` with ``F Fᵀ`` the conditional covariance R of the coordinates.
+    The ellipsoid is ``|z|² ≤ δ`` with δ the quantile of the chi-squared distribution of n degrees
+    of freedom (n / (1 - τ) for Chebyshev). n is the rank of R, the number of directions that are
+    still unknown: fewer coordinates decide earlier. The box has sides of equal mass ``τ^(1/n)``
+    for n unknown coordinates. Where quadratics mix coordinates there is a box along the
+    eigenvectors of ``f_c - f_g`` for each rival g, and n counts the sides of all of them. The
+    distance of m to the boundary ``f_c = f_g`` in this metric has a closed form for linear rules
+    and boxes. For quadratic rules, definite or not, it is the root of one monotone function, so
+    that no local minimum can be mistaken for it.
 
     Prefixes of all lengths share one Cholesky factor: d³ / 3 flops once, d² for each row and its
     length. With more features than rows no d × d matrix is formed, but for a box or a quadratic
@@ -174,7 +183,7 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
         "reliability": (real_number(0, 1),),
         "region": (one_of("ellipsoid", "box", "chebyshev", "ideal"),),
         "conditional": (one_of("gaussian", "mixture"),),
-        "regularization": (one_of("auto"), real_number(LEAST_SHRINKAGE, 1)),
+        "regularization": (one_of("auto"), real_number(MIN_SHRINKAGE, 1)),
     }
 
     def __init__(
@@ -194,7 +203,7 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
         self.regularization = regularization
         self.reducer = reducer
 
-    # Learning ----------------------------------------------------------------------------------
+    # Learning ------------------------------------------------------------------------------------
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the reducer, the classifier and the model of the features to complete rows.
@@ -211,11 +220,21 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
         self
             The fitted classifier.
         """
+        with unchanged_on_failure(self):
+            data = self._validate(X, y)
+            summary = self._summarize(data)
+            shrinkage, widening = self._select(data, summary)
+            self._store(self._solve(data, summary, shrinkage, widening))
+        return self
+
+    def _validate(self, X: ArrayLike, y: ArrayLike) -> LabelledRows:
+        """Check the parameters and the rows; the rows are float64 and finite."""
         check_parameters(self, self._allowed_parameters)
         if not is_supported(self.estimator):
             raise TypeError(
                 f"estimator={self.estimator!r} is not supported: EarlyClassifier needs the linear "
-                f"or quadratic functions of which it takes the largest. Use {SUPPORTED}"
+                "or quadratic functions of which it takes the largest. Use "
+                f"{SUPPORTED_CLASSIFIERS}"
             )
         if self.reducer is not None and (
             isinstance(self.reducer, type) or not hasattr(self.reducer, "fit")
@@ -224,168 +243,96 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
                 f"reducer={self.reducer!r} is not a transformer: give an instance such as "
                 "FisherDiscriminant(), LDG() or PCA(), or None"
             )
-        with unchanged_on_failure(self):
-            data = labelled_data(self, X, y)
-            refuse_nonfinite_rows(data.X, data.feature_names)
-            refuse_one_class(self, data.classes)
-            self.classes_ = data.classes
-            self._learn(data._replace(X=data.X.astype(np.float64, copy=False)))
-        return self
+        data = check_labelled_rows(self, X, y)
+        refuse_nonfinite_rows(data.X, data.feature_names)
+        check_several_classes(self, data.classes)
+        return data._replace(X=data.X.astype(np.float64, copy=False))
 
-    def _learn(self, data: LabelledData, *, widen: bool = True) -> None:
-        labels = data.classes[data.codes]
-        self._region = self.region
-        self.reducer_ = None
-        if self.reducer is not None:
-            self.reducer_ = clone(self.reducer).fit(data.X, labels)
-            _refuse_other_than_linear(self.reducer_, data.X)
-        self.estimator_ = clone(self.estimator).fit(self._reduced(data.X), labels)
-        if isinstance(self.estimator_, LocalQDA):
-            self._rule = None
+    def _summarize(self, data: LabelledRows) -> FeatureSummary:
+        return summarize_features(data.X, self._model_codes(data))
+
+    def _model_codes(self, data: LabelledRows) -> Array:
+        """The normal model of each row: one for all rows (5.19), or one for each class (5.20)."""
+        return data.codes if self.conditional == "mixture" else np.zeros_like(data.codes)
+
+    def _select(self, data: LabelledRows, summary: FeatureSummary) -> tuple[float, float]:
+        """α and the widening of standard deviations, each by rows held out where it is chosen."""
+        if isinstance(self.regularization, str):
+            Z = summary.directions.project(summary.units.apply(data.X))
+            shrinkage = select_shrinkage(Z, self._model_codes(data))
         else:
-            self._rule = discriminants_of(self.estimator_)
-        linear = self._rule is not None and self._rule.Q is None
-        if self.region == "ideal" and not (linear and len(self.classes_) == 2):
+            shrinkage = float(self.regularization)
+        return shrinkage, self._measure_widening(data, shrinkage) if self._is_ideal else 1.0
+
+    @property
+    def _is_ideal(self) -> bool:
+        return self.region == "ideal"
+
+    def _measure_widening(self, data: LabelledRows, shrinkage: float) -> float:
+        """Root mean square of the standardised prediction errors of rows held out, at least 1.
+
+        The mean is over all prefixes after which the score is still open.
+        """
+        squared_errors, variances = np.zeros((2, data.X.shape[1]))
+        for fit, held in training_parts(data.codes, N_FOLDS):
+            part = data.subset(fit)
+            solution = self._solve(part, self._summarize(part), shrinkage, 1.0)
+            found = solution.rule.conditional.prediction_errors(data.X[held])
+            squared_errors, variances = squared_errors + found[0], variances + found[1]
+        is_open = variances > MIN_OPEN_VARIANCE * variances[0]
+        if not is_open.any():
+            return 1.0
+        return max(1.0, float(np.sqrt(np.mean(squared_errors[is_open] / variances[is_open]))))
+
+    def _solve(
+        self, data: LabelledRows, summary: FeatureSummary, shrinkage: float, widening: float
+    ) -> EarlySolution:
+        """Fit the classifier, and build the rule for its discriminants; sets no attribute."""
+        labels = data.classes[data.codes]
+        reducer = fit_reducer(self.reducer, data.X, labels)
+        estimator = clone(self.estimator).fit(reduce_rows(reducer, data.X), labels)
+        discriminants = (
+            estimator if isinstance(estimator, LocalQDA) else extract_discriminants(estimator)
+        )
+        linear = isinstance(discriminants, Quadratic) and discriminants.Q is None
+        if self._is_ideal and not (linear and len(data.classes) == 2):
             raise ValueError(
                 'region="ideal" is the probability of a half-space: it needs two classes and a '
                 f"linear rule, but estimator={self.estimator!r} was fitted to "
-                f'{len(self.classes_)} classes. Use region="ellipsoid"'
+                f'{len(data.classes)} classes. Use region="ellipsoid"'
             )
-        self._conditional = self._conditioned(data, data.moments(scatter=False))
-        self._n_unknown = self._unknown_after()
-        self.widening_ = self._seen_spread(data) if widen and self.region == "ideal" else 1.0
-        self._conditional = self._conditional.widened(self.widening_)
-        self._views = self._conditional.views()
-        by_scores = linear and self.region != "box" and len(self._views) == 1
-        self._table = ScoreTable.of(self._views[0]) if by_scores else None
-        n_functions = len(self.classes_) * len(self._views)
-        r = self._views[0].gains.shape[0]
-        full = getattr(self.estimator_, "covariance", None) == "full"
-        self._portion = max(1, FUNCTIONS_AT_ONCE // (n_functions * r * (r if full else 1)))
+        directions, shift = reduced_coordinates(reducer, summary.units.mean)
+        B = directions
+        if linear and self.region != "box":
+            B, shift, discriminants = scores_as_coordinates(discriminants, directions, shift)
+        models = fit_normal_models(summary, shrinkage, widening)
+        weights = summary.moments.counts / summary.moments.n_samples
+        conditional = ConditionalModel(summary.units, models, weights, B, shift)
+        rule = build_rule(conditional, discriminants, directions, self.region, len(data.classes))
+        return EarlySolution(data.classes, reducer, estimator, shrinkage, widening, rule)
 
-    def _conditioned(self, data: LabelledData, moments: ClassMoments) -> Conditional:
-        """The model of the features, to see what the classifier sees."""
-        self._directions, shift = self._coordinates(moments.mean)
-        B, rule = self._directions, self._rule
-        if rule is not None and rule.Q is None and self.region != "box":
-            B = rule.c.T if B is None else B @ rule.c.T  # nothing matters but the scores
-            shift = rule.c @ shift + rule.b
-            self._rule = Quadratic(None, np.eye(len(rule.c)), np.zeros(len(rule.c)))
-        mixture = self.conditional == "mixture"
-        codes = data.codes if mixture else np.zeros(len(data.codes), dtype=int)
-        units = feature_units(data.X, codes, moments)
-        Z = units.apply(data.X)
-        models, self.regularization_ = fit_gaussians(Z, codes, self.regularization)
-        return Conditional(units, models, np.bincount(codes) / len(codes), B, shift)
+    def _store(self, solution: EarlySolution) -> None:
+        self.classes_ = solution.classes
+        self.reducer_ = solution.reducer
+        self.estimator_ = solution.estimator
+        self.regularization_ = solution.regularization
+        self.widening_ = solution.widening
+        self._decision_rule = solution.rule
 
-    def _seen_spread(self, data: LabelledData) -> float:
-        """How much more than expected the score of rows spreads that were held out.
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a stored model; the first ones held the parts of the rule apart."""
+        if "_views" in state:
+            parts = ("_conditional", "_rule", "_directions", "_region")
+            conditional, functions, directions, region = (state[name] for name in parts)
+            discriminants = state["estimator_"] if functions is None else functions
+            n_classes = len(state["classes_"])
+            rule = build_rule(conditional, discriminants, directions, region, n_classes)
+            unused = {*parts, "_views", "_table", "_n_unknown", "_portion"}
+            state = {name: value for name, value in state.items() if name not in unused}
+            state["_decision_rule"] = rule
+        super().__setstate__(state)
 
-        The root of the average over all prefixes, as far as the score is open after them.
-        """
-        errors, variances = np.zeros((2, self.n_features_in_))
-        for fit, held in training_parts(data.codes, N_FOLDS):
-            part = copy(self).set_params(regularization=self.regularization_)
-            part._learn(data.rows(fit), widen=False)
-            found = part._conditional.surprises(data.X[held])
-            errors, variances = errors + found[0], variances + found[1]
-        open_ = variances > 1e-9 * variances[0]
-        ratios = errors[open_] / variances[open_]
-        return max(1.0, float(np.sqrt(ratios.mean()))) if open_.any() else 1.0
-
-    def _coordinates(self, at: Array) -> tuple[Array | None, Array]:
-        """Weights of the features in what the classifier sees, and its value at a point."""
-        if self.reducer_ is None:
-            return None, at
-        W = np.asarray(self.reducer_.components_, dtype=np.float64)
-        return W.T, W @ (at - getattr(self.reducer_, "mean_", 0.0))
-
-    def _reduced(self, X: Array) -> Array:
-        return X if self.reducer_ is None else np.asarray(self.reducer_.transform(X))
-
-    def _unknown_after(self) -> Array:
-        """Unknown directions after each number of leading values."""
-        d = self.n_features_in_
-        most = self._unknown_of(np.ones(d, dtype=bool))
-        found = np.full(d + 1, most)
-        for t in range(d, -1, -1):
-            found[t] = self._unknown_of(np.arange(d) >= t)
-            if found[t] == most:  # those before it know no more
-                break
-        return found
-
-    def _unknown_of(self, missing: Array) -> int:
-        units, B = self._conditional.units, self._directions
-        scaled = None if B is None else units.scale[:, None] * B
-        return max(n_unknown_directions(scaled, missing & units.varies), 1)
-
-    # Judging -----------------------------------------------------------------------------------
-
-    def _judged(self, known: Knowledge, n_unknown: int, least: float = 0.0) -> tuple[Array, Array]:
-        """The guess for each row, and how reliable it is: exactly, or a bound below `least`."""
-        if self._region == "ideal":
-            return _likelier_side(known)
-        n_rows = len(known.shares)
-        guess, found = np.empty(n_rows, dtype=int), np.empty(n_rows)
-        for part in gen_batches(n_rows, self._portion):
-            guess[part], found[part] = self._backed(known.rows(part), n_unknown, least)
-        return guess, found
-
-    def _backed(self, known: Knowledge, n_unknown: int, least: float) -> tuple[Array, Array]:
-        """The class of the likeliest models, and the mass on which each of them keeps it."""
-        votes = np.zeros((len(known.shares), len(self.classes_)))
-        seen = []
-        for i, share in enumerate(known.shares.T):
-            at = np.flatnonzero(share > EPS)
-            if len(at):
-                f = self._functions_about(known.means[i, at])
-                winner = f.b.argmax(axis=1)
-                votes[at, winner] += share[at]
-                seen.append((i, at, f, winner))
-        guess, found = votes.argmax(axis=1), votes.max(axis=1)
-        open_ = found >= least  # no mass is more than all of it
-        found[open_] = 0.0
-        for i, at, f, winner in seen:
-            chosen = np.flatnonzero((winner == guess[at]) & open_[at])
-            if len(chosen):
-                rows = at[chosen]
-                share = known.shares[rows, i]
-                # of the mass that may be missing all may be missing here
-                enough = 1 - np.minimum((1 - least) / share, 1.0)
-                alone = known.model(i).rows(rows)
-                mass = self._mass(some_of(f, chosen), alone, guess[rows], n_unknown, enough)
-                found[rows] += share * mass
-        return guess, np.minimum(found, 1 - EPS / 2)
-
-    def _mass(
-        self, f: Quadratic, known: Knowledge, guess: Array, n_unknown: int, least: Array
-    ) -> Array:
-        """Of the largest set about the mean of one model on which the guess wins."""
-        box = self._region == "box"
-        enough = np.zeros(len(guess))
-        if box:  # its sides are coordinates, and those of each rival when they are turned
-            turned = f.Q is not None and f.Q.ndim == 4
-            n_boxes = len(self.classes_) - 1 if turned else 1
-            n_unknown = max(int(np.count_nonzero(known.moves)), 1) * n_boxes
-        else:  # rounding must not refute what is just reliable
-            enough = (1 - 1e-9) * squared_reach(least, n_unknown, self._region)
-        squared = squared_distances_to_boundaries(f, known, guess, box=box, enough=enough)
-        return largest_reliability(squared, n_unknown, self._region)
-
-    def _judged_after(self, t: int, progress: Progress, least: float = 0.0) -> tuple[Array, Array]:
-        """The same after t values of series."""
-        n_unknown = int(self._n_unknown[t])
-        if self._table is None:
-            return self._judged(progress.knowledge(self._views, t), n_unknown, least)
-        scores = progress.means[0]
-        guess = scores.argmax(axis=1)
-        distances = self._table.distances(scores, guess, scores.max(axis=1)[:, None], t)
-        return guess, largest_reliability(distances**2, n_unknown, self._region)
-
-    def _functions_about(self, means: Array) -> Quadratic:
-        if self._rule is None:
-            return self.estimator_.discriminants(means, about=means)
-        return about(self._rule, means)
+    # Complete rows -------------------------------------------------------------------------------
 
     def predict(self, X: ArrayLike) -> Array:
         """The class of complete rows, as `estimator_` gives it.
@@ -399,14 +346,21 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
         -------
         array (n_samples,)
         """
-        rows = new_rows(self, X)
+        rows = check_new_rows(self, X)
         if np.isnan(rows).any():
             raise ValueError(
                 "Input X contains NaN, and predict takes complete rows: use decide for rows with "
                 "missing values"
             )
-        _refuse_infinite(rows)
-        return self.estimator_.predict(self._reduced(rows))
+        _check_infinite(rows)
+        return self.estimator_.predict(reduce_rows(self.reducer_, rows))
+
+    def _classify(self, complete: Array) -> Array:
+        """Numbers of the classes of complete rows."""
+        labels = self.estimator_.predict(reduce_rows(self.reducer_, complete))
+        return np.searchsorted(self.classes_, labels)
+
+    # Rows with gaps ------------------------------------------------------------------------------
 
     def decide(
         self,
@@ -420,7 +374,7 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
         Parameters
         ----------
         X : array (n_samples, n_features)
-            Rows with NaN for what is missing.
+            Rows with NaN for missing values.
         reliability : float, optional
             τ, in place of the estimator's.
         classes : array, optional
@@ -430,61 +384,52 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
         -------
         Decisions
         """
-        rows = new_rows(self, X).astype(np.float64, copy=False)
-        tau, wanted = self._asked(reliability, classes)
-        _refuse_infinite(rows)
+        rows = check_new_rows(self, X).astype(np.float64, copy=False)
+        tau, wanted = self._check_request(reliability, classes)
+        _check_infinite(rows)
         observed = ~np.isnan(rows)
-        codes = np.zeros(len(rows), dtype=int)
-        found = np.ones(len(rows))
-        for at, pattern in _patterns(observed):
+        codes, reliabilities = np.zeros(len(rows), dtype=int), np.ones(len(rows))
+        for at, pattern in _group_patterns(observed):
             if pattern.all():
-                codes[at] = self._codes_of(rows[at])
+                codes[at] = self._classify(rows[at])
             else:
-                known = self._given(rows[at], pattern)
-                codes[at], found[at] = self._judged(known, self._unknown_of(~pattern))
-        return self._decisions(codes, found, observed.sum(axis=1), tau, wanted)
+                known = self._decision_rule.condition(rows[at], pattern)
+                n_unknown = self._decision_rule.count_unknown(~pattern)
+                codes[at], reliabilities[at] = self._decision_rule.guess(known, n_unknown)
+        return self._decisions(codes, reliabilities, observed.sum(axis=1), tau, wanted)
 
     def expect(self, X: ArrayLike) -> Expectation:
-        """What the model of the features expects where values are missing.
+        """Expected values of the missing features, and their standard deviations.
 
         Parameters
         ----------
         X : array (n_samples, n_features)
-            Rows with NaN for what is missing.
+            Rows with NaN for missing values.
 
         Returns
         -------
         Expectation
         """
-        rows = new_rows(self, X).astype(np.float64, copy=False)
-        _refuse_infinite(rows)
+        rows = check_new_rows(self, X).astype(np.float64, copy=False)
+        _check_infinite(rows)
         observed = ~np.isnan(rows)
         mean, std = rows.copy(), np.zeros_like(rows)
-        d = self.n_features_in_
-        for block in row_blocks(d, d):
+        d, model = self.n_features_in_, self._decision_rule.conditional
+        for block in row_blocks(d, d):  # some features at a time: no d × d matrix
             features = np.arange(d)[block]
-            seen = self._conditional._replace(
-                B=np.eye(d, len(features), -features[0]), shift=self._conditional.units.mean[block]
+            part = model._replace(
+                B=np.eye(d, len(features), -features[0]), shift=model.units.mean[block]
             )
-            for at, pattern in _patterns(observed):
-                known, open_ = seen.given(rows[at], pattern), ~pattern[block]
-                there = np.ix_(at, features[open_])
-                mean[there] = known.mean[:, open_]
-                std[there] = np.sqrt(known.variances[:, open_])
+            for at, pattern in _group_patterns(observed):
+                known, missing = part.condition(rows[at], pattern), ~pattern[block]
+                entries = np.ix_(at, features[missing])
+                mean[entries] = known.mean[:, missing]
+                std[entries] = np.sqrt(known.variances[:, missing])
         return Expectation(mean, std)
 
-    def _given(self, rows: Array, observed: Array) -> Knowledge:
-        t = int(observed.sum())
-        if observed[:t].all():  # a prefix
-            Z = self._conditional.units.apply(rows[:, :t])
-            return self._conditional.at(self._views, Z)
-        return self._conditional.given(rows, observed)
-
-    def _codes_of(self, complete: Array) -> Array:
-        labels = self.estimator_.predict(self._reduced(complete))
-        return np.searchsorted(self.classes_, labels)
-
-    def _asked(self, reliability: float | None, classes: ArrayLike | None) -> tuple[float, Array]:
+    def _check_request(
+        self, reliability: float | None, classes: ArrayLike | None
+    ) -> tuple[float, Array]:
         """τ, and which classes may be decided for."""
         tau = self.reliability if reliability is None else reliability
         allowed = real_number(0, 1)
@@ -502,10 +447,12 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
         return float(tau), np.isin(self.classes_, given)
 
     def _decisions(
-        self, codes: Array, found: Array, n_observed: Array, tau: float, wanted: Array
+        self, codes: Array, reliabilities: Array, n_observed: Array, tau: float, wanted: Array
     ) -> Decisions:
-        decided = (found >= tau) & wanted[codes]
-        return Decisions(self.classes_[codes], decided, found, n_observed)
+        decided = (reliabilities >= tau) & wanted[codes]
+        return Decisions(self.classes_[codes], decided, reliabilities, n_observed)
+
+    # Series --------------------------------------------------------------------------------------
 
     def decide_early(
         self,
@@ -516,14 +463,15 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
     ) -> Decisions:
         """Decide on series at the first time at which the decision is reliable.
 
-        Column after column is taken in. A row is decided after the first value at the earliest,
-        and as soon as `decide` would decide on the values so far; at its full length always.
+        The columns are read one after the other. A row is decided after the first value at the
+        earliest, and as soon as `decide` would decide on the values so far; at its full length
+        always.
 
         Parameters
         ----------
         X : array (n_samples, n_times)
             Series, at most as long as those that were learned. Shorter ones, or NaN in the last
-            columns, are series that have not gone further yet: they may remain undecided.
+            columns, are series whose next values have not arrived: they may remain undecided.
         reliability, classes
             As in `decide`.
 
@@ -534,35 +482,36 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
             remain undecided.
         """
         check_is_fitted(self)
-        tau, wanted = self._asked(reliability, classes)
-        rows = self._series(X)
-        lengths = _lengths(rows)
+        tau, wanted = self._check_request(reliability, classes)
+        rows = self._validate_series(X)
+        lengths = _count_leading(rows)
         codes = np.zeros(len(rows), dtype=int)
-        found, times = np.ones(len(rows)), lengths.copy()
-        portion = max(1, INNOVATIONS_AT_ONCE // (self.n_features_in_ * len(self._views)))
-        for part in gen_batches(len(rows), portion):
-            result = self._first_decisions(rows[part], lengths[part], tau, wanted)
-            codes[part], found[part], times[part] = result
-        found_early = self._decisions(codes, found, times, tau, wanted)
-        return found_early._replace(decided=found_early.decided & (times > 0))
+        reliabilities, times = np.ones(len(rows)), lengths.copy()
+        n_innovations = self.n_features_in_ * len(self._decision_rule.prefix_models)
+        for part in gen_batches(len(rows), max(1, MAX_INNOVATIONS // n_innovations)):
+            codes[part], reliabilities[part], times[part] = decide_series(
+                self._decision_rule, self._classify, rows[part], lengths[part], tau, wanted
+            )
+        decisions = self._decisions(codes, reliabilities, times, tau, wanted)
+        return decisions._replace(decided=decisions.decided & (times > 0))
 
-    def _series(self, X: Any) -> Array:
-        """Validated rows of full width; what is beyond their end is missing."""
+    def _validate_series(self, X: Any) -> Array:
+        """Rows of full width, with NaN beyond the end of the series."""
         refuse_lazy_frame(X)
         d, shape = self.n_features_in_, np.shape(X)
         if not sp.issparse(X) and len(shape) == 2 and 0 < shape[1] < d:
-            named = self._names_are_leading(X)
+            named = self._check_leading_names(X)
             short = check_array(X, dtype=np.float64, ensure_all_finite=False)
             rows = np.hstack([short, np.full((shape[0], d - shape[1]), np.nan)])
             if not named:
-                rows = new_rows(self, rows)
+                rows = check_new_rows(self, rows)
         else:
-            rows = new_rows(self, X).astype(np.float64, copy=False)
-        _refuse_infinite(rows)
+            rows = check_new_rows(self, X).astype(np.float64, copy=False)
+        _check_infinite(rows)
         return rows
 
-    def _names_are_leading(self, X: Any) -> bool:
-        """Whether a short frame has the names of the first features; others are refused."""
+    def _check_leading_names(self, X: Any) -> bool:
+        """Whether a short frame has the names of the first features; other names raise."""
         names, known = list(getattr(X, "columns", ())), getattr(self, "feature_names_in_", None)
         if known is None or not names or not all(isinstance(name, str) for name in names):
             return False
@@ -573,37 +522,6 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
                 f"that were learned are {expected[:10]}: give columns in this order"
             )
         return True
-
-    def _first_decisions(
-        self, rows: Array, lengths: Array, tau: float, wanted: Array
-    ) -> tuple[Array, Array, Array]:
-        """Codes, reliabilities and times of rows that are watched from their first value on."""
-        codes = np.zeros(len(rows), dtype=int)
-        found, times = np.ones(len(rows)), lengths.copy()
-        Z = np.nan_to_num(self._conditional.units.apply(rows))
-        E = np.array([view.factor.innovations(Z - view.mean) for view in self._views])
-        progress = Progress.start(self._views, self._conditional.weights, len(rows))
-        watched = np.arange(len(rows))
-        for t in range(int(lengths.min(initial=1) > 0), self.n_features_in_):
-            if t:
-                progress.take(self._views, t - 1, E[:, watched, t - 1])
-            if tau < 1:
-                guess, reliable = self._judged_after(t, progress, tau)
-            else:  # nothing short of the whole row
-                guess, reliable = np.zeros(len(watched), dtype=int), np.zeros(len(watched))
-            over = lengths[watched] == t
-            if over.any():
-                guess[over], reliable[over] = self._judged_after(t, progress.rows(over))
-            ends = over | ((reliable >= tau) & wanted[guess] & (t > 0))
-            at = watched[ends]
-            codes[at], found[at], times[at] = guess[ends], reliable[ends], t
-            if ends.any():
-                watched, progress = watched[~ends], progress.rows(~ends)
-            if not len(watched):
-                break
-        if len(watched):
-            codes[watched] = self._codes_of(rows[watched])
-        return codes, found, times
 
     def stream(
         self, *, reliability: float | None = None, classes: ArrayLike | None = None
@@ -618,33 +536,74 @@ class EarlyClassifier(BlockwiseClassifierMixin, MetaEstimatorMixin, BaseEstimato
         Returns
         -------
         DecisionStream
-            Its `push` takes a value and tells what could be decided now.
+            Its `push` takes a value and returns the decision that is possible now.
         """
         check_is_fitted(self)
-        return DecisionStream(self, *self._asked(reliability, classes))
+        tau, wanted = self._check_request(reliability, classes)
+        return DecisionStream(self._decision_rule, self._classify, self.classes_, tau, wanted)
 
 
-def _likelier_side(known: Knowledge) -> tuple[Array, Array]:
-    """The likelier of two classes by their linear scores, and its probability."""
-    above = np.zeros(known.means.shape[1])
-    for mean, share, F in zip(known.means, known.shares.T, known.spreads, strict=True):
-        gap = mean[:, 1] - mean[:, 0]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(gap == 0, 0.0, gap / np.linalg.norm(F[1] - F[0]))
-        above += share * ndtr(ratio)
-    reliable = np.maximum(above, 1 - above)
-    return (above > 0.5).astype(int), np.minimum(reliable, 1 - EPS / 2)
+# The coordinates of the classifier ---------------------------------------------------------------
 
 
-def _patterns(observed: Array) -> Iterator[tuple[Array, Array]]:
-    """Rows of which the same features are observed, and which."""
-    found, members, counts = np.unique(observed, axis=0, return_inverse=True, return_counts=True)
+def fit_reducer(reducer: Any | None, X: Array, labels: Array) -> Any | None:
+    """A fitted clone that is the centred product with its components, or an error."""
+    if reducer is None:
+        return None
+    fitted = clone(reducer).fit(X, labels)
+    W = getattr(fitted, "components_", None)
+    if W is not None:
+        expected = np.asarray(fitted.transform(X))
+        mean = np.broadcast_to(getattr(fitted, "mean_", 0.0), X.shape[1])
+        found = centred_product(X, mean, W.T)
+        scale = np.max(np.abs(expected), initial=1e-300)
+        if expected.shape == found.shape and np.allclose(found, expected, atol=1e-6 * scale):
+            return fitted
+    raise TypeError(
+        f"reducer={fitted!r} is not (X - mean_) @ components_.T: EarlyClassifier needs a linear "
+        "transformer such as LDG(), FisherDiscriminant() or PCA() without whitening"
+    )
+
+
+def reduce_rows(reducer: Any | None, X: Array) -> Array:
+    """Rows in the coordinates of the classifier."""
+    return X if reducer is None else np.asarray(reducer.transform(X))
+
+
+def reduced_coordinates(reducer: Any | None, point: Array) -> tuple[Array | None, Array]:
+    """Weights of the features in the coordinates, None for the features; values at a point."""
+    if reducer is None:
+        return None, point
+    W = np.asarray(reducer.components_, dtype=np.float64)
+    return W.T, W @ (point - getattr(reducer, "mean_", 0.0))
+
+
+def scores_as_coordinates(
+    f: Quadratic, directions: Array | None, shift: Array
+) -> tuple[Array, Array, Quadratic]:
+    """Weights of the features in linear scores, their values at a point, and f of the scores.
+
+    A linear rule depends on its few scores alone, and so do its sets but for the box.
+    """
+    B = f.c.T if directions is None else directions @ f.c.T
+    n_classes = len(f.c)
+    return B, f.c @ shift + f.b, Quadratic(None, np.eye(n_classes), np.zeros(n_classes))
+
+
+# Rows --------------------------------------------------------------------------------------------
+
+
+def _group_patterns(observed: Array) -> Iterator[tuple[Array, Array]]:
+    """Numbers of the rows of which the same features are observed, and these features."""
+    patterns, members, counts = np.unique(
+        observed, axis=0, return_inverse=True, return_counts=True
+    )
     order = np.argsort(members.ravel(), kind="stable")
-    yield from zip(np.split(order, np.cumsum(counts)[:-1]), found, strict=True)
+    yield from zip(np.split(order, np.cumsum(counts)[:-1]), patterns, strict=True)
 
 
-def _lengths(rows: Array) -> Array:
-    """Number of leading values of each row, after which nothing may follow."""
+def _count_leading(rows: Array) -> Array:
+    """Number of leading values of each row; a value after a missing one raises."""
     observed = ~np.isnan(rows)
     gaps = np.any(observed[:, 1:] & ~observed[:, :-1], axis=1)
     if gaps.any():
@@ -655,26 +614,9 @@ def _lengths(rows: Array) -> Array:
     return observed.sum(axis=1)
 
 
-def _refuse_infinite(rows: Array) -> None:
+def _check_infinite(rows: Array) -> None:
     if np.isinf(rows).any():
         row, column = np.argwhere(np.isinf(rows))[0].tolist()
         raise ValueError(
             f"Input X contains infinity in row {row}, column {column}: use NaN for missing values"
         )
-
-
-def _refuse_other_than_linear(reducer: Any, X: Array) -> None:
-    """Raise unless the transformer is the centred product with its components."""
-    W = getattr(reducer, "components_", None)
-    if W is not None:
-        expected = np.asarray(reducer.transform(X))
-        found = centred_product(
-            X, np.broadcast_to(getattr(reducer, "mean_", 0.0), X.shape[1]), W.T
-        )
-        scale = np.max(np.abs(expected), initial=1e-300)
-        if expected.shape == found.shape and np.allclose(found, expected, atol=1e-6 * scale):
-            return
-    raise TypeError(
-        f"reducer={reducer!r} is not (X - mean_) @ components_.T: EarlyClassifier needs a linear "
-        "transformer such as LDG(), FisherDiscriminant() or PCA() without whitening"
-    )

@@ -1,10 +1,13 @@
-"""What the observed features say of the others: normal models conditioned on any of them.
+"""Normal models of the features, conditioned on any of them: section 5.4 of the thesis.
 
 A normal vector with covariance ``Σ = L Lᵀ`` is ``x = μ + L e`` with independent standard normal
 innovations e. Its first t features determine the first t innovations, and nothing else: given
 them, linear functions ``Bᵀx`` have the mean ``Bᵀμ + (BᵀL)[:, :t] e`` and the covariance
-``(BᵀL)[:, t:] (BᵀL)[:, t:]ᵀ``. So one triangular factor conditions on every prefix, and on any
-other set of features once they are put first.
+``(BᵀL)[:, t:] (BᵀL)[:, t:]ᵀ``. These are m and R of (5.19) without an inverse: one triangular
+factor conditions on every prefix, and on any other set of features once they are put first.
+
+Equation numbers are those of Parrish, Supervised dimensionality reduction for different learning
+architectures, doctoral thesis, University of Washington (2012).
 """
 
 from __future__ import annotations
@@ -16,25 +19,40 @@ import numpy as np
 import scipy.linalg
 from scipy.special import softmax
 
-from separatrix.linalg import EPS, Array, numerical_rank, span, triangle
+from separatrix.linalg import EPS, Array, numerical_rank, triangle
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.spectra import reduce_to_span
 from separatrix.selection import N_FOLDS, training_parts
 
-SHRINKAGES = np.logspace(-6, 0, 25)
-"""What ``regularization="auto"`` tries."""
+SHRINKAGE_GRID = np.logspace(-6, 0, 25)
+"""Values of α among which ``regularization="auto"`` chooses, in increasing order."""
 
-ROUNDING = 16
-"""Last digits of a feature by which it may vary and yet be constant."""
+MAX_CONSTANT_ULPS = 16
+"""Standard deviation up to which a feature is constant, in units of the last digit of its mean."""
 
-LEAST_SHARE = 1e-6
-"""Share of the variance of a feature that it has at least within classes."""
+MIN_TOTAL_SHARE = 1e-6
+"""Part of its total variance that a feature has at least within the models."""
 
 
-# Triangular factors ----------------------------------------------------------------------------
+class Expectation(NamedTuple):
+    """Features of incomplete rows: the observed values, and the expected ones of the rest.
+
+    Attributes
+    ----------
+    mean : array (n, n_features)
+    std : array (n, n_features)
+        Standard deviations; zero where features are observed.
+    """
+
+    mean: Array
+    std: Array
+
+
+# Triangular factors ------------------------------------------------------------------------------
 
 
 class DenseFactor(NamedTuple):
-    """``Σ = L Lᵀ`` with L at hand: d³ / 3 flops, d² a row."""
+    """``Σ = L Lᵀ`` with L at hand: d³ / 3 flops, d² for each row."""
 
     L: Array
 
@@ -56,11 +74,11 @@ class DenseFactor(NamedTuple):
         return solved.T
 
     def start(self) -> Array:
-        """What `step` keeps of the features seen so far."""
+        """The state of `step` before the first feature: room for the innovations."""
         return np.zeros(len(self.L))
 
     def step(self, state: Array, t: int, value: float) -> float:
-        """The innovation of centred feature t; the state takes note of it."""
+        """The innovation of centred feature t, which is also written into the state."""
         row = self.L[t]
         e = (value - row[:t] @ state[:t]) / row[t]
         state[t] = e
@@ -70,9 +88,9 @@ class DenseFactor(NamedTuple):
 class ThinFactor(NamedTuple):
     """``Σ = A Aᵀ + σ² I`` for A of fewer columns than rows: L is never formed.
 
-    Below its diagonal L has entries ``A[i] · G[t]``: x is A z plus noise, and G[t] takes the
-    innovation of feature t to what it changes in the mean of z. d k² flops, d k a row, for k
-    columns.
+    Rows are ``x = A z + noise``. Below its diagonal L has the entries ``A[i] · G[t]``, where G[t]
+    is the change of the mean of z for a unit innovation of feature t. d k² flops, d k for each
+    row, for k columns.
     """
 
     A: Array
@@ -100,11 +118,11 @@ class ThinFactor(NamedTuple):
         return e
 
     def start(self) -> Array:
-        """What `step` keeps of the features seen so far."""
+        """The state of `step` before the first feature: the mean of z."""
         return np.zeros(self.A.shape[1])
 
     def step(self, state: Array, t: int, value: float) -> float:
-        """The innovation of centred feature t; the state takes note of it."""
+        """The innovation of centred feature t; the state is updated with it."""
         e = (value - self.A[t] @ state) / self.diagonal[t]
         state += e * self.G[t]
         return e
@@ -114,7 +132,7 @@ Factor = DenseFactor | ThinFactor
 
 
 def thin_factor(A: Array, noise: float) -> ThinFactor:
-    """Factor ``A Aᵀ + noise I`` by taking in one feature after the other.
+    """Factor ``A Aᵀ + noise I`` feature by feature, as a Kalman filter does.
 
     Examples
     --------
@@ -134,14 +152,152 @@ def thin_factor(A: Array, noise: float) -> ThinFactor:
     return ThinFactor(A, G, diagonal)
 
 
-# Models ----------------------------------------------------------------------------------------
+# Statistics of the features ----------------------------------------------------------------------
 
 
-class Gaussian(NamedTuple):
-    """A normal model of rows in units of their features: ``Σ = (1 - α) S + α I``.
+class FeatureUnits(NamedTuple):
+    """Units in which rows have mean zero and features have variance one, or nearly.
 
-    The identity is that of the directions in which rows vary, when there are enough to tell: an
-    equation that all of them satisfy is expected to hold.
+    Attributes
+    ----------
+    mean : array (d,)
+        Mean of all rows.
+    scale : array (d,)
+        One unit of each feature; 1 for a feature that never varies.
+    varies : array of bool (d,)
+        False for features that were constant.
+    """
+
+    mean: Array
+    scale: Array
+    varies: Array
+
+    def apply(self, X: Array) -> Array:
+        """Rows, or leading features of them, in these units."""
+        t = X.shape[1]
+        return (X - self.mean[:t]) / self.scale[:t]
+
+
+class Directions(NamedTuple):
+    """Directions in which training rows vary, and directions in which they do not.
+
+    Attributes
+    ----------
+    spread : array of bool (d,)
+        Features that vary within the models.
+    varying : array (n_spread, k) or None
+        Orthonormal basis of the directions of these features in which rows vary; None when the
+        rows are too few to find the others.
+    closed : array (d, n_closed)
+        Orthonormal basis of the directions in which rows do not vary.
+    """
+
+    spread: Array
+    varying: Array | None
+    closed: Array
+
+    def project(self, Z: Array) -> Array:
+        """Coordinates of rows (n, d) in the directions in which they vary."""
+        rows = Z[:, self.spread]
+        return rows if self.varying is None else rows @ self.varying
+
+
+class FeatureSummary(NamedTuple):
+    """Statistics of the training rows from which their normal models are made.
+
+    Attributes
+    ----------
+    moments : ClassMoments
+        Of the rows as differences from `reference`, with one class for each model.
+    reference : array (d,)
+        A training row.
+    units : FeatureUnits
+    directions : Directions
+    """
+
+    moments: ClassMoments
+    reference: Array
+    units: FeatureUnits
+    directions: Directions
+
+
+def summarize_features(X: Array, codes: Array) -> FeatureSummary:
+    """Moments, units and directions of rows.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Complete rows.
+    codes : array (n,)
+        The model that each row belongs to: 0, 1, … without gaps.
+    """
+    # the means of differences keep the digits that an offset common to all rows would take
+    reference = X[0].copy()
+    moments = ClassMoments.from_data(X - reference, codes, per_class=True)
+    units = estimate_units(moments, reference)
+    return FeatureSummary(moments, reference, units, find_directions(moments, units.scale))
+
+
+def estimate_units(moments: ClassMoments, reference: Array) -> FeatureUnits:
+    """The variance of each feature within the models, and a millionth of its total variance.
+
+    The millionth gives a unit to features that differ between models only. A feature whose
+    standard deviation is numerically zero beside its mean counts as constant.
+    """
+    n = moments.n_samples
+    # a product of rows that differ by their last digits may come out below zero
+    within = np.maximum(moments.within_diagonal(), 0.0) / n
+    total = np.maximum(moments.total_diagonal(), 0.0) / n
+    mean = reference + moments.mean
+    varies = np.sqrt(total) > MAX_CONSTANT_ULPS * EPS * np.abs(mean)
+    variance = np.where(varies, (1 - MIN_TOTAL_SHARE) * within + MIN_TOTAL_SHARE * total, 1.0)
+    return FeatureUnits(mean, np.sqrt(variance), varies)
+
+
+def find_directions(moments: ClassMoments, scale: Array) -> Directions:
+    """Directions of features in units of `scale`, by the covariance within all models."""
+    spread = moments.within_diagonal() > 0
+    n, d = moments.n_samples, np.count_nonzero(spread)
+    if n <= d:  # rows that are no more than features vary in fewer directions in any case
+        return Directions(spread, None, np.zeros((len(scale), 0)))
+    covariance = moments.columns(spread).Sw / n
+    varying, constant = split_directions(in_units(covariance, scale[spread]))
+    closed = np.zeros((len(scale), constant.shape[1]))
+    closed[spread] = constant
+    return Directions(spread, varying, closed)
+
+
+def split_directions(covariance: Array) -> tuple[Array, Array]:
+    """Orthonormal directions in which rows vary, and those in which they do not.
+
+    The latter have less variance than any shrinkage of the grid. Series whose mean was subtracted
+    have one of them.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0]])
+    >>> varying, closed = split_directions(rows.T @ rows / 3)
+    >>> abs(closed.T).round(3)
+    array([[0.707, 0.707]])
+    """
+    evals, V = np.linalg.eigh(covariance)
+    varies = evals > SHRINKAGE_GRID[0]
+    return V[:, varies], V[:, ~varies]
+
+
+def in_units(covariance: Array, scale: Array) -> Array:
+    """The covariance (d, d) of features divided by their scales."""
+    return covariance / scale[:, None] / scale
+
+
+# Normal models -----------------------------------------------------------------------------------
+
+
+class NormalModel(NamedTuple):
+    """A normal model of rows in units of their features: ``Σ = (1 - α) S + α I`` in (5.19).
+
+    The identity is restricted to the directions in which rows vary, when there are enough rows to
+    find them: a linear equation that all rows satisfy is expected to hold for new rows.
 
     Attributes
     ----------
@@ -164,153 +320,160 @@ class Gaussian(NamedTuple):
     widening: float = 1.0
 
     def factor(self, order: Array) -> Factor:
-        """Of the covariance of the features in another order."""
+        """The triangular factor of Σ with the features in another order."""
         if self.scatter.shape[0] != self.scatter.shape[1]:
             A = np.sqrt(1 - self.shrinkage) * self.scatter[order]
             return thin_factor(self.widening * A, self.widening**2 * self.shrinkage)
         covariance = (1 - self.shrinkage) * self.scatter[np.ix_(order, order)]
         covariance[np.diag_indices_from(covariance)] += self.shrinkage
         closed = self.closed[order]
-        covariance -= max(self.shrinkage - SHRINKAGES[0], 0.0) * (closed @ closed.T)
+        # a little variance stays in the closed directions: Cholesky needs a positive definite Σ
+        covariance -= max(self.shrinkage - SHRINKAGE_GRID[0], 0.0) * (closed @ closed.T)
         return DenseFactor(self.widening * np.linalg.cholesky(covariance))
 
 
-class FeatureUnits(NamedTuple):
-    """Rows of mean zero and features of about variance one; some features never vary."""
-
-    mean: Array
-    scale: Array
-    varies: Array
-
-    def apply(self, X: Array) -> Array:
-        """Rows, or some leading features of them, in these units."""
-        t = X.shape[1]
-        return (X - self.mean[:t]) / self.scale[:t]
-
-
-def feature_units(X: Array, codes: Array, moments: ClassMoments) -> FeatureUnits:
-    """The spread of each feature about the mean of its model, and a little of its total spread.
-
-    A feature whose spread is rounding beside its size counts as one that never varies.
-    """
-    total = np.var(X - X[0], axis=0)  # differences to a row do not round what they have in common
-    within = total
-    if codes.any():
-        within = np.mean((X - moments.means[codes]) ** 2, axis=0)
-    varies = np.sqrt(total) > ROUNDING * EPS * np.abs(moments.mean)
-    variance = np.where(varies, (1 - LEAST_SHARE) * within + LEAST_SHARE * total, 1.0)
-    return FeatureUnits(moments.mean, np.sqrt(variance), varies)
+def fit_normal_models(
+    summary: FeatureSummary, shrinkage: float, widening: float = 1.0
+) -> list[NormalModel]:
+    """The joint normal model (5.19), or the components of the mixture (5.20)."""
+    moments, units = summary.moments, summary.units
+    # the rounded mean as a difference from the reference: what its rounding lost comes back here
+    centre = units.mean - summary.reference
+    means = (moments.means - centre) / units.scale
+    scatters = unit_scatters(moments, units.scale)
+    closed = summary.directions.closed
+    return [
+        NormalModel(mean, S, shrinkage, closed, widening)
+        for mean, S in zip(means, scatters, strict=True)
+    ]
 
 
-def fit_gaussians(
-    Z: Array, codes: Array, regularization: str | float
-) -> tuple[list[Gaussian], float]:
-    """A normal model for each code, and the shrinkage they share.
-
-    Parameters
-    ----------
-    Z : array (n, d)
-        Rows in units of their features.
-    codes : array (n,)
-        Which model each row belongs to.
-    regularization : "auto" or float
-        The shrinkage.
-    """
-    means = np.array([Z[codes == code].mean(axis=0) for code in range(codes.max() + 1)])
-    centred = Z - means[codes]
-    some = centred.any(axis=0)
-    varying, within = directions_of(centred[:, some])
-    closed = np.zeros((Z.shape[1], within.shape[1]))
-    closed[some] = within
-    if isinstance(regularization, str):
-        rows = Z[:, some]
-        share = held_out_shrinkage(rows if varying is None else rows @ varying, codes)
-    else:
-        share = float(regularization)
-    models = []
-    for code, mean in enumerate(means):
-        A = centred[codes == code].T / np.sqrt(np.count_nonzero(codes == code))
-        scatter = A if Z.shape[1] > len(Z) else A @ A.T
-        models.append(Gaussian(mean, scatter, share, closed))
-    return models, share
+def unit_scatters(moments: ClassMoments, scale: Array) -> list[Array]:
+    """S of each class in units, or A with ``S = A Aᵀ`` where the moments hold rows."""
+    if not moments.is_thin:
+        pairs = zip(moments.class_scatters, moments.counts, strict=True)
+        return [in_units(scatter / n, scale) for scatter, n in pairs]
+    rows = [moments.of_classes(np.array([c])).within_factor() for c in range(len(moments.counts))]
+    return [(R / scale).T / np.sqrt(n) for R, n in zip(rows, moments.counts, strict=True)]
 
 
-def directions_of(centred: Array) -> tuple[Array | None, Array]:
-    """Orthonormal directions in which rows vary, and those in which they do not.
+def select_shrinkage(Z: Array, codes: Array) -> float:
+    """The shrinkage α under which rows that were held out are most likely.
 
-    The latter have less variance than any shrinkage that is tried; series of mean zero have one.
-    Rows that are no more than features cannot tell: None, and no direction.
-
-    Parameters
-    ----------
-    centred : array (n, d)
-        Rows in units of their features.
-
-    Examples
-    --------
-    >>> rows = np.array([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0]])
-    >>> varying, closed = directions_of(rows)
-    >>> abs(closed.T).round(3)
-    array([[0.707, 0.707]])
-    """
-    n, d = centred.shape
-    if n <= d:
-        return None, np.zeros((d, 0))
-    evals, V = np.linalg.eigh(centred.T @ centred / n)
-    varies = evals > SHRINKAGES[0]
-    return V[:, varies], V[:, ~varies]
-
-
-def held_out_shrinkage(Z: Array, codes: Array) -> float:
-    """The shrinkage under which rows that were held out are most likely.
-
-    One decomposition of the rows of a fold serves all shrinkages: they share the eigenvectors of
-    S. Of values that are equally good the largest is taken.
+    All shrinkages share the eigenvectors of S, so that one decomposition for each fold and model
+    serves them all. Of values that are equally good the largest is taken.
 
     Parameters
     ----------
     Z : array (n, d)
-        Rows in the directions in which they vary: others would be the likelier the smaller the
-        shrinkage, whatever it does elsewhere.
+        Rows in the directions in which they vary. In any other direction the likelihood grows as
+        the shrinkage falls, whatever the shrinkage does elsewhere.
     codes : array (n,)
-        Each code has a mean and a covariance of its own.
+        The model that each row belongs to; each has a mean and a covariance of its own.
     """
-    scores = np.zeros(len(SHRINKAGES))
+    scores = np.zeros(len(SHRINKAGE_GRID))
     for fit, held in training_parts(codes, N_FOLDS):
         for code in np.unique(codes[held]):
-            known, new = Z[fit[codes[fit] == code]], Z[held[codes[held] == code]]
-            scores += _log_likelihoods(known, new)
-    # nothing is held out where every row is alone: then the largest
-    return float(SHRINKAGES[::-1][np.argmax(scores[::-1])])
+            known, new = fit[codes[fit] == code], held[codes[held] == code]
+            moments = ClassMoments.from_data(Z[known], codes[known])
+            scores += log_likelihoods(moments, Z[new])
+    # nothing is held out where every row is alone in its model: all scores are 0 then
+    return float(SHRINKAGE_GRID[::-1][np.argmax(scores[::-1])])
 
 
-def _log_likelihoods(known: Array, new: Array) -> Array:
-    """Of new rows under the model of the known ones, for each shrinkage, up to a constant."""
-    n, d = known.shape
-    mean = known.mean(axis=0)
-    A, H = (known - mean) / np.sqrt(n), new - mean
-    outside = float(np.sum(H**2))
-    if n > d:
-        evals, V = np.linalg.eigh(A.T @ A)
-        inside = np.sum((H @ V) ** 2, axis=0)
-    else:
-        spanned = span(A, bound=n - 1)
-        _, s, Vt = np.linalg.svd(spanned.coordinates, full_matrices=False)
-        evals, inside = s**2, np.sum((H @ spanned.lift(Vt.T)) ** 2, axis=0)
-    outside = max(outside - inside.sum(), 0.0) if len(evals) < d else 0.0
-    scores = []
-    for share in SHRINKAGES:
-        variances = (1 - share) * np.maximum(evals, 0.0) + share
-        volume = np.log(variances).sum() + (d - len(evals)) * np.log(share)
-        scores.append(-len(new) * volume - np.sum(inside / variances) - outside / share)
-    return np.array(scores) / 2
+def log_likelihoods(moments: ClassMoments, new: Array) -> Array:
+    """Log-likelihoods of new rows (n, d) for each shrinkage of the grid, up to a constant.
+
+    Parameters
+    ----------
+    moments : ClassMoments
+        Of the rows of one model.
+    new : array (n, d)
+        Rows of the same model that were held out.
+    """
+    centred = new - moments.mean
+    inner, lift = reduce_to_span(moments)
+    evals, V = np.linalg.eigh(inner.Sw / moments.n_samples)
+    inside = np.sum((centred @ lift(V)) ** 2, axis=0)
+    # outside the span of the rows S is zero, and all variance is the shrinkage's
+    n_outside = moments.n_features - len(evals)
+    outside = max(float(np.sum(centred**2)) - inside.sum(), 0.0) if n_outside else 0.0
+    variances = np.maximum(evals, 0.0) * (1 - SHRINKAGE_GRID[:, None]) + SHRINKAGE_GRID[:, None]
+    log_volumes = np.log(variances).sum(axis=1) + n_outside * np.log(SHRINKAGE_GRID)
+    distances = np.sum(inside / variances, axis=1) + outside / SHRINKAGE_GRID
+    return -0.5 * (len(new) * log_volumes + distances)
 
 
-# Conditioning ----------------------------------------------------------------------------------
+# Conditioning ------------------------------------------------------------------------------------
 
 
-class View(NamedTuple):
-    """One model, its features in some order, seen through linear functions of them.
+class ConditionalMoments(NamedTuple):
+    """Moments of linear functions of rows given the observed features.
+
+    Under each model the functions are ``mean + spread @ z`` with z of mean 0 and covariance I.
+
+    Attributes
+    ----------
+    means : array (n_models, n, q)
+        m of (5.19), or m_g of (5.20).
+    probabilities : array (n, n_models)
+        p(g | z) of the models.
+    spreads : list of arrays (q, k)
+        F with ``R = F Fᵀ`` under each model, the same for all rows.
+    """
+
+    means: Array
+    probabilities: Array
+    spreads: list[Array]
+
+    @property
+    def mean(self) -> Array:
+        """Mean of the mixture (n, q): ``m = Σ_g p(g | z) m_g``."""
+        if len(self.means) == 1:
+            return self.means[0]
+        return np.einsum("nk,knq->nq", self.probabilities, self.means)
+
+    @property
+    def variances(self) -> Array:
+        """Variances of the mixture (n or 1, q), the same for all rows of one model.
+
+        The diagonal of R in appendix C of the thesis, as the identity of total variance: that form
+        has no difference of large squares.
+        """
+        own = np.array([np.sum(F**2, axis=1) for F in self.spreads])
+        if len(self.means) == 1:
+            return own
+        between = (self.means - self.mean) ** 2
+        return np.einsum("nk,knq->nq", self.probabilities, own[:, None] + between)
+
+    @property
+    def spread(self) -> Array:
+        """F (q, k) of the only model."""
+        (spread,) = self.spreads
+        return spread
+
+    @property
+    def is_open(self) -> Array:
+        """Which functions (q,) the observed features do not determine, under the only model."""
+        return np.asarray(self.spread.any(axis=1))
+
+    def covariance_times(self, V: Array) -> Array:
+        """The covariance of the only model times a vector of each row (n, q)."""
+        F = self.spread
+        return V @ (F @ F.T) if len(V) > F.shape[1] else (V @ F) @ F.T
+
+    def of_model(self, i: int) -> ConditionalMoments:
+        """Moments under one of the models."""
+        certain = np.ones((len(self.probabilities), 1))
+        return ConditionalMoments(self.means[[i]], certain, [self.spreads[i]])
+
+    def of_rows(self, chosen: Array | slice) -> ConditionalMoments:
+        """Moments of some of the rows."""
+        return self._replace(means=self.means[:, chosen], probabilities=self.probabilities[chosen])
+
+
+class PrefixModel(NamedTuple):
+    """A normal model whose features arrive in some order, and linear functions of the features.
 
     Attributes
     ----------
@@ -320,7 +483,7 @@ class View(NamedTuple):
     origin : array (q,)
         Expected values of the functions before anything is observed.
     gains : array (q, d)
-        What each innovation adds to them.
+        ``BᵀL``: the change of the functions for each innovation.
     varies : array of bool (d,)
     """
 
@@ -331,7 +494,7 @@ class View(NamedTuple):
     varies: Array
 
     def spread(self, t: int) -> Array:
-        """F (q, k) with the covariance F Fᵀ of the functions given t features; k ≤ max(q, d - t).
+        """F (q, k) with ``R = F Fᵀ`` given the first t features (5.19); k ≤ max(q, d - t).
 
         A feature that never varied is expected to stay as it was.
         """
@@ -341,73 +504,56 @@ class View(NamedTuple):
         return triangle([left.T]).T
 
 
-class Knowledge(NamedTuple):
-    """What is known of linear functions of rows: ``mean + spread z``, z of mean 0 and variance I.
+class PrefixState(NamedTuple):
+    """Means and log-probabilities of the models while features arrive one by one.
 
     Attributes
     ----------
     means : array (n_models, n, q)
-        Under each model.
-    shares : array (n, n_models)
-        Probabilities of the models.
-    spreads : list of arrays (q, k)
-        Under each model, the same for all rows.
+        Of the linear functions.
+    log_densities : array (n, n_models)
+        Logarithm of ``w(g) p(z | g)`` of (5.20), up to a constant.
     """
 
     means: Array
-    shares: Array
-    spreads: list[Array]
+    log_densities: Array
 
-    @property
-    def mean(self) -> Array:
-        """(n, q)."""
-        if len(self.means) == 1:
-            return self.means[0]
-        return np.einsum("nk,knq->nq", self.shares, self.means)
+    @classmethod
+    def start(cls, models: Sequence[PrefixModel], weights: Array, n_rows: int) -> PrefixState:
+        """The state before anything is observed."""
+        means = np.array([np.tile(model.origin, (n_rows, 1)) for model in models])
+        return cls(means, np.tile(np.log(weights), (n_rows, 1)))
 
-    @property
-    def variances(self) -> Array:
-        """(n or 1, q): by the identity of total variance, the same for all rows of one model."""
-        own = np.array([np.sum(F**2, axis=1) for F in self.spreads])
-        if len(self.means) == 1:
-            return own
-        return np.einsum("nk,knq->nq", self.shares, own[:, None] + (self.means - self.mean) ** 2)
+    def update(self, models: Sequence[PrefixModel], t: int, e: Array) -> None:
+        """Take the innovations (n_models, n) of feature t into the state, in place."""
+        for i, model in enumerate(models):
+            self.means[i] += np.multiply.outer(e[i], model.gains[:, t])
+            if len(models) > 1:
+                self.log_densities[:, i] -= 0.5 * e[i] ** 2 + np.log(model.factor.diagonal[t])
 
-    @property
-    def spread(self) -> Array:
-        """F (q, k) of the only model."""
-        (spread,) = self.spreads
-        return spread
+    def of_rows(self, chosen: Array) -> PrefixState:
+        """The state of some of the rows."""
+        return PrefixState(self.means[:, chosen], self.log_densities[chosen])
 
-    @property
-    def moves(self) -> Array:
-        """Which of the functions the only model does not know yet (q,)."""
-        return np.asarray(self.spread.any(axis=1))
-
-    def covariance_times(self, V: Array) -> Array:
-        """The covariance of the only model times a vector of each row (n, q)."""
-        F = self.spread
-        return V @ (F @ F.T) if len(V) > F.shape[1] else (V @ F) @ F.T
-
-    def model(self, i: int) -> Knowledge:
-        """What is known if it is this model."""
-        return Knowledge(self.means[[i]], np.ones((len(self.shares), 1)), [self.spreads[i]])
-
-    def rows(self, chosen: Array) -> Knowledge:
-        """What is known of some of the rows."""
-        return self._replace(means=self.means[:, chosen], shares=self.shares[chosen])
+    def moments(self, models: Sequence[PrefixModel], t: int) -> ConditionalMoments:
+        """Moments given the first t features."""
+        if len(models) > 1:  # in logarithms, where small densities do not vanish
+            probabilities = softmax(self.log_densities, axis=1)
+        else:
+            probabilities = np.ones_like(self.log_densities)
+        return ConditionalMoments(self.means, probabilities, [m.spread(t) for m in models])
 
 
-class Conditional(NamedTuple):
-    """Normal models of the features, and the linear functions of them that matter.
+class ConditionalModel(NamedTuple):
+    """Normal models of the features, and the linear functions ``Bᵀx`` that a classifier uses.
 
     Attributes
     ----------
     units : FeatureUnits
-    models : list of Gaussian
-        One, or one for each class.
+    models : list of NormalModel
+        One (5.19), or one for each class (5.20).
     weights : array (n_models,)
-        Their probabilities.
+        w(g), their probabilities before anything is observed.
     B : array (d, q) or None
         Weights of the features in the functions; None for the features themselves.
     shift : array (q,)
@@ -415,123 +561,90 @@ class Conditional(NamedTuple):
     """
 
     units: FeatureUnits
-    models: list[Gaussian]
+    models: list[NormalModel]
     weights: Array
     B: Array | None
     shift: Array
 
-    def views(self, order: Array | None = None) -> list[View]:
+    def prefix_models(self, order: Array | None = None) -> list[PrefixModel]:
         """Each model with its features in an order, that of the columns by default."""
         order = np.arange(len(self.units.mean)) if order is None else order
-        scale = self.units.scale[order]
-        found = []
-        for model in self.models:
-            factor = model.factor(order)
-            if self.B is None:
-                gains = np.zeros((len(order), len(order)))
-                gains[order] = scale[:, None] * factor.image(None)
-                origin = self.shift + self.units.scale * model.mean
-            else:
-                gains = factor.image(scale[:, None] * self.B[order])
-                origin = self.shift + (self.units.scale * model.mean) @ self.B
-            varies = self.units.varies[order]
-            found.append(View(model.mean[order], factor, origin, gains, varies))
-        return found
+        return [self._prefix_model(model, order) for model in self.models]
 
-    def widened(self, factor: float) -> Conditional:
-        """The same with standard deviations multiplied by a factor."""
-        return self._replace(models=[model._replace(widening=factor) for model in self.models])
+    def _prefix_model(self, model: NormalModel, order: Array) -> PrefixModel:
+        factor, scale = model.factor(order), self.units.scale[order]
+        if self.B is None:
+            gains = np.zeros((len(order), len(order)))
+            gains[order] = scale[:, None] * factor.image(None)
+            origin = self.shift + self.units.scale * model.mean
+        else:
+            gains = factor.image(scale[:, None] * self.B[order])
+            origin = self.shift + (self.units.scale * model.mean) @ self.B
+        return PrefixModel(model.mean[order], factor, origin, gains, self.units.varies[order])
 
-    def surprises(self, X: Array) -> tuple[Array, Array]:
-        """Squared errors of what is expected from prefixes of complete rows, and their mean.
+    def condition(self, X: Array, observed: Array) -> ConditionalMoments:
+        """Moments given some features (d,) of rows (n, d), the same features for all rows."""
+        order = np.argsort(~observed, kind="stable")
+        Z = self.units.apply(X)[:, order[: int(observed.sum())]]
+        return self.condition_on_prefix(self.prefix_models(order), Z)
 
-        Of the difference of two functions, summed over rows (n, d).
+    def condition_on_prefix(self, models: Sequence[PrefixModel], Z: Array) -> ConditionalMoments:
+        """Moments given leading features (n, t), in the units and the order of the models."""
+        t = Z.shape[1]
+        state = PrefixState.start(models, self.weights, len(Z))
+        for i, model in enumerate(models):
+            e = model.factor.innovations(Z - model.mean[:t])
+            state.means[i] += e @ model.gains[:, :t].T
+            state.log_densities[:, i] -= 0.5 * np.sum(e**2, axis=1)
+            state.log_densities[:, i] -= np.log(model.factor.diagonal[:t]).sum()
+        return state.moments(models, t)
+
+    def prediction_errors(self, X: Array) -> tuple[Array, Array]:
+        """How far the difference of the two functions is from its prediction by each prefix.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            Complete rows.
 
         Returns
         -------
-        errors, variances : arrays (d,)
-            What was seen and what the models say, after 0, 1, … d - 1 features.
+        squared_errors, variances : arrays (d,)
+            Sums over the rows of the squared errors and of the variances that the models state,
+            after 0, 1, … d - 1 features.
         """
         assert self.B is not None, "there are two functions"
-        apart = self._replace(B=self.B @ [[-1.0], [1.0]], shift=np.zeros(1))
-        values = (X - self.units.mean) @ apart.B
-        views, Z = apart.views(), self.units.apply(X)
-        E = np.array([view.factor.innovations(Z - view.mean) for view in views])
-        progress = Progress.start(views, self.weights, len(X))
-        errors, variances = np.empty((2, X.shape[1]))
+        difference = self._replace(B=self.B @ [[-1.0], [1.0]], shift=np.zeros(1))
+        values = (X - self.units.mean) @ difference.B
+        models = difference.prefix_models()
+        E = prefix_innovations(models, self.units.apply(X))
+        state = PrefixState.start(models, self.weights, len(X))
+        squared_errors, variances = np.empty((2, X.shape[1]))
         for t in range(X.shape[1]):
             if t:
-                progress.take(views, t - 1, E[:, :, t - 1])
-            known = progress.knowledge(views, t)
-            errors[t] = np.sum((values - known.mean) ** 2)
+                state.update(models, t - 1, E[:, :, t - 1])
+            known = state.moments(models, t)
+            squared_errors[t] = np.sum((values - known.mean) ** 2)
             variances[t] = np.sum(np.broadcast_to(known.variances, values.shape))
-        return errors, variances
-
-    def given(self, X: Array, observed: Array) -> Knowledge:
-        """What rows (n, d) tell by some of their features (d,), the same for all."""
-        order = np.argsort(~observed, kind="stable")
-        t = int(observed.sum())
-        Z = self.units.apply(X)[:, order[:t]]
-        return self.at(self.views(order), Z)
-
-    def at(self, views: Sequence[View], Z: Array) -> Knowledge:
-        """What the leading features (n, t) of rows tell, in their units and order."""
-        t = Z.shape[1]
-        progress = Progress.start(views, self.weights, len(Z))
-        for i, view in enumerate(views):
-            e = view.factor.innovations(Z - view.mean[:t])
-            progress.means[i] += e @ view.gains[:, :t].T
-            progress.logs[:, i] -= 0.5 * np.sum(e**2, axis=1)
-            progress.logs[:, i] -= np.log(view.factor.diagonal[:t]).sum()
-        return progress.knowledge(views, t)
+        return squared_errors, variances
 
 
-class Progress(NamedTuple):
-    """Means and log-probabilities of the models while features come one by one.
-
-    Attributes
-    ----------
-    means : array (n_models, n, q)
-    logs : array (n, n_models)
-        Of the joint density of the observed features and the model.
-    """
-
-    means: Array
-    logs: Array
-
-    @classmethod
-    def start(cls, views: Sequence[View], weights: Array, n_rows: int) -> Progress:
-        """Before anything is observed."""
-        means = np.array([np.tile(view.origin, (n_rows, 1)) for view in views])
-        return cls(means, np.tile(np.log(weights), (n_rows, 1)))
-
-    def take(self, views: Sequence[View], t: int, e: Array) -> None:
-        """Note innovations (n_models, n) of feature t."""
-        for i, view in enumerate(views):
-            self.means[i] += np.multiply.outer(e[i], view.gains[:, t])
-            if len(views) > 1:
-                self.logs[:, i] -= 0.5 * e[i] ** 2 + np.log(view.factor.diagonal[t])
-
-    def rows(self, chosen: Array) -> Progress:
-        """The state of some of the rows."""
-        return Progress(self.means[:, chosen], self.logs[chosen])
-
-    def knowledge(self, views: Sequence[View], t: int) -> Knowledge:
-        """What t features tell."""
-        shares = softmax(self.logs, axis=1) if len(views) > 1 else np.ones_like(self.logs)
-        return Knowledge(self.means, shares, [view.spread(t) for view in views])
+def prefix_innovations(models: Sequence[PrefixModel], Z: Array) -> Array:
+    """Innovations (n_models, n, d) of rows in the units and the order of the models."""
+    return np.array([model.factor.innovations(Z - model.mean) for model in models])
 
 
-def n_unknown_directions(B: Array | None, unknown: Array) -> int:
-    """How many independent values of ``Bᵀx`` are open while some features are unknown.
+def count_unknown_directions(B: Array | None, unknown: Array) -> int:
+    """The number of independent directions of ``Bᵀx`` that unknown features leave open.
 
-    Units of the values do not matter, and those of features not if B is for features in units.
+    It is the rank of R, found without R. The units of the functions do not matter; B is for
+    features in units of their own, so that theirs do not matter either.
 
     Examples
     --------
-    >>> n_unknown_directions(None, np.array([False, True, True]))
+    >>> count_unknown_directions(None, np.array([False, True, True]))
     2
-    >>> n_unknown_directions(np.array([[1.0], [1.0], [1.0]]), np.array([False, True, True]))
+    >>> count_unknown_directions(np.array([[1.0], [1.0], [1.0]]), np.array([False, True, True]))
     1
     """
     if B is None:

@@ -1,9 +1,11 @@
-"""How far a decision is from changing: sets of stated probability, and boundaries that meet them.
+"""Whether a guess stands on a set of stated probability: sections 5.2 and 5.3 of the thesis.
 
-Given what is observed, the row is ``m + F z`` with z of mean zero and variance I. The class c that
-wins at m stands on every z in a set of measure τ when no other class wins anywhere in the set.
-All sets here grow with τ about z = 0, so that the decision stands up to the τ at which the set
-first touches a boundary ``f_c - f_g = 0``: one distance answers for all τ.
+Given the observed features, the row is ``m + F z`` with z of mean zero and covariance I. The class
+c that wins at m stands on every z in a set of measure τ when no other class wins anywhere in the
+set (5.2). All sets here grow with τ about z = 0, so that the decision stands up to the τ at which
+the set first touches a boundary ``f_c - f_g = 0``: one distance answers for all τ.
+
+Equation numbers are those of Parrish's thesis, see `conditional`.
 """
 
 from __future__ import annotations
@@ -20,43 +22,63 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassif
 from sklearn.svm import LinearSVC
 from sklearn.utils import gen_batches
 
-from separatrix.decision.classifiers import GaussianClassifierMixin
+from separatrix.base.kernel import KernelEstimator
+from separatrix.decision.classifiers import SubspaceClassifier
 from separatrix.decision.local_qda import LocalQDA
 from separatrix.decision.rules import Quadratic
-from separatrix.early.conditional import Knowledge, View
+from separatrix.early.conditional import (
+    ConditionalModel,
+    ConditionalMoments,
+    PrefixModel,
+    PrefixState,
+    count_unknown_directions,
+)
 from separatrix.linalg import EPS, Array, boundary_distance
 
-LINEAR = (
+LINEAR_CLASSIFIERS = (
     LinearSVC,
     LogisticRegression,
     LinearDiscriminantAnalysis,
     RidgeClassifier,
     SGDClassifier,
-    GaussianClassifierMixin,
+    SubspaceClassifier,
 )
-SUPPORTED = (
+"""Classifiers that take the largest of linear functions, given by ``coef_`` and ``intercept_``."""
+
+SUPPORTED_CLASSIFIERS = (
     "LinearSVC, LogisticRegression, LinearDiscriminantAnalysis, RidgeClassifier, SGDClassifier, "
     "QuadraticDiscriminantAnalysis, LocalQDA, or a classifier of this package with coef_ "
     "(FisherDiscriminant and its relatives, IPCAC)"
 )
+"""The supported classifiers, as error messages name them."""
 
-NO_DEVIATION = 1e-100
-"""Stands for the standard deviation of what is known, which has none."""
+MAX_INCOMPLETE_RELIABILITY = 1 - EPS / 2
+"""The largest number below 1: only complete rows have reliability 1."""
 
-MATRICES_AT_ONCE = 1 << 21
+MIN_DEVIATION = 1e-100
+"""Standard deviation of a difference of scores that is known, in place of zero."""
+
+RADIUS_SLACK = 1e-9
+"""Relative error of a squared distance that must not reject a decision that is just reliable."""
+
+MAX_MATRIX_ENTRIES = 1 << 21
 """Entries of the matrices that are decomposed together (16 MB)."""
 
+MAX_COEFFICIENTS = 1 << 22
+"""Coefficients of discriminants that are held at once (32 MB)."""
 
-# Discriminants ---------------------------------------------------------------------------------
+
+# Discriminants -----------------------------------------------------------------------------------
 
 
 def is_supported(estimator: Any) -> bool:
-    """Whether a classifier takes the class of the largest linear or quadratic function."""
-    return isinstance(estimator, (*LINEAR, QuadraticDiscriminantAnalysis, LocalQDA))
+    """Whether a classifier takes the class of the largest linear or quadratic function (5.6)."""
+    known = (*LINEAR_CLASSIFIERS, QuadraticDiscriminantAnalysis, LocalQDA)
+    return isinstance(estimator, known) and not isinstance(estimator, KernelEstimator)
 
 
-def discriminants_of(estimator: Any) -> Quadratic:
-    """The functions of which a fitted classifier takes the largest, one for each class.
+def extract_discriminants(estimator: Any) -> Quadratic:
+    """The functions f_g of (5.6) of which a fitted classifier takes the largest.
 
     Parameters
     ----------
@@ -66,7 +88,7 @@ def discriminants_of(estimator: Any) -> Quadratic:
     Examples
     --------
     >>> X, y = np.array([[0.0], [1.0], [4.0], [5.0]]), np.array([0, 0, 1, 1])
-    >>> f = discriminants_of(LinearDiscriminantAnalysis().fit(X, y))
+    >>> f = extract_discriminants(LinearDiscriminantAnalysis().fit(X, y))
     >>> bool(f(np.array([[2.4]])).argmax() == 0), bool(f(np.array([[2.6]])).argmax() == 1)
     (True, True)
     """
@@ -74,7 +96,7 @@ def discriminants_of(estimator: Any) -> Quadratic:
         return _gaussian_quadratics(estimator)
     coef = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
     intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), len(coef))
-    if len(coef) == 1:  # the score of the second class alone
+    if len(coef) == 1:  # two classes have one score, that of the second class
         coef, intercept = np.vstack([0 * coef, coef]), np.append(0.0, intercept)
     return Quadratic(None, coef, intercept)
 
@@ -90,19 +112,19 @@ def _gaussian_quadratics(estimator: QuadraticDiscriminantAnalysis) -> Quadratic:
     return Quadratic(np.array(Q), np.array(c), np.array(b))
 
 
-def about(f: Quadratic, points: Array) -> Quadratic:
+def shift_discriminants(f: Quadratic, points: Array) -> Quadratic:
     """The functions f (n_classes,) as functions of the step from each point.
 
     Returns
     -------
     Quadratic
-        Leading axes (n, n_classes); what is common to all points has (1, n_classes): the quadratic
+        Leading axes (n, n_classes). Parts that all points share have (1, n_classes): the quadratic
         part, and the slopes of linear functions.
 
     Examples
     --------
     >>> f = Quadratic(np.array([[[1.0]]]), np.array([[0.0]]), np.array([0.0]))
-    >>> g = about(f, np.array([[3.0]]))
+    >>> g = shift_discriminants(f, np.array([[3.0]]))
     >>> g.b, g.c
     (array([[9.]]), array([[[6.]]]))
     """
@@ -112,29 +134,30 @@ def about(f: Quadratic, points: Array) -> Quadratic:
     return Quadratic(f.Q[None], f.c + 2 * bend, np.einsum("ngr,nr->ng", f.c + bend, points) + f.b)
 
 
-def some_of(f: Quadratic, rows: Array) -> Quadratic:
-    """The functions about some of the points: what is common to all points stays common."""
+def take_points(f: Quadratic, rows: Array) -> Quadratic:
+    """The functions of some of the points; parts that all points share stay shared."""
     Q = f.Q if f.Q is None or len(f.Q) == 1 else f.Q[rows]
     return Quadratic(Q, f.c if len(f.c) == 1 else f.c[rows], f.b[rows])
 
 
-# Sets of measure τ -----------------------------------------------------------------------------
+# Sets of measure τ -------------------------------------------------------------------------------
 
 
 def largest_reliability(squared: Array, n_unknown: Array | int, region: str) -> Array:
     """The measure of the set that reaches to a squared distance from the mean.
 
-    Ellipsoid: the mass of a normal vector, by the chi-squared distribution. Chebyshev: a lower
-    bound of the mass whatever the distribution. Box: by Šidák's inequality at least the product of
-    the masses of all slabs, however they are turned: the sides of one box, or of several boxes
-    that have to hold together. Ideal: the mass of a half-space of a normal vector, exactly.
+    Ellipsoid (5.4): the mass of a normal vector, by the chi-squared distribution. Chebyshev (5.3):
+    a lower bound of the mass for every distribution with these moments. Box (5.5): by Šidák's
+    inequality at least the product of the masses of all slabs, however they are rotated: the sides
+    of one box, or of several boxes that have to hold together. Ideal (5.1): the mass of a
+    half-space of a normal vector, exactly.
 
     Parameters
     ----------
     squared : array
         Squared distances, in standard deviations.
     n_unknown : array of int or int
-        Directions, or pairs of sides of the boxes, that are unknown: at least one.
+        Number of unknown directions, or of pairs of sides of the boxes: at least one.
 
     Examples
     --------
@@ -145,38 +168,53 @@ def largest_reliability(squared: Array, n_unknown: Array | int, region: str) -> 
     >>> largest_reliability(np.array([1.0, 9.0]), 1, "ideal").round(3)
     array([0.841, 0.999])
     """
-    if region == "ellipsoid":
+    if region == "ellipsoid":  # (5.4)
         found = chdtr(n_unknown, squared)
-    elif region == "box":
+    elif region == "box":  # (5.5)
         found = (2 * ndtr(np.sqrt(squared)) - 1) ** n_unknown
-    elif region == "ideal":
+    elif region == "ideal":  # (5.1)
         found = ndtr(np.sqrt(squared))
-    else:
+    else:  # (5.3)
         with np.errstate(divide="ignore"):
             found = np.maximum(1 - n_unknown / squared, 0.0)
-    return np.minimum(found, 1 - EPS / 2)  # certain is what is complete
+    return np.minimum(found, MAX_INCOMPLETE_RELIABILITY)
 
 
-def squared_reach(reliability: Array | float, n_unknown: int, region: str) -> Array:
-    """The squared radii of sets of measure τ, ellipsoids or Chebyshev's; zero for τ = 0.
+def squared_radius(reliability: Array | float, n_unknown: int, region: str) -> Array:
+    """δ, the squared radius of the ellipsoid (5.4) or of Chebyshev's set (5.3); zero for τ = 0.
 
     Examples
     --------
-    >>> squared_reach(np.array([0.0, 0.9]), 1, "chebyshev").round(6)
+    >>> squared_radius(np.array([0.0, 0.9]), 1, "chebyshev").round(6)
     array([ 0., 10.])
     """
     if region == "ellipsoid":
         return chdtri(n_unknown, 1 - reliability)
     with np.errstate(divide="ignore"):
-        reach = np.divide(n_unknown, 1 - reliability)
-    return np.where(reliability > 0, reach, 0.0)
+        radius = np.divide(n_unknown, 1 - reliability)
+    # Chebyshev's set has the radius √n for τ = 0, where nothing is asked
+    return np.where(reliability > 0, radius, 0.0)
+
+
+def ideal_probability(known: ConditionalMoments) -> tuple[Array, Array]:
+    """The likelier of two classes by their linear scores, and its probability: rule (5.1)."""
+    above = np.zeros(known.means.shape[1])
+    parts = zip(known.means, known.probabilities.T, known.spreads, strict=True)
+    for mean, probability, F in parts:
+        gap = mean[:, 1] - mean[:, 0]
+        # without spread the sign of the gap is certain, and no gap is a tie
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(gap == 0, 0.0, gap / np.linalg.norm(F[1] - F[0]))
+        above += probability * ndtr(ratio)
+    reliability = np.maximum(above, 1 - above)
+    return (above > 0.5).astype(int), np.minimum(reliability, MAX_INCOMPLETE_RELIABILITY)
 
 
 def box_distance(curvatures: Array, slopes: Array, gaps: Array) -> Array:
-    """The smallest h with ``γ + Σ min_{|z| ≤ h} (λ_i z² + β_i z) ≤ 0``, where γ ≥ 0.
+    """The smallest h with ``γ + Σ min_{|z| ≤ h} (λ_i z² + β_i z) ≤ 0``, where γ ≥ 0: (5.16).
 
-    Coordinate i adds ``λ_i h² - |β_i| h`` until h passes its vertex ``|β_i| / 2 λ_i``, if it is
-    convex, and stays there. Between the sorted vertices the sum is a parabola.
+    Coordinate i adds ``λ_i h² - |β_i| h``. If it is convex, it stays at its minimum from the
+    vertex ``h = |β_i| / 2 λ_i`` on. Between the sorted vertices the sum is a parabola.
 
     Parameters
     ----------
@@ -207,6 +245,7 @@ def box_distance(curvatures: Array, slopes: Array, gaps: Array) -> Array:
     above = passed & ((A[..., :-1] * h - B[..., :-1]) * h + rest[..., :-1] > 0)
     at = np.sum(np.logical_and.accumulate(above, axis=-1), axis=-1)[..., None]
     A, B, C = (np.take_along_axis(part, at, axis=-1)[..., 0] for part in (A, B, rest))
+    # 2C / (B + √…) in place of (B - √…) / 2A: nothing cancels, and A may be zero
     below = np.sqrt(np.maximum(B**2 - 4 * A * C, 0.0)) + B
     with np.errstate(divide="ignore"):
         found = np.divide(2 * C, below, out=np.full(C.shape, np.inf), where=below > 0)
@@ -214,15 +253,15 @@ def box_distance(curvatures: Array, slopes: Array, gaps: Array) -> Array:
 
 
 class ScoreTable(NamedTuple):
-    """Linear scores of one normal model: what each value adds, how far apart they stay open.
+    """Linear scores under one normal model, with the deviations of their differences tabulated.
 
     Attributes
     ----------
     gains : array (d, n_classes)
-        What each innovation adds to the scores.
+        The change of the scores for each innovation.
     steepness : array (d + 1, n_classes, n_classes)
-        The inverse of the standard deviation of the difference of two scores after so many values;
-        1 for the difference of a score with itself.
+        The inverse of the standard deviation of the difference of two scores after t values; 1 for
+        the difference of a score with itself.
     own : array (n_classes, n_classes)
         Infinite on the diagonal, zero elsewhere: a class is never a rival of itself.
     """
@@ -232,57 +271,68 @@ class ScoreTable(NamedTuple):
     own: Array
 
     @classmethod
-    def of(cls, view: View) -> ScoreTable:
-        """From a view whose functions are the scores; d n_classes² flops."""
-        gains = np.ascontiguousarray(view.gains.T)
-        open_ = gains * view.varies[:, None]
-        apart = (open_[:, :, None] - open_[:, None]) ** 2
+    def tabulate(cls, model: PrefixModel) -> ScoreTable:
+        """The table of a model whose functions are the scores; d n_classes² flops."""
+        gains = np.ascontiguousarray(model.gains.T)
+        open_gains = gains * model.varies[:, None]
+        differences = (open_gains[:, :, None] - open_gains[:, None]) ** 2
         n_classes = gains.shape[1]
         variance = np.zeros((len(gains) + 1, n_classes, n_classes))
-        variance[:-1] = np.cumsum(apart[::-1], axis=0)[::-1]
-        deviation = np.maximum(np.sqrt(variance), NO_DEVIATION)
+        # summed from the end: after t values the innovations t + 1, … d are open
+        variance[:-1] = np.cumsum(differences[::-1], axis=0)[::-1]
+        deviation = np.maximum(np.sqrt(variance), MIN_DEVIATION)
         deviation[:, range(n_classes), range(n_classes)] = 1.0
         return cls(gains, 1 / deviation, np.where(np.eye(n_classes, dtype=bool), np.inf, 0.0))
 
     def distances(self, scores: Array, guess: Any, best: Any, t: int) -> Array:
-        """To the nearest boundary, in standard deviations, of scores (..., n_classes)."""
+        """To the nearest boundary, in standard deviations, of scores (..., n_classes).
+
+        Proposition 2 solved for √δ: the gap of two scores over the deviation of their difference.
+        """
         gaps = best - scores
         gaps += self.own[guess]
         gaps *= self.steepness[t, guess]
         return gaps.min(axis=-1)
 
 
-# Distances to the boundaries -------------------------------------------------------------------
+# Distances to the boundaries ---------------------------------------------------------------------
 
 
 def squared_distances_to_boundaries(
-    f: Quadratic, known: Knowledge, guess: Array, *, box: bool = False, enough: Array | float = 0.0
+    f: Quadratic,
+    known: ConditionalMoments,
+    guess: Array,
+    *,
+    box: bool = False,
+    enough: Array | float = 0.0,
 ) -> Array:
-    """From the mean of each row to where another class wins first (n,).
+    """Squared distances (n,) from the mean of each row to the nearest point of another class.
+
+    The largest set on which ``f_c - f_g ≥ 0`` for every rival g, rule (5.18).
 
     Parameters
     ----------
     f : Quadratic
-        Functions of the step from the mean, leading axes (n, n_classes); as `about` gives them,
-        or with quadratic parts of their own.
-    known : Knowledge
-        Of the arguments of f, by one model.
+        Functions of the step from the mean, leading axes (n, n_classes); as `shift_discriminants`
+        gives them, or with a quadratic part for each row.
+    known : ConditionalMoments
+        Of the arguments of f, under one model.
     guess : array (n,)
         The class that wins at the mean.
     box : bool
         Distances in the maximum norm, coordinate by coordinate, in place of Euclidean ones.
     enough : float or array (n,)
-        What is smaller need not be exact: an upper bound that is smaller, too, will do.
+        Squared distances below it need not be exact: an upper bound below it is returned.
     """
     if f.Q is None:
         return _linear_distances(f, known, guess, box)
     if box or not np.any(enough):
         return _quadratic_distances(f, known, guess, box)
-    found = squared_steps_down(f, known, guess, enough)
+    found = bound_squared_distances(f, known, guess, enough)
     left = np.flatnonzero(found >= enough)
     if len(left):
-        part = some_of(f, left)
-        found[left] = _quadratic_distances(part, known.rows(left), guess[left], box)
+        part = take_points(f, left)
+        found[left] = _quadratic_distances(part, known.of_rows(left), guess[left], box)
     return found
 
 
@@ -298,27 +348,29 @@ def _slopes(f: Quadratic, guess: Array) -> Array:
     return f.c[np.arange(len(guess)), guess][:, None] - f.c
 
 
-def _linear_distances(f: Quadratic, known: Knowledge, guess: Array, box: bool) -> Array:
-    """From the deviations of the differences of any two functions, or the widths of the box."""
-    apart = f.c[0][:, None] - f.c[0]
-    if box:
-        widths = np.abs(apart) @ np.sqrt(known.variances[0])
-    else:
-        widths = np.linalg.norm(apart @ known.spread, axis=-1)
+def _linear_distances(f: Quadratic, known: ConditionalMoments, guess: Array, box: bool) -> Array:
+    """Proposition 2 and (5.13), solved for the size of the set at which the minimum is zero."""
+    beta = f.c[0][:, None] - f.c[0]
+    if box:  # |β|ᵀ s of (5.13) for a box of one standard deviation
+        widths = np.abs(beta) @ np.sqrt(known.variances[0])
+    else:  # ‖R^½ β‖ of proposition 2
+        widths = np.linalg.norm(beta @ known.spread, axis=-1)
     return np.min(_ratio(_gaps(f, guess), widths[guess]), axis=1) ** 2
 
 
 def _ratio(gaps: Array, widths: Array) -> Array:
-    """Infinite where nothing varies, zero where there is no gap."""
+    """Quotients; infinite where nothing varies, zero where there is no gap."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(gaps > 0, gaps / widths, 0.0)
 
 
-def _quadratic_distances(f: Quadratic, known: Knowledge, guess: Array, box: bool) -> Array:
+def _quadratic_distances(
+    f: Quadratic, known: ConditionalMoments, guess: Array, box: bool
+) -> Array:
     assert f.Q is not None, "linear functions have a shorter way"
-    moves, diagonal = known.moves, f.Q.ndim == 3
-    Q = f.Q[..., moves] if diagonal else f.Q[..., moves, :][..., moves]
-    F, slopes, gaps = known.spread[moves], _slopes(f, guess)[:, :, moves], _gaps(f, guess)
+    is_open, diagonal = known.is_open, f.Q.ndim == 3
+    Q = f.Q[..., is_open] if diagonal else f.Q[..., is_open, :][..., is_open]
+    F, slopes, gaps = known.spread[is_open], _slopes(f, guess)[:, :, is_open], _gaps(f, guess)
     distances = _box_distances if box else _ellipsoid_distances
     classes, found = np.arange(gaps.shape[1]), np.full(len(guess), np.inf)
     if len(Q) == 1:  # one decomposition for each pair of classes
@@ -328,10 +380,10 @@ def _quadratic_distances(f: Quadratic, known: Knowledge, guess: Array, box: bool
             to_all = distances(bend, F, slopes[at].swapaxes(0, 1), gaps[at].T, diagonal)
             found[guess == c] = to_all.min(axis=0)
         return found
-    for part in gen_batches(len(guess), max(1, MATRICES_AT_ONCE // max(*F.shape, 1) ** 2)):
+    for part in gen_batches(len(guess), max(1, MAX_MATRIX_ENTRIES // max(*F.shape, 1) ** 2)):
         rows, c = np.arange(len(guess))[part], guess[part]
-        for apart in classes[1:]:
-            g = (c + apart) % len(classes)
+        for step in classes[1:]:  # each row meets every rival once
+            g = (c + step) % len(classes)
             bend = Q[rows, c] - Q[rows, g]
             to_g = distances(bend, F, slopes[rows, g][:, None], gaps[rows, g][:, None], diagonal)
             found[part] = np.minimum(found[part], to_g[:, 0])
@@ -341,7 +393,10 @@ def _quadratic_distances(f: Quadratic, known: Knowledge, guess: Array, box: bool
 def _ellipsoid_distances(
     bend: Array, F: Array, slopes: Array, gaps: Array, diagonal: bool
 ) -> Array:
-    """Squared lengths of the shortest z that change the signs of quadratics at ``F z``.
+    """Squared lengths of the shortest z at which quadratics of ``F z`` change their sign.
+
+    The exact solution of the thesis' minimum of (5.14) over an ellipsoid: in the eigenvectors of
+    ``Fᵀ Q F`` it is the root of one monotone function, also where the quadratic is indefinite.
 
     Parameters
     ----------
@@ -351,7 +406,7 @@ def _ellipsoid_distances(
     slopes, gaps : array (p, m, r), (p, m)
         Linear and constant parts of m functions with each quadratic part.
     """
-    if not bend.any():  # classes of one neighbour each have the same quadratic part
+    if not bend.any():  # classes of one neighbour each share the quadratic part: proposition 2
         return _ratio(gaps, np.linalg.norm(slopes @ F, axis=-1)) ** 2
     M = F.T @ (bend[..., None] * F) if diagonal else F.T @ bend @ F
     evals, V = np.linalg.eigh(M)
@@ -359,8 +414,8 @@ def _ellipsoid_distances(
 
 
 def _box_distances(bend: Array, F: Array, slopes: Array, gaps: Array, diagonal: bool) -> Array:
-    """The same in the maximum norm, of coordinates in which the quadratic is a sum of squares."""
-    if not diagonal:
+    """The same in the maximum norm: (5.16), a box along the eigenvectors of the quadratic."""
+    if not diagonal:  # eigenvectors in place of V^½ of the thesis, which an indefinite V lacks
         bend, V = np.linalg.eigh(bend)
         F, slopes = V.swapaxes(-1, -2) @ F, slopes @ V
     deviations = np.sqrt(np.sum(F**2, axis=-1))
@@ -368,17 +423,17 @@ def _box_distances(bend: Array, F: Array, slopes: Array, gaps: Array, diagonal: 
     return box_distance((bend * variances)[:, None], slopes * deviations[..., None, :], gaps) ** 2
 
 
-# Bounds ----------------------------------------------------------------------------------------
+# Upper bounds of distances -----------------------------------------------------------------------
 
 
-def squared_steps_down(
-    f: Quadratic, known: Knowledge, guess: Array, enough: Array | float
+def bound_squared_distances(
+    f: Quadratic, known: ConditionalMoments, guess: Array, enough: Array | float
 ) -> Array:
-    """Upper bounds of the squared distances to the first boundary: a step straight down to each.
+    """Upper bounds of the squared distances to the boundaries, along the steepest descent.
 
-    Straight down ``f_c - f_g`` in the metric of the covariance a boundary is seldom much farther
-    than where it is nearest, and a step takes one product with the covariance. The classes g come
-    in the order of their gaps, and no more are tried than it takes to come below `enough`.
+    Along the steepest descent of ``f_c - f_g`` in the metric of the covariance the boundary is
+    seldom much farther than its nearest point, and one product with the covariance finds it. The
+    classes g are tried in the order of their gaps until the bound is below `enough`.
 
     Parameters
     ----------
@@ -393,10 +448,11 @@ def squared_steps_down(
     for rival in order.T[: gaps.shape[1] - 1]:
         c, g = guess[left], rival[left]
         slopes, gap = f.c[left, c] - f.c[left, g], gaps[left, g]
-        P = known.rows(left).covariance_times(slopes)
+        P = known.of_rows(left).covariance_times(slopes)
         variance = np.einsum("nr,nr->n", slopes, P)
         bend = _difference_along(f.Q, left, c, g, P)
         with np.errstate(divide="ignore", invalid="ignore"):
+            # the smaller root of the parabola along the descent; NaN where it never meets zero
             root = variance + np.sqrt(variance**2 - 4 * bend * gap)
             steps = np.where(root > 0, 4 * variance * (gap / root) ** 2, np.inf)
         found[left] = np.minimum(found[left], steps)
@@ -418,3 +474,195 @@ def _difference_along(Q: Array | None, rows: Array, c: Array, g: Array, P: Array
         same = (c == a) & (g == b)
         found[same] = np.einsum("nr,nr->n", P[same] @ (Q[0, a] - Q[0, b]), P[same])
     return found
+
+
+# The rule ----------------------------------------------------------------------------------------
+
+
+class _Vote(NamedTuple):
+    """The classes that win at the means of one model, for rows that the model may belong to."""
+
+    model: int
+    rows: Array
+    functions: Quadratic
+    winners: Array
+
+
+class IncompleteDecisionRule(NamedTuple):
+    """Rule (5.2): guess the class of incomplete rows, and state how reliable the guess is.
+
+    Attributes
+    ----------
+    conditional : ConditionalModel
+        Of the arguments of the discriminants.
+    discriminants : Quadratic or LocalQDA
+        The functions f_g of (5.6), or the classifier that gives them around each row.
+    directions : array (d, q) or None
+        Weights of the features in the coordinates of the classifier; None for the features.
+    region : "ellipsoid", "box", "chebyshev" or "ideal"
+    n_classes : int
+    prefix_models : list of PrefixModel
+        The models with the features in the order of the columns.
+    n_unknown : array of int (d + 1,)
+        Unknown directions after each number of leading values.
+    score_table : ScoreTable or None
+        For linear scores of one model, unless the region is a box.
+    """
+
+    conditional: ConditionalModel
+    discriminants: Quadratic | LocalQDA
+    directions: Array | None
+    region: str
+    n_classes: int
+    prefix_models: list[PrefixModel]
+    n_unknown: Array
+    score_table: ScoreTable | None
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of a complete row."""
+        return len(self.conditional.units.mean)
+
+    def condition(self, rows: Array, observed: Array) -> ConditionalMoments:
+        """Moments given the observed features (d,) of rows (n, d)."""
+        t = int(observed.sum())
+        if observed[:t].all():  # a prefix, whose factor is at hand
+            Z = self.conditional.units.apply(rows[:, :t])
+            return self.conditional.condition_on_prefix(self.prefix_models, Z)
+        return self.conditional.condition(rows, observed)
+
+    def count_unknown(self, missing: Array) -> int:
+        """Unknown directions while some features (d,) are missing; a set has at least one."""
+        return count_open_directions(self.conditional, self.directions, missing)
+
+    def guess(
+        self, known: ConditionalMoments, n_unknown: int, least: float = 0.0
+    ) -> tuple[Array, Array]:
+        """The guess for each row and its reliability, both (n,).
+
+        Reliabilities of at least `least` are exact; of the others only this is certain, that they
+        are smaller.
+        """
+        if self.region == "ideal":
+            return ideal_probability(known)
+        n_rows = len(known.probabilities)
+        guess, reliability = np.empty(n_rows, dtype=int), np.empty(n_rows)
+        for part in gen_batches(n_rows, self._max_rows()):
+            guess[part], reliability[part] = self._guess(known.of_rows(part), n_unknown, least)
+        return guess, reliability
+
+    def guess_after(self, t: int, state: PrefixState, least: float = 0.0) -> tuple[Array, Array]:
+        """`guess` after t values of series."""
+        n_unknown = int(self.n_unknown[t])
+        if self.score_table is None:
+            return self.guess(state.moments(self.prefix_models, t), n_unknown, least)
+        scores = state.means[0]
+        guess = scores.argmax(axis=1)
+        distances = self.score_table.distances(scores, guess, scores.max(axis=1)[:, None], t)
+        return guess, largest_reliability(distances**2, n_unknown, self.region)
+
+    def _max_rows(self) -> int:
+        """Rows whose discriminants are small enough to be held at once."""
+        r = len(self.prefix_models[0].gains)
+        full = isinstance(self.discriminants, LocalQDA) and self.discriminants.covariance == "full"
+        entries = self.n_classes * len(self.prefix_models) * r * (r if full else 1)
+        return max(1, MAX_COEFFICIENTS // entries)
+
+    def _guess(
+        self, known: ConditionalMoments, n_unknown: int, least: float
+    ) -> tuple[Array, Array]:
+        """The class of the most probable models, and ``Σ s_k a_k`` over the models that agree."""
+        votes = self._votes(known)
+        backing = np.zeros((len(known.probabilities), self.n_classes))
+        for vote in votes:
+            backing[vote.rows, vote.winners] += known.probabilities[vote.rows, vote.model]
+        guess, reliability = backing.argmax(axis=1), backing.max(axis=1)
+        # no a_k is more than 1: where Σ s_k is below `least`, so is Σ s_k a_k
+        possible = reliability >= least
+        reliability[possible] = 0.0
+        for vote in votes:
+            agrees = np.flatnonzero((vote.winners == guess[vote.rows]) & possible[vote.rows])
+            if len(agrees):
+                rows = vote.rows[agrees]
+                share = known.probabilities[rows, vote.model]
+                # all of the mass that may be missing, 1 - least, may be missing in this model
+                needed = 1 - np.minimum((1 - least) / share, 1.0)
+                f, alone = take_points(vote.functions, agrees), known.of_model(vote.model)
+                mass = self._mass(f, alone.of_rows(rows), guess[rows], n_unknown, needed)
+                reliability[rows] += share * mass
+        return guess, np.minimum(reliability, MAX_INCOMPLETE_RELIABILITY)
+
+    def _votes(self, known: ConditionalMoments) -> list[_Vote]:
+        """Guesses c = argmax f_g(m) of section 5.3.4, for each model that is possible at all."""
+        votes = []
+        for i, probability in enumerate(known.probabilities.T):
+            rows = np.flatnonzero(probability > EPS)
+            if len(rows):
+                f = self._discriminants_at(known.means[i, rows])
+                votes.append(_Vote(i, rows, f, f.b.argmax(axis=1)))
+        return votes
+
+    def _discriminants_at(self, means: Array) -> Quadratic:
+        if isinstance(self.discriminants, LocalQDA):
+            # the neighbours of the mean, section 5.3: they need not be those of the complete row
+            return self.discriminants.discriminants(means, about=means)
+        return shift_discriminants(self.discriminants, means)
+
+    def _mass(
+        self, f: Quadratic, known: ConditionalMoments, guess: Array, n_unknown: int, needed: Array
+    ) -> Array:
+        """a_k: the measure of the largest set about the mean of one model where the guess wins."""
+        enough = np.zeros(len(guess))
+        box = self.region == "box"
+        if box:  # one box for all rivals, or one along the eigenvectors of each
+            rotated = f.Q is not None and f.Q.ndim == 4
+            n_boxes = self.n_classes - 1 if rotated else 1
+            n_unknown = max(int(np.count_nonzero(known.is_open)), 1) * n_boxes
+        else:
+            enough = (1 - RADIUS_SLACK) * squared_radius(needed, n_unknown, self.region)
+        squared = squared_distances_to_boundaries(f, known, guess, box=box, enough=enough)
+        return largest_reliability(squared, n_unknown, self.region)
+
+
+def build_rule(
+    conditional: ConditionalModel,
+    discriminants: Quadratic | LocalQDA,
+    directions: Array | None,
+    region: str,
+    n_classes: int,
+) -> IncompleteDecisionRule:
+    """The rule with its models in the order of the columns, and with its tables."""
+    models = conditional.prefix_models()
+    linear = isinstance(discriminants, Quadratic) and discriminants.Q is None
+    by_scores = linear and region != "box" and len(models) == 1
+    return IncompleteDecisionRule(
+        conditional,
+        discriminants,
+        directions,
+        region,
+        n_classes,
+        models,
+        count_after_prefixes(conditional, directions),
+        ScoreTable.tabulate(models[0]) if by_scores else None,
+    )
+
+
+def count_open_directions(
+    conditional: ConditionalModel, directions: Array | None, missing: Array
+) -> int:
+    """Unknown directions of the coordinates ``directionsᵀ x`` while features are missing."""
+    units = conditional.units
+    scaled = None if directions is None else units.scale[:, None] * directions
+    return max(count_unknown_directions(scaled, missing & units.varies), 1)
+
+
+def count_after_prefixes(conditional: ConditionalModel, directions: Array | None) -> Array:
+    """Unknown directions after 0, 1, … d leading values."""
+    d = len(conditional.units.mean)
+    most = count_open_directions(conditional, directions, np.ones(d, dtype=bool))
+    counts = np.full(d + 1, most)
+    for t in range(d, -1, -1):
+        counts[t] = count_open_directions(conditional, directions, np.arange(d) >= t)
+        if counts[t] == most:  # shorter prefixes leave no more open
+            break
+    return counts

@@ -1,32 +1,35 @@
-"""Files of what is finished, one entry a line, from which an interrupted run goes on."""
+"""Finished folds in a file, one in each line, from which an interrupted comparison goes on."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import hashlib
 import json
 import os
 import re
-import sys
 import types
+from collections.abc import Iterable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import joblib
 import numpy as np
+import scipy.sparse as sp
 
+from separatrix.evaluate.fold import Data, Job
 from separatrix.evaluate.records import Fold, from_plain, to_plain
+from separatrix.linalg import Array
 
 try:
     import fcntl
 except ImportError:  # no locks: the manual says that one run at a time may write
     fcntl = None  # type: ignore[assignment]
 
-FORMAT = 1
+RESULTS_FORMAT = 2
+"""Number of the form of files of folds; in the first form keys were spelled out by hand."""
 
 
-class Lines:
+class JsonLinesFile:
     """Entries in a file that is added to line by line.
 
     The first line is a heading. A last line that was cut off is dropped: it is the one entry that
@@ -39,9 +42,9 @@ class Lines:
         The file; it is made when there is none.
     heading : dict
         With the name of the content for ``"separatrix"``, the number of the format for
-        ``"format"``, and what else all entries share. A file with another heading is refused.
+        ``"format"``, and all else that entries share. A file with another heading raises.
     other : str
-        What to say of a file that differs in what else all entries share.
+        How the message goes on for a file that differs in what entries share.
 
     Attributes
     ----------
@@ -105,8 +108,9 @@ class Lines:
             )
         if head.get("format") != heading["format"]:
             raise ValueError(
-                f"results={str(self.path)!r} has format {head.get('format')}, this version "
-                f"writes {heading['format']}: name another file"
+                f"results={str(self.path)!r} has format {head.get('format')}, of another version "
+                f"of separatrix, and this one reads and writes format {heading['format']}: name "
+                "another file, or delete this one"
             )
         if head != heading:
             raise ValueError(
@@ -119,31 +123,31 @@ class Lines:
             self.entries.append(entry)
 
     def damaged(self, number: int) -> ValueError:
-        """The mistake of a line that cannot be read."""
+        """The error for a line that cannot be read."""
         return ValueError(
             f"line {number} of results={str(self.path)!r} is damaged: delete that line"
         )
 
     def add(self, entry: dict[str, Any]) -> None:
-        """Write an entry down; when this returns it is on the disk."""
+        """Add an entry; when this returns it is on the disk."""
         with self.path.open("ab") as file:
             file.write(_line(entry))
             file.flush()
             os.fsync(file.fileno())
 
 
-class ResultsFile(Lines):
+class ResultsFile(JsonLinesFile):
     """Folds that were finished, in a file that is added to line by line.
 
-    The first line names the data. Each line after it is a fold with the key of its job: what is
-    asked for again is found, whatever else the file holds.
+    The first line names the data. Each line after it is a fold with the key of its job, by which
+    it is found again, whatever else the file holds.
 
     Parameters
     ----------
     path : path or str
         The file; it is made when there is none.
     data : str
-        Fingerprint of the data. A file of other data is refused.
+        `data_key` of the data. A file of other data raises.
     versions : dict of str
         Of the packages that compute the folds to come; kept with each of them.
 
@@ -161,7 +165,7 @@ class ResultsFile(Lines):
         self.versions_of: dict[str, dict[str, str]] = {}
         super().__init__(
             path,
-            {"separatrix": "comparison", "format": FORMAT, "data": data},
+            {"separatrix": "comparison", "format": RESULTS_FORMAT, "data": data},
             "holds results of other data (rows, labels or names of features differ)",
         )
         try:
@@ -171,8 +175,8 @@ class ResultsFile(Lines):
             self.close()
             raise
 
-    def refuse_more(self, n_folds: int) -> None:
-        """Raise when so many folds are to be added to a file that may only be read."""
+    def check_writable(self, n_folds: int) -> None:
+        """Raise when `n_folds` folds are to be added to a file that may only be read."""
         if self.held is None and n_folds:
             raise PermissionError(
                 f"results={str(self.path)!r} may not be written to, and {n_folds} of the folds "
@@ -186,78 +190,104 @@ class ResultsFile(Lines):
         except (TypeError, KeyError, AttributeError):
             raise self.damaged(number) from None
 
+    def versions_used(self, keys: Iterable[str]) -> dict[str, str]:
+        """Versions that computed these folds; several of a package with commas between."""
+        used: dict[str, dict[str, None]] = {name: {} for name in self.versions}
+        for key in keys:
+            for name, which in self.versions_of[key].items():
+                used.setdefault(name, {})[which] = None
+        return {name: ", ".join(found) or self.versions[name] for name, found in used.items()}
+
     def keep(self, key: str, fold: Fold) -> None:
-        """Write a fold down; when this returns it is on the disk."""
+        """Add a fold; when this returns it is on the disk."""
         self.add({"key": key, "versions": self.versions, "fold": to_plain(fold)})
         self.folds[key] = fold
         self.versions_of[key] = self.versions
 
 
-def key_of(parts: Any) -> str:
-    """A short text that only these parts have."""
-    return hashlib.sha256(json.dumps(to_plain(parts), sort_keys=True).encode()).hexdigest()[:20]
+# Keys --------------------------------------------------------------------------------------------
 
 
-def exact(value: Any, inside: tuple[int, ...] = ()) -> Any:
-    """A parameter as plain text that other values do not have, and that other runs give again.
+def data_key(data: Data) -> str:
+    """A hash of rows, labels and names of features, whatever the layout of the array."""
+    X = data.X
+    entries = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
+    # joblib.hash distinguishes strides, and those of one column are arbitrary: flat entries
+    flat = [part.ravel() for part in entries]
+    labels = data.codes.astype(np.int64), data.classes.tolist()
+    return joblib.hash([flat, X.shape, *labels, list(data.feature_names)])
 
-    Arrays are whole, estimators have all their parameters, functions are known by their name, code
-    and defaults: nothing depends on where an object lies in memory.
 
-    Examples
-    --------
-    >>> exact(np.arange(2000)) == exact(np.arange(2000)), exact([1]) == exact([1.0])
-    (True, False)
+def job_key(job: Job, test: Array) -> str:
+    """A hash of the method with all its parameters, the settings and the test rows of a split.
+
+    It is the same in every process and every run. Beside the test rows it does not depend on the
+    data.
+    """
+    contender = job.contender
+    grid = [[name, _spell(values)] for name, values in contender.grid.items()]  # in this order
+    method = contender.name, contender.kind, contender.choose_dimension, contender.most_rows
+    settings = job.split, job.decision, job.random_state, job.memory
+    return joblib.hash(
+        [
+            [version("separatrix"), *method, *contender.in_units],
+            [_spell(contender.estimator), grid, _spell(job.scale)],
+            [*settings, test],
+        ]
+    )
+
+
+def _spell(value: Any, inside: tuple[int, ...] = ()) -> Any:
+    """A parameter as nested lists of texts that only equal parameters have, in any process.
+
+    `joblib.hash` alone would not do: it knows functions by their name and not by their code and
+    fails for lambdas, sees fitted attributes and the version of scikit-learn in an estimator, and
+    takes frozen sets in the order of PYTHONHASHSEED. These are taken apart here, the rest is left
+    to it.
     """
     if id(value) in inside:  # a function that calls itself
-        return "..."
-    within = functools.partial(exact, inside=(*inside, id(value)))
-    kind = type(value)
-    if isinstance(value, dict):
-        return [[within(key), within(part)] for key, part in value.items()]
-    if isinstance(value, list | tuple):
-        return [kind.__name__, *map(within, value)]
-    if isinstance(value, set | frozenset):  # their order differs from run to run
-        return [kind.__name__, *sorted(json.dumps(within(part)) for part in value)]
-    if isinstance(value, np.ndarray) and value.dtype.hasobject:
-        return ["array", value.shape, within(value.tolist())]
-    if isinstance(value, np.ndarray):
-        return ["array", str(value.dtype), value.shape, _hash(np.ascontiguousarray(value).data)]
-    if isinstance(value, types.FunctionType):
-        cells = [cell.cell_contents for cell in value.__closure__ or ()]
-        defaults = [value.__defaults__, value.__kwdefaults__]
-        return [_name(value), _code(value.__code__), within(defaults), within(cells)]
-    if isinstance(value, types.MethodType):
-        return [within(value.__func__), within(value.__self__)]
-    if isinstance(value, functools.partial):
-        return ["partial", within(value.func), within(value.args), within(value.keywords)]
-    if isinstance(value, type | types.BuiltinFunctionType | np.ufunc):
-        return _name(value)
+        return "itself"
+    spell = functools.partial(_spell, inside=(*inside, id(value)))
+    kind = _name(type(value))
+    match value:
+        case type():
+            return _name(value)
+        case dict():
+            return [kind, *([spell(key), spell(part)] for key, part in value.items())]
+        case list() | tuple():
+            return [kind, *map(spell, value)]
+        case set() | frozenset():
+            return [kind, *sorted(joblib.hash(spell(part)) for part in value)]
+        case functools.partial():
+            return [kind, spell(value.func), spell(value.args), spell(value.keywords)]
+        case types.MethodType():
+            return [kind, spell(value.__func__), spell(value.__self__)]
+        case types.FunctionType():
+            cells = [cell.cell_contents for cell in value.__closure__ or ()]
+            defaults = [value.__defaults__, value.__kwdefaults__]
+            return [_name(value), _spell_code(value.__code__), spell(defaults), spell(cells)]
     if hasattr(value, "get_params"):
-        return [_name(kind), within(value.get_params(deep=False))]
-    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # nothing of an array hidden
-        text = repr(value)
-    if ADDRESS.search(text):
-        with contextlib.suppress(Exception):  # what cannot be pickled is known by its kind alone
-            return [_name(kind), joblib.hash(value)]
-    return [_name(kind), ADDRESS.sub("", text)]
+        return [kind, spell(value.get_params(deep=False))]
+    try:
+        return [kind, joblib.hash(value)]
+    except Exception:  # it cannot be pickled
+        return [kind, spell(getattr(value, "__dict__", ADDRESS.sub("", repr(value))))]
+
+
+def _spell_code(code: types.CodeType) -> list[Any]:
+    constants = [_spell_code(c) if isinstance(c, types.CodeType) else c for c in code.co_consts]
+    return [joblib.hash(code.co_code), *code.co_names, _spell(constants)]
 
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-"""Where an object lies, in what Python prints of it."""
+"""Where an object lies in memory, in its text."""
 
 
 def _name(thing: Any) -> str:
     return f"{getattr(thing, '__module__', '')}.{getattr(thing, '__qualname__', repr(thing))}"
 
 
-def _code(code: types.CodeType) -> str:
-    inner = [_code(c) if isinstance(c, types.CodeType) else exact(c) for c in code.co_consts]
-    return _hash(repr((code.co_code, code.co_names, inner)).encode())
-
-
-def _hash(content: Any) -> str:
-    return hashlib.sha256(content).hexdigest()[:20]
+# Lines -------------------------------------------------------------------------------------------
 
 
 def _line(entry: dict[str, Any]) -> bytes:

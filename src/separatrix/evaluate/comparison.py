@@ -1,7 +1,8 @@
-"""How well methods do, by protocols that return plain records."""
+"""Comparing methods on the same splits of one data set, and fitting the one that is advised."""
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Callable, Iterable
 from contextlib import closing, nullcontext
@@ -13,34 +14,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.pipeline import make_pipeline
+from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
 
-from separatrix.evaluate.checkpoint import ResultsFile
-from separatrix.evaluate.fold import (
-    DECISIONS,
-    Job,
-    decision_of,
-    rule_to_keep,
-    scaler_for,
-    seed_of,
-    split_rows,
-    train_method,
-)
-from separatrix.evaluate.methods import LEFT_OUT, contenders
+from separatrix.evaluate.checkpoint import ResultsFile, data_key, job_key
+from separatrix.evaluate.classify import DECISION_RULES, decision_of, rule_to_keep
+from separatrix.evaluate.fold import Data, Job, make_scaler, train_method
+from separatrix.evaluate.methods import LEFT_OUT, Contender, contenders
+from separatrix.evaluate.ranking import mean_interval
 from separatrix.evaluate.records import (
     Comparison,
+    Fold,
+    MethodRecord,
     Progress,
+    Summary,
+    spelled_out,
 )
-from separatrix.evaluate.runner import (
-    all_folds,
-    fingerprint,
-    job_key,
-    labelled_data,
-    method_record,
-    place,
-    scale_name,
-    versions_of,
-)
-from separatrix.moments.checks import refuse_lazy_frame
+from separatrix.evaluate.runner import fold_id, run_folds
+from separatrix.moments.checks import encode_labels, refuse_lazy_frame, refuse_nonfinite_rows
+from separatrix.selection import split_rows
 
 # Comparing methods -------------------------------------------------------------------------------
 
@@ -75,8 +68,8 @@ def compare(
         None compares every method of the package, found among its public names, and four
         references: "raw" (all features), "PCA", "LDA" and "NCA" of scikit-learn. Otherwise names
         of these, estimators, and pairs ``(name, estimator)``, which may come in a dictionary.
-        Named methods are tuned (`contenders.GRIDS`); estimators are fitted as they are given,
-        which may well be a `GridSearchCV`.
+        Named methods are tuned (`evaluate.methods.GRIDS`); estimators are fitted as they are
+        given, which may well be a `GridSearchCV`.
     X : array, data frame or sparse matrix (n_samples, n_features)
         Rows. What is missing or infinite is refused, unless a transformer is given as `scale`:
         it may fill in what is missing.
@@ -134,7 +127,7 @@ def compare(
 
     Parameters are chosen by at most 500 training rows, drawn from each class by its share, in
     three folds, one parameter after the other. Beyond 1000 training rows kernel methods use 300
-    landmarks, and a few slow methods learn from fewer rows (`contenders.MOST_ROWS`);
+    landmarks, and a few slow methods learn from fewer rows (`evaluate.methods.MAX_TRAINING_ROWS`);
     ``Fold.chosen`` and ``Fold.n_rows`` say so.
 
     With a time budget or several jobs folds run in worker processes. Only a process can be stopped
@@ -153,27 +146,26 @@ def compare(
     """
     _check_settings(n_splits, test_size, scale, decision, time_budget, n_jobs, random_state)
     _check_client(client, n_jobs, time_budget)
-    gaps_are_filled = not (scale is None or isinstance(scale, str))
-    data, classes = labelled_data(X, y, feature_names, gaps=gaps_are_filled)
+    data = check_data(X, y, feature_names, allow_missing=not isinstance(scale, str | None))
     asked = contenders(methods)
+    splits = [split_rows(data.codes, test_size, (random_state, i)) for i in range(n_splits)]
     jobs = [
-        Job(contender, split, test_size, scale, decision, int(random_state), memory)
+        Job(contender, split, scale, decision, int(random_state), memory)
         for split in range(n_splits)
         for contender in asked
     ]
-    mark = fingerprint(data, classes)
-    versions = {
-        "python": platform.python_version(),
-        **{p: version(p) for p in ("separatrix", "scikit-learn", "numpy", "scipy")},
+    mark, versions = data_key(data), package_versions()
+    keys = {
+        fold_id(job): job_key(job, splits[job.split][1]) for job in jobs if results is not None
     }
-    keys = {} if results is None else {place(job): job_key(job) for job in jobs}
     opened = nullcontext() if results is None else closing(ResultsFile(results, mark, versions))
     with opened as file:
-        folds = all_folds(jobs, keys, data, file, n_jobs, time_budget, progress, client)
-        versions = versions if file is None else versions_of(folds, keys, file)
-    tests = [split_rows(data.codes, test_size, (random_state, s))[1] for s in range(n_splits)]
+        folds = run_folds(jobs, keys, data, splits, file, n_jobs, time_budget, progress, client)
+        if file is not None:
+            versions = file.versions_used(keys[fold.method, fold.split] for fold in folds)
+    tests = [test for _, test in splits]
     return Comparison(
-        classes=tuple(classes.tolist()),
+        classes=tuple(data.classes.tolist()),
         class_counts=tuple(np.bincount(data.codes).tolist()),
         feature_names=data.feature_names,
         n_samples=len(data.codes),
@@ -198,6 +190,54 @@ def compare(
         versions=versions,
         seconds=sum(fold.seconds for fold in folds),
     )
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of Python and of the packages that compute the folds."""
+    packages = ("separatrix", "scikit-learn", "numpy", "scipy")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+
+
+def scale_name(scale: Any) -> str | None:
+    """The `scale` of a comparison as text."""
+    return scale if scale is None or isinstance(scale, str) else spelled_out(scale)
+
+
+def method_record(
+    contender: Contender, folds: list[Fold], decision: str, tests: list[Any], n_samples: int
+) -> MethodRecord:
+    """The record of a method from its folds."""
+    done = [fold for fold in folds if fold.status == "done"]
+    reason = next((fold.reason for fold in folds if fold.status != "done"), "")
+    if not reason and len(folds) < len(tests):
+        reason = "time budget"
+    names = dict.fromkeys(name for fold in done for name in fold.scores)
+    share = len(tests[0]) / n_samples
+    return MethodRecord(
+        name=contender.name,
+        kind=contender.kind,
+        description=contender.description,
+        estimator=spelled_out(contender.estimator),
+        grid={name: list(values) for name, values in contender.grid.items()},
+        decision=decision_of(contender, decision),
+        status="done" if len(done) == len(tests) else "partial" if done else "failed",
+        reason=reason and f"{reason}; {len(done)} of {len(tests)} splits done",
+        n_done=len(done),
+        summary={
+            name: Summary(
+                *mean_interval(
+                    [f.scores[name] for f in done if name in f.scores],
+                    share,
+                    min(map(len, tests)) if name == "accuracy" else None,
+                )
+            )
+            for name in names
+        },
+        folds=tuple(folds),
+    )
+
+
+# One method with chosen settings -----------------------------------------------------------------
 
 
 class Tuned(NamedTuple):
@@ -260,21 +300,21 @@ def tuned(
     """
     _check_settings(1, 0.5, scale, decision, None, None, random_state)
     (contender,) = contenders([method])
-    job = Job(contender, 0, 0.5, scale, decision, int(random_state), memory=False)
+    job = Job(contender, 0, scale, decision, int(random_state), memory=False)
     refuse_lazy_frame(X, "tuned")
     if isinstance(scale, str):
-        labelled_data(X, y, None)  # what is wrong with X is told before it is scaled
+        check_data(X, y, None)  # faults of X are found before it is scaled
     with config_context(transform_output="default"):
-        scaler = scaler_for(scale, X, seed_of(job))
+        scaler = make_scaler(scale, X, job.seed)
         rows = X if scaler is None else scaler.fit_transform(X)
-        data, classes = labelled_data(rows, y, None)
-        trained = train_method(job, data.X, data.codes, data.n_classes)
-        labels = classes[data.codes]
+        data = check_data(rows, y, None)
+        trained = train_method(job, data.X, data.codes, len(data.classes))
+        labels = data.classes[data.codes]
         # with names where the method is the first step
         known = rows if scaler is None else data.X
         model = trained.again.set_params(**trained.chosen)
         model.fit(_rows_of(known, trained.rows), labels[trained.rows])
-        rule = rule_to_keep(decision_of(contender, decision), len(labels))
+        rule = rule_to_keep(job.rule, len(labels))
         if rule is not None:
             rule.fit(model.transform(known), labels)
     steps = [step for step in (scaler, model, rule) if step is not None]
@@ -283,6 +323,59 @@ def tuned(
 
 def _rows_of(X: Any, rows: np.ndarray) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+# Checks of data and settings ---------------------------------------------------------------------
+
+
+def check_data(
+    X: Any, y: ArrayLike, feature_names: Iterable[str] | None, *, allow_missing: bool = False
+) -> Data:
+    """Checked rows with classes and names of features; raise for data that cannot be compared."""
+    refuse_lazy_frame(X, "compare")
+    if feature_names is None and hasattr(X, "columns"):
+        feature_names = X.columns
+    rows = check_array(
+        X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
+    )
+    names = [f"x{j}" for j in range(rows.shape[1])]
+    if feature_names is not None:
+        names = [str(name) for name in feature_names]
+    if len(names) != rows.shape[1]:
+        raise ValueError(
+            f"feature_names has {len(names)} names, but X has {rows.shape[1]} features"
+        )
+    if not allow_missing:
+        refuse_nonfinite_rows(rows, np.array(names, dtype=object))
+    labels = column_or_1d(y)
+    check_no_label_missing(labels)
+    check_classification_targets(labels)
+    if len(labels) != rows.shape[0]:
+        raise ValueError(f"X has {rows.shape[0]} rows, but y has {len(labels)} labels")
+    classes, codes = encode_labels(labels, rows.shape[0])
+    if len(classes) < 2:
+        raise ValueError(f"y has only one class, {classes.tolist()[0]!r}: two or more are needed")
+    if np.bincount(codes).max() < 2:
+        raise ValueError("every row has a class of its own: none can be held out")
+    return Data(X=rows, codes=codes, classes=classes, feature_names=tuple(names))
+
+
+def check_no_label_missing(labels: np.ndarray) -> None:
+    """Raise for labels that are None, NaN or another sign of a missing value."""
+    if labels.dtype.kind not in "Of":
+        return
+    missing = [
+        i
+        for i, label in enumerate(labels)
+        if label is None
+        or (isinstance(label, float) and math.isnan(label))
+        or type(label).__name__ in ("NAType", "NaTType")
+    ]
+    if missing:
+        raise ValueError(
+            f"y has no label for {len(missing)} of {len(labels)} rows (first: row {missing[0]}): "
+            "leave these rows out"
+        )
 
 
 def _check_settings(
@@ -300,8 +393,8 @@ def _check_settings(
         raise ValueError(
             f"test_size={test_size!r} must be a number between 0 and 1: the share of rows held out"
         )
-    if decision not in ("own", *DECISIONS):
-        raise ValueError(f"decision={decision!r} must be one of own, {', '.join(DECISIONS)}")
+    if decision not in ("own", *DECISION_RULES):
+        raise ValueError(f"decision={decision!r} must be one of own, {', '.join(DECISION_RULES)}")
     if isinstance(scale, type):
         raise ValueError(f"scale={scale!r} is a class: give a transformer, {scale.__name__}()")
     named = isinstance(scale, str) and scale == "standard"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 from sklearn.base import BaseEstimator, is_classifier
@@ -14,9 +13,10 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.preprocessing import FunctionTransformer
 
+import separatrix
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.ipcac.ipcac import IPCAC
-from separatrix.selection import MOST_COMPONENTS
+from separatrix.selection import MAX_COMPONENTS
 
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "*": {
@@ -43,13 +43,13 @@ IN_UNITS = ("kernel_gamma", "C")
 """Parameters whose grid is in units of ``1 / (n_features * X.var())``, "scale" in scikit-learn:
 both are measured by squared lengths of rows."""
 
-LANDMARK_ROWS = 1000
+MAX_EXACT_KERNEL_ROWS = 1000
 """Training rows beyond which kernel methods use landmarks."""
 
 N_LANDMARKS = 300
-"""How many."""
+"""Landmarks of kernel methods then."""
 
-MOST_ROWS = {
+MAX_TRAINING_ROWS = {
     "MarginMaximizingDiscriminant": 2000,
     "MixtureIPCAC": 500,
     "NCA": 2000,
@@ -63,7 +63,21 @@ LEFT_OUT = {
     "EarlyClassifier": "it is for incomplete rows; complete ones it leaves to its estimator",
     "TransferLDG": "it needs rows of two domains; on one domain it is LDG",
 }
-"""Estimators of the package that do not compete, and why."""
+"""Estimators of the package that are not compared, and why."""
+
+REFERENCES: dict[str, tuple[type, str]] = {
+    "raw": (FunctionTransformer, "All features as they are."),
+    "PCA": (PCA, "Principal axes: the directions of largest variance, without labels."),
+    "LDA": (
+        LinearDiscriminantAnalysis,
+        "Linear discriminant analysis of scikit-learn, by its own rule.",
+    ),
+    "NCA": (
+        NeighborhoodComponentsAnalysis,
+        "Neighbourhood components of scikit-learn: directions for nearest neighbours.",
+    ),
+}
+"""No subspace at all and three methods of scikit-learn: class and description of each."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +87,13 @@ class Contender:
     Attributes
     ----------
     name : str
-        What it is called in records.
+        Its name in records.
     estimator : estimator
         With the parameters that are not chosen.
     kind : "subspace", "classifier", "reference" or "given"
         Where it comes from.
     description : str
-        What it does, in a sentence.
+        A sentence on how it works.
     grid : mapping
         Values to try for each parameter.
     choose_dimension : bool
@@ -101,20 +115,32 @@ class Contender:
     in_units: tuple[str, ...] = ()
 
 
-def package_methods() -> list[Contender]:
-    """Every method of the package that learns from labelled rows alone, in alphabetical order.
+# The table of classes ----------------------------------------------------------------------------
 
-    Found among the public names: subspaces and classifiers, but for those in `LEFT_OUT`.
+
+def method_classes() -> dict[str, type]:
+    """The class of every method that has a name: those of the package, then the references.
+
+    Those of the package are the public subspaces and classifiers but for `LEFT_OUT`, sorted by
+    name. No estimator is constructed.
 
     Examples
     --------
-    >>> [m.name for m in package_methods()][:3]
-    ['DDAGClassifier', 'DirectDiscriminant', 'FisherDiscriminant']
+    >>> list(method_classes())[:3], list(method_classes())[-4:]
+    (['DDAGClassifier', 'DirectDiscriminant', 'FisherDiscriminant'], ['raw', 'PCA', 'LDA', 'NCA'])
     """
-    package = import_module("separatrix")  # by name: it imports this module, and not the reverse
-    found = {name: getattr(package, name) for name in package.__all__ if name not in LEFT_OUT}
-    classes = {n: c for n, c in found.items() if isinstance(c, type) and _is_method(c)}
-    return [_package_method(name, classes[name]) for name in sorted(classes)]
+    found = {name: _find_class(name) for name in [*sorted(separatrix.__all__), *REFERENCES]}
+    return {name: cls for name, cls in found.items() if cls is not None}
+
+
+def _find_class(name: str) -> type | None:
+    """The class of one method; only its own module is imported."""
+    if name in REFERENCES:
+        return REFERENCES[name][0]
+    if name in LEFT_OUT or name not in separatrix.__all__:
+        return None
+    found = getattr(separatrix, name)
+    return found if isinstance(found, type) and _is_method(found) else None
 
 
 def _is_method(cls: type) -> bool:
@@ -123,7 +149,25 @@ def _is_method(cls: type) -> bool:
     )
 
 
-def _package_method(name: str, cls: Any) -> Contender:
+def _construct(name: str, cls: Any) -> Contender:
+    """The contender of a class in the table."""
+    return _construct_reference(name) if name in REFERENCES else _construct_ours(name, cls)
+
+
+def _construct_reference(name: str) -> Contender:
+    cls, description = REFERENCES[name]
+    params = {"feature_names_out": "one-to-one"} if name == "raw" else {}
+    return Contender(
+        name,
+        cls(**params),
+        "reference",
+        description,
+        choose_dimension=name == "PCA",
+        most_rows=MAX_TRAINING_ROWS.get(name),
+    )
+
+
+def _construct_ours(name: str, cls: Any) -> Contender:
     # a graph of classifiers needs one for its nodes
     estimator = cls(IPCAC()) if name == "DDAGClassifier" else cls()
     params = estimator.get_params(deep=False)
@@ -138,54 +182,19 @@ def _package_method(name: str, cls: Any) -> Contender:
         description=first_sentence(cls),
         grid=grid,
         choose_dimension="n_components" in params,
-        most_rows=MOST_ROWS.get(name),
+        most_rows=MAX_TRAINING_ROWS.get(name),
         # in the feature space of a kernel rows have lengths near one
         in_units=IN_UNITS if params.get("kernel") is None else IN_UNITS[:1],
     )
 
 
 def first_sentence(cls: type) -> str:
-    """What the docstring of a class says first."""
+    """The first sentence of the docstring of a class."""
     text = re.split(r"\n\s*\n", (cls.__doc__ or "").strip())[0]
     return re.sub(r"\s+", " ", text).replace("`", "")
 
 
-def reference_methods() -> list[Contender]:
-    """What the methods are measured by: no subspace at all, and three of scikit-learn.
-
-    Examples
-    --------
-    >>> [m.name for m in reference_methods()]
-    ['raw', 'PCA', 'LDA', 'NCA']
-    """
-    return [
-        Contender(
-            "raw",
-            FunctionTransformer(feature_names_out="one-to-one"),
-            "reference",
-            "All features as they are.",
-        ),
-        Contender(
-            "PCA",
-            PCA(),
-            "reference",
-            "Principal axes: the directions of largest variance, without labels.",
-            choose_dimension=True,
-        ),
-        Contender(
-            "LDA",
-            LinearDiscriminantAnalysis(),
-            "reference",
-            "Linear discriminant analysis of scikit-learn, by its own rule.",
-        ),
-        Contender(
-            "NCA",
-            NeighborhoodComponentsAnalysis(),
-            "reference",
-            "Neighbourhood components of scikit-learn: directions for nearest neighbours.",
-            most_rows=MOST_ROWS["NCA"],
-        ),
-    ]
+# Settings that follow from the size of the data --------------------------------------------------
 
 
 def is_raw(contender: Contender) -> bool:
@@ -193,7 +202,7 @@ def is_raw(contender: Contender) -> bool:
     return contender.kind == "reference" and isinstance(contender.estimator, FunctionTransformer)
 
 
-def within_features(contender: Contender, n_features: int) -> dict[str, tuple[Any, ...]]:
+def limit_groups(contender: Contender, n_features: int) -> dict[str, tuple[Any, ...]]:
     """The grid with no more groups of features than there are features.
 
     That of estimators that the caller brought is left as it is.
@@ -215,14 +224,17 @@ def settings_by_size(
     if contender.kind == "given":
         return {}
     if isinstance(estimator, PCA):  # folds that judge it have at least half of the rows
-        most = min(n_features - sparse, n_rows // 2)  # sparse rows have one axis less
-        return {"n_components": max(1, min(MOST_COMPONENTS, most))}
+        n_axes = min(n_features - sparse, n_rows // 2)  # sparse rows have one axis less
+        return {"n_components": max(1, min(MAX_COMPONENTS, n_axes))}
     if isinstance(estimator, NeighborhoodComponentsAnalysis):
         return {"n_components": min(n_features, max(2, n_classes - 1))}
     params = estimator.get_params(deep=False)
-    if n_rows > LANDMARK_ROWS and params.get("kernel") is not None:
+    if n_rows > MAX_EXACT_KERNEL_ROWS and params.get("kernel") is not None:
         return {"n_landmarks": N_LANDMARKS}
     return {}
+
+
+# The methods asked for ---------------------------------------------------------------------------
 
 
 def contenders(methods: Any) -> list[Contender]:
@@ -240,9 +252,8 @@ def contenders(methods: Any) -> list[Contender]:
     >>> [m.name for m in contenders(["LDG", "raw"])]
     ['LDG', 'raw']
     """
-    known = {m.name: m for m in [*package_methods(), *reference_methods()]}
     if methods is None:
-        return list(known.values())
+        return [_construct(name, cls) for name, cls in method_classes().items()]
     if isinstance(methods, str | Contender) or hasattr(methods, "fit"):
         methods = [methods]
     if isinstance(methods, Mapping):
@@ -251,23 +262,18 @@ def contenders(methods: Any) -> list[Contender]:
         raise TypeError(
             f"methods={methods!r} must be None for all, or a list of names and estimators"
         )
-    asked = list(methods)
-    found = [_contender(method, known) for method in asked]
+    found = [_contender(method) for method in methods]
     if not found:
         raise ValueError("methods is empty: name at least one, or None for all of them")
-    _refuse_repeated(m.name for m in found)
+    _check_names_differ(m.name for m in found)
     return found
 
 
-def _contender(method: Any, known: Mapping[str, Contender]) -> Contender:
+def _contender(method: Any) -> Contender:
     if isinstance(method, Contender):
         return method
     if isinstance(method, str):
-        if method in LEFT_OUT:
-            raise ValueError(f"{method} cannot be compared: {LEFT_OUT[method]}")
-        if method not in known:
-            raise ValueError(f"{method!r} is not a method: it must be one of {', '.join(known)}")
-        return known[method]
+        return _named(method)
     if isinstance(method, tuple) and len(method) == 2 and isinstance(method[0], str):
         name, estimator = method
     else:
@@ -279,7 +285,17 @@ def _contender(method: Any, known: Mapping[str, Contender]) -> Contender:
     return Contender(name, estimator, description=first_sentence(type(estimator)))
 
 
-def _refuse_repeated(names: Iterable[str]) -> None:
+def _named(name: str) -> Contender:
+    if name in LEFT_OUT:
+        raise ValueError(f"{name} cannot be compared: {LEFT_OUT[name]}")
+    cls = _find_class(name)
+    if cls is None:
+        known = ", ".join(method_classes())
+        raise ValueError(f"{name!r} is not a method: it must be one of {known}")
+    return _construct(name, cls)
+
+
+def _check_names_differ(names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:

@@ -1,4 +1,4 @@
-"""Evaluation over time: prequential scores and reliability curves."""
+"""Evaluation over time: streams predicted before they are learned, and early decisions."""
 
 from __future__ import annotations
 
@@ -6,13 +6,25 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from separatrix.io.batches import Batch
+from separatrix.io.tables import Remedies, check_features, same_features
+
+BATCH_REMEDIES = Remedies(
+    "Leave them out (--ignore)",
+    "Pass over such rows (--missing skip), or leave out the columns (--ignore)",
+)
+"""Remedies for batches that cannot be learned."""
+
+
+# Streams -----------------------------------------------------------------------------------------
 
 
 class PrequentialRecord(TypedDict):
@@ -90,7 +102,7 @@ def prequential(
         labels = column_or_1d(y)
         if classes is None and not _is_fitted(estimator):
             classes = np.unique(labels)
-        batches = _cut(X, labels, batch_size)
+        batches = _cut_batches(X, labels, batch_size)
         n_batches = -(-len(labels) // batch_size)
     records: list[PrequentialRecord] = []
     tested = wrong = seen = 0
@@ -124,6 +136,99 @@ def prequential(
             "nothing was tested: the stream has no more than one batch. Use a smaller batch_size"
         )
     return records
+
+
+class StreamProgress(NamedTuple):
+    """How far a stream has been learned.
+
+    Attributes
+    ----------
+    rows : int
+        Rows learned.
+    tested, wrong : int
+        Rows that were predicted before they were learned, and how many of them wrongly.
+    left_out : int
+        Rows with gaps that were passed over.
+    place : int
+        Byte of the stream, or row of the table, at which the next row begins.
+    """
+
+    rows: int = 0
+    tested: int = 0
+    wrong: int = 0
+    left_out: int = 0
+    place: int = 0
+
+    @property
+    def error(self) -> float | None:
+        """Share of wrong predictions: the average online error."""
+        return self.wrong / self.tested if self.tested else None
+
+
+def learn(
+    model: Any,
+    batches: Iterable[Batch],
+    progress: StreamProgress = StreamProgress(),  # noqa: B008 - never changed
+    *,
+    missing: str = "refuse",
+) -> Iterator[StreamProgress]:
+    r"""Predict and then learn batch after batch; stop and go on between any two of them.
+
+    Parameters
+    ----------
+    model : classifier with partial_fit
+        Trained in place. Columns are found by name once it has learned some.
+    batches : iterable of Batch
+        Such as `iter_batches` yields.
+    progress : StreamProgress
+        What was learned before.
+    missing : "refuse" or "skip"
+        What becomes of rows with gaps.
+
+    Yields
+    ------
+    StreamProgress
+        After each batch. Kept together with the model it is all that is needed to go on.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> from separatrix import OnlineIPCAC
+    >>> from separatrix.stream import iter_batches, learn
+    >>> file = BytesIO(b"width,kind\n1,a\n2,b\n1.1,a\n2.1,b\n")
+    >>> for progress in learn(OnlineIPCAC(), iter_batches(file, batch_size=2)):
+    ...     print(progress.rows, progress.tested, progress.wrong)
+    2 0 0
+    4 2 0
+    """
+    for batch in batches:
+        X, y = batch.X, batch.y
+        if hasattr(model, "feature_names_in_"):
+            X = same_features(X, model.feature_names_in_)
+        if missing == "skip":
+            whole = ~X.isna().any(axis=1).to_numpy()
+            X, y = X[whole], y[whole]
+        check_features(X, remedies=BATCH_REMEDIES)
+        progress = progress._replace(
+            place=batch.end, left_out=progress.left_out + len(batch.y) - len(y)
+        )
+        if len(y):
+            progress = _learn_batch(model, X, y, progress)
+        yield progress
+
+
+def _learn_batch(model: Any, X: Any, y: np.ndarray, progress: StreamProgress) -> StreamProgress:
+    if progress.rows:
+        (record,) = prequential(model, [(X, y)], classes=np.unique(y))
+        progress = progress._replace(
+            tested=progress.tested + len(y), wrong=progress.wrong + record["wrong"]
+        )
+    else:
+        model.partial_fit(X, y, classes=np.unique(y))
+    return progress._replace(rows=progress.rows + len(y))
+
+
+# Early decisions ---------------------------------------------------------------------------------
 
 
 class ReliabilityRecord(TypedDict):
@@ -166,7 +271,7 @@ def reliability_curve(
     y : array (n_samples,)
         Their labels.
     reliabilities : sequence of float
-        Values of τ; the defaults have those of the source.
+        Values of τ; the defaults are those of Parrish's thesis.
     times : sequence of int, optional
         Numbers of leading values after which all series are decided. By default the average times
         at which τ led to decisions, rounded up: what the same patience gives to everybody.
@@ -194,28 +299,26 @@ def reliability_curve(
     ('fixed time', True)
     """
     labels = column_or_1d(y)
-    n_times = _refuse_senseless_series(early, X, labels, times)
+    n_times = _check_series(early, X, labels, times)
     complete = early.predict(X)
     records = []
     for tau in reliabilities:
         decisions = early.decide_early(X, reliability=tau)
         before = decisions.time < n_times
         records.append(
-            _judged(float(tau), decisions.label, decisions.time, before, complete, labels)
+            _score_decisions(float(tau), decisions.label, decisions.time, before, complete, labels)
         )
     if times is None:
         times = sorted({math.ceil(record["time"]) for record in records})
     for t in times:
-        guess = early.decide_early(_leading(X, t), reliability=1.0).label
+        guess = early.decide_early(_first_values(X, t), reliability=1.0).label
         when = np.full(len(labels), t)
-        records.append(_judged(None, guess, when, when < n_times, complete, labels))
+        records.append(_score_decisions(None, guess, when, when < n_times, complete, labels))
     return records
 
 
-def _refuse_senseless_series(
-    early: Any, X: Any, labels: np.ndarray, times: Sequence[int] | None
-) -> int:
-    """Raise before anything is decided; else the number of values of the series."""
+def _check_series(early: Any, X: Any, labels: np.ndarray, times: Sequence[int] | None) -> int:
+    """The number of values of the series; raise for series that cannot be compared."""
     check_is_fitted(early)
     rows = np.asarray(X, dtype=np.float64)
     if len(rows) != len(labels):
@@ -237,13 +340,13 @@ def _refuse_senseless_series(
     return int(n_times)
 
 
-def _leading(X: Any, t: int) -> Any:
+def _first_values(X: Any, t: int) -> Any:
     """The first t values of series, with their names; none at all as a missing one."""
     columns = X.iloc if hasattr(X, "iloc") else X if hasattr(X, "shape") else np.asarray(X)
     return columns[:, :t] if t else columns[:, :1] * math.nan
 
 
-def _judged(
+def _score_decisions(
     required: float | None,
     decided: np.ndarray,
     times: np.ndarray,
@@ -271,7 +374,7 @@ def _is_fitted(estimator: Any) -> bool:
     return True
 
 
-def _cut(X: Any, y: np.ndarray, batch_size: int) -> Iterator[tuple[Any, np.ndarray]]:
+def _cut_batches(X: Any, y: np.ndarray, batch_size: int) -> Iterator[tuple[Any, np.ndarray]]:
     """Batches of arrays, sparse matrices and data frames."""
     rows = X.iloc if hasattr(X, "iloc") else X if hasattr(X, "shape") else np.asarray(X)
     if (len(X) if hasattr(X, "iloc") else rows.shape[0]) != len(y):

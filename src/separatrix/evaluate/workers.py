@@ -10,10 +10,9 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import contextmanager
-from importlib import import_module
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,11 +21,11 @@ import joblib
 from joblib.externals.loky import ProcessPoolExecutor
 from threadpoolctl import threadpool_limits
 
-import separatrix
-from separatrix.evaluate.fold import Data, Job, run_fold
+from separatrix.evaluate.fold import Data, Job, RowSplit, run_fold
+from separatrix.evaluate.methods import method_classes
 from separatrix.evaluate.records import Fold
 
-SIGN_OF_LIFE = 1.0
+MAX_SILENT_SECONDS = 1.0
 """Seconds after which something is yielded even when no fold has ended."""
 
 DIED = "the process died"
@@ -39,6 +38,7 @@ Outcome = tuple[Job, Fold | None]
 def run_jobs(
     jobs: Iterable[Job],
     data: Data,
+    splits: Sequence[RowSplit],
     *,
     n_jobs: int | None,
     time_budget: float | None,
@@ -56,7 +56,9 @@ def run_jobs(
     jobs : iterable of Job
         Started in this order.
     data : Data
-        Written to a temporary file once, which all workers map into memory.
+        Written to a temporary file once, with the splits; all workers map it into memory.
+    splits : sequence of pairs
+        Numbers of the training rows and of the test rows, by the number of the split.
     n_jobs : int or None
         As in joblib: None is 1, -1 all cores.
     time_budget : float or None
@@ -72,14 +74,14 @@ def run_jobs(
     (Job, Fold or None), or list of Job
     """
     if client is not None:
-        yield from _on_client(list(jobs), data, client)
+        yield from _on_client(list(jobs), data, splits, client)
         return
     n_workers = joblib.effective_n_jobs(n_jobs)
     if n_workers == 1 and time_budget is None:
         with threadpool_limits(1):
             for job in jobs:
                 yield [job]
-                yield job, run_fold(job, data)
+                yield job, run_fold(job, data, splits[job.split])
         return
     budget = Budget(time_budget, spent)
     waiting = deque(jobs)
@@ -89,13 +91,13 @@ def run_jobs(
         return
     directory = Path(tempfile.mkdtemp(prefix="separatrix-"))
     try:
-        joblib.dump(data, directory / "data")
+        joblib.dump((data, splits), directory / "data")
         yield from _in_workers(waiting, directory / "data", n_workers, budget)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-class Task(NamedTuple):
+class RunningJob(NamedTuple):
     """What a worker is doing: a job, or None while its process starts."""
 
     worker: Worker
@@ -117,7 +119,7 @@ def _in_workers(
                     continue
                 worker = idle.pop()
                 time_left = budget.time_left(job, running)
-                running[worker.submit(job, time_left)] = Task(worker, job, time.monotonic())
+                running[worker.submit(job, time_left)] = RunningJob(worker, job, time.monotonic())
             yield [task.job for task in running.values() if task.job is not None]
             ended, _ = wait(running, budget.patience(running), return_when=FIRST_COMPLETED)
             for future in ended | budget.late(running):
@@ -139,10 +141,10 @@ def _in_workers(
             worker.end()
 
 
-def _started(path: Path) -> tuple[Future[Any], Task]:
+def _started(path: Path) -> tuple[Future[Any], RunningJob]:
     """A process that is starting, which is not the time of a fold."""
     worker = Worker(path)
-    return worker.last, Task(worker, None, time.monotonic())
+    return worker.last, RunningJob(worker, None, time.monotonic())
 
 
 def _fold_of(future: Future[Fold], job: Job, budget: float, seconds: float) -> Fold:
@@ -198,7 +200,7 @@ class Budget:
         """Whether its method has no time left to begin another fold."""
         return self.spent_on(job) >= self.seconds
 
-    def time_left(self, job: Job, running: Mapping[Any, Task]) -> float:
+    def time_left(self, job: Job, running: Mapping[Any, RunningJob]) -> float:
         """Seconds for a fold that begins now beside those of its method that are running."""
         name = job.contender.name
         beside = [
@@ -211,7 +213,7 @@ class Budget:
         """Count a fold that has ended."""
         self.spent[fold.method] = self.spent.get(fold.method, 0.0) + fold.seconds
 
-    def left(self, running: Mapping[Any, Task]) -> dict[Any, float]:
+    def left(self, running: Mapping[Any, RunningJob]) -> dict[Any, float]:
         """Seconds that remain to the method of each task; its running folds count, too."""
         now = time.monotonic()
         elapsed: dict[str, float] = {}
@@ -225,23 +227,25 @@ class Budget:
             if task.job is not None
         }
 
-    def patience(self, running: Mapping[Any, Task]) -> float:
+    def patience(self, running: Mapping[Any, RunningJob]) -> float:
         """Seconds to wait before the next look."""
-        return max(0.0, min([SIGN_OF_LIFE, *self.left(running).values()]))
+        return max(0.0, min([MAX_SILENT_SECONDS, *self.left(running).values()]))
 
-    def late(self, running: Mapping[Any, Task]) -> set[Any]:
+    def late(self, running: Mapping[Any, RunningJob]) -> set[Any]:
         """Tasks whose time is over and that have not ended."""
         return {f for f, left in self.left(running).items() if left <= 0 and not f.done()}
 
 
-def _on_client(jobs: list[Job], data: Data, client: Any) -> Iterator[Outcome | list[Job]]:
+def _on_client(
+    jobs: list[Job], data: Data, splits: Sequence[RowSplit], client: Any
+) -> Iterator[Outcome | list[Job]]:
     """Folds run by the workers of a Dask client, as they end; the rows are sent once to each."""
     from distributed import TimeoutError as NotYet
     from distributed import wait as wait_for
 
     if not jobs:
         return
-    [there] = client.scatter([data], broadcast=True)
+    [there] = client.scatter([(data, splits)], broadcast=True)
     start = time.monotonic()
     running = {client.submit(_run_alone, job, there, pure=False): job for job in jobs}
     try:
@@ -249,7 +253,7 @@ def _on_client(jobs: list[Job], data: Data, client: Any) -> Iterator[Outcome | l
             yield list(running.values())[: len(client.nthreads())]
             try:
                 with client.as_current():
-                    ended, _ = wait_for(list(running), SIGN_OF_LIFE, "FIRST_COMPLETED")
+                    ended, _ = wait_for(list(running), MAX_SILENT_SECONDS, "FIRST_COMPLETED")
             except NotYet:
                 continue
             for future in ended:
@@ -262,10 +266,11 @@ def _on_client(jobs: list[Job], data: Data, client: Any) -> Iterator[Outcome | l
 _one_at_a_time = threading.Lock()
 
 
-def _run_alone(job: Job, data: Data) -> Fold:
+def _run_alone(job: Job, shared: tuple[Data, Sequence[RowSplit]]) -> Fold:
     """A fold while no other thread of this process runs one: warnings belong to all threads."""
+    data, splits = shared
     with _one_at_a_time, threadpool_limits(1):
-        return run_fold(job, data)
+        return run_fold(job, data, splits[job.split])
 
 
 # One process -------------------------------------------------------------------------------------
@@ -310,9 +315,8 @@ _here: dict[str, Any] = {}
 
 def _start(path: Path, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be blocked before
-    for home in set(separatrix.CONTENTS.values()):  # importing methods is not the time of a fold
-        import_module(f"separatrix.{home}")
-    _here["data"] = joblib.load(path, mmap_mode="r")
+    method_classes()  # imports all methods now, which is not the time of a fold
+    _here["data"], _here["splits"] = joblib.load(path, mmap_mode="r")
     _here["threads"] = threadpool_limits(1)
     threading.Thread(target=_end_with, args=(parent, path.parent), daemon=True).start()
 
@@ -326,4 +330,4 @@ def _end_with(parent: int, directory: Path) -> None:
 
 
 def _run(job: Job, time_left: float) -> Fold:
-    return run_fold(job, _here["data"], time_left)
+    return run_fold(job, _here["data"], _here["splits"][job.split], time_left)

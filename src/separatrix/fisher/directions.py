@@ -23,6 +23,7 @@ from separatrix.linalg import (
     top_eigh,
 )
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.spectra import max_total_rank, reduce_to_span, total_axes
 
 # The mathematics -----------------------------------------------------------------------------
 
@@ -157,7 +158,7 @@ def _squared_norm(H: Array) -> float:
     return float(np.linalg.norm(H, 2)) ** 2 if H.size else 0.0
 
 
-def shrunk(Sw: Array, shrinkage: float, n_features: int) -> Array:
+def shrink(Sw: Array, shrinkage: float, n_features: int) -> Array:
     """``(1 - α) Sw + α tr(Sw)/d I``, also when Sw is given in a subspace of the d features."""
     if shrinkage == 0:
         return Sw
@@ -188,12 +189,12 @@ def ledoit_wolf(Sw: Array, fourth_moment: float, n_samples: float, n_features: i
     return float(np.clip(noise / distance, 0.0, 1.0)) if distance > 0 else 0.0
 
 
-def principal_axes(moments: ClassMoments, pca: float) -> tuple[ClassMoments, Lift]:
+def leading_axes(moments: ClassMoments, pca: float) -> tuple[ClassMoments, Lift]:
     """Moments in the leading principal axes: so many, or so great a share of the variance."""
     if moments.is_thin and moments.holds_sparse_rows:
         V = _sparse_principal_axes(moments, pca)
         return moments.project(V), V.__matmul__
-    small, lift = moments.in_span()
+    small, lift = reduce_to_span(moments)
     evals, V = top_eigh(small.St, small.n_features)
     rank = numerical_rank(evals, len(evals), eps=moments.eps)
     V = V[:, : min(axes_wanted(evals[:rank], evals[:rank].sum(), pca), rank)]
@@ -202,13 +203,13 @@ def principal_axes(moments: ClassMoments, pca: float) -> tuple[ClassMoments, Lif
 
 def _sparse_principal_axes(moments: ClassMoments, pca: float) -> Array:
     """Lanczos on the total scatter, with more axes until the share is reached."""
-    most = moments.most_axes()
+    most = max_total_rank(moments)
     total = moments.trace_within() + float(np.sum(moments.between_rows() ** 2))
     if total == 0:
         return np.zeros((moments.n_features, 0))
     k = min(int(pca) if isinstance(pca, Integral) else 32, most)
     while True:
-        evals, V = moments.principal_axes(k)
+        evals, V = total_axes(moments, k)
         rank = numerical_rank(evals, moments.n_features, eps=moments.eps)
         wanted = axes_wanted(evals[:rank], total, pca)
         if wanted <= rank or rank < k or k == most:

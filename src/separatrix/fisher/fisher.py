@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from separatrix.base.batches import MomentEstimator
-from separatrix.base.estimator import SubspaceEstimator, centred_product
+from separatrix.base.batches import MomentEstimator, Solved
+from separatrix.base.estimator import Rows, SubspaceEstimator
 from separatrix.base.parameters import (
     N_COMPONENTS,
     YES_OR_NO,
@@ -20,32 +20,32 @@ from separatrix.base.parameters import (
     real_number,
     whole_number,
 )
-from separatrix.base.rows import Rows
+from separatrix.base.rows import centred_product
 from separatrix.base.solution import Solution
-from separatrix.decision.classifiers import GaussianClassifierMixin
+from separatrix.decision.classifiers import SubspaceClassifier
 from separatrix.decision.rules import check_priors
 from separatrix.fisher.directions import (
     fisher_directions,
+    leading_axes,
     ledoit_wolf,
-    principal_axes,
     rank_of_means,
-    shrunk,
+    shrink,
 )
 from separatrix.linalg import Array, Lift, range_basis, top_eigh
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.spectra import fourth_moment, reduce_to_span
 
 
-def _fourth_moment_along(
-    small: ClassMoments, mean: Array, W: Array, X: Any, codes: Array, weights: Array | None
-) -> float:
-    """`ClassMoments.fourth_moment` of rows in the coordinates W."""
-    return small.fourth_moment(centred_product(X, mean, W), codes, weights)
+def _fourth_moment_along(small: ClassMoments, mean: Array, W: Array, rows: LabelledRows) -> float:
+    """`spectra.fourth_moment` of rows in the coordinates W."""
+    return fourth_moment(small, rows._replace(X=centred_product(rows.X, mean, W)))
 
 
 # Estimators ----------------------------------------------------------------------------------
 
 
-class FisherDiscriminant(GaussianClassifierMixin, MomentEstimator):
+class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
     """Directions that separate class means best, measured by the scatter within classes.
 
     Finds the W that maximises, column after column, ``wᵀ Sb w / wᵀ Sw w`` (Fisher's linear
@@ -131,6 +131,7 @@ class FisherDiscriminant(GaussianClassifierMixin, MomentEstimator):
     True
     """
 
+    shrinkage_: Any = Solved()
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         "shrinkage": (one_of(None, "auto"), real_number(0, 1)),
@@ -160,40 +161,44 @@ class FisherDiscriminant(GaussianClassifierMixin, MomentEstimator):
         self.window = window
         self.decay = decay
 
-    def _refuse_moments_alone(self, classes: Array) -> None:
+    def _check_moments_suffice(self, classes: Array) -> None:
+        super()._check_moments_suffice(classes)
         if self.shrinkage == "auto":
             raise ValueError(
                 'shrinkage="auto" needs all rows at once: use fit, or give a number to update or '
                 "merge models"
             )
 
-    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
+    def _solve(
+        self, moments: ClassMoments, rows: Rows | None, selected: Mapping[str, Any]
+    ) -> Solution:
         small, lift, n_features = self._reduced(moments)
-        self.shrinkage_ = self._shrinkage(moments, small, lift, data)
-        Sw = shrunk(small.Sw, self.shrinkage_, n_features)
+        alpha = self._shrinkage(moments, small, lift, rows)
+        Sw = shrink(small.Sw, alpha, n_features)
         Hb = small.between_rows(check_priors(self.priors, moments.classes))
         found = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
-        return self._lifted(found, lift, moments, more_to_come=data is None)
+        found = found.with_extras(shrinkage_=alpha)
+        return self._keep_wanted(found, lift, moments, selected, more_to_come=rows is None)
 
     def _reduced(self, moments: ClassMoments) -> tuple[ClassMoments, Lift, int]:
-        """The moments where the problem is solved, the way back, and the features there."""
+        """The moments where the problem is solved, the map back, and the features there."""
         if self.pca is None:
-            return *moments.in_span(), moments.n_features
-        small, lift = principal_axes(moments, self.pca)
+            return *reduce_to_span(moments), moments.n_features
+        small, lift = leading_axes(moments, self.pca)
         return small, lift, small.n_features
 
     def _shrinkage(
-        self, moments: ClassMoments, small: ClassMoments, lift: Lift, data: Rows | None
+        self, moments: ClassMoments, small: ClassMoments, lift: Lift, rows: Rows | None
     ) -> float:
         if self.shrinkage != "auto":
             return float(self.shrinkage or 0.0)
-        assert data is not None, "moments alone are refused before"
+        assert rows is not None, "_check_moments_suffice comes first"
         if self.pca is None:
-            fourth = data.total(moments.fourth_moment, moments.classes)
+            fourth = rows.total(partial(fourth_moment, moments), moments.classes)
             return ledoit_wolf(small.Sw, fourth, moments.n_samples, moments.n_features)
         W = lift(np.eye(small.n_features))
         projected = partial(_fourth_moment_along, small, moments.mean, W)
-        fourth = data.total(projected, moments.classes)
+        fourth = rows.total(projected, moments.classes)
         return ledoit_wolf(small.Sw, fourth, moments.n_samples, small.n_features)
 
 
@@ -244,15 +249,17 @@ class MaximumMarginCriterion(SubspaceEstimator):
     def __init__(self, n_components: int | str | None = None) -> None:
         self.n_components = n_components
 
-    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
-        small, lift = moments.in_span()
+    def _solve(
+        self, moments: ClassMoments, rows: Rows | None, selected: Mapping[str, Any]
+    ) -> Solution:
+        small, lift = reduce_to_span(moments)
         Sw, Hb = small.Sw, small.between_rows()
         Sb = Hb.T @ Hb
         V = range_basis(Sw + Sb, moments.eps)
         rank = V.shape[1]
         natural = min(rank_of_means(np.linalg.svd(Hb, compute_uv=False), moments), rank)
-        wanted = self._n_wanted(rank, "the rank of the centred data")
+        wanted = self._n_wanted(rank, "the rank of the centred data", selected)
         k = natural if self.n_components is None else wanted
         evals, U = top_eigh(V.T @ (Sb - Sw) @ V, max(k, natural, 1))
-        self.criterion_ = evals[:k]
-        return Solution(lift(V @ U[:, :k]), evals, rank)
+        extras = {"criterion_": evals[:k]}
+        return Solution(lift(V @ U[:, :k]), evals, rank, extras=extras)

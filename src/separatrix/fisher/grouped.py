@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -10,11 +10,12 @@ import numpy as np
 
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.parameters import N_COMPONENTS, Allowed, array_like, whole_number
-from separatrix.base.rows import LabelledData, Rows
-from separatrix.base.solution import Solution, shares
+from separatrix.base.solution import Solution
 from separatrix.fisher.directions import fisher_directions
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.spectra import reduce_to_span
 
 
 class GroupedDiscriminant(SubspaceEstimator):
@@ -79,58 +80,71 @@ class GroupedDiscriminant(SubspaceEstimator):
         self.groups = groups
         self.n_components = n_components
 
-    def _summarised(self, data: LabelledData) -> Any:
-        groups = feature_groups(self.groups, data.X.shape[1])
-        return [data.columns(columns).moments() for columns in groups]
+    def _summarize(self, rows: LabelledRows) -> list[ClassMoments]:
+        groups = feature_groups(self.groups, rows.X.shape[1])
+        return [ClassMoments.from_rows(rows.columns(columns)) for columns in groups]
 
-    def _added(self, parts: Sequence[Any]) -> Any:
-        return [
-            super(GroupedDiscriminant, self)._added(group) for group in zip(*parts, strict=True)
-        ]
+    def _add_summaries(self, parts: Sequence[Any]) -> list[ClassMoments]:
+        add_up = super()._add_summaries
+        return [add_up(group) for group in zip(*parts, strict=True)]
 
-    def _learn(self, moments: Any, data: Rows | None) -> None:
-        """Publish the directions of each group; `moments` are those of the groups."""
+    def _solve(
+        self, moments: Sequence[ClassMoments], rows: Any, selected: Mapping[str, Any]
+    ) -> Solution:
+        """Fisher's directions of each group, side by side."""
         n_features = self.n_features_in_
-        self.groups_ = feature_groups(self.groups, n_features)
-        self.classes_ = moments[0].classes
-        self.mean_, self.means_ = np.zeros(n_features), np.zeros((len(self.classes_), n_features))
-        components, criteria, kept, self.rank_ = [], [], [], 0
-        for columns, group in zip(self.groups_, moments, strict=True):
-            found = self._solve(group, None).oriented()
-            W = found.W
-            rows = np.zeros((W.shape[1], n_features))
-            rows[:, columns] = W.T
-            components.append(rows)
-            criteria.append(found.criterion)
-            kept.append(np.arange(len(found.criterion)) < len(rows))
-            self.mean_[columns], self.means_[:, columns] = group.mean, group.means
-            self.rank_ += found.rank
-        super()._n_wanted(max(map(len, components)), "no group has more")
-        self.components_ = np.vstack(components)
-        self._warn_without_directions(len(self.components_))
-        self.group_of_component_ = np.repeat(
-            np.arange(len(components)), [len(c) for c in components]
-        )
-        self.explained_ratio_ = shares(np.concatenate(criteria))[np.concatenate(kept)]
+        groups = feature_groups(self.groups, n_features)
+        found = [self._solve_group(group, selected) for group in moments]
+        sizes = [group.W.shape[1] for group in found]
+        if isinstance(self.n_components, Integral):
+            self._n_wanted(max(sizes), "no group has more", selected)
+        W = np.zeros((n_features, sum(sizes)))
+        for columns, group, end in zip(groups, found, np.cumsum(sizes), strict=True):
+            W[columns, end - group.W.shape[1] : end] = group.W
+        # the criterion of directions that are kept stands first, as `store` expects
+        kept = np.concatenate([np.arange(len(g.criterion)) < g.W.shape[1] for g in found])
+        criterion = np.concatenate([group.criterion for group in found])
+        criterion = np.concatenate([criterion[kept], criterion[~kept]])
+        rank = sum(group.rank for group in found)
+        of_component = np.repeat(np.arange(len(found)), sizes)
+        extras = {
+            "groups_": groups,
+            "group_of_component_": of_component,
+            **join_means(groups, moments, n_features),
+        }
+        return Solution(W, criterion, rank, extras=extras)
 
-    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
-        """Fisher's directions of one group."""
-        small, lift = moments.in_span()
+    def _solve_group(self, moments: ClassMoments, selected: Mapping[str, Any]) -> Solution:
+        """Fisher's directions of one group, not more than are wanted."""
+        small, lift = reduce_to_span(moments)
         found = fisher_directions(
             small.Sw, small.between_rows(), n_samples=moments.n_samples, eps=moments.eps
         )
-        return self._lifted(found, lift, moments)
-
-    def _n_wanted(self, available: int, why: str) -> int:
+        k = found.W.shape[1]
         if isinstance(self.n_components, Integral):
-            return min(available, int(self.n_components))
-        return super()._n_wanted(available, why)
+            k = min(k, int(self.n_components))
+        elif self.n_components == "auto":
+            k = min(k, selected["n_components"].n_components)
+        return found._replace(W=lift(found.W[:, :k]))
+
+    def _store(self, moments: Sequence[ClassMoments], solution: Solution) -> None:  # type: ignore[override]
+        super()._store(moments[0], solution)
 
     @property
     def _component_levels(self) -> Array:
         """Which direction of its group each one is: with so many per group it is there."""
         groups = self.group_of_component_
         return np.arange(1, len(groups) + 1) - np.searchsorted(groups, groups)
+
+
+def join_means(
+    groups: Sequence[Array], moments: Sequence[ClassMoments], n_features: int
+) -> dict[str, Array]:
+    """The mean of all rows and of each class, from those of the groups; zero in no group."""
+    mean, means = np.zeros(n_features), np.zeros((len(moments[0].classes), n_features))
+    for columns, group in zip(groups, moments, strict=True):
+        mean[columns], means[:, columns] = group.mean, group.means
+    return {"mean_": mean, "means_": means}
 
 
 def feature_groups(groups: int | Sequence[Sequence[int]], n_features: int) -> list[Array]:

@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from separatrix.base.kernel import KERNEL_CONSTRAINTS, KernelEstimator
+from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped
 from separatrix.base.parameters import N_COMPONENTS, Allowed, array_like, one_of, real_number
-from separatrix.base.rows import LabelledData
 from separatrix.base.solution import Solution
-from separatrix.decision.classifiers import GaussianRuleMixin
+from separatrix.decision.classifiers import SubspaceClassifier
 from separatrix.decision.rules import check_priors
 from separatrix.fisher.directions import fisher_directions
 from separatrix.kernels import CentredGram, Kernel, KernelMap, RandomState, centred_gram
 from separatrix.linalg import Array, SingularMatrixError, cholesky_whitener
 from separatrix.moments.class_moments import ClassMoments, contrasts
+from separatrix.moments.labelled import LabelledRows
 
 DEFAULT_RIDGE = 0.1
 """Share of the mean squared distance of the rows from their mean that "auto" adds."""
@@ -65,47 +65,37 @@ def ridge_directions(moments: ClassMoments, ridge: float, priors: Array | None =
     return fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
 
 
+def ridge_share(ridge: float | str) -> float:
+    """The ridge as a share of the mean squared distance of the rows from their mean."""
+    return DEFAULT_RIDGE if isinstance(ridge, str) else float(ridge)
+
+
+def takes_landmarks(n_landmarks: int | None, n_samples: float) -> bool:
+    """Whether the landmarks are fewer than rows, so that the map is not exact."""
+    return n_landmarks is not None and n_landmarks < n_samples
+
+
+def map_by_ridge(rows: LabelledRows, kernel: Kernel, share: float) -> Mapped:
+    """Few coordinates in which ridge directions lie; all where the scatter has no inverse."""
+    gram = centred_gram(rows.X, kernel)
+    ridge = share * max(float(np.trace(gram.matrix)), 0.0) / rows.X.shape[0]
+    try:
+        to_span, X = ridge_span(gram, mean_contrasts(rows.codes, len(rows.classes)), ridge)
+    except SingularMatrixError:
+        to_span, X = gram.empirical_map()
+    return Mapped(to_span, rows._replace(X=X, feature_names=None), {"ridge_": ridge})
+
+
+def ridge_of(moments: ClassMoments, share: float) -> float:
+    """The ridge ρ for rows that these are the moments of."""
+    spread = moments.trace_within() + float(np.sum(moments.between_rows() ** 2))
+    return share * spread / moments.n_samples
+
+
 # Estimators ----------------------------------------------------------------------------------
 
 
-class RidgeKernelEstimator(KernelEstimator):
-    """Base of the kernel methods that invert a scatter with a ridge."""
-
-    _accepts_blocks = True
-    ridge: float | str
-
-    def _learn(self, moments: ClassMoments, data: LabelledData | None) -> None:
-        if data is None:  # the ridge was settled by some of the rows
-            spread = moments.trace_within() + float(np.sum(moments.between_rows() ** 2))
-            self.ridge_ = self._ridge_share() * spread / moments.n_samples
-        super()._learn(moments, data)
-
-    def _mapped(self, data: LabelledData, kernel: Kernel) -> tuple[KernelMap, Array]:
-        n_samples = data.X.shape[0]
-        if self._takes_landmarks(n_samples):
-            to_features, rows = super()._mapped(data, kernel)
-            self.ridge_ = self._ridge_share() * float(np.sum(rows**2)) / n_samples
-            return to_features, rows
-        gram = centred_gram(data.X, kernel)
-        self.ridge_ = self._ridge_share() * max(float(np.trace(gram.matrix)), 0.0) / n_samples
-        return self._reduced(gram, mean_contrasts(data.codes, len(data.classes)))
-
-    def _takes_landmarks(self, n_samples: float) -> bool:
-        """Whether the landmarks are fewer than rows, so that the map is not exact."""
-        return self.n_landmarks is not None and self.n_landmarks < n_samples
-
-    def _ridge_share(self) -> float:
-        return DEFAULT_RIDGE if isinstance(self.ridge, str) else float(self.ridge)
-
-    def _reduced(self, gram: CentredGram, H: Array) -> tuple[KernelMap, Array]:
-        """Few coordinates in which the solution lies; all where the scatter has no inverse."""
-        try:
-            return ridge_span(gram, H, self.ridge_)
-        except SingularMatrixError:
-            return gram.empirical_map()
-
-
-class KernelFisherDiscriminant(GaussianRuleMixin, RidgeKernelEstimator):
+class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
     """Fisher's directions in the feature space of a kernel: curved boundaries between classes.
 
     Maximises ``wᵀ Sb w / wᵀ (Sw + ρ I) w``, direction after direction, for the rows that the
@@ -192,9 +182,10 @@ class KernelFisherDiscriminant(GaussianRuleMixin, RidgeKernelEstimator):
     True
     """
 
+    _accepts_blocks = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
-        **KERNEL_CONSTRAINTS,
+        **KERNEL_PARAMETERS,
         "ridge": (one_of("auto"), real_number(0)),
         "priors": (one_of(None), array_like()),
     }
@@ -224,7 +215,13 @@ class KernelFisherDiscriminant(GaussianRuleMixin, RidgeKernelEstimator):
         self.priors = priors
         self.random_state = random_state
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+    def _map_rows(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
+        if takes_landmarks(self.n_landmarks, rows.X.shape[0]):
+            return super()._map_rows(rows, kernel)
+        return map_by_ridge(rows, kernel, ridge_share(self.ridge))
+
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         priors = check_priors(self.priors, moments.classes)
-        found = ridge_directions(moments, self.ridge_, priors)
-        return self._lifted(found, lambda W: W, moments)
+        ridge = selected.get("ridge_", ridge_of(moments, ridge_share(self.ridge)))
+        found = ridge_directions(moments, ridge, priors).with_extras(ridge_=ridge)
+        return self._keep_wanted(found, lambda W: W, moments, selected)

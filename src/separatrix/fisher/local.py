@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar, NamedTuple, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import gen_batches
 
-from separatrix.base.estimator import SubspaceEstimator
+from separatrix.base.estimator import SubspaceEstimator, fit_rows
 from separatrix.base.parameters import N_COMPONENTS, Allowed, one_of, real_number, whole_number
-from separatrix.base.rows import LabelledData, Rows
 from separatrix.base.solution import Solution
-from separatrix.fisher.directions import shrunk
+from separatrix.fisher.directions import shrink
 from separatrix.linalg import (
     EPS,
     Array,
@@ -25,34 +23,37 @@ from separatrix.linalg import (
     squared_distances,
 )
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
 
 AFFINITY_ENTRIES = 1 << 24
 """Entries of the affinity matrix of a class that are held at once (128 MB)."""
 
 
-class LocalScatters(NamedTuple):
+class AffinityScatters(NamedTuple):
     """Local scatter within classes, and local total scatter (within plus between)."""
 
     within: Array
     total: Array
 
 
-def local_scatters(data: LabelledData, moments: ClassMoments, n_neighbors: int) -> LocalScatters:
+def affinity_scatters(
+    rows: LabelledRows, moments: ClassMoments, n_neighbors: int
+) -> AffinityScatters:
     """Sugiyama's S̃w and S̃w + S̃b, of rows and their moments.
 
     With ``P_c = X_cᵀ (diag(A 1) - A) X_c`` for the affinity A of class c, and S_c its scatter,
     ``S̃w = Σ P_c / n_c`` and ``S̃w + S̃b = Sb + Σ (1 - n_c/n) S_c + Σ P_c / n``: pairs of different
     classes, which all weigh the same, are never visited.
     """
-    order = np.argsort(data.codes, kind="stable")
-    codes = data.codes[order]
-    Z = moments.centred(data.X[order], codes)
+    order = np.argsort(rows.codes, kind="stable")
+    codes = rows.codes[order]
+    Z = moments.centred(rows.X[order], codes)
     members = np.split(Z, np.cumsum(moments.counts[:-1]).astype(int))
     laplacian = np.vstack([_affinity_laplacian(Zc, n_neighbors) for Zc in members])
     within = Z.T @ (laplacian / moments.counts[codes, None])
     others = np.sqrt(1 - moments.counts / moments.n_samples)[codes, None] * Z
     total = moments.Sb + others.T @ others + Z.T @ laplacian / moments.n_samples
-    return LocalScatters((within + within.T) / 2, (total + total.T) / 2)
+    return AffinityScatters((within + within.T) / 2, (total + total.T) / 2)
 
 
 def _affinity_laplacian(Z: Array, n_neighbors: int) -> Array:
@@ -189,35 +190,19 @@ class LocalFisherDiscriminant(SubspaceEstimator):
 
     _accepts_sparse = False
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
-        """Find the subspace.
+    fit = fit_rows  # type: ignore[assignment]
 
-        Parameters
-        ----------
-        X : array (n_samples, n_features)
-            Training rows.
-        y : array (n_samples,)
-            Their class labels.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return super().fit(X, y)
-
-    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
-        assert isinstance(data, LabelledData), "neighbours are sought among rows"
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         lift: Lift = lambda W: W  # noqa: E731
         if moments.is_thin:
-            data, lift = data.in_span(moments)
-            if data.X.shape[1] == 0:  # all rows coincide
+            rows, lift = rows.in_span(moments.mean)
+            if rows.X.shape[1] == 0:  # all rows coincide
                 return Solution(np.zeros((moments.n_features, 0)), np.zeros(0), rank=0)
-            local = local_scatters(data, data.moments(), self.n_neighbors)
+            local = affinity_scatters(rows, ClassMoments.from_rows(rows), self.n_neighbors)
         else:
-            local = local_scatters(data, moments, self.n_neighbors)
+            local = affinity_scatters(rows, moments, self.n_neighbors)
         alpha = self.shrinkage or 0.0
-        Sw = shrunk(local.within, alpha, moments.n_features)
+        Sw = shrink(local.within, alpha, moments.n_features)
         found = local_fisher_directions(Sw, local.total - local.within + Sw, eps=moments.eps)
-        k = self._n_wanted(found.W.shape[1], "the rank of the centred data")
+        k = self._n_wanted(found.W.shape[1], "the rank of the centred data", selected)
         return found._replace(W=lift(found.W[:, :k]))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from separatrix._warnings import warn_caller
+from separatrix.base.estimator import Rows
 from separatrix.base.parameters import N_COMPONENTS, Allowed, real_number
-from separatrix.base.rows import LabelledData, Rows
 from separatrix.base.solution import Solution
-from separatrix.decision.classifiers import GaussianClassifierMixin
+from separatrix.decision.classifiers import SubspaceClassifier
 from separatrix.fisher.directions import (
     fisher_directions,
     nominal,
@@ -22,6 +22,8 @@ from separatrix.fisher.directions import (
 )
 from separatrix.linalg import Array, GeneralizedSVD, gsvd, numerical_rank
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.spectra import reduce_to_span
 
 
 def _unit_free_gsvd(Hb: Array, Hw: Array) -> GeneralizedSVD:
@@ -34,7 +36,7 @@ def _unit_free_gsvd(Hb: Array, Hw: Array) -> GeneralizedSVD:
     return GeneralizedSVD(alpha, beta, G / scale[:, None])
 
 
-class NullSpaceDiscriminant(GaussianClassifierMixin):
+class NullSpaceDiscriminant(SubspaceClassifier):
     """Directions along which each training class shrinks to a point, and the points lie far apart.
 
     Maximises ``tr Wᵀ Sb W`` subject to ``Sw W = 0`` and ``Wᵀ W = I`` (null-space LDA). It is made
@@ -83,23 +85,26 @@ class NullSpaceDiscriminant(GaussianClassifierMixin):
     def __init__(self, n_components: int | str | None = None) -> None:
         self.n_components = n_components
 
-    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
-        small, lift = moments.in_span()
+    def _solve(
+        self, moments: ClassMoments, rows: Rows | None, selected: Mapping[str, Any]
+    ) -> Solution:
+        small, lift = reduce_to_span(moments)
         Sw, Hb = small.Sw, small.between_rows()
         W, between, to_white = split_within(Sw, Hb, moments.eps)
-        self.uses_null_space_ = len(between) > 0
-        if self.uses_null_space_:
+        uses_null_space = len(between) > 0
+        if uses_null_space:
             found = Solution(W, between, to_white.shape[1], within=nominal(between, W, W))
         else:
             warn_caller(
                 "the within-class scatter has no null space in these data (there are more samples "
-                "than features): NullSpaceDiscriminant uses Fisher's directions instead",
+                "than features): NullSpaceDiscriminant uses Fisher's directions instead"
             )
             found = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
-        return self._lifted(found, lift, moments)
+        found = found.with_extras(uses_null_space_=uses_null_space)
+        return self._keep_wanted(found, lift, moments, selected)
 
 
-class DirectDiscriminant(GaussianClassifierMixin):
+class DirectDiscriminant(SubspaceClassifier):
     """Directions in the span of the class means, with the least scatter within classes.
 
     Direct LDA: whitens Sb in its range, then diagonalises Sw there, so that no matrix larger than
@@ -159,7 +164,9 @@ class DirectDiscriminant(GaussianClassifierMixin):
         self.n_components = n_components
         self.regularization = regularization
 
-    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
+    def _solve(
+        self, moments: ClassMoments, rows: Rows | None, selected: Mapping[str, Any]
+    ) -> Solution:
         _, s, Vt = np.linalg.svd(moments.between_rows(), full_matrices=False)
         rank = rank_of_means(s, moments)
         Y = Vt[:rank].T / s[:rank]
@@ -173,10 +180,10 @@ class DirectDiscriminant(GaussianClassifierMixin):
         # a direction without scatter has wᵀ Sb w = 1, and decisions assume a trace of that
         scatter = np.where(present, within / np.where(present, denominator, 1.0), 1e-9)
         found = Solution(W, criterion, rank, within=np.diag(scatter))
-        return self._lifted(found, lambda W: W, moments)
+        return self._keep_wanted(found, lambda W: W, moments, selected)
 
 
-class GSVDDiscriminant(GaussianClassifierMixin):
+class GSVDDiscriminant(SubspaceClassifier):
     """Fisher's directions by the generalized singular value decomposition of the scatter factors.
 
     Diagonalises ``Sb = HbᵀHb`` and ``Sw = HwᵀHw`` together from the factors Hb and Hw, without
@@ -224,10 +231,12 @@ class GSVDDiscriminant(GaussianClassifierMixin):
     def __init__(self, n_components: int | str | None = None) -> None:
         self.n_components = n_components
 
-    def _summarised(self, data: LabelledData) -> ClassMoments:
-        return data.moments(factored=True)
+    def _summarize(self, rows: LabelledRows) -> ClassMoments:
+        return ClassMoments.from_rows(rows, factored=True)
 
-    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
+    def _solve(
+        self, moments: ClassMoments, rows: Rows | None, selected: Mapping[str, Any]
+    ) -> Solution:
         Hb, Hw = moments.between_rows(), moments.within_factor()
         alpha, beta, G = _unit_free_gsvd(Hb, Hw)
         order = rounding_order(moments.n_samples, *Hb.shape)
@@ -242,6 +251,6 @@ class GSVDDiscriminant(GaussianClassifierMixin):
         criterion = np.concatenate([between, np.zeros_like(rest) if n_perfect else rest])
         within = np.diag(beta**2) + nominal(between, perfect, G)
         found = Solution(G, criterion, len(alpha), within=within)
-        found = self._lifted(found, lambda W: W, moments)
-        self.alpha_, self.beta_ = alpha[: found.W.shape[1]], beta[: found.W.shape[1]]
-        return found
+        found = self._keep_wanted(found, lambda W: W, moments, selected)
+        k = found.W.shape[1]
+        return found.with_extras(alpha_=alpha[:k], beta_=beta[:k])

@@ -1,24 +1,23 @@
 """Whether compiled code can be trusted with the numbers of a model that comes from a file.
 
-NumPy looks where it reads and writes; the compiled parts of scikit-learn and SciPy follow shapes
-and indices of fitted attributes without looking. These are checked here.
+NumPy checks where it reads and writes; the compiled parts of scikit-learn and SciPy follow shapes
+and indices of fitted attributes without a check. Where scikit-learn can derive such attributes
+from rows or categories they are derived anew, and those of the file are overwritten.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
-from numbers import Real
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+from sklearn.base import clone
 
-USED_UP = {
+FIT_ONLY = {
+    "KNeighborsClassifier": ("_tree",),
     "NeighborhoodComponentsAnalysis": ("random_state_",),
-    "SGDClassifier": ("_loss_function_",),
 }
-"""Attributes that only the fit needed and that the next fit makes anew: files do without."""
+"""Attributes that files do without: a fit, or `check_content`, makes them anew."""
 
 PLAIN_METRICS = frozenset(
     {"chebyshev", "cityblock", "cosine", "euclidean", "l1", "l2", "manhattan", "minkowski"}
@@ -26,13 +25,13 @@ PLAIN_METRICS = frozenset(
 """Distances without arrays of their own."""
 
 
-class Refused(ValueError):  # noqa: N818 - said of a file, not of the program
-    """What a file holds, or a model would put into one, that is not allowed there."""
+class NotAllowedError(ValueError):
+    """Something that a file holds, or a model would put into one, and that has no place there."""
 
 
-def parts(thing: Any) -> Iterator[Any]:
-    """An object and all that it holds."""
-    waiting, seen = [thing], set()
+def walk_parts(model: Any) -> Iterator[Any]:
+    """An object and all that it holds, but for text, numbers and types."""
+    waiting, seen = [model], set()
     while waiting:
         part = waiting.pop()
         if id(part) in seen or part is None or isinstance(part, str | float | int | type):
@@ -49,29 +48,29 @@ def parts(thing: Any) -> Iterator[Any]:
             waiting.extend(part.ravel().tolist())
 
 
+def remove_fit_only(model: Any) -> Any:
+    """The same model without the attributes of `FIT_ONLY`."""
+    for part in walk_parts(model):
+        for name in FIT_ONLY.get(type(part).__name__, ()):
+            vars(part).pop(name, None)
+    return model
+
+
 def check_content(model: Any) -> None:
     """Raise when compiled code would follow numbers in the model to where nothing is."""
-    for part in parts(model):
-        refuse_covered_methods(part)
+    for part in list(walk_parts(model)):
+        check_methods(part)
         check = CHECKS.get(type(part).__name__)
         if check is not None:
             check(part)
 
 
-def refuse_covered_methods(part: Any) -> None:
+def check_methods(part: Any) -> None:
     """Raise when an attribute stands where a method of the type should be found."""
     kind = type(part)
     covered = [n for n in getattr(part, "__dict__", ()) if callable(getattr(kind, n, None))]
     if covered:
-        raise Refused(f"{covered[0]} of a {kind.__name__} is no method any more")
-
-
-def without_used_up(model: Any) -> Any:
-    """The same model; what was only needed while it was fitted is taken from it."""
-    for part in parts(model):
-        for name in USED_UP.get(type(part).__name__, ()):
-            vars(part).pop(name, None)
-    return model
+        raise NotAllowedError(f"{covered[0]} of a {kind.__name__} is no method any more")
 
 
 # Checks of types ---------------------------------------------------------------------------------
@@ -82,112 +81,69 @@ def check_sparse(matrix: Any) -> None:
     matrix.check_format(full_check=True)
 
 
-def check_neighbours(model: Any) -> None:
-    """Rows as wide as those to come, all of them with a class, and distances between all."""
-    if not hasattr(model, "_fit_method"):
+def refit_neighbours(model: Any) -> None:
+    """All fitted attributes from rows and labels, by a fit, which checks these."""
+    if not hasattr(model, "_fit_X"):
         return
-    if model._fit_method != "brute" or getattr(model, "_tree", None) is not None:
-        raise Refused("a KNeighborsClassifier keeps a tree of rows: give it algorithm='brute'")
-    given = (model.metric, model.effective_metric_)
-    more = {**(model.metric_params or {}), **model.effective_metric_params_}
-    if not PLAIN_METRICS.issuperset(given) or not _only_a_power(more):
-        raise Refused(
-            f"a KNeighborsClassifier has metric={model.metric!r} with {sorted(more)}: files keep "
-            f"{', '.join(sorted(PLAIN_METRICS))}"
+    if model.metric not in PLAIN_METRICS or not {"p"}.issuperset(model.metric_params or ()):
+        raise NotAllowedError(
+            f"a KNeighborsClassifier has metric={model.metric!r} with "
+            f"{sorted(model.metric_params or ())}: files keep {', '.join(sorted(PLAIN_METRICS))}"
         )
-    rows, labels, width = model._fit_X, model._y, getattr(model, "n_features_in_", None)
-    numbers = rows.data if sp.issparse(rows) else rows
-    if (
-        not (isinstance(rows, np.ndarray) or sp.issparse(rows))
-        or numbers.dtype.kind not in "fiub"
-        or rows.shape != (model.n_samples_fit_, width)
-        or not np.isfinite(numbers).all()
-    ):
-        raise Refused("a KNeighborsClassifier has rows that are not finite numbers of its width")
-    if (
-        model.outputs_2d_
-        or not isinstance(labels, np.ndarray)
-        or labels.dtype != np.intp
-        or labels.shape != rows.shape[:1]
-        or not 0 <= labels.min() <= labels.max() < len(model.classes_)
-    ):
-        raise Refused("a KNeighborsClassifier has labels that are not among its classes")
+    try:
+        again = clone(model).fit(model._fit_X, np.asarray(model.classes_)[model._y])
+        _take_fitted(model, again)
+    except Exception as error:  # whatever a fit meets in arrays that are no rows
+        raise NotAllowedError(
+            "a KNeighborsClassifier has rows that are not finite numbers, or labels that are not "
+            f"among its classes: {error}"
+        ) from None
 
 
-def _only_a_power(params: dict[str, Any]) -> bool:
-    return all(name == "p" and isinstance(value, Real) for name, value in params.items())
-
-
-def check_one_hot(encoder: Any) -> None:
-    """Categories that are found in their order, and columns for exactly those."""
+def refit_one_hot(encoder: Any) -> None:
+    """All fitted attributes from the categories, by a fit to one row, which checks these."""
     if not hasattr(encoder, "categories_"):
         return
-    if encoder._infrequent_enabled:
-        raise Refused("a OneHotEncoder lumps rare categories together: leave that out")
-    dropped = encoder._drop_idx_after_grouping
-    if dropped is None:
-        dropped = [None] * len(encoder.categories_)
-    widths = []
-    for known, left_out in zip(encoder.categories_, dropped, strict=True):
-        inside = left_out is None or (
-            isinstance(left_out, int | np.integer) and 0 <= left_out < len(known)
-        )
-        if not inside or not _can_be_searched(known):
-            raise Refused("a OneHotEncoder has categories out of order, or drops none of them")
-        widths.append(len(known) - (left_out is not None))
-    if list(encoder._n_features_outs) != widths:
-        raise Refused("a OneHotEncoder counts other categories than it has")
+    if encoder.max_categories is not None or encoder.min_frequency is not None:
+        raise NotAllowedError("a OneHotEncoder lumps rare categories together: leave that out")
+    from pandas import DataFrame, Series
+
+    try:
+        known = encoder.categories_
+        row = DataFrame({i: Series(c[:1], dtype=c.dtype) for i, c in enumerate(known)})
+        again = clone(encoder).set_params(categories=known).fit(row)
+        _take_fitted(encoder, again, "categories", "categories_")
+    except Exception as error:  # whatever a fit meets in arrays that are no categories
+        raise NotAllowedError(f"a OneHotEncoder has no sound categories: {error}") from None
 
 
-def _can_be_searched(known: np.ndarray) -> bool:
-    """Text, which is looked up; or numbers in their order, those that are missing at the end."""
-    present = [value for value in known.tolist() if not (value is None or value != value)]
-    if all(isinstance(value, str) for value in present):
-        return True
-    return (
-        all(isinstance(value, Real) for value in present)
-        and all(a < b for a, b in pairwise(present))
-        and all(a == b for a, b in zip(known.tolist(), present, strict=False))
-    )
-
-
-def check_sgd(model: Any) -> None:
-    """Weights for every feature of every class, which learning goes on to change in place."""
-    if not hasattr(model, "coef_"):
-        return
-    n_rows = 1 if len(model.classes_) == 2 else len(model.classes_)
-    for name, value in vars(model).items():
-        shape = (
-            (n_rows, model.n_features_in_)
-            if name.endswith(("coef", "coef_"))
-            else (n_rows,)
-            if name.endswith(("intercept", "intercept_"))
-            else None
-        )
-        if shape is not None and value is not None and not isinstance(value, bool):
-            sizes = {shape, (shape[-1],)} if n_rows == 1 else {shape}
-            if not isinstance(value, np.ndarray) or value.shape not in sizes:
-                raise Refused(f"{name} of an SGDClassifier does not have the shape {shape}")
+def _take_fitted(model: Any, again: Any, *kept: str) -> None:
+    """Overwrite attributes by those of another fit, but for the names of features and `kept`."""
+    if model.n_features_in_ != again.n_features_in_:
+        raise ValueError(f"it has {again.n_features_in_} features, not {model.n_features_in_}")
+    kept = ("feature_names_in_", *kept)
+    vars(model).update({k: v for k, v in vars(again).items() if k not in kept})
 
 
 def check_identity(model: Any) -> None:
     """No function but the one that changes nothing."""
     if model.func is not None or model.inverse_func is not None or model.kw_args:
-        raise Refused("a FunctionTransformer has a function: only one without is kept")
+        raise NotAllowedError("a FunctionTransformer has a function: only one without is kept")
 
 
 def check_pipeline(pipeline: Any) -> None:
     """No folder of results, which may hold code."""
     if pipeline.memory is not None:
-        raise Refused("a Pipeline keeps results in a folder, which may hold code: memory=None")
+        raise NotAllowedError(
+            "a Pipeline keeps results in a folder, which may hold code: give memory=None"
+        )
 
 
 CHECKS: dict[str, Callable[[Any], None]] = {
     "FunctionTransformer": check_identity,
-    "KNeighborsClassifier": check_neighbours,
-    "OneHotEncoder": check_one_hot,
+    "KNeighborsClassifier": refit_neighbours,
+    "OneHotEncoder": refit_one_hot,
     "Pipeline": check_pipeline,
-    "SGDClassifier": check_sgd,
     **dict.fromkeys(("csr_array", "csr_matrix", "csc_array", "csc_matrix"), check_sparse),
 }
-"""What is checked of each type that is not safe as it is."""
+"""Checks of the types that are not safe as they are."""

@@ -13,36 +13,36 @@ from separatrix.io.readers import (
     GAPS,
     NOT_UTF8,
     SEPARATORS,
-    column_names,
-    form_of,
-    opened,
-    refuse_two_of_one_name,
+    check_unique_names,
+    find_format,
+    open_bytes,
+    read_column_names,
 )
 from separatrix.io.tables import (
-    MOST_NAMED,
-    last_column,
-    refuse_fractions,
-    refuse_numbers_for_names,
-    refuse_unknown,
-    written_labels,
+    MAX_COLUMNS_NAMED,
+    check_header,
+    check_known_name,
+    check_no_fractions,
+    find_label_column,
+    format_some_labels,
 )
-from separatrix.moments.checks import refuse_nonfinite_rows
+from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.dask import (
-    Block,
     labelled_blocks,
     mapped,
     named,
     refuse_other_than_rows,
     whole_rows,
 )
+from separatrix.moments.labelled import LabelledRows
 
 BLOCK_BYTES = 1 << 26
 """Size of a block of rows, about (64 MB)."""
 
-MOST_FRACTIONS = 1000
+MAX_FRACTION_LABELS = 1000
 """Different labels of a block: more, if they are numbers with fractions, are no classes."""
 
-ENDINGS = ("parquet", "csv", "tsv")
+BLOCK_FORMATS = ("parquet", "csv", "tsv")
 
 
 class LazyTable(NamedTuple):
@@ -94,8 +94,8 @@ def open_table(
     LazyTable
         With ``X``, ``y`` and ``target``.
     """
-    dask_module()
-    form, paths = found_files(source, form)
+    import_dask()
+    form, paths = find_files(source, form)
     if form == "zarr":
         return _from_zarr(source, target, ignore, sep, header)
     if target is not None and target in ignore:
@@ -106,9 +106,9 @@ def open_table(
         from dask.dataframe import read_parquet
 
         frame = read_parquet(paths, index=False if _counts_rows(paths[0]) else None)
-        target = last_column(map(str, frame.columns), ignore) if target is None else target
+        target = find_label_column(map(str, frame.columns), ignore) if target is None else target
     for name in (*ignore, target):
-        refuse_unknown(name, frame.columns, "column")
+        check_known_name(name, frame.columns, "column")
     X = frame.drop(columns=[*ignore, target])
     if X.shape[1] == 0:
         raise ValueError(f"{source} has no features beside {target!r}")
@@ -116,7 +116,7 @@ def open_table(
     if words:
         raise ValueError(
             f"{len(words)} of {X.shape[1]} columns are not numbers: "
-            f"{', '.join(map(repr, words[:MOST_NAMED]))}. Leave them out (--ignore)"
+            f"{', '.join(map(repr, words[:MAX_COLUMNS_NAMED]))}. Leave them out (--ignore)"
         )
     X = X.map_partitions(_as_numbers, meta=X._meta.astype(np.float64))
     y = frame[target].map_partitions(_text, target, meta=(target, object))
@@ -195,7 +195,7 @@ def _counts_rows(path: str) -> bool:
     return any(isinstance(column, dict) for column in about.get("index_columns", ()))
 
 
-def found_files(source: str, form: str | None) -> tuple[str, list[str]]:
+def find_files(source: str, form: str | None) -> tuple[str, list[str]]:
     """The format of a file, directory or pattern, and its files in the order of their names."""
     path = Path(source)
     if form == "zarr" or path.suffix == ".zarr":
@@ -208,9 +208,9 @@ def found_files(source: str, form: str | None) -> tuple[str, list[str]]:
         paths = [source] if path.exists() else sorted(glob.glob(source))
         if not paths:
             raise FileNotFoundError(f"there is no file {source}")
-        form = form or form_of(paths[0])
+        form = form or find_format(paths[0])
     else:
-        kinds = [form] if form else [k for k in ENDINGS if _inside(path, k)]
+        kinds = [form] if form else [k for k in BLOCK_FORMATS if _inside(path, k)]
         if len(kinds) != 1:
             raise ValueError(
                 f"{source} has {' and '.join(kinds) or 'no parquet, csv or tsv'} files: give a "
@@ -220,7 +220,7 @@ def found_files(source: str, form: str | None) -> tuple[str, list[str]]:
         paths = _inside(path, form)
         if not paths:
             raise ValueError(f"{source} has no {form} files")
-    if form not in ENDINGS:
+    if form not in BLOCK_FORMATS:
         raise ValueError(f"{source}: {form} is not read in blocks; use parquet, csv, tsv or zarr")
     return form, paths
 
@@ -228,67 +228,57 @@ def found_files(source: str, form: str | None) -> tuple[str, list[str]]:
 # Text ----------------------------------------------------------------------------------------
 
 
-class Part(NamedTuple):
-    """Some lines of a file of text: those that begin in so many bytes from a place on."""
-
-    number: int
-    path: str
-    names: list[str]
-    start: int
-    n_bytes: int | None
-
-    @property
-    def place(self) -> str:
-        """What it is called in messages."""
-        return f"block {self.number} ({self.path})"
-
-
 def _from_text(
     paths: list[str], target: str | None, ignore: tuple[str, ...], sep: str, header: bool
 ) -> tuple[Any, str]:
     """Files of text as a data frame of numbers, and labels as they are written; their column."""
-    from dask.dataframe import from_map
+    from dask import delayed
+    from dask.dataframe import from_delayed
 
     every = [_names(path, sep, header) for path in paths]
     names = every[0]
     for path, own in zip(paths, every, strict=True):
-        _refuse_other_columns(path, own, paths[0], names)
+        _check_same_columns(path, own, paths[0], names)
     defaulted = target is None
-    target = last_column(names, ignore) if target is None else target
+    target = find_label_column(names, ignore) if target is None else target
     begin = _begin(paths, every, sep, header)[names]
     if header and defaulted:
-        refuse_numbers_for_names(names, target, begin[target].astype(str))
+        check_header(names, target, begin[target].astype(str))
     # columns that begin with whole numbers may go on with others
     numbers = [name for name in _numbers(begin) if name != target]
     kinds = {name: np.float64 if name in numbers else object for name in names}
-    parts = _parts(paths, every)
-    frame = from_map(_read, parts, args=[sep, header, kinds], meta=begin[:0].astype(kinds))
-    return frame, target
+    parse = delayed(_parse_block)
+    blocks: list[Any] = []
+    for path, own in zip(paths, every, strict=True):
+        for i, lines in enumerate(_blocks_of_lines(path)):
+            place = f"block {len(blocks)} ({path})"
+            blocks.append(parse(lines, place, own, sep, header and i == 0, kinds))
+    return from_delayed(blocks, meta=begin[:0].astype(kinds), verify_meta=False), target
 
 
 def _begin(paths: list[str], every: list[list[str]], sep: str, header: bool) -> Any:
     """The first rows of the first file that has any."""
     for path, names in zip(paths, every, strict=True):
-        with opened(path) as file, named(path):
+        with open_bytes(path) as file, named(path):
             begin = _lines(file, names, sep, header, nrows=1000)
         if len(begin):
             return begin
-    raise ValueError(f"there are no rows in {', '.join(paths[:MOST_NAMED])}")
+    raise ValueError(f"there are no rows in {', '.join(paths[:MAX_COLUMNS_NAMED])}")
 
 
 def _names(path: str, sep: str, header: bool) -> list[str]:
     """The names of the columns of a file of text."""
-    with opened(path) as file, named(path):
+    with open_bytes(path) as file, named(path):
         try:
-            names = column_names(file, sep)
+            names = read_column_names(file, sep)
         except UnicodeError:
             raise ValueError(f"it {NOT_UTF8}") from None
         if header:
-            refuse_two_of_one_name(names)
+            check_unique_names(names)
     return names if header else [f"x{i}" for i in range(len(names))]
 
 
-def _refuse_other_columns(path: str, own: list[str], first: str, names: list[str]) -> None:
+def _check_same_columns(path: str, own: list[str], first: str, names: list[str]) -> None:
     """Raise for a file whose columns are not those of the first one, in whatever order."""
     for columns, here, there in ((own, path, first), (names, first, path)):
         other = set(names) if columns is own else set(own)
@@ -300,39 +290,33 @@ def _refuse_other_columns(path: str, own: list[str], first: str, names: list[str
             )
 
 
-def _parts(paths: list[str], every: list[list[str]]) -> list[Part]:
-    """Files in blocks; those that are packed are read whole."""
-    found: list[Part] = []
-    for path, names in zip(paths, every, strict=True):
-        n_bytes = None if path.endswith(".gz") else BLOCK_BYTES
-        size = 1 if n_bytes is None else max(1, Path(path).stat().st_size)
-        for start in range(0, size, n_bytes or 1):
-            found.append(Part(len(found), path, names, start, n_bytes))
-    return found
+def _blocks_of_lines(path: str) -> list[Any]:
+    """Whole lines of a file as delayed bytes; a packed file is one block.
+
+    `dask.dataframe.read_csv` would parse them, too, but it takes the order of columns from the
+    first file, does not say where a value is that is no number, and takes lines with more values
+    than names for lines with a name of the row.
+    """
+    from dask.bytes import read_bytes
+
+    packed = path.endswith(".gz")
+    how = {"delimiter": b"\n", "blocksize": None if packed else BLOCK_BYTES, "sample": False}
+    _, blocks = read_bytes(path, compression="gzip" if packed else None, **how)
+    return list(blocks[0])
 
 
-def _read(part: Part, sep: str, header: bool, kinds: dict[str, Any]) -> Any:
-    """The lines of a part, with columns in the order of the kinds."""
-    with named(part.place):
-        with opened(part.path) as file:
-            lines = file.read() if part.n_bytes is None else _begun(file, part.start, part.n_bytes)
-        header = header and part.start == 0
+def _parse_block(
+    content: bytes, place: str, names: list[str], sep: str, header: bool, kinds: dict[str, Any]
+) -> Any:
+    """The lines of a block, with columns in the order of the kinds."""
+    with named(place):
         try:
-            frame = _lines(io.BytesIO(lines), part.names, sep, header, dtype=kinds)
+            frame = _lines(io.BytesIO(content), names, sep, header, dtype=kinds)
         except ValueError:  # it does not say where
-            frame = _lines(io.BytesIO(lines), part.names, sep, header)
-            _refuse_text(frame, [name for name in kinds if kinds[name] is np.float64])
+            frame = _lines(io.BytesIO(content), names, sep, header)
+            _check_numbers(frame, [name for name in kinds if kinds[name] is np.float64])
             frame = frame.astype(kinds)
         return frame[list(kinds)]
-
-
-def _begun(file: Any, start: int, n_bytes: int) -> bytes:
-    """All lines that begin in so many bytes from a place on."""
-    if start:
-        file.seek(start - 1)
-        file.readline()
-    found = file.read(max(0, start + n_bytes - file.tell()))
-    return found if found.endswith(b"\n") or not found else found + file.readline()
 
 
 def _lines(file: Any, names: list[str], sep: str, header: bool, **how: Any) -> Any:
@@ -340,7 +324,7 @@ def _lines(file: Any, names: list[str], sep: str, header: bool, **how: Any) -> A
     import pandas as pd
 
     if header:
-        column_names(file, sep)
+        read_column_names(file, sep)
     quick = len(sep) == 1 or sep == r"\s+"
     gaps = {"na_values": sorted(GAPS), "keep_default_na": False}
     try:
@@ -354,7 +338,7 @@ def _lines(file: Any, names: list[str], sep: str, header: bool, **how: Any) -> A
     return frame
 
 
-def _refuse_text(frame: Any, numbers: list[str]) -> None:
+def _check_numbers(frame: Any, numbers: list[str]) -> None:
     """Raise for columns that should be numbers and are not."""
     import pandas as pd
 
@@ -377,7 +361,7 @@ def _numbers(frame: Any) -> list[str]:
 
 def _as_numbers(part: Any, partition_info: Any = None) -> Any:
     with named(f"block {partition_info['number']}" if partition_info else "X"):
-        _refuse_text(part, list(part.columns))
+        _check_numbers(part, list(part.columns))
         return part.astype(np.float64)
 
 
@@ -391,9 +375,9 @@ def _text(labels: Any, name: str, partition_info: Any = None) -> Any:
 
 def _words(labels: Any, name: str) -> np.ndarray:
     """Labels as text; that of a block may be fractions while others are words."""
-    texts = written_labels(labels, name)
-    if len(distinct := np.unique(texts)) > MOST_FRACTIONS:
-        refuse_fractions(distinct, name)
+    texts = format_some_labels(labels, name)
+    if len(distinct := np.unique(texts)) > MAX_FRACTION_LABELS:
+        check_no_fractions(distinct, name)
     return texts
 
 
@@ -438,35 +422,8 @@ def _text_array(labels: np.ndarray, name: str, block_id: Any = None) -> np.ndarr
 # Scaling -------------------------------------------------------------------------------------
 
 
-class Spread(NamedTuple):
-    """Number, mean and squared deviations of rows, which add.
-
-    The mean is that of the differences from one of the rows: far from zero their sum with it
-    would be rounded.
-    """
-
-    n: int
-    origin: np.ndarray
-    shift: np.ndarray
-    squares: np.ndarray
-
-    @classmethod
-    def of(cls, block: Block) -> Spread:
-        """Of one block of dense rows."""
-        refuse_nonfinite_rows(block.X, block.names)
-        origin = block.X[0].astype(np.float64)
-        Z = block.X - origin
-        shift = Z.mean(axis=0)
-        return cls(len(Z), origin, shift, np.sum((Z - shift) ** 2, axis=0))
-
-    def __add__(self, other: Spread) -> Spread:  # type: ignore[override]
-        n, gap = self.n + other.n, other.origin - self.origin + other.shift - self.shift
-        squares = self.squares + other.squares + gap**2 * (self.n * other.n / n)
-        return Spread(n, self.origin, self.shift + gap * (other.n / n), squares)
-
-
-def scaled(table: LazyTable) -> tuple[Any, LazyTable]:
-    """What gives every feature mean zero and variance one, and the table after it.
+def scale_table(table: LazyTable) -> tuple[Any, LazyTable]:
+    """A scaler that gives every feature mean zero and variance one, and the table after it.
 
     One pass over all rows. The scaler is the one that scikit-learn would fit to them in memory;
     the features of the table that is returned have no names, as after that.
@@ -484,16 +441,15 @@ def scaled(table: LazyTable) -> tuple[Any, LazyTable]:
     import pandas as pd
     from sklearn.preprocessing import StandardScaler
 
-    found = labelled_blocks(table.X, table.y).summed(Spread.of, accept_sparse=False)
-    n, origin, shift, squares = found.summary
-    mean = origin + shift
-    refuse_fractions(found.classes, table.target)
-    std = np.sqrt(squares / n)
+    found = labelled_blocks(table.X, table.y).summed(_moments_of_one_class, accept_sparse=False)
+    check_no_fractions(found.classes, table.target)
+    moments = found.summary
     scaler = StandardScaler()
-    scaler.mean_, scaler.var_ = mean, squares / n
-    # features that vary by rounding alone are constant
-    scaler.scale_ = np.where(std <= 2 * np.finfo(float).eps * np.abs(mean), 1.0, std)
-    scaler.n_samples_seen_, scaler.n_features_in_ = np.int64(n), found.n_features
+    scaler.mean_, scaler.var_ = moments.mean, moments.within_diagonal() / moments.n_samples
+    std = np.sqrt(scaler.var_)
+    # a constant feature far from zero varies in its last digit: it is not divided by that
+    scaler.scale_ = np.where(std <= 2 * np.finfo(float).eps * np.abs(scaler.mean_), 1.0, std)
+    scaler.n_samples_seen_, scaler.n_features_in_ = np.int64(moments.n_samples), found.n_features
     if found.names is not None:
         scaler.feature_names_in_ = found.names
     nothing = np.empty((0, found.n_features))
@@ -503,6 +459,12 @@ def scaled(table: LazyTable) -> tuple[Any, LazyTable]:
     return scaler, table._replace(X=mapped(table.X, scaler.transform, nothing))
 
 
+def _moments_of_one_class(block: LabelledRows) -> ClassMoments:
+    """Mean and scatter of a block, whatever its labels are."""
+    codes = np.zeros(len(block.codes), dtype=np.intp)
+    return ClassMoments.from_rows(block._replace(codes=codes, classes=np.zeros(1), weights=None))
+
+
 def _scaled(part: Any, scaler: Any) -> Any:
     import pandas as pd
 
@@ -510,7 +472,7 @@ def _scaled(part: Any, scaler: Any) -> Any:
     return pd.DataFrame(rows, index=part.index)
 
 
-def dask_module() -> Any:
+def import_dask() -> Any:
     """Dask, or an error that says what to install."""
     try:
         import dask

@@ -1,6 +1,6 @@
 """Data sets in the files in which they are published.
 
-`load` finds a set by its name in a folder: ``<name>.npz`` first, then the files that its
+`load_original` finds a set by its name in a folder: ``<name>.npz`` first, then the files that its
 publisher gives (in the folder, or in a folder inside it), then a table ``<name>.csv``, ``.tsv``,
 ``.arff`` or ``.parquet`` whose last column has the labels.
 """
@@ -25,13 +25,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from separatrix.io.bundled import load_bundled
 from separatrix.io.tables import read_table
-
-Array = NDArray[Any]
+from separatrix.linalg import Array
 
 
 class MissingData(FileNotFoundError):  # noqa: N818 - nothing is wrong with the program
@@ -45,7 +43,7 @@ class Original(NamedTuple):
     read: Callable[[Sequence[Path]], Bunch]
 
 
-def load(name: str, folder: str | os.PathLike[str] | None) -> Bunch:
+def load_original(name: str, folder: str | os.PathLike[str] | None) -> Bunch:
     """Load a data set from files.
 
     Parameters
@@ -62,7 +60,7 @@ def load(name: str, folder: str | os.PathLike[str] | None) -> Bunch:
         With ``X`` and ``y``, or ``X_train``, ``y_train``, ``X_test`` and ``y_test`` where the
         publisher gives a split. Missing values are NaN. E-mails are in ``messages``, as bytes.
     """
-    found = find(name, folder)
+    found = find_original(name, folder)
     if found is not None:
         try:
             return found()
@@ -74,7 +72,7 @@ def load(name: str, folder: str | os.PathLike[str] | None) -> Bunch:
     raise MissingData(f"the data set {name!r} is needed, and {where}: {_wanted(name)}")
 
 
-def find(name: str, folder: str | os.PathLike[str] | None) -> Callable[[], Bunch] | None:
+def find_original(name: str, folder: str | os.PathLike[str] | None) -> Callable[[], Bunch] | None:
     """What reads a data set from a folder, or None where it is not there."""
     if folder is not None:
         place = Path(folder)
@@ -125,7 +123,7 @@ def read_npz(path: Path) -> Bunch:
 
 def _from_table(path: Path) -> Bunch:
     table = read_table(path)
-    columns = [coded(table.X[name].to_numpy(dtype=object)) for name in table.X.columns]
+    columns = [rank_text(table.X[name].to_numpy(dtype=object)) for name in table.X.columns]
     return Bunch(X=np.column_stack(columns), y=_whole(table.y), feature_names=list(table.X))
 
 
@@ -181,7 +179,7 @@ def read_lines(
     table = np.array(rows)
     labels = [(names or {}).get(text, text) for text in table[:, label]]
     text = np.delete(table, label % width, axis=1)
-    return Bunch(X=np.column_stack([coded(c) for c in text.T]), X_str=text, y=_whole(labels))
+    return Bunch(X=np.column_stack([rank_text(c) for c in text.T]), X_str=text, y=_whole(labels))
 
 
 def _text(path: Path) -> str:
@@ -191,12 +189,12 @@ def _text(path: Path) -> str:
     return content.decode("utf-8", errors="replace")
 
 
-def coded(column: Array) -> Array:
+def rank_text(column: Array) -> Array:
     """A column as numbers; text becomes its rank, and what is missing NaN.
 
     Examples
     --------
-    >>> coded(np.array(["2", "?", "0.5"])), coded(np.array(["A40", "A410", "A42"]))
+    >>> rank_text(np.array(["2", "?", "0.5"])), rank_text(np.array(["A40", "A410", "A42"]))
     (array([2. , nan, 0.5]), array([0., 2., 1.]))
     """
     missing = np.array([str(value) in ("?", "", "nan", "NaN", "None") for value in column])
@@ -344,18 +342,18 @@ def read_messages(folder: str | os.PathLike[str]) -> Bunch:
     for part in sorted(Path(folder).iterdir()):
         found = _messages_in(part)
         messages += found
-        kinds += [kind_of(part.name)] * len(found)
+        kinds += [find_mail_kind(part.name)] * len(found)
     if len(set(kinds)) < 2:
         raise ValueError(f"{folder} needs e-mails of two kinds or more, each in a folder")
     return Bunch(messages=messages, y=np.array(kinds))
 
 
-def kind_of(name: str) -> str:
+def find_mail_kind(name: str) -> str:
     """Ham or spam where the name of a folder says so, or else the name.
 
     Examples
     --------
-    >>> kind_of("20030228_easy_ham_2"), kind_of("spam.mbox"), kind_of("news")
+    >>> find_mail_kind("20030228_easy_ham_2"), find_mail_kind("spam.mbox"), find_mail_kind("news")
     ('ham', 'spam', 'news')
     """
     word = name.removesuffix(".mbox")

@@ -40,7 +40,7 @@ _NOT_A = ["NA", "N/A", "n/a", "#N/A", "#NA", "#N/A N/A", "<NA>", "NaN", "nan", "
 GAPS = frozenset((*_NONE, *_NOT_A))
 """What stands for a missing value in text."""
 
-DAMAGED = (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile, re.error)
+DAMAGE_ERRORS = (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile, re.error)
 """What readers raise on content that was cut off or altered."""
 
 TargetOf = Callable[[Sequence[str]], str | None]
@@ -63,20 +63,20 @@ def read_frame(
     """
     if isinstance(source, str | Path) and str(source) != "-" and not Path(source).exists():
         return _bundled(str(source))
-    form = form or ("csv" if str(source) == "-" else form_of(source))
-    name = name_of(source)
+    form = form or ("csv" if str(source) == "-" else find_format(source))
+    name = find_source_name(source)
     try:
-        with opened(source) as file:
+        with open_bytes(source) as file:
             if form in SEPARATORS:
                 return _from_text(file, name, target_of, sep or SEPARATORS[form], header, words)
             return _BINARY[form](io.BytesIO(file.read()), name)
     except UnicodeError:
         raise ValueError(f"{name} {NOT_UTF8}") from None
-    except DAMAGED as error:
+    except DAMAGE_ERRORS as error:
         raise ValueError(f"{name} is damaged, or not a {form} file: {error}") from None
 
 
-def form_of(source: Any) -> str:
+def find_format(source: Any) -> str:
     """The format of a file by its name; csv where it has none."""
     name = getattr(source, "name", source)
     if not isinstance(name, str | Path):
@@ -91,7 +91,7 @@ def form_of(source: Any) -> str:
     return SUFFIXES[suffix.lower()]
 
 
-def name_of(source: Any) -> str:
+def find_source_name(source: Any) -> str:
     """What a source is called in messages."""
     if str(source) == "-":
         return "standard input"
@@ -99,7 +99,7 @@ def name_of(source: Any) -> str:
 
 
 @contextmanager
-def opened(source: Any) -> Iterator[Any]:
+def open_bytes(source: Any) -> Iterator[Any]:
     """Bytes of a file, packed or not, of standard input, or of a file that is open."""
     if str(source) == "-":
         if sys.stdin is None:
@@ -126,15 +126,15 @@ def _from_text(
     if not header and not file.seekable():
         file = io.BytesIO(file.read())
     try:
-        names = column_names(file, sep)
+        names = read_column_names(file, sep)
         if not header:
             names = [f"x{i}" for i in range(len(names))]
             file.seek(0)
         target, start = target_of(names), file.tell() if file.seekable() else None
-        frame = parsed(file, names, target, sep, words, lines_before=int(header))
+        frame = parse_lines(file, names, target, sep, words, lines_before=int(header))
         if start is not None and target in names and frame[names[-1]].isna().any():
             file.seek(start)
-            refuse_short_lines(file, len(names), sep, lines_before=int(header))
+            check_line_lengths(file, len(names), sep, lines_before=int(header))
         return frame
     except UnicodeError:
         raise
@@ -142,7 +142,7 @@ def _from_text(
         raise ValueError(f"{source}: {error}") from None
 
 
-def refuse_short_lines(file: Any, n_names: int, sep: str, *, lines_before: int) -> None:
+def check_line_lengths(file: Any, n_names: int, sep: str, *, lines_before: int) -> None:
     """Raise for a line with fewer values than names: which is missing is not known.
 
     Lines after a quoted value are not looked at.
@@ -154,20 +154,20 @@ def refuse_short_lines(file: Any, n_names: int, sep: str, *, lines_before: int) 
         n_values = line.count(between) + 1
         if line.strip() and n_values < n_names:
             raise ValueError(
-                f"line {i} has {words_for(n_values)}, but there are {n_names} names: put a "
+                f"line {i} has {count_values(n_values)}, but there are {n_names} names: put a "
                 "separator for each value that is missing"
             )
 
 
-def words_for(n_values: int) -> str:
+def count_values(n_values: int) -> str:
     """A number of values."""
     return "1 value" if n_values == 1 else f"{n_values} values"
 
 
-def column_names(file: Any, sep: str) -> list[str]:
+def read_column_names(file: Any, sep: str) -> list[str]:
     """The first line that is not blank, as names."""
     line = b""
-    for line in iter(lambda: records(file, 1), b""):
+    for line in iter(lambda: take_lines(file, 1), b""):
         if line.strip():
             break
     if not line.strip():
@@ -184,7 +184,7 @@ def column_names(file: Any, sep: str) -> list[str]:
     return [name if name.strip() else f"Unnamed: {i}" for i, name in enumerate(row.iloc[0])]
 
 
-def records(file: Any, n_lines: int) -> bytes:
+def take_lines(file: Any, n_lines: int) -> bytes:
     """So many lines, and more while a quoted value goes on."""
     lines = list(islice(file, n_lines))
     while sum(line.count(b'"') for line in lines) % 2 and (line := file.readline()):
@@ -192,7 +192,7 @@ def records(file: Any, n_lines: int) -> bytes:
     return b"".join(lines)
 
 
-def parsed(
+def parse_lines(
     file: BinaryIO,
     names: Sequence[str],
     target: str | None,
@@ -202,14 +202,13 @@ def parsed(
     lines_before: int = 0,
 ) -> Any:
     """The lines of a file as a data frame with these columns."""
-    pd = pandas_module()
-    refuse_two_of_one_name(names)
-    as_written = {i: _marked for i, name in enumerate(names) if name == target}
-    as_text = {i: str for i, name in enumerate(names) if name in words and i not in as_written}
+    pd = import_pandas()
+    check_unique_names(names)
+    # labels are read as they are written: a word such as NA among them is found and named below
+    as_text = {i: str for i, name in enumerate(names) if name == target or name in words}
+    gaps = {i: GAPS for i, name in enumerate(names) if name != target}
     try:
-        frame = _csv(
-            file, sep, dtype=as_text, converters=as_written, na_values=GAPS, keep_default_na=False
-        )
+        frame = _csv(file, sep, dtype=as_text, na_values=gaps, keep_default_na=False)
     except pd.errors.EmptyDataError:
         return pd.DataFrame(columns=list(names), dtype=np.float64)
     except (IndexError, pd.errors.ParserError) as error:
@@ -222,26 +221,18 @@ def parsed(
         )
     frame.columns = list(names)
     if target in names:
-        labels = frame[target].astype(object).str[len(_MARK) :]
-        gaps = labels.isin(GAPS)
-        frame.attrs["gaps"] = labels[gaps].value_counts().to_dict()
-        frame[target] = labels.where(~gaps)
+        labels = frame[target].astype(object).str.strip()
+        missing = labels.isna() | labels.isin(GAPS)
+        frame.attrs["gaps"] = labels[missing].value_counts().to_dict()
+        frame[target] = labels.where(~missing)
     return frame
-
-
-_MARK = "="
-
-
-def _marked(text: str) -> str:
-    """Text that is taken for no gap, as the reader would else do in silence."""
-    return _MARK + text.strip()
 
 
 def _csv(file: Any, sep: str, **how: Any) -> Any:
     # parsed as a whole: in parts the same text may be a number here and a word there
     quick = len(sep) == 1 or sep == r"\s+"
     engine: dict[str, Any] = {"low_memory": False} if quick else {"engine": "python"}
-    return pandas_module().read_csv(file, sep=sep, header=None, **engine, **how)
+    return import_pandas().read_csv(file, sep=sep, header=None, **engine, **how)
 
 
 def _unlike(error: Exception, names: Sequence[str], lines_before: int) -> str:
@@ -259,7 +250,7 @@ NO_NAMES = (
 )
 
 
-def refuse_two_of_one_name(names: Iterable[Any]) -> None:
+def check_unique_names(names: Iterable[Any]) -> None:
     """Raise when two columns have the same name."""
     seen: set[str] = set()
     for name in map(str, names):
@@ -291,7 +282,7 @@ def _bundled(name: str) -> Any:
             + (f": did you mean {near[0]}?" if near else f": these are {', '.join(BUNDLED)}")
         )
     bunch = load_bundled(name)
-    frame = pandas_module().DataFrame(bunch.data, columns=list(bunch.feature_names))
+    frame = import_pandas().DataFrame(bunch.data, columns=list(bunch.feature_names))
     frame["target"] = bunch.target
     return frame
 
@@ -320,12 +311,12 @@ def _from_npz(file: Any, name: str) -> Any:
     names = found.get("feature_names", np.array([f"x{i}" for i in range(rows.shape[1])]))
     if names.shape != (rows.shape[1],):
         raise ValueError(f"{name} has {names.size} feature_names for {rows.shape[1]} features")
-    frame = pandas_module().DataFrame(rows, columns=list(names))
+    frame = import_pandas().DataFrame(rows, columns=list(names))
     label = next((key for key in ("y", "target") if key in found), None)
     if label is not None:
         if found[label].shape != (len(rows),):
             raise ValueError(f"{name}: {label} must have one label for each of {len(rows)} rows")
-        refuse_two_of_one_name([*names, label])
+        check_unique_names([*names, label])
         frame[label] = found[label]
     return frame
 
@@ -338,7 +329,7 @@ def _from_arff(file: Any, name: str) -> Any:
         values, about = arff.loadarff(io.StringIO(text))
     except Exception as error:  # whatever its reader meets in a file that is something else
         raise ValueError(f"{name} is not an arff file that can be read: {error}") from None
-    frame = pandas_module().DataFrame(values)
+    frame = import_pandas().DataFrame(values)
     for column, kind in zip(about.names(), about.types(), strict=True):
         if kind == "nominal":
             words = frame[column].str.decode("utf-8")
@@ -348,7 +339,7 @@ def _from_arff(file: Any, name: str) -> Any:
 
 def _from_parquet(file: Any, name: str) -> Any:
     try:
-        return pandas_module().read_parquet(file)
+        return import_pandas().read_parquet(file)
     except ImportError:
         raise ImportError(NO_PARQUET) from None
     except (OSError, ValueError) as error:
@@ -360,7 +351,7 @@ NO_PARQUET = "parquet files need pyarrow: pip install 'separatrix[parquet]'"
 _BINARY = {"npz": _from_npz, "arff": _from_arff, "parquet": _from_parquet}
 
 
-def pandas_module() -> Any:
+def import_pandas() -> Any:
     """The package pandas, or an error that says how to get it."""
     try:
         import pandas

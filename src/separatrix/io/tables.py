@@ -12,13 +12,13 @@ import numpy as np
 
 from separatrix.io.readers import (
     NO_NAMES,
+    check_unique_names,
+    import_pandas,
     is_number,
-    pandas_module,
     read_frame,
-    refuse_two_of_one_name,
 )
 
-MOST_NAMED = 12
+MAX_COLUMNS_NAMED = 12
 """Columns that a message names, at most."""
 
 
@@ -106,18 +106,18 @@ def read_table(
         raise ValueError(f"column {target!r} is the target, and it is ignored: choose one of both")
 
     def target_of(columns: Sequence[str]) -> str | None:
-        return target if not defaulted else last_column(columns, ignore)
+        return target if not defaulted else find_label_column(columns, ignore)
 
     frame = read_frame(source, target_of, form=form, sep=sep, header=header, words=words)
     frame.columns = [str(name) for name in frame.columns]
     target = target_of(frame.columns)
-    table = as_table(frame, target, labelled=labelled, ignore=ignore, keep=keep, words=words)
+    table = make_table(frame, target, labelled=labelled, ignore=ignore, keep=keep, words=words)
     if defaulted:
-        refuse_numbers_for_names(frame.columns, str(target), table.y)
+        check_header(frame.columns, str(target), table.y)
     return table
 
 
-def last_column(columns: Iterable[str], ignore: Sequence[str]) -> str:
+def find_label_column(columns: Iterable[str], ignore: Sequence[str]) -> str:
     """The last column that is not ignored: that of the labels unless another is named."""
     left = [name for name in columns if name not in ignore]
     if not left:
@@ -125,7 +125,7 @@ def last_column(columns: Iterable[str], ignore: Sequence[str]) -> str:
     return left[-1]
 
 
-def as_table(
+def make_table(
     frame: Any,
     target: str | None,
     *,
@@ -137,9 +137,9 @@ def as_table(
     """Features, labels and columns to keep of a data frame; see `read_table`."""
     if len(frame) == 0:
         raise ValueError("there are no rows")
-    refuse_two_of_one_name(frame.columns)
+    check_unique_names(frame.columns)
     for name in (*ignore, *keep, *((str(target),) if labelled else ())):
-        refuse_unknown(name, frame.columns, "column")
+        check_known_name(name, frame.columns, "column")
     there = target in frame.columns and target not in ignore
     out = [name for name in (*ignore, target) if name in frame.columns]
     X = frame.drop(columns=out)
@@ -151,7 +151,7 @@ def as_table(
     y, unlabelled = None, ""
     if labelled or (labelled is None and there):
         try:
-            y = label_text(frame[target], str(target), frame.attrs.get("gaps", {}))
+            y = format_labels(frame[target], str(target), frame.attrs.get("gaps", {}))
         except ValueError as error:
             if labelled:
                 raise
@@ -162,7 +162,7 @@ def as_table(
 
 def _as_numbers(X: Any, words: Sequence[str] = ()) -> Any:
     """The frame with numbers, of whatever kind, as float64; those in columns of text as text."""
-    types = pandas_module().api.types
+    types = import_pandas().api.types
     X = X.assign(
         **{name: X[name].map(_written, na_action="ignore") for name in words if name in X}
     )
@@ -179,10 +179,10 @@ def _as_numbers(X: Any, words: Sequence[str] = ()) -> Any:
 
 def _numbers_if_same(column: Any) -> Any:
     """Text as numbers where these are written in the same way."""
-    types = pandas_module().api.types
+    types = import_pandas().api.types
     if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
         return column
-    numbers = pandas_module().to_numeric(column, errors="coerce")
+    numbers = import_pandas().to_numeric(column, errors="coerce")
     there = column.notna()
     same = there.equals(numbers.notna()) and (numbers[there].map(str) == column[there]).all()
     return numbers if same else column
@@ -198,7 +198,7 @@ def _written(value: Any) -> str:
 # Labels --------------------------------------------------------------------------------------
 
 
-def label_text(labels: Any, name: str, gaps: Mapping[str, int] | None = None) -> np.ndarray:
+def format_labels(labels: Any, name: str, gaps: Mapping[str, int] | None = None) -> np.ndarray:
     """Labels as text: whole numbers without a point, names as they are; fractions are refused.
 
     Parameters
@@ -210,26 +210,28 @@ def label_text(labels: Any, name: str, gaps: Mapping[str, int] | None = None) ->
     gaps : mapping, optional
         Words that stand for gaps, and how often they do.
     """
-    texts = written_labels(labels, name, gaps)
-    refuse_fractions(texts, name)
+    texts = format_some_labels(labels, name, gaps)
+    check_no_fractions(texts, name)
     return texts
 
 
-def written_labels(labels: Any, name: str, gaps: Mapping[str, int] | None = None) -> np.ndarray:
-    """`label_text` for some of the rows, where fractions may be names among others."""
+def format_some_labels(
+    labels: Any, name: str, gaps: Mapping[str, int] | None = None
+) -> np.ndarray:
+    """`format_labels` for some of the rows, where fractions may be names among others."""
     missing = np.flatnonzero(labels.isna())
     if len(missing):
         raise ValueError(
             f"column {name!r} has no label in {len(missing)} of {len(labels)} rows"
-            f"{gap_words(gaps or {})}, first in row {missing[0] + 1}: fill these in or leave the "
-            "rows out"
+            f"{describe_gaps(gaps or {})}, first in row {missing[0] + 1}: fill these in or leave "
+            "the rows out"
         )
     return np.array([_whole(_written(label)) for label in labels], dtype=object).astype(str)
 
 
-def refuse_fractions(labels: np.ndarray, name: str) -> None:
+def check_no_fractions(labels: np.ndarray, name: str) -> None:
     """Raise when all labels are numbers, and not whole ones."""
-    numbers = pandas_module().to_numeric(pandas_module().Series(labels), errors="coerce")
+    numbers = import_pandas().to_numeric(import_pandas().Series(labels), errors="coerce")
     numbers = numbers.to_numpy()
     fractions = np.flatnonzero(numbers != np.rint(numbers))
     if len(fractions) and not np.isnan(numbers).any():
@@ -239,22 +241,22 @@ def refuse_fractions(labels: np.ndarray, name: str) -> None:
         )
 
 
-WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0*")
+WHOLE_NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0*")
 """A whole number that is written with a point."""
 
 
 def _whole(text: str) -> str:
-    found = WHOLE.fullmatch(text)
+    found = WHOLE_NUMBER.fullmatch(text)
     return found[1] if found else text
 
 
-def gap_words(gaps: Mapping[str, int]) -> str:
+def describe_gaps(gaps: Mapping[str, int]) -> str:
     """Which words were taken for gaps among labels, such as NA, and how often."""
     found = ", ".join(f"{word!r} {n} times" for word, n in gaps.items() if word)
     return f" ({found}, which means a gap: choose another word for a class)" if found else ""
 
 
-def refuse_one_class(y: np.ndarray, name: str | None) -> None:
+def check_label_column(y: np.ndarray, name: str | None) -> None:
     """Raise unless there are at least two classes, and fewer than rows."""
     classes = np.unique(y)
     if len(classes) < 2:
@@ -272,7 +274,7 @@ def refuse_one_class(y: np.ndarray, name: str | None) -> None:
 # Features ------------------------------------------------------------------------------------
 
 
-def text_columns(X: Any) -> list[str]:
+def find_text_columns(X: Any) -> list[str]:
     """Columns that hold no numbers."""
     return [name for name, kind in X.dtypes.items() if kind != np.float64]
 
@@ -312,9 +314,9 @@ def check_features(
     remedies : Remedies
         What the messages advise.
     """
-    words = text_columns(X)
+    words = find_text_columns(X)
     if words and categorical == "refuse":
-        found = [f"{c!r} ({_content(X[c])})" for c in words[:MOST_NAMED]]
+        found = [f"{c!r} ({_content(X[c])})" for c in words[:MAX_COLUMNS_NAMED]]
         raise ValueError(
             f"{len(words)} of {X.shape[1]} columns are not numbers: {', '.join(found)}. "
             f"{remedies.words}"
@@ -322,8 +324,12 @@ def check_features(
     gaps = X.isna().sum()
     gaps = gaps[gaps > 0]
     if len(gaps) and missing == "refuse":
-        found = [f"{name!r} {count}" for name, count in gaps.head(MOST_NAMED).items()]
-        more = f" and {len(gaps) - MOST_NAMED} more columns" if len(gaps) > MOST_NAMED else ""
+        found = [f"{name!r} {count}" for name, count in gaps.head(MAX_COLUMNS_NAMED).items()]
+        more = (
+            f" and {len(gaps) - MAX_COLUMNS_NAMED} more columns"
+            if len(gaps) > MAX_COLUMNS_NAMED
+            else ""
+        )
         raise ValueError(
             f"values are missing in {int(X.isna().any(axis=1).sum())} of {len(X)} rows: "
             f"{', '.join(found)}{more}. {remedies.gaps}"
@@ -338,9 +344,9 @@ def check_features(
         )
 
 
-def refuse_unteachable(X: Any) -> None:
+def check_informative(X: Any) -> None:
     """Raise for columns from which nothing can be learned, though a model could use them."""
-    for name in text_columns(X):
+    for name in find_text_columns(X):
         if X[name].nunique() == len(X) > 2:
             raise ValueError(
                 f"column {name!r} has another value in each of {len(X)} rows: it looks like an "
@@ -355,7 +361,7 @@ def refuse_unteachable(X: Any) -> None:
 
 def _content(column: Any) -> str:
     """What a column of text holds, in a few words."""
-    pd = pandas_module()
+    pd = import_pandas()
     values = column.dropna()
     if pd.api.types.is_datetime64_any_dtype(column):
         return "dates"
@@ -376,7 +382,7 @@ def _first_with_comma(values: Any) -> str:
     return str(values[values.astype(str).str.contains(",")].iloc[0])
 
 
-def row_number_columns(X: Any) -> list[str]:
+def find_row_numbers(X: Any) -> list[str]:
     """Columns that count the rows, and are hardly features."""
     counting = np.arange(len(X), dtype=np.float64)
     numbers = [c for c in X.columns if X[c].dtype == np.float64]
@@ -420,9 +426,9 @@ def preprocessing(
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-    words = text_columns(X)
+    words = find_text_columns(X)
     check_features(X, categorical=categorical, missing=missing)
-    refuse_unteachable(X)
+    check_informative(X)
     numbers = [name for name in X.columns if name not in words]
     steps: list[Any] = [SimpleImputer(strategy=missing)] if missing != "refuse" else []
     steps += [StandardScaler()] if scale else []
@@ -438,7 +444,7 @@ def preprocessing(
     )
 
 
-class Coded(NamedTuple):
+class EncodedTable(NamedTuple):
     """Rows without text, and the steps of `preprocessing` for them.
 
     Attributes
@@ -453,7 +459,7 @@ class Coded(NamedTuple):
     steps: Any
 
 
-def coded(X: Any, **how: Any) -> Coded:
+def encode_text(X: Any, **how: Any) -> EncodedTable:
     """Rows and steps for those who take only numbers, such as `evaluate.compare`.
 
     Parameters
@@ -466,16 +472,16 @@ def coded(X: Any, **how: Any) -> Coded:
     Examples
     --------
     >>> import pandas as pd
-    >>> from separatrix.tables import coded
+    >>> from separatrix.tables import encode_text
     >>> X = pd.DataFrame({"width": [1.0, 3.0, 2.0], "kind": ["b", "a", "b"]})
-    >>> rows, steps = coded(X, categorical="onehot", scale=False)
+    >>> rows, steps = encode_text(X, categorical="onehot", scale=False)
     >>> rows["kind"].tolist(), steps.fit_transform(rows.to_numpy()).tolist()
     ([1.0, 0.0, 1.0], [[1.0, 0.0, 1.0], [3.0, 1.0, 0.0], [2.0, 0.0, 1.0]])
     """
     steps = preprocessing(X, **how)
-    words = text_columns(X)
+    words = find_text_columns(X)
     if not words:
-        return Coded(X, steps)
+        return EncodedTable(X, steps)
     values = {name: sorted(X[name].dropna().unique()) for name in words}
     numbers = {
         name: X[name].map({value: float(i) for i, value in enumerate(known)}).astype(np.float64)
@@ -485,8 +491,8 @@ def coded(X: Any, **how: Any) -> Coded:
     steps.transformers = [
         (part, step, [place[name] for name in names]) for part, step, names in steps.transformers
     ]
-    encoder_in(steps.transformers[1][1]).feature_name_combiner = ValueNames(values)
-    return Coded(X.assign(**numbers), steps)
+    find_encoder(steps.transformers[1][1]).feature_name_combiner = ValueNames(values)
+    return EncodedTable(X.assign(**numbers), steps)
 
 
 class ValueNames(NamedTuple):
@@ -500,7 +506,7 @@ class ValueNames(NamedTuple):
         return f"{feature}_{value}"
 
 
-def encoder_in(step: Any) -> Any:
+def find_encoder(step: Any) -> Any:
     """The step for columns of text that makes columns of zeros and ones."""
     return step[-1] if hasattr(step, "steps") else step
 
@@ -525,7 +531,7 @@ def unseen_values(model: Any, X: Any) -> dict[str, Any]:
     if "words" not in parts:
         return {}
     names = next(names for part, _, names in first.transformers_ if part == "words")
-    known = dict(zip(names, encoder_in(parts["words"]).categories_, strict=True))
+    known = dict(zip(names, find_encoder(parts["words"]).categories_, strict=True))
     strange = {name: X[name][~X[name].isin(known[name]) & X[name].notna()] for name in names}
     return {name: values for name, values in strange.items() if len(values)}
 
@@ -545,7 +551,10 @@ def same_features(X: Any, names: Iterable[str], words: Sequence[str] = ()) -> An
     known = list(names)
     absent = [name for name in known if name not in X.columns]
     if absent:
-        listed = [*map(repr, absent[:MOST_NAMED]), *["…"] * (len(absent) > MOST_NAMED)]
+        listed = [
+            *map(repr, absent[:MAX_COLUMNS_NAMED]),
+            *["…"] * (len(absent) > MAX_COLUMNS_NAMED),
+        ]
         near = difflib.get_close_matches(absent[0], [str(c) for c in X.columns], 1)
         raise ValueError(
             f"the model needs {len(known)} columns, and {len(absent)} are missing here: "
@@ -565,21 +574,21 @@ def same_features(X: Any, names: Iterable[str], words: Sequence[str] = ()) -> An
 # Messages ------------------------------------------------------------------------------------
 
 
-def refuse_unknown(name: str, known: Iterable[Any], what: str) -> None:
+def check_known_name(name: str, known: Iterable[Any], what: str) -> None:
     """Raise unless a name is known, with the nearest one or the list."""
     names = [str(k) for k in known]
     if name in names:
         return
     near = difflib.get_close_matches(name, names, 1, 0.6)
     lower = [k for k in names if k.lower() == name.lower()]
-    listed = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
+    listed = ", ".join(names[:MAX_COLUMNS_NAMED]) + (
+        " …" if len(names) > MAX_COLUMNS_NAMED else ""
+    )
     guess = f"did you mean {(lower or near)[0]!r}? " if lower or near else ""
     raise ValueError(f"there is no {what} {name!r}: {guess}There are {listed}")
 
 
-def refuse_numbers_for_names(
-    columns: Iterable[str], target: str | None, labels: Iterable[str] = ()
-) -> None:
+def check_header(columns: Iterable[str], target: str | None, labels: Iterable[str] = ()) -> None:
     """Raise when the line of names looks like a row: numbers, and a label.
 
     Parameters

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+def format_columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """A table as text, as wide as the terminal or as it needs to be."""
     from rich import box
     from rich.console import Console as Terminal

@@ -6,15 +6,13 @@ Fisher subspace. Two classes are told apart by one product with a vector and one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
-from separatrix.base.batches import MomentEstimator
-from separatrix.base.estimator import centred_product
+from separatrix.base.batches import MomentEstimator, Solved
 from separatrix.base.parameters import (
     YES_OR_NO,
     Allowed,
@@ -23,19 +21,21 @@ from separatrix.base.parameters import (
     real_number,
     whole_number,
 )
-from separatrix.base.rows import LabelledData, Rows
+from separatrix.base.rows import centred_product
 from separatrix.base.solution import Solution
-from separatrix.decision.classifiers import GaussianClassifierMixin, GaussianRuleMixin
-from separatrix.decision.rules import LinearRule, check_priors
+from separatrix.decision.classifiers import SubspaceClassifier
+from separatrix.decision.rules import ThresholdRule, check_priors
 from separatrix.decision.thresholds import (
     accuracy_threshold,
     balanced_threshold,
     mahalanobis_threshold,
     pooled_variance,
 )
-from separatrix.fisher.directions import fisher_directions, principal_axes, rank_of_means
+from separatrix.fisher.directions import fisher_directions, leading_axes, rank_of_means
 from separatrix.linalg import Array, Lift, numerical_rank, range_and_null
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.spectra import between_along_axes, max_total_rank, reduce_to_span
 
 # The mathematics -----------------------------------------------------------------------------
 
@@ -62,14 +62,14 @@ def with_unit_covariance(found: Solution, moments: ClassMoments) -> Solution:
     return found._replace(W=W * scale, within=found.within * np.outer(scale, scale))
 
 
-def leading_axes(
+def whitened_axes(
     moments: ClassMoments, variance: float | None, tol: float | None
 ) -> tuple[ClassMoments, Lift]:
     """Moments in the principal axes that are kept: a share of the variance, or above `tol`."""
     if variance is not None:
-        moments, lift = principal_axes(moments, float(variance))
+        moments, lift = leading_axes(moments, float(variance))
     else:
-        moments, lift = moments.in_span()
+        moments, lift = reduce_to_span(moments)
     if tol is None:
         return moments, lift
     evals, axes, _ = range_and_null(moments.St, eps=moments.eps)
@@ -82,135 +82,105 @@ def log2_rule(n_samples: float) -> int:
     return max(1, round(float(np.log2(max(n_samples, 1.0))) ** 2))
 
 
+def n_to_whiten(n_whitened: int | str, n_samples: float) -> int:
+    """The number of axes that the parameter asks for."""
+    return log2_rule(n_samples) if n_whitened == "log2" else int(n_whitened)
+
+
 def partially_whitened_directions(moments: ClassMoments, wanted: int) -> Solution:
     """The span of the class means where the leading axes have been whitened (4.6 to 4.8).
 
     `rank` is the number of axes that were: those wanted, or all there are.
     """
     Hb = moments.between_rows()
-    if len(Hb) and wanted < moments.most_axes():
-        evals, between = moments.between_along_axes(wanted)
+    if len(Hb) and wanted < max_total_rank(moments):
+        evals, between = between_along_axes(moments, wanted)
         if numerical_rank(evals, moments.n_features, eps=moments.eps) == wanted:
             # P² Hbᵀ, with P the map that shrinks the spread q along the axes to its last value
             # (4.6): for the whitened means (4.7), and for directions in the original space (4.8)
             U, s, _ = np.linalg.svd(Hb.T + between(evals[-1] / evals - 1), full_matrices=False)
-            # means of classes on a line leave axes where all that varies is rounding
+            # means of classes on a line leave axes along which nothing but rounding varies
             basis = U[:, : rank_of_means(s, moments)]
             found = whitened_mean_directions(moments.project(basis))
             return found._replace(W=basis @ found.W, rank=wanted)
-    small, lift = moments.in_span()
+    small, lift = reduce_to_span(moments)
     found = whitened_mean_directions(small)
     rank = len(range_and_null(small.St, eps=moments.eps).evals)
     return found._replace(W=lift(found.W), rank=rank)
 
 
+def class_weights(rows: LabelledRows, priors: Array | None) -> Array:
+    """Weight of each row: its own, scaled so that the classes weigh as their priors."""
+    weights = np.ones(len(rows.codes)) if rows.weights is None else rows.weights
+    if priors is None:
+        return weights
+    totals = np.bincount(rows.codes, weights, minlength=2)
+    return weights * (priors / totals)[rows.codes]
+
+
+def threshold_rule(
+    solution: Solution, moments: ClassMoments, rows: Any, threshold: str, priors: Array | None
+) -> ThresholdRule:
+    """Orient the one direction towards the second class, and cut it."""
+    along = moments.project(solution.W)
+    means, scatters = along.means[:, 0], along.class_scatters[:, 0, 0].clip(0.0)
+    sign = 1.0 if means[1] >= means[0] else -1.0
+    means, stds = sign * means, np.sqrt(scatters / moments.counts)
+    gamma = mahalanobis_threshold(means, stds, moments.counts, priors=priors)
+    if threshold != "mahalanobis" and np.isfinite(gamma):
+        assert isinstance(rows, LabelledRows), "check_threshold comes first"
+        Z = centred_product(rows.X, moments.mean, solution.W)
+        rule = accuracy_threshold if threshold == "accuracy" else balanced_threshold
+        gamma = rule(
+            sign * Z[:, 0].astype(np.float64),
+            rows.codes == 1,
+            weights=class_weights(rows, priors),
+            near=gamma,
+        )
+    gap = means[1] - means[0]
+    slope = gap / max(pooled_variance(stds, moments.counts), 1e-9 * gap**2)
+    return ThresholdRule(sign, float(gamma), float(slope))
+
+
+def add_threshold(
+    add_gaussian: Callable[..., Solution],
+    solution: Solution,
+    moments: ClassMoments,
+    rows: Any,
+    threshold: str,
+    priors: ArrayLike | None,
+) -> Solution:
+    """The solution with the rule of this family: a threshold for two classes, else Gaussian."""
+    solution = add_gaussian(solution, moments, rows).with_extras(threshold_=None)
+    if len(moments.classes) != 2 or solution.W.shape[1] == 0:
+        return solution
+    given = check_priors(priors, moments.classes)
+    rule = threshold_rule(solution, moments, rows, threshold, given)
+    return solution.with_extras(threshold_=rule.threshold, _rule=rule)
+
+
+def check_threshold_needs_rows(threshold: str, n_classes: int) -> None:
+    """Raise when a threshold asks for all rows, and only their moments are at hand."""
+    if n_classes == 2 and threshold != "mahalanobis":
+        raise ValueError(
+            f'threshold="{threshold}" needs all rows at once: use fit, or '
+            'threshold="mahalanobis" to update or merge models'
+        )
+
+
+def check_threshold_of_blocks(threshold: str) -> None:
+    """Raise when a threshold asks for rows that are not in memory."""
+    if threshold != "mahalanobis":
+        raise ValueError(
+            f'threshold="{threshold}" sorts the projections of all rows, and needs them '
+            'in memory: use threshold="mahalanobis" for a Dask collection'
+        )
+
+
 # Estimators ----------------------------------------------------------------------------------
 
 
-class ThresholdMixin(GaussianRuleMixin):
-    """What the classifiers of this family share: two classes are told apart by a threshold."""
-
-    threshold: str
-    priors: ArrayLike | None
-
-    def _needs_class_scatters(self, classes: Array) -> bool:
-        return len(classes) <= 2  # the spread of each class sets the threshold
-
-    def _learn(self, moments: ClassMoments, data: Rows | None) -> None:
-        super()._learn(moments, data)
-        self.threshold_: float | None = None
-        self._weights: Array | None = None
-        if len(self.classes_) == 2 and len(self.components_):
-            self._set_threshold(moments, data)
-
-    def _refuse_without_rows(self) -> None:
-        super()._refuse_without_rows()
-        if self.threshold != "mahalanobis":
-            raise ValueError(
-                f'threshold="{self.threshold}" sorts the projections of all rows, and needs them '
-                'in memory: use threshold="mahalanobis" for a Dask collection'
-            )
-
-    def _set_threshold(self, moments: ClassMoments, data: Rows | None) -> None:
-        """Orient the one direction from classes_[0] to classes_[1] and cut it."""
-        along = moments.project(self.components_.T)
-        means, scatters = along.means[:, 0], along.class_scatters[:, 0, 0].clip(0.0)
-        sign = 1.0 if means[1] >= means[0] else -1.0
-        means = sign * means
-        priors = check_priors(self.priors, self.classes_)
-        stds = np.sqrt(scatters / moments.counts)
-        gamma = mahalanobis_threshold(means, stds, moments.counts, priors=priors)
-        if self.threshold != "mahalanobis" and np.isfinite(gamma):
-            assert isinstance(data, LabelledData), "moments alone are refused before"
-            scores = sign * centred_product(data.X, self.mean_, self.components_.T)[:, 0]
-            rule = accuracy_threshold if self.threshold == "accuracy" else balanced_threshold
-            gamma = rule(
-                scores.astype(np.float64),
-                data.codes == 1,
-                weights=class_weights(data, priors),
-                near=gamma,
-            )
-        gap = means[1] - means[0]
-        slope = gap / max(pooled_variance(stds, moments.counts), 1e-9 * gap**2)
-        intercept = np.array([0.0, -slope * gamma])
-        if not np.isfinite(gamma):  # a prior of zero excludes a class
-            intercept = np.where([gamma < 0, gamma > 0], -np.inf, 0.0)
-        self.threshold_ = float(gamma)
-        self._weights = sign * self.components_
-        self._rule = LinearRule(np.array([[0.0], [sign * slope]]), intercept)
-
-    def decision_function(self, X: ArrayLike) -> Array:
-        """Distance to the threshold for two classes, scores of the Gaussian rule for more.
-
-        Parameters
-        ----------
-        X : array or sparse matrix (n_samples, n_features)
-            Rows to judge.
-
-        Returns
-        -------
-        array (n_samples,) or (n_samples, n_classes)
-            For two classes ``w·(x - mean_) - threshold_``: positive for ``classes_[1]``.
-        """
-        scores = super().decision_function(X)
-        return scores if self._weights is None else scores / abs(self._rule.coef[1, 0])
-
-
-class _WhitenedMeansClassifier(ThresholdMixin, GaussianClassifierMixin, MomentEstimator):
-    """The same as a linear function of the features, from moments that update and merge."""
-
-    def _refuse_moments_alone(self, classes: Array) -> None:
-        if len(classes) == 2 and self.threshold != "mahalanobis":
-            raise ValueError(
-                f'threshold="{self.threshold}" needs all rows at once: use fit, or '
-                'threshold="mahalanobis" to update or merge models'
-            )
-
-    @property
-    def coef_(self) -> Array:
-        """Weights of the features; for two classes (1, n_features), towards the second."""
-        check_is_fitted(self)
-        return super().coef_ if self._weights is None else self._weights
-
-    @property
-    def intercept_(self) -> Array:
-        """Constant of the decision: ``decision_function(X) = X @ coef_.T + intercept_``."""
-        check_is_fitted(self)
-        if self._weights is None or self.threshold_ is None:
-            return super().intercept_
-        return -self._weights @ self.mean_ - self.threshold_
-
-
-def class_weights(data: LabelledData, priors: Array | None) -> Array:
-    """Weight of each row: its own, scaled so that the classes weigh as their priors."""
-    weights = np.ones(len(data.codes)) if data.weights is None else data.weights
-    if priors is None:
-        return weights
-    totals = np.bincount(data.codes, weights, minlength=2)
-    return weights * (priors / totals)[data.codes]
-
-
-class IPCAC(_WhitenedMeansClassifier):
+class IPCAC(MomentEstimator, SubspaceClassifier):
     """Classification by class means after whitening all rows: one product, one threshold.
 
     With Σ the covariance of all rows and δ the difference of the class means, two classes are
@@ -283,6 +253,7 @@ class IPCAC(_WhitenedMeansClassifier):
     0.98
     """
 
+    threshold_: Any = Solved()
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "variance": (one_of(None), real_number(0, 1, open_low=True)),
         "threshold": (one_of("mahalanobis", "accuracy", "balanced"),),
@@ -306,13 +277,28 @@ class IPCAC(_WhitenedMeansClassifier):
         self.tol = tol
         self.keep_moments = keep_moments
 
-    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
-        small, lift = leading_axes(moments, self.variance, self.tol)
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        small, lift = whitened_axes(moments, self.variance, self.tol)
         found = whitened_mean_directions(small)
         return found._replace(W=lift(found.W))
 
+    def _needs_class_scatters(self, classes: Array) -> bool:
+        return len(classes) <= 2  # the spread of each class sets the threshold
 
-class TruncatedIPCAC(_WhitenedMeansClassifier):
+    def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
+        gaussian = super()._add_decision
+        return add_threshold(gaussian, solution, moments, rows, self.threshold, self.priors)
+
+    def _check_blocks_suffice(self) -> None:
+        super()._check_blocks_suffice()
+        check_threshold_of_blocks(self.threshold)
+
+    def _check_moments_suffice(self, classes: Array) -> None:
+        super()._check_moments_suffice(classes)
+        check_threshold_needs_rows(self.threshold, len(classes))
+
+
+class TruncatedIPCAC(MomentEstimator, SubspaceClassifier):
     """`IPCAC` that whitens the leading principal axes only and keeps the others as they are.
 
     When rows are not many more than features, small eigenvalues of the covariance are mostly
@@ -365,6 +351,8 @@ class TruncatedIPCAC(_WhitenedMeansClassifier):
     True
     """
 
+    threshold_: Any = Solved()
+    n_whitened_: Any = Solved()
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_whitened": (one_of("log2"), whole_number(1)),
         "threshold": (one_of("mahalanobis", "accuracy", "balanced"),),
@@ -385,11 +373,22 @@ class TruncatedIPCAC(_WhitenedMeansClassifier):
         self.priors = priors
         self.keep_moments = keep_moments
 
-    def _n_to_whiten(self, moments: ClassMoments) -> int:
-        by_rule = self.n_whitened == "log2"
-        return log2_rule(moments.n_samples) if by_rule else int(self.n_whitened)
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        wanted = n_to_whiten(self.n_whitened, moments.n_samples)
+        found = partially_whitened_directions(moments, wanted)
+        return found.with_extras(n_whitened_=found.rank)
 
-    def _solve(self, moments: ClassMoments, data: Rows | None) -> Solution:
-        found = partially_whitened_directions(moments, self._n_to_whiten(moments))
-        self.n_whitened_ = found.rank
-        return found
+    def _needs_class_scatters(self, classes: Array) -> bool:
+        return len(classes) <= 2  # the spread of each class sets the threshold
+
+    def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
+        gaussian = super()._add_decision
+        return add_threshold(gaussian, solution, moments, rows, self.threshold, self.priors)
+
+    def _check_blocks_suffice(self) -> None:
+        super()._check_blocks_suffice()
+        check_threshold_of_blocks(self.threshold)
+
+    def _check_moments_suffice(self, classes: Array) -> None:
+        super()._check_moments_suffice(classes)
+        check_threshold_needs_rows(self.threshold, len(classes))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from separatrix.base.kernel import KERNEL_CONSTRAINTS
+from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped
 from separatrix.base.parameters import (
     YES_OR_NO,
     Allowed,
@@ -17,21 +17,30 @@ from separatrix.base.parameters import (
     real_number,
     whole_number,
 )
-from separatrix.base.rows import LabelledData
 from separatrix.base.solution import Solution
+from separatrix.decision.classifiers import SubspaceClassifier
 from separatrix.fisher.directions import axes_wanted
-from separatrix.fisher.kernel import RidgeKernelEstimator, ridge_directions
+from separatrix.fisher.kernel import (
+    map_by_ridge,
+    mean_contrasts,
+    ridge_directions,
+    ridge_of,
+    ridge_share,
+    takes_landmarks,
+)
 from separatrix.ipcac.ipcac import (
-    ThresholdMixin,
-    leading_axes,
+    add_threshold,
+    check_threshold_of_blocks,
     log2_rule,
     partially_whitened_directions,
+    whitened_axes,
     whitened_mean_directions,
     with_unit_covariance,
 )
-from separatrix.kernels import CentredGram, KernelMap, RandomState
+from separatrix.kernels import CentredGram, Kernel, KernelMap, RandomState, centred_gram
 from separatrix.linalg import Array, partial_whiten
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
 
 # The mathematics -----------------------------------------------------------------------------
 
@@ -53,7 +62,7 @@ def partially_whitened_span(
 # Estimators ----------------------------------------------------------------------------------
 
 
-class KernelIPCAC(ThresholdMixin, RidgeKernelEstimator):
+class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     """Classification by class means after whitening all rows in the feature space of a kernel.
 
     `IPCAC` where the kernel has sent the rows: with K̃ the centred kernel matrix and h the
@@ -136,9 +145,9 @@ class KernelIPCAC(ThresholdMixin, RidgeKernelEstimator):
     True
     """
 
-    n_whitened_: int | None
+    _accepts_blocks = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
-        **KERNEL_CONSTRAINTS,
+        **KERNEL_PARAMETERS,
         "truncate": (YES_OR_NO, whole_number(1)),
         "variance": (one_of(None), real_number(0, 1, open_low=True)),
         "ridge": (one_of("auto"), real_number(0)),
@@ -175,40 +184,46 @@ class KernelIPCAC(ThresholdMixin, RidgeKernelEstimator):
         self.priors = priors
         self.random_state = random_state
 
-    def _validated(
+    def _validate(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> LabelledData:
-        data = super()._validated(X, y, sample_weight)
+    ) -> LabelledRows:
+        rows = super()._validate(X, y, sample_weight)
         if self._whitens_a_number and self.variance is not None:
             raise ValueError(
                 f"variance={self.variance!r} has no effect with truncate={self.truncate!r}: use "
                 "truncate=True to whiten the axes that hold this share"
             )
-        if self._truncates and self._ridge_share() > 0:
+        if self.truncate and self._ridge_share > 0:
             raise ValueError(
                 f"ridge={self.ridge!r} has no effect with truncate={self.truncate!r}: use "
                 'ridge="auto", or truncate=False'
             )
-        return data
-
-    @property
-    def _truncates(self) -> bool:
-        return bool(self.truncate)
+        return rows
 
     @property
     def _whitens_a_number(self) -> bool:
-        return self._truncates and not isinstance(self.truncate, bool | np.bool_)
+        return bool(self.truncate) and not isinstance(self.truncate, bool | np.bool_)
 
+    @property
     def _ridge_share(self) -> float:
-        guarded = self._truncates or self.variance is not None
-        return 0.0 if guarded and self.ridge == "auto" else super()._ridge_share()
+        guarded = bool(self.truncate) or self.variance is not None
+        return 0.0 if guarded and self.ridge == "auto" else ridge_share(self.ridge)
 
-    def _reduced(self, gram: CentredGram, H: Array) -> tuple[KernelMap, Array]:
-        if self._truncates:
+    def _map_rows(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
+        if takes_landmarks(self.n_landmarks, rows.X.shape[0]):
+            return super()._map_rows(rows, kernel)
+        if not self.truncate and self.variance is None:
+            return map_by_ridge(rows, kernel, self._ridge_share)
+        gram = centred_gram(rows.X, kernel)
+        ridge = self._ridge_share * max(float(np.trace(gram.matrix)), 0.0) / rows.X.shape[0]
+        found: dict[str, Any] = {"ridge_": ridge}
+        if self.truncate:
+            H = mean_contrasts(rows.codes, len(rows.classes))
             wanted = self._n_to_whiten(len(H), lambda: np.linalg.eigvalsh(gram.matrix)[::-1])
-            to_span, rows, self.n_whitened_ = partially_whitened_span(gram, H, wanted)
-            return to_span, rows
-        return gram.empirical_map() if self.variance is not None else super()._reduced(gram, H)
+            to_span, X, found["n_whitened_"] = partially_whitened_span(gram, H, wanted)
+        else:
+            to_span, X = gram.empirical_map()
+        return Mapped(to_span, rows._replace(X=X, feature_names=None), found)
 
     def _n_to_whiten(self, n_samples: float, spectrum: Callable[[], Array]) -> int:
         if self._whitens_a_number:
@@ -218,18 +233,33 @@ class KernelIPCAC(ThresholdMixin, RidgeKernelEstimator):
         evals = spectrum().clip(0.0)
         return axes_wanted(evals, evals.sum(), float(self.variance))
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
-        if not self._truncates:
-            self.n_whitened_ = None
-            small, lift = moments, None
-            if self.variance is not None:
-                small, lift = leading_axes(moments, self.variance, None)
-            found = with_unit_covariance(ridge_directions(small, self.ridge_), small)
-            return found if lift is None else found._replace(W=lift(found.W))
-        if not self._takes_landmarks(moments.n_samples):
-            return whitened_mean_directions(moments)
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        if self.truncate:
+            return self._solve_truncated(moments, selected)
+        ridge = selected.get("ridge_", ridge_of(moments, self._ridge_share))
+        small, lift = moments, None
+        if self.variance is not None:
+            small, lift = whitened_axes(moments, self.variance, None)
+        found = with_unit_covariance(ridge_directions(small, ridge), small)
+        W = found.W if lift is None else lift(found.W)
+        return found._replace(W=W).with_extras(ridge_=ridge, n_whitened_=None)
+
+    def _solve_truncated(self, moments: ClassMoments, selected: Mapping[str, Any]) -> Solution:
+        ridge = selected.get("ridge_", ridge_of(moments, self._ridge_share))
+        if "n_whitened_" in selected:  # whitened by the map already
+            return whitened_mean_directions(moments).with_extras(ridge_=ridge)
         spectrum = lambda: np.linalg.eigvalsh(moments.St)[::-1]  # noqa: E731
         wanted = self._n_to_whiten(moments.n_samples, spectrum)
         found = partially_whitened_directions(moments, wanted)
-        self.n_whitened_ = found.rank
-        return found
+        return found.with_extras(ridge_=ridge, n_whitened_=found.rank)
+
+    def _needs_class_scatters(self, classes: Array) -> bool:
+        return len(classes) <= 2  # the spread of each class sets the threshold
+
+    def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
+        gaussian = super()._add_decision
+        return add_threshold(gaussian, solution, moments, rows, self.threshold, self.priors)
+
+    def _check_blocks_suffice(self) -> None:
+        super()._check_blocks_suffice()
+        check_threshold_of_blocks(self.threshold)

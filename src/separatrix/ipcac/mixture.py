@@ -6,19 +6,20 @@ by one product with a vector and one threshold; the clusters that win their matc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 
-from separatrix.base.blockwise import BlockwiseClassifierMixin
-from separatrix.base.estimator import SubspaceEstimator, centred_product, unchanged_on_failure
+from separatrix.base.blockwise import lazy_on_dask
+from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.parameters import YES_OR_NO, Allowed, one_of, whole_number
-from separatrix.base.rows import LabelledData
+from separatrix.base.rows import centred_product, check_new_rows, unchanged_on_failure
 from separatrix.base.solution import Solution
 from separatrix.ipcac.clusters import em_clusters, merged_clusters, x_means
 from separatrix.ipcac.ipcac import IPCAC, TruncatedIPCAC
@@ -26,7 +27,7 @@ from separatrix.kernels import RandomState
 from separatrix.linalg import EPS, Array, column_signs, span
 from separatrix.moments.checks import check_entries, refuse_nonfinite_rows
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.labelled import row_blocks
+from separatrix.moments.labelled import LabelledRows, row_blocks
 
 # The jury ------------------------------------------------------------------------------------
 
@@ -115,7 +116,48 @@ def wins_and_scores(verdicts: Array) -> Array:
 # The estimator -------------------------------------------------------------------------------
 
 
-class MixtureIPCAC(BlockwiseClassifierMixin, SubspaceEstimator):
+class Clusters(NamedTuple):
+    """Clusters inside the classes.
+
+    Attributes
+    ----------
+    labels : array (n_samples,)
+        The cluster of each row.
+    classes : array (n_clusters,)
+        The class of each cluster.
+    """
+
+    labels: Array
+    classes: Array
+
+
+def rival_pairs(classes: Array) -> Array:
+    """Pairs of clusters of two classes, in the order of the classes."""
+    pairs = combinations(range(len(classes)), 2)
+    rivals = [(i, j) for i, j in pairs if classes[i] != classes[j]]
+    return np.array(sorted(rivals, key=lambda p: (classes[p[0]], classes[p[1]], p)))
+
+
+def solve_node(node: Any, two: ClassMoments, least: Array) -> tuple[Array, float, float]:
+    """The direction, the threshold on it and the slope of the log-odds for a pair of clusters.
+
+    Features whose scatter is at most `least` are numerically constant, and left out. Where the
+    means coincide nothing distinguishes the clusters: the larger one wins.
+    """
+    varying = two.total_diagonal() > least
+    W = np.zeros(two.n_features)
+    if np.sum(np.diff(two.means, axis=0)[0, varying] ** 2) > least.sum():
+        inside = two if varying.all() else two.columns(varying)
+        found = node._find(inside, None, {})
+        if found.W.shape[1]:
+            rule = found.extras["_rule"]
+            W[varying] = rule.sign * found.W[:, 0]
+            return W, float(W[varying] @ inside.mean) + rule.threshold, abs(rule.slope)
+    return W, float(np.sign(-np.diff(two.counts))[0]), 0.0
+
+
+@lazy_on_dask
+class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
     """Classification of classes made of clusters: every pair of clusters by one cut, then a jury.
 
     The rows of each class are clustered, the number of clusters being found from the data. For
@@ -235,32 +277,28 @@ class MixtureIPCAC(BlockwiseClassifierMixin, SubspaceEstimator):
             The fitted estimator.
         """
         with unchanged_on_failure(self):
-            data = self._validated(X, y)
-            refuse_nonfinite_rows(data.X, data.feature_names)
-            check_entries(data.X)
-            self._set_clusters(data)
-            moments = self._cluster_moments(data)
-            found = self._solve(moments, data)
-            self._signs = column_signs(found.W)
-            classes = moments.joined(data.classes, self.cluster_classes_)
-            self._set_solution(classes, found.oriented())
-            self.nodes_ = np.where(self._signs[:, None] > 0, self._pairs, self._pairs[:, ::-1])
-            self.rank_ = span(self.components_).coordinates.shape[1]
-            self.thresholds_ = self._signs * (self._thresholds - self.mean_ @ found.W)
+            rows = self._validate(X, y)
+            refuse_nonfinite_rows(rows.X, rows.feature_names)
+            check_entries(rows.X)
+            clusters = self._find_clusters(rows)
+            by_cluster = LabelledRows(rows.X, clusters.labels, np.arange(len(clusters.classes)))
+            moments = ClassMoments.from_rows(by_cluster, per_class=True)
+            solution = self._solve(moments, rows, {"clusters": clusters})
+            self._store(moments.joined(rows.classes, clusters.classes), solution)
         return self
 
-    def _set_clusters(self, data: LabelledData) -> None:
+    def _find_clusters(self, rows: LabelledRows) -> Clusters:
         rng = check_random_state(self.random_state)
-        self.cluster_labels_ = np.empty(len(data.codes), dtype=int)
+        labels = np.empty(len(rows.codes), dtype=int)
         classes: list[int] = []
-        for c in range(len(data.classes)):
-            members = data.codes == c
-            labels = self._clusters(data.X[members], rng)
-            self.cluster_labels_[members] = len(classes) + labels
-            classes += [c] * (int(labels.max()) + 1)
-        self.cluster_classes_ = np.array(classes)
+        for c in range(len(rows.classes)):
+            members = rows.codes == c
+            own = self._split_class(rows.X[members], rng)
+            labels[members] = len(classes) + own
+            classes += [c] * (int(own.max()) + 1)
+        return Clusters(labels, np.array(classes))
 
-    def _clusters(self, X: Any, rng: np.random.RandomState) -> Array:
+    def _split_class(self, X: Any, rng: np.random.RandomState) -> Array:
         """Clusters of the rows of one class."""
         labels = x_means(X, self.max_clusters, rng)
         if self.em:
@@ -269,42 +307,37 @@ class MixtureIPCAC(BlockwiseClassifierMixin, SubspaceEstimator):
             labels = em_clusters(X, labels, rng)
         return merged_clusters(X, labels) if self.merge else labels
 
-    def _cluster_moments(self, data: LabelledData) -> ClassMoments:
-        clusters = np.arange(len(self.cluster_classes_))
-        moments = ClassMoments.from_codes(
-            data.X, self.cluster_labels_, classes=clusters, per_class=True
-        )
-        self.cluster_means_, self.cluster_counts_ = moments.means, moments.counts.astype(int)
-        return moments
-
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         """The directions of all nodes, each from the moments of its two clusters alone."""
+        clusters = selected["clusters"]
+        pairs = rival_pairs(clusters.classes)
         kind = TruncatedIPCAC if self.node == "truncated" else IPCAC
-        of_class = self.cluster_classes_
-        pairs = [(i, j) for i, j in combinations(range(len(of_class)), 2)]
-        pairs = [(i, j) for i, j in pairs if of_class[i] != of_class[j]]
-        self._pairs = np.array(sorted(pairs, key=lambda p: (of_class[p[0]], of_class[p[1]], p)))
         W = np.zeros((moments.n_features, len(pairs)))
-        self._thresholds, criterion = np.zeros(len(pairs)), np.zeros(len(pairs))
+        thresholds, criterion = np.zeros(len(pairs)), np.zeros(len(pairs))
         # squares of sparse rows are differences of squares: half the digits
         rounding = (100 * moments.eps) ** (1 if moments.holds_sparse_rows else 2)
         least = rounding * moments.total_diagonal()
-        for k, pair in enumerate(self._pairs):
-            two = moments.of_classes(pair)
-            varying = two.total_diagonal() > least
-            node = kind(keep_moments=False)
-            if np.sum(np.diff(two.means, axis=0)[0, varying] ** 2) > least.sum():
-                node._learn(two if varying.all() else two.columns(varying), None)
-            if len(getattr(node, "components_", ())):
-                W[varying, k], self._thresholds[k] = node.coef_[0], -node.intercept_[0]
-                criterion[k] = abs(node._rule.coef[1, 0])
-            else:  # nothing tells them apart: the larger wins
-                self._thresholds[k] = np.sign(-np.diff(two.counts))[0]
-        return Solution(W, criterion, rank=len(pairs))
+        for k, pair in enumerate(pairs):
+            node = solve_node(kind(keep_moments=False), moments.of_classes(pair), least)
+            W[:, k], thresholds[k], criterion[k] = node
+        signs = column_signs(W)
+        mean = moments.mean
+        extras = {
+            "selection_": {},
+            "cluster_labels_": clusters.labels,
+            "cluster_classes_": clusters.classes,
+            "cluster_means_": moments.means,
+            "cluster_counts_": moments.counts.astype(int),
+            "nodes_": np.where(signs[:, None] > 0, pairs, pairs[:, ::-1]),
+            "thresholds_": signs * (thresholds - mean @ W),
+            "_signs": signs,
+        }
+        rank = span((W * signs).T).coordinates.shape[1]
+        return Solution(W * signs, criterion, rank, extras=extras)
 
     def _verdicts(self, X: ArrayLike) -> Array:
         """Scores of the second class of every pair of classes, (n_samples, n_class_pairs)."""
-        rows = self._new_rows(X)
+        rows = check_new_rows(self, X, accept_sparse=self._accepts_sparse)
         refuse_nonfinite_rows(rows, getattr(self, "feature_names_in_", None))
         n_clusters = np.bincount(self.cluster_classes_)
         sizes = [

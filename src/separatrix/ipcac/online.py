@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 from sklearn.utils import gen_batches
 
+from separatrix.base.batches import MomentEstimator, Solved
 from separatrix.base.parameters import Allowed, array_like, one_of, real_number, whole_number
-from separatrix.base.rows import LabelledData
-from separatrix.ipcac.ipcac import TruncatedIPCAC, log2_rule
+from separatrix.base.solution import Solution
+from separatrix.decision.classifiers import SubspaceClassifier
+from separatrix.ipcac.ipcac import (
+    add_threshold,
+    log2_rule,
+    n_to_whiten,
+    partially_whitened_directions,
+)
+from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.dask import Blocks
+from separatrix.moments.labelled import LabelledRows
 
 
-class OnlineIPCAC(TruncatedIPCAC):
+class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
     """`TruncatedIPCAC` for streams: learns in batches of any size, in bounded memory.
 
     Class counts and means are exact. Of the scatter within each class the `rank` leading axes are
@@ -93,8 +101,8 @@ class OnlineIPCAC(TruncatedIPCAC):
         "decay": (one_of(None), real_number(0, 1, open_low=True)),
         "priors": (one_of(None), array_like()),
     }
-    threshold = "mahalanobis"
-    keep_moments = True
+    threshold_: Any = Solved()
+    n_whitened_: Any = Solved()
 
     def __init__(
         self,
@@ -111,49 +119,62 @@ class OnlineIPCAC(TruncatedIPCAC):
         self.decay = decay
         self.priors = priors
 
-    def _recent(self, data: LabelledData) -> LabelledData:
-        self._refuse_few_axes()
-        return super()._recent(data)
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        wanted = n_to_whiten(self.n_whitened, moments.n_samples)
+        if isinstance(self.rank, Integral) and self.n_whitened == "log2" and moments.is_truncated:
+            wanted = min(wanted, max(1, int(self.rank) // 2))
+        found = partially_whitened_directions(moments, wanted)
+        return found.with_extras(n_whitened_=found.rank)
 
-    def _refuse_without_rows(self) -> None:
-        super()._refuse_without_rows()
-        self._refuse_few_axes()
+    def _needs_class_scatters(self, classes: Array) -> bool:
+        return len(classes) <= 2  # the spread of each class sets the threshold
 
-    def _worker(self, blocks: Blocks) -> Self:
-        worker = super()._worker(blocks)
-        if self.rank == "2d" and blocks.n_samples is not None:  # as many as for all rows together
-            worker.rank = self._axes_kept(blocks.n_samples)
-        return worker
+    def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
+        gaussian = super()._add_decision
+        return add_threshold(gaussian, solution, moments, rows, "mahalanobis", self.priors)
 
-    def _refuse_few_axes(self) -> None:
-        numbers = isinstance(self.rank, Integral) and isinstance(self.n_whitened, Integral)
-        if numbers and int(self.rank) < int(self.n_whitened):
-            raise ValueError(
-                f"rank={self.rank} is smaller than n_whitened={self.n_whitened}: axes that are "
-                "not kept cannot be whitened. Raise rank, best to twice n_whitened"
-            )
+    # Bounded memory -----------------------------------------------------------------------------
 
-    def _axes_kept(self, n_samples: float) -> int:
+    def _n_axes_kept(self, n_samples: float) -> int:
+        """The number of axes of each scatter that are kept of so many rows."""
         if self.rank != "2d":
             return int(self.rank)
         if self.n_whitened != "log2":
             return 2 * int(self.n_whitened)
         return 2 * log2_rule(n_samples if self.window is None else self.window)
 
-    def _in_blocks(self, data: LabelledData) -> Iterable[LabelledData]:
-        n_samples, n_features = data.X.shape
-        some = 2 * self._axes_kept(n_samples)
-        for part in gen_batches(n_samples, some if some < n_features else n_samples):
-            yield data.part(part)
+    def _portions(self, rows: LabelledRows) -> Iterable[LabelledRows]:
+        n_samples, n_features = rows.X.shape
+        n = 2 * self._n_axes_kept(n_samples)
+        for part in gen_batches(n_samples, n if n < n_features else n_samples):
+            yield rows.part(part)
 
-    def _condensed(self, moments: ClassMoments) -> ClassMoments:
-        rank = self._axes_kept(moments.n_samples)
+    def _condense(self, classes: Array, moments: ClassMoments) -> ClassMoments:
+        rank = self._n_axes_kept(moments.n_samples)
         if 2 * rank >= moments.n_features:
-            return super()._condensed(moments)
+            return super()._condense(classes, moments)
+        moments = moments.kept(self._needs_class_scatters(classes))
         return moments.truncated(rank) if moments.most_rows() > 2 * rank else moments
 
-    def _n_to_whiten(self, moments: ClassMoments) -> int:
-        wanted = super()._n_to_whiten(moments)
-        if self.rank == "2d" or self.n_whitened != "log2" or not moments.is_truncated:
-            return wanted
-        return min(wanted, max(1, int(self.rank) // 2))
+    def _params_for_blocks(self, n_samples: int | None) -> dict[str, Any]:
+        if self.rank != "2d" or n_samples is None:
+            return {}
+        return {"rank": self._n_axes_kept(n_samples)}  # as many as for all rows together
+
+    # Checks -------------------------------------------------------------------------------------
+
+    def _weigh_by_age(self, rows: LabelledRows) -> LabelledRows:
+        self._check_rank()
+        return super()._weigh_by_age(rows)
+
+    def _check_blocks_suffice(self) -> None:
+        super()._check_blocks_suffice()
+        self._check_rank()
+
+    def _check_rank(self) -> None:
+        numbers = isinstance(self.rank, Integral) and isinstance(self.n_whitened, Integral)
+        if numbers and int(self.rank) < int(self.n_whitened):
+            raise ValueError(
+                f"rank={self.rank} is smaller than n_whitened={self.n_whitened}: axes that are "
+                "not kept cannot be whitened. Raise rank, best to twice n_whitened"
+            )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from separatrix.base.kernel import KERNEL_CONSTRAINTS, KernelEstimator
+from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator
 from separatrix.base.parameters import Allowed
 from separatrix.ldg.ldg import LDG
 from separatrix.linalg import Array
@@ -95,7 +95,7 @@ class KernelLDG(KernelEstimator, LDG):
 
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         **LDG._allowed_parameters,
-        **KERNEL_CONSTRAINTS,
+        **KERNEL_PARAMETERS,
     }
 
     def __init__(

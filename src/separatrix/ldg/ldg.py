@@ -7,10 +7,10 @@ rows near the mean of their own class and away from the others: the smallest eig
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import product
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix._warnings import warn_caller
-from separatrix.base.estimator import SubspaceEstimator
+from separatrix.base.estimator import SubspaceEstimator, fit_rows
 from separatrix.base.parameters import (
     N_COMPONENTS,
     YES_OR_NO,
@@ -30,7 +30,6 @@ from separatrix.base.parameters import (
     real_number,
     whole_number,
 )
-from separatrix.base.rows import LabelledData
 from separatrix.base.solution import Solution
 from separatrix.decision.rules import check_priors
 from separatrix.ldg.scatters import (
@@ -42,6 +41,7 @@ from separatrix.ldg.scatters import (
 )
 from separatrix.linalg import Array, Lift, range_basis
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.neighbours import averaging, class_neighbours
 from separatrix.selection import (
     GRID_FOLDS,
@@ -64,42 +64,50 @@ class LDGProblem(NamedTuple):
 
     Attributes
     ----------
-    data : LabelledData
+    rows : LabelledRows
         Centred rows in their span.
     lift : callable
-        The way back to all features.
+        The map back to all features.
     basis : array
         Orthonormal columns, in the same coordinates, that span the rows.
     priors : array (n_classes,)
+    given : LabelledRows
+        The rows in their own features.
     """
 
-    data: LabelledData
+    rows: LabelledRows
     lift: Lift
     basis: Array
     priors: Array
+    given: LabelledRows
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions that the centred rows span."""
+        return self.basis.shape[1]
 
     @classmethod
-    def of(cls, data: LabelledData, moments: ClassMoments, priors: Array | None) -> LDGProblem:
+    def of(cls, rows: LabelledRows, moments: ClassMoments, priors: Array | None) -> LDGProblem:
         """The problem of these rows; priors are the class shares when not given."""
-        small, lift = data.in_span(moments)
-        wide = data.X.shape[0] < data.X.shape[1]
+        small, lift = rows.in_span(moments.mean)
+        wide = rows.X.shape[0] < rows.X.shape[1]
         basis = np.eye(small.X.shape[1]) if wide else range_basis(moments.St, moments.eps)
         shares = moments.counts / moments.n_samples
-        return cls(small, lift, basis, shares if priors is None else priors)
+        return cls(small, lift, basis, shares if priors is None else priors, rows)
 
     def scatters(self, n_neighbors: Sequence[int], *, local: bool) -> Iterator[LDGScatters]:
         """V and A for each number of neighbours, from one search."""
         if not local:
-            yield global_scatters(self.data.moments(), self.priors)
+            yield global_scatters(ClassMoments.from_rows(self.rows), self.priors)
             return
-        X, codes = self.data.X, self.data.codes
+        X, codes = self.rows.X, self.rows.codes
         found = class_neighbours(X, codes, max(n_neighbors))
         for k in n_neighbors:
             yield local_scatters(X, codes, found, self.priors, k)
 
     def gaussians(self, n_neighbors: int | None) -> DiscriminativeGaussians:
         """The criterion of the gradient solver, with neighbours or with class means."""
-        X, codes = self.data.X, self.data.codes
+        X, codes = self.rows.X, self.rows.codes
         averages: list[Any]
         if n_neighbors is None:
             ones = aslinearoperator(np.ones((len(codes), 1)))
@@ -110,6 +118,14 @@ class LDGProblem(NamedTuple):
             found = class_neighbours(X, codes, n_neighbors)
             averages = [averaging(f, rows, len(rows)) for f in found]
         return DiscriminativeGaussians(X, codes, averages, self.priors)
+
+
+class Chosen(NamedTuple):
+    """The settings that a fit uses, and the records of how they were chosen."""
+
+    gamma: float
+    n_neighbors: int | None
+    records: dict[str, Any]
 
 
 def projection(W: Array) -> Callable[[Any], Array]:
@@ -257,102 +273,77 @@ class LDG(SubspaceEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
-        """Find the subspace.
+    fit = fit_rows  # type: ignore[assignment]
 
-        Parameters
-        ----------
-        X : array or sparse matrix (n_samples, n_features)
-            Training rows.
-        y : array (n_samples,)
-            Their class labels.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return super().fit(X, y)
-
-    def _summarised(self, data: LabelledData) -> ClassMoments:
+    def _summarize(self, rows: LabelledRows) -> ClassMoments:
         # the scatter of rows that are fewer than features is never asked for
-        return data.moments(scatter=data.X.shape[0] >= data.X.shape[1])
+        return ClassMoments.from_rows(rows, scatter=rows.X.shape[0] >= rows.X.shape[1])
 
-    def _selected(self, data: LabelledData) -> dict[str, Any]:
+    def _select(self, rows: LabelledRows) -> dict[str, Any]:
         return {}  # choices are made where the problem is solved, in the span of the rows
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
-        assert data is not None, "neighbours are sought among rows"
-        problem = self._problem(moments, data)
-        self._settle(problem)
-        return self._solved(problem, next(problem.scatters(self._counts(), local=self.local)))
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        problem = LDGProblem.of(rows, moments, check_priors(self.priors, rows.classes))
+        chosen = self._choose(problem)
+        return self._solve_problem(problem, self._scatters(problem, chosen), chosen)
 
-    def _problem(self, moments: ClassMoments, data: LabelledData) -> LDGProblem:
-        problem = LDGProblem.of(data, moments, check_priors(self.priors, data.classes))
-        self.priors_ = problem.priors
-        self.rank_ = problem.basis.shape[1]
-        return problem
-
-    def _counts(self) -> tuple[int, ...]:
-        """The number of neighbours, where there is one."""
-        return () if self.n_neighbors_ is None else (self.n_neighbors_,)
+    def _scatters(self, problem: LDGProblem, chosen: Chosen) -> LDGScatters:
+        counts = () if chosen.n_neighbors is None else (chosen.n_neighbors,)
+        return next(problem.scatters(counts, local=self.local))
 
     # Choosing ---------------------------------------------------------------------------------
 
-    def _settle(self, problem: LDGProblem) -> None:
+    def _choose(self, problem: LDGProblem) -> Chosen:
         """Give γ, k and the dimension their values, by refitting where they are "auto"."""
         gammas = GAMMAS if self.gamma == "auto" else (float(self.gamma),)
         counts: Sequence[Any] = (self.n_neighbors,)
         if self.n_neighbors == "auto":
-            counts = tried_neighbours(np.bincount(problem.data.codes))
+            counts = tried_neighbours(np.bincount(problem.rows.codes))
         if not self.local:
             counts = (None,)
         settings = [{"n_neighbors": k, "gamma": g} for k, g in product(counts, gammas)]
-        chosen = self._chosen(problem, settings)
-        self.gamma_, self.n_neighbors_ = chosen["gamma"], chosen["n_neighbors"]
-        if self.n_components == "auto" and not self._every_direction:
-            self.selection_["n_components"] = self._path_of(problem)
+        best: Mapping[str, Any] = settings[0]
+        records: dict[str, Any] = {}
+        if len(settings) > 1 and problem.rank > 0:
+            records["gamma"] = self._score_settings(problem, settings)
+            best = records["gamma"].chosen
+        chosen = Chosen(best["gamma"], best["n_neighbors"], records)
+        if self.n_components == "auto":
+            records["n_components"] = self._score_dimensions(problem, chosen)
+        return chosen
 
-    def _chosen(self, problem: LDGProblem, settings: list[dict[str, Any]]) -> dict[str, Any]:
-        """The best of the settings; what was tried is recorded."""
-        if len(settings) < 2 or self.rank_ == 0:
-            return settings[0]
-        record = self.selection_["gamma"] = self._refitted(problem, settings)
-        return record.chosen
-
-    def _path_of(self, problem: LDGProblem) -> DimensionPath:
+    def _score_dimensions(self, problem: LDGProblem, chosen: Chosen) -> DimensionPath:
         """Held-out scores of each dimension, of the eigenvectors: they are nested."""
-        if self.rank_ == 0:
+        if problem.rank == 0:
             return NOTHING_TO_CHOOSE
         model = LDG(
             "auto",
-            gamma=self.gamma_,
-            n_neighbors=self.n_neighbors_ or 1,
+            gamma=chosen.gamma,
+            n_neighbors=chosen.n_neighbors or 1,
             local=self.local,
             priors=self.priors,
             random_state=self.random_state,
         )
         # in the span of the rows, or in a feature space, nothing but the coordinates differs
-        return model._dimension_path(problem.data, self._progress)
+        return model._dimension_path(problem.rows, self._report_progress)
 
-    def _judged_in(self, data: LabelledData) -> int | None:
-        """Dimension in which settings are judged; None is what None would keep in the fold."""
+    def _scoring_dimension(self, problem: LDGProblem) -> int | None:
+        """Dimension in which settings are scored; None is the one that None keeps in the fold."""
         if self.n_components is None:
             return None
-        return judging_dimension(len(data.classes), self.rank_)
+        return judging_dimension(len(problem.rows.classes), problem.rank)
 
-    def _refitted(self, problem: LDGProblem, settings: list[dict[str, Any]]) -> GridScores:
-        """Scores of settings of γ and k."""
-        data = problem.data
-        k = self._judged_in(data)
+    def _score_settings(self, problem: LDGProblem, settings: list[dict[str, Any]]) -> GridScores:
+        """Held-out scores of settings of γ and k."""
+        rows = problem.rows
+        k = self._scoring_dimension(problem)
         counts = list(dict.fromkeys(s["n_neighbors"] for s in settings))
         gammas = list(dict.fromkeys(s["gamma"] for s in settings))
 
         def fit(train: Array) -> Iterator[Callable[[Any], Array]]:
-            part = data.rows(train)
-            fold = LDGProblem.of(
-                part, part.moments(), None if self.priors is None else self.priors_
-            )
+            part = rows.subset(train)
+            priors = None if self.priors is None else problem.priors
+            fold = LDGProblem.of(part, ClassMoments.from_rows(part), priors)
             for scatters in fold.scatters(counts, local=self.local):
                 for gamma in gammas:
                     W = fold.lift(scatters.leading(gamma, fold.basis, k))
@@ -361,40 +352,58 @@ class LDG(SubspaceEstimator):
         return refit_grid(
             settings,
             fit,
-            lambda numbers: data.X[numbers],
-            data.codes,
-            training_parts(data.codes, GRID_FOLDS, self.random_state),
-            n_components=k or self.rank_,
-            progress=self._progress,
+            lambda numbers: rows.X[numbers],
+            rows.codes,
+            training_parts(rows.codes, GRID_FOLDS, self.random_state),
+            n_components=k or problem.rank,
+            progress=self._report_progress,
         )
 
     # Solving ----------------------------------------------------------------------------------
 
-    def _n_kept(self, rank: int, negative: int) -> int:
-        """How many directions to keep of so many, of which some have a negative eigenvalue."""
+    def _n_kept(self, rank: int, n_negative: int, records: Mapping[str, Any]) -> int:
+        """How many of the directions to keep, of which some have a negative eigenvalue."""
         if self.n_components is not None:
-            return self._n_wanted(rank, "the rank of the centred data")
-        judged = self.selection_.get("gamma")
-        if negative == 0 and judged is not None and judged.scores.any():
-            return 1  # the setting was chosen for what it kept in the folds
-        return negative
+            return self._n_wanted(rank, "the rank of the centred data", records)
+        scored = records.get("gamma")
+        if n_negative == 0 and scored is not None and scored.scores.any():
+            return 1  # the setting was chosen for the directions it kept in the folds
+        return n_negative
 
-    def _solved(self, problem: LDGProblem, scatters: LDGScatters) -> Solution:
-        evals, U = scatters.smallest(self.gamma_, problem.basis)
+    def _solve_problem(
+        self, problem: LDGProblem, scatters: LDGScatters, chosen: Chosen
+    ) -> Solution:
+        evals, U = scatters.smallest(chosen.gamma, problem.basis)
         rank = len(evals)
-        k = self._n_kept(rank, scatters.n_negative(self.gamma_, evals))
-        self.objective_, self.n_iter_ = np.zeros(0), 1
-        U, criterion = U[:, :k], -evals
+        k = self._n_kept(rank, scatters.n_negative(chosen.gamma, evals), chosen.records)
+        U, criterion, steps = U[:, :k], -evals, np.zeros(0)
         if self.solver == "gradient" and 0 < k < rank:
-            U, criterion = self._descended(problem, scatters, U, criterion)
-        self.criterion_ = criterion[:k]
-        return Solution(problem.lift(U), criterion, rank)
+            U, criterion, steps = self._descend(problem, scatters, U, criterion, chosen)
+        extras = self._chosen_attributes(problem, chosen) | {
+            "criterion_": criterion[:k],
+            "objective_": steps,
+            "n_iter_": max(1, len(steps) - 1),
+        }
+        return Solution(problem.lift(U), criterion, rank, extras=extras)
 
-    def _descended(
-        self, problem: LDGProblem, scatters: LDGScatters, U: Array, criterion: Array
-    ) -> tuple[Array, Array]:
-        """Where the gradient leads, turned so that ``V - γ A`` is diagonal, and the criteria."""
-        objective = problem.gaussians(self.n_neighbors_)
+    def _chosen_attributes(self, problem: LDGProblem, chosen: Chosen) -> dict[str, Any]:
+        return {
+            "priors_": problem.priors,
+            "gamma_": chosen.gamma,
+            "n_neighbors_": chosen.n_neighbors,
+            "selection_": chosen.records,
+        }
+
+    def _descend(
+        self,
+        problem: LDGProblem,
+        scatters: LDGScatters,
+        U: Array,
+        criterion: Array,
+        chosen: Chosen,
+    ) -> tuple[Array, Array, Array]:
+        """Where the gradient leads, turned so that ``V - γ A`` is diagonal; criteria and steps."""
+        objective = problem.gaussians(chosen.n_neighbors)
         descent = orthonormal_descent(objective, U, max_iter=self.max_iter, tol=1e-6)
         if not descent.converged:
             warn_caller(
@@ -402,19 +411,17 @@ class LDG(SubspaceEstimator):
                 "it converged: raise max_iter to go on",
                 ConvergenceWarning,
             )
-        self.objective_, self.n_iter_ = descent.values, max(1, len(descent.values) - 1)
-        evals, W = scatters.smallest(self.gamma_, descent.B)
+        evals, W = scatters.smallest(chosen.gamma, descent.B)
         missing = np.clip(criterion, 0.0, None).sum() + np.clip(evals, None, 0.0).sum()
-        return W, np.append(-evals, max(missing, 0.0))
+        return W, np.append(-evals, max(missing, 0.0)), descent.values
 
-    def _warn_without_directions(self, n_components: int) -> None:
-        if n_components == 0:
-            warn_caller(
-                f"{type(self).__name__} found no direction that separates the classes: with "
-                f"gamma={self.gamma_:g} rows are as near to other classes as to their own along "
-                "every one, as when class means coincide. transform returns no columns; give "
-                "n_components to keep the least bad ones.",
-            )
+    def _without_directions(self, solution: Solution) -> str:
+        return (
+            f"{type(self).__name__} found no direction that separates the classes: with "
+            f"gamma={solution.extras['gamma_']:g} rows are as near to other classes as to their "
+            "own along every one, as when class means coincide. transform returns no columns; "
+            "give n_components to keep the least bad ones."
+        )
 
 
 def gamma_path(estimator: LDG, X: ArrayLike, y: ArrayLike, gammas: Sequence[float]) -> list[LDG]:
@@ -449,15 +456,14 @@ def gamma_path(estimator: LDG, X: ArrayLike, y: ArrayLike, gammas: Sequence[floa
     if len(gammas) == 0:
         raise ValueError("gammas is empty: give at least one value of gamma in (0, 1]")
     first = clone(estimator).set_params(gamma=float(gammas[0]))
-    data = first._validated(X, y)
-    moments = first._summarised(data)
-    first.selection_ = {}
-    problem = first._problem(moments, data)
-    first._settle(problem)
-    scatters = next(problem.scatters(first._counts(), local=first.local))
+    rows = first._validate(X, y)
+    moments = first._summarize(rows)
+    problem = LDGProblem.of(rows, moments, check_priors(first.priors, rows.classes))
+    chosen = first._choose(problem)
+    scatters = first._scatters(problem, chosen)
     models = [copy(first).set_params(gamma=float(gamma)) for gamma in gammas]
     for model in models:
         check_parameters(model, model._allowed_parameters)
-        model.gamma_ = float(model.gamma)
-        model._set_solution(moments, model._solved(problem, scatters).oriented())
+        with_gamma = chosen._replace(gamma=float(model.gamma))
+        model._store(moments, model._solve_problem(problem, scatters, with_gamma).oriented())
     return models

@@ -12,7 +12,7 @@ from sklearn.utils import gen_batches
 
 from separatrix.linalg import Array, numerical_rank, top_eigh
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.labelled import block_rows
+from separatrix.moments.labelled import rows_per_block
 from separatrix.moments.neighbours import averaging
 
 # The mathematics -----------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def scatters_about(
     """V and A for any means: ``means(block, j)`` are those of class j for a block of rows."""
     n_samples, n_features = X.shape
     V, A = np.zeros((2, n_features, n_features))
-    for block in gen_batches(n_samples, block_rows(n_features)) if n_samples else ():
+    for block in gen_batches(n_samples, rows_per_block(n_features)) if n_samples else ():
         own = codes[block]
         for j in range(len(priors)):
             delta = X[block] - means(block, j)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -20,13 +20,11 @@ from separatrix.base.parameters import (
     real_number,
     whole_number,
 )
-from separatrix.base.rows import LabelledData
 from separatrix.base.solution import Solution
-from separatrix.ldg.ldg import LDG, LDGProblem
+from separatrix.ldg.ldg import LDG, Chosen, LDGProblem
 from separatrix.ldg.scatters import LDGScatters, varying_features
 from separatrix.linalg import Array, numerical_rank
-from separatrix.moments.class_moments import ClassMoments
-from separatrix.selection import DimensionPath
+from separatrix.selection import AtMost, DimensionPath
 
 STARTS = 24
 """Features that a search for a sparse direction starts from, those of the least value."""
@@ -484,37 +482,41 @@ class SparseLDG(LDG):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
-        self._data: Any = data
-        found = super()._solve(moments, data)
-        del self._data
-        return found
-
-    def _solved(self, problem: LDGProblem, scatters: LDGScatters) -> Solution:
-        evals, U = scatters.smallest(self.gamma_, problem.basis)
-        rank = len(evals)
-        k = self._n_kept(rank, scatters.n_negative(self.gamma_, evals))
-        S = scatters.V - self.gamma_ * scatters.A
-        n_features = self.n_features_in_
+    def _solve_problem(
+        self, problem: LDGProblem, scatters: LDGScatters, chosen: Chosen
+    ) -> Solution:
+        evals, U = scatters.smallest(chosen.gamma, problem.basis)
+        rank, n_features = len(evals), problem.given.X.shape[1]
+        k = self._n_kept(rank, scatters.n_negative(chosen.gamma, evals), chosen.records)
+        S = scatters.V - chosen.gamma * scatters.A
         # a feature that is constant is no part of the problem
         used = np.ones(n_features, dtype=bool)
         Q = None
         if rank < n_features:
-            used = varying_features(self._data.X)
+            used = varying_features(problem.given.X)
             S = problem.basis.T @ S @ problem.basis
             Q = problem.lift(problem.basis)[used]
         empty = np.zeros((np.count_nonzero(used), 0))
         Z = Deflated(S, Q, empty, np.zeros(0), self.deflation == "orthonormal")
         starts = problem.lift(U[:, : k + KEPT])[used]
         largest = max(float(np.max(evals, initial=0.0)), 0.0)
-        B, self.n_iter_, settled = sparse_directions(
-            Z,
-            k,
-            self.sparsity,
-            starts,
-            largest,
-            max_iter=self.max_iter,
-            tol=ROUGHLY if self._every_direction else SETTLED,
+        B, n_iter = self._search(Z, k, starts, largest)
+        added = np.linalg.qr(B)[0]
+        gains = np.clip(-np.sum(added * Z.plain(added), axis=0), 0.0, None)
+        missing = np.clip(-evals, 0.0, None).sum() - gains.sum()
+        W = np.zeros((n_features, k))
+        W[used] = B
+        extras = self._chosen_attributes(problem, chosen) | {
+            "criterion_": -np.sum(B * Z.plain(B), axis=0),
+            "n_iter_": n_iter,
+        }
+        return Solution(W, np.append(gains, max(missing, 0.0)), rank, extras=extras)
+
+    def _search(self, Z: Deflated, k: int, starts: Array, largest: float) -> tuple[Array, int]:
+        """Sparse directions and the number of steps; a search that did not settle is warned of."""
+        tol = ROUGHLY if isinstance(self.n_components, AtMost) else SETTLED
+        B, n_iter, settled = sparse_directions(
+            Z, k, self.sparsity, starts, largest, max_iter=self.max_iter, tol=tol
         )
         if not settled:
             warn_caller(
@@ -522,19 +524,16 @@ class SparseLDG(LDG):
                 "settled: raise max_iter to go on",
                 ConvergenceWarning,
             )
-        self.criterion_ = -np.sum(B * Z.plain(B), axis=0)
-        added = np.linalg.qr(B)[0]
-        gains = np.clip(-np.sum(added * Z.plain(added), axis=0), 0.0, None)
-        missing = np.clip(-evals, 0.0, None).sum() - gains.sum()
-        W = np.zeros((n_features, k))
-        W[used] = B
-        return Solution(W, np.append(gains, max(missing, 0.0)), rank)
+        return B, n_iter
 
-    def _n_kept(self, rank: int, negative: int) -> int:
-        k = super()._n_kept(rank, negative)
-        return min(k, negative + BEYOND, MOST_SPARSE) if self._every_direction else k
+    def _n_kept(self, rank: int, n_negative: int, records: Mapping[str, Any]) -> int:
+        k = super()._n_kept(rank, n_negative, records)
+        if not isinstance(self.n_components, AtMost):
+            return k
+        return min(k, n_negative + BEYOND, MOST_SPARSE)
 
-    def _path_of(self, problem: LDGProblem) -> DimensionPath:
+    def _score_dimensions(self, problem: LDGProblem, chosen: Chosen) -> DimensionPath:
         model = clone(self)
-        model.set_params(gamma=self.gamma_, n_neighbors=self.n_neighbors_ or 1)
-        return model._dimension_path(self._data)  # few entries mean something in features only
+        model.set_params(gamma=chosen.gamma, n_neighbors=chosen.n_neighbors or 1)
+        # few non-zero entries mean something in the features only
+        return model._dimension_path(problem.given)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._warnings import warn_caller
-from separatrix.base.blockwise import BlockwiseMixin
-from separatrix.base.estimator import unchanged_on_failure
+from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.parameters import (
     N_COMPONENTS,
     YES_OR_NO,
@@ -24,9 +22,9 @@ from separatrix.base.parameters import (
     real_number,
     whole_number,
 )
-from separatrix.base.rows import LabelledData
+from separatrix.base.rows import unchanged_on_failure
 from separatrix.base.solution import Solution
-from separatrix.ldg.ldg import GAMMAS, LDG, LDGProblem, projection, tried_neighbours
+from separatrix.ldg.ldg import GAMMAS, LDG, Chosen, LDGProblem, projection, tried_neighbours
 from separatrix.ldg.scatters import LDGScatters, local_scatters, scatters_about, varying_features
 from separatrix.linalg import Array, range_basis
 from separatrix.moments.checks import check_entries, refuse_lazy_frame
@@ -34,11 +32,12 @@ from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.neighbours import class_neighbours
 from separatrix.selection import (
-    MOST_COMPONENTS,
+    MAX_COMPONENTS,
     NOTHING_TO_CHOOSE,
     DimensionPath,
     GridScores,
     deal_folds,
+    fold_parts,
     neighbour_scores,
     pick_dimension,
     refit_grid,
@@ -81,7 +80,8 @@ class DomainScatters:
                 False: class_neighbours(self.rows[False], *search, among=self.rows[True]),
             }
         else:
-            self.means = class_means(self.rows[True], self.codes[True])
+            rows = LabelledRows(self.rows[True], self.codes[True], np.arange(len(counts)))
+            self.means = ClassMoments.from_rows(rows, scatter=False).means
 
     def of_source(self, k: int | None) -> LDGScatters:
         """With k neighbours, or with class means."""
@@ -97,13 +97,6 @@ class DomainScatters:
             return scatters_about(lambda _, j: self.means[j], rows, codes, self.priors)
         found = [f[some] for f in self.neighbours[False]]
         return local_scatters(rows, codes, found, self.priors, k, among=self.rows[True])
-
-
-def class_means(X: Any, codes: Array) -> Array:
-    """Mean of each class, dense."""
-    counts = np.bincount(codes)
-    sums = LabelledRows(X, codes, None, len(counts)).sums(X)
-    return (sums.toarray() if sp.issparse(sums) else sums) / counts[:, None]
 
 
 def check_domains(sample_domain: ArrayLike | None, n_samples: int) -> Array:
@@ -122,10 +115,24 @@ def check_domains(sample_domain: ArrayLike | None, n_samples: int) -> Array:
     return domains.astype(int)
 
 
+def check_source(sample_domain: ArrayLike | None, rows: LabelledRows) -> Array:
+    """Which rows are of a source, or an error where it lacks a class."""
+    source = check_domains(sample_domain, rows.X.shape[0]) > 0
+    missing = np.setdiff1d(np.arange(len(rows.classes)), rows.codes[source])
+    if len(missing):
+        raise ValueError(
+            f"the source has no rows of class {rows.classes[missing].tolist()[0]!r}: "
+            "neighbours are sought there, so every class must be among the rows with a "
+            "positive sample_domain"
+        )
+    return source
+
+
 # Estimators ----------------------------------------------------------------------------------
 
 
-class DomainScaler(BlockwiseMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+@lazy_on_dask
+class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Features of mean zero and variance one in each domain, by its own mean and variance.
 
     What two domains differ in most are often the levels and scales of their features.
@@ -156,7 +163,7 @@ class DomainScaler(BlockwiseMixin, OneToOneFeatureMixin, TransformerMixin, BaseE
     array([-1.,  1., -1.,  1.])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: `fit` checks
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: there is none
 
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_domain: ArrayLike | None = None
@@ -197,12 +204,12 @@ class DomainScaler(BlockwiseMixin, OneToOneFeatureMixin, TransformerMixin, BaseE
             self.scales_[~several] = np.sqrt(pooled)
             warn_caller(
                 f"domain {self.domains_[~several].tolist()[0]} has only one row, which has no "
-                "scale: that of the other domains is used for it",
+                "scale: that of the other domains is used for it"
             )
         if not self.kept_.any():
             warn_caller(
                 "DomainScaler keeps no feature: none varies in every domain, and transform "
-                "returns zeros",
+                "returns zeros"
             )
         return self
 
@@ -371,54 +378,42 @@ class TransferLDG(LDG):
             The fitted estimator.
         """
         with unchanged_on_failure(self):
-            data = self._validated(X, y)
-            source = check_domains(sample_domain, data.X.shape[0]) > 0
-            missing = np.setdiff1d(np.arange(len(data.classes)), data.codes[source])
-            if len(missing):
-                raise ValueError(
-                    f"the source has no rows of class {data.classes[missing].tolist()[0]!r}: "
-                    "neighbours are sought there, so every class must be among the rows with a "
-                    "positive sample_domain"
-                )
-            self._source = source
-            self.selection_ = {}
-            self._learn(self._summarised(data), data)
-            del self._source
+            rows = self._validate(X, y)
+            source = check_source(sample_domain, rows)
+            moments = self._summarize(rows)
+            solution = self._find(moments, rows, {"source": source})
+            self._store(moments, solution)
         return self
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
-        assert data is not None, "neighbours are sought among rows"
-        if self._source.all():
-            self.alpha_ = 1.0
-            return super()._solve(moments, data)
-        problem = self._problem(moments, data)
-        settings = self._settings(problem)
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        source = selected["source"]
+        if source.all():
+            return super()._solve(moments, rows, selected).with_extras(alpha_=1.0)
+        problem = LDGProblem.of(rows, moments, None)
+        settings = self._settings(problem, source)
         counts = tuple(dict.fromkeys(s["n_neighbors"] for s in settings)) if self.local else ()
-        small = problem.data
-        scatters = DomainScatters(small.X, small.codes, self._source, counts)
-        self.priors_ = scatters.priors
-        chosen = settings[0]
-        if len(settings) > 1 and self.rank_ > 0:
-            record = self.selection_["gamma"] = self._judged(problem, scatters, settings)
-            chosen = record.chosen
-        self.alpha_, self.gamma_, self.n_neighbors_ = (
-            chosen[name] for name in ("alpha", "gamma", "n_neighbors")
-        )
-        if self.n_components == "auto" and not self._every_direction:
-            self.selection_["n_components"] = self._path_of_target(problem, scatters, chosen)
-        everything = np.ones(np.count_nonzero(~self._source), dtype=bool)
-        total = scatters.of_target(self.n_neighbors_, everything).plus(
-            scatters.of_source(self.n_neighbors_), 1 - self.alpha_, self.alpha_
-        )
-        return self._solved(problem, total)
+        scatters = DomainScatters(problem.rows.X, problem.rows.codes, source, counts)
+        problem = problem._replace(priors=scatters.priors)
+        best: Mapping[str, Any] = settings[0]
+        records: dict[str, Any] = {}
+        if len(settings) > 1 and problem.rank > 0:
+            records["gamma"] = self._score_on_target(problem, scatters, settings, source)
+            best = records["gamma"].chosen
+        if self.n_components == "auto":
+            records["n_components"] = self._target_path(problem, scatters, best, source)
+        alpha, k = best["alpha"], best["n_neighbors"]
+        everything = np.ones(np.count_nonzero(~source), dtype=bool)
+        total = scatters.of_target(k, everything).plus(scatters.of_source(k), 1 - alpha, alpha)
+        chosen = Chosen(best["gamma"], k, records)
+        return self._solve_problem(problem, total, chosen).with_extras(alpha_=alpha)
 
     # Choosing ---------------------------------------------------------------------------------
 
-    def _settings(self, problem: LDGProblem) -> list[dict[str, Any]]:
+    def _settings(self, problem: LDGProblem, source: Array) -> list[dict[str, Any]]:
         """Values of k, α and γ to try, the preferred ones first."""
         counts: Sequence[Any] = (self.n_neighbors,)
         if self.n_neighbors == "auto":
-            counts = tried_neighbours(np.bincount(problem.data.codes[self._source]))
+            counts = tried_neighbours(np.bincount(problem.rows.codes[source]))
         grid = product(
             counts if self.local else (None,),
             ALPHAS if self.alpha == "auto" else (float(self.alpha),),
@@ -426,13 +421,13 @@ class TransferLDG(LDG):
         )
         return [{"n_neighbors": k, "alpha": a, "gamma": g} for k, a, g in grid]
 
-    def _parts(self, codes: Array) -> list[tuple[Array, Array]]:
+    def _parts(self, codes: Array, source: Array) -> list[tuple[Array, Array]]:
         """All rows but some of the target, and these, for each fold."""
-        target = np.flatnonzero(~self._source)
+        target = np.flatnonzero(~source)
         n_folds = min(len(target), TARGET_FOLDS)
         folds = np.full(len(codes), -1)
         folds[target] = deal_folds(codes[target], n_folds, self.random_state)
-        return [(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in range(n_folds)]
+        return fold_parts(folds)
 
     def _refits(
         self,
@@ -440,14 +435,15 @@ class TransferLDG(LDG):
         scatters: DomainScatters,
         settings: list[dict[str, Any]],
         n_components: int | None,
+        source: Array,
     ) -> Callable[[Array], Iterator[Callable[[Any], Array]]]:
         """What fits every setting to some rows; the source is summed once for all folds."""
         of_source = cache(scatters.of_source)
-        target = np.flatnonzero(~self._source)
+        target = np.flatnonzero(~source)
 
         def fit(train: Array) -> Iterator[Callable[[Any], Array]]:
-            part = problem.data.rows(train)
-            basis = range_basis(part.moments().St)
+            part = problem.rows.subset(train)
+            basis = range_basis(ClassMoments.from_rows(part).St)
             of_target = cache(partial(scatters.of_target, some=np.isin(target, train)))
             for setting in settings:
                 k, alpha = setting["n_neighbors"], setting["alpha"]
@@ -456,40 +452,48 @@ class TransferLDG(LDG):
 
         return fit
 
-    def _judged(
-        self, problem: LDGProblem, scatters: DomainScatters, settings: list[dict[str, Any]]
+    def _score_on_target(
+        self,
+        problem: LDGProblem,
+        scatters: DomainScatters,
+        settings: list[dict[str, Any]],
+        source: Array,
     ) -> GridScores:
         """Scores of settings on target rows that were left out."""
-        data = problem.data
-        k = self._judged_in(data)
+        rows = problem.rows
+        k = self._scoring_dimension(problem)
         return refit_grid(
             settings,
-            self._refits(problem, scatters, settings, k),
-            lambda numbers: data.X[numbers],
-            data.codes,
-            self._parts(data.codes),
-            n_components=k or self.rank_,
-            progress=self._progress,
+            self._refits(problem, scatters, settings, k, source),
+            lambda numbers: rows.X[numbers],
+            rows.codes,
+            self._parts(rows.codes, source),
+            n_components=k or problem.rank,
+            progress=self._report_progress,
         )
 
-    def _path_of_target(
-        self, problem: LDGProblem, scatters: DomainScatters, setting: dict[str, Any]
+    def _target_path(
+        self,
+        problem: LDGProblem,
+        scatters: DomainScatters,
+        setting: Mapping[str, Any],
+        source: Array,
     ) -> DimensionPath:
         """Scores of each dimension on target rows that were left out."""
-        data = problem.data
-        fit = self._refits(problem, scatters, [setting], MOST_COMPONENTS)
+        rows = problem.rows
+        fit = self._refits(problem, scatters, [dict(setting)], MAX_COMPONENTS, source)
         found = []
-        parts = self._parts(data.codes)
+        parts = self._parts(rows.codes, source)
         for i, (train, held) in enumerate(parts):
             project = next(fit(train))
-            Z, Z_held = project(data.X[train]), project(data.X[held])
+            Z, Z_held = project(rows.X[train]), project(rows.X[held])
             ends = np.arange(1, Z.shape[1] + 1)
-            found.append(neighbour_scores(Z, data.codes[train], Z_held, data.codes[held], ends))
+            found.append(neighbour_scores(Z, rows.codes[train], Z_held, rows.codes[held], ends))
             if len(ends):
                 line = f"best score {found[-1].max():.3f} with {found[-1].argmax() + 1} directions"
-                self._progress(f"fold {i + 1} of {len(parts)}: {line}")
+                self._report_progress(f"fold {i + 1} of {len(parts)}: {line}")
         common = min(len(scores) for scores in found)
         if common == 0:
             return NOTHING_TO_CHOOSE
         scores = np.stack([s[:common] for s in found])
-        return pick_dimension(np.arange(1, common + 1), scores, "best", len(data.classes))
+        return pick_dimension(np.arange(1, common + 1), scores, "best", len(rows.classes))

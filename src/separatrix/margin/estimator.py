@@ -1,47 +1,52 @@
-"""Directions of successive support vector machines: the margin between classes as criterion.
-
-`MarginMaximizingDiscriminant` and `WithinSupportVectorDiscriminant` find a hyperplane, take its
-direction off the rows, and find the next; `SupportVectorProjection` takes one hyperplane for each
-class against the rest, and drops those that repeat others.
-"""
+"""Shared by the methods made of hyperplanes: their problems, their rows, their base class."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 
-from separatrix._warnings import warn_caller
-from separatrix.base.estimator import SubspaceEstimator, unchanged_on_failure
-from separatrix.base.kernel import KERNEL_CONSTRAINTS, KernelEstimator
+from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator
 from separatrix.base.parameters import YES_OR_NO, Allowed, one_of, real_number, whole_number
-from separatrix.base.rows import LabelledData
 from separatrix.base.solution import Solution
 from separatrix.kernels import Kernel, empirical_kernel_map
 from separatrix.linalg import Array, Lift, range_basis, span
-from separatrix.margin.hyperplane import Hyperplane, Points, soft_margin_hyperplane
+from separatrix.margin.active_set import Points
+from separatrix.margin.hyperplane import Hyperplane, soft_margin_hyperplane
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
 
 # The mathematics -----------------------------------------------------------------------------
 
 
-class Problem(NamedTuple):
-    """One class against the rest, or one against the other."""
+class BinaryProblem(NamedTuple):
+    """One class against the rest, or one against the other.
+
+    Attributes
+    ----------
+    signs : array (n,)
+        1 for the rows of the class, -1 for the others.
+    cost : array (n,)
+        Cost of each row on the wrong side of its margin.
+    """
 
     signs: Array
     cost: Array
 
 
+ClassWeight = Mapping[Any, float] | str | None
+
+
 def one_against_rest(
-    codes: Array, classes: Array, C: float, class_weight: Mapping[Any, float] | str | None
-) -> list[Problem]:
+    codes: Array, classes: Array, C: float, class_weight: ClassWeight
+) -> list[BinaryProblem]:
     """A problem for each class, or for two classes the one that they share."""
     weights = np.ones(len(classes))
     if isinstance(class_weight, Mapping):
+        _check_class_weight(class_weight, classes)
         weights = np.array([float(class_weight.get(c, 1.0)) for c in classes.tolist()])
     problems = []
     for c in range(1, 2) if len(classes) == 2 else range(len(classes)):
@@ -50,104 +55,11 @@ def one_against_rest(
         if class_weight == "balanced":
             counts = np.bincount(member, minlength=2)
             cost = C * (len(codes) / (2 * counts))[member.astype(int)]
-        problems.append(Problem(np.where(member, 1.0, -1.0), cost))
+        problems.append(BinaryProblem(np.where(member, 1.0, -1.0), cost))
     return problems
 
 
-class Rows(NamedTuple):
-    """Centred rows in coordinates of their own span.
-
-    Attributes
-    ----------
-    coordinates : array (n_samples, rank)
-    lift : callable
-        Takes columns of coordinates to columns of features.
-    """
-
-    coordinates: Array
-    lift: Lift
-
-
-def rows_in_their_span(data: LabelledData, moments: ClassMoments) -> Rows:
-    """The centred rows in as many coordinates as they have rank.
-
-    Sparse rows fewer than features are handled by their inner products; more are made dense, as
-    directions taken off rows fill them.
-    """
-    X = data.X
-    if sp.issparse(X) and X.shape[0] < X.shape[1]:
-        to_features, rows = empirical_kernel_map(X, Kernel("linear", {}))
-        return Rows(rows, lambda W: X.T @ (to_features.basis @ W))
-    dense = X.toarray() if sp.issparse(X) else X
-    centred = dense - moments.origin
-    centred -= moments.mean - moments.origin
-    if X.shape[0] < X.shape[1]:
-        return Rows(*span(centred, bound=len(centred) - 1))
-    basis = range_basis(moments.St, moments.eps)
-    if basis.shape[1] == basis.shape[0]:
-        return Rows(centred, lambda W: W)
-    return Rows(centred @ basis, basis.__matmul__)
-
-
-def without(V: Array, Q: Array) -> Array:
-    """Columns of V less their part in the span of the orthonormal columns of Q."""
-    return V - Q @ (Q.T @ V)
-
-
-# Estimators ----------------------------------------------------------------------------------
-
-MARGIN_CONSTRAINTS: dict[str, Sequence[Allowed]] = {
-    "C": (real_number(0, open_low=True),),
-    "class_weight": (
-        one_of(None, "balanced"),
-        Allowed(lambda v: isinstance(v, Mapping), "a dictionary from labels to weights"),
-    ),
-    "tol": (real_number(0, open_low=True),),
-    "max_iter": (whole_number(1),),
-    "verbose": (YES_OR_NO, whole_number(0)),
-}
-"""What the parameters that all methods with hyperplanes share may be."""
-
-OPTIONAL_KERNEL: dict[str, Sequence[Allowed]] = {
-    **KERNEL_CONSTRAINTS,
-    "kernel": (one_of(None), *KERNEL_CONSTRAINTS["kernel"]),
-}
-
-
-class HyperplaneMixin(SubspaceEstimator):
-    """What all methods with hyperplanes share: their problems and how they are solved."""
-
-    C: float
-    class_weight: Mapping[Any, float] | str | None
-    tol: float
-    max_iter: int
-    verbose: bool | int
-
-    def _problems(self, data: LabelledData) -> list[Problem]:
-        self.n_iter_ = 0
-        if isinstance(self.class_weight, Mapping):
-            _refuse_odd_weights(self.class_weight, data.classes)
-        return one_against_rest(data.codes, data.classes, self.C, self.class_weight)
-
-    def _find(self, points: Points, signs: Array, cost: Array) -> Hyperplane:
-        plane = soft_margin_hyperplane(points, signs, cost, tol=self.tol, max_iter=self.max_iter)
-        self.n_iter_ = max(self.n_iter_, plane.n_iter)
-        return plane
-
-    def _say(self, words: str) -> None:
-        if self.verbose:
-            print(f"[{type(self).__name__}] {words}", flush=True)
-
-    def _warn_without_directions(self, n_components: int) -> None:
-        if n_components == 0:
-            warn_caller(
-                f"{type(self).__name__} found no direction that separates the classes: the best "
-                f"hyperplane leaves all rows on one side with C={self.C:g}. Try "
-                'class_weight="balanced" or a larger C. transform returns no columns.'
-            )
-
-
-def _refuse_odd_weights(class_weight: Mapping[Any, float], classes: Array) -> None:
+def _check_class_weight(class_weight: Mapping[Any, float], classes: Array) -> None:
     """Raise for weights of unknown classes and for weights that are not positive numbers."""
     unknown = [label for label in class_weight if label not in classes.tolist()]
     if unknown:
@@ -164,45 +76,108 @@ def _refuse_odd_weights(class_weight: Mapping[Any, float], classes: Array) -> No
         raise ValueError(f"class_weight={odd!r} must hold positive numbers")
 
 
-class MarginEstimator(HyperplaneMixin, KernelEstimator):
+FindPlane = Callable[[Points, Array, Array], Hyperplane]
+"""Takes points, signs and costs to a hyperplane."""
+
+
+class PlaneFinder:
+    """Finds hyperplanes to one tolerance, and counts the steps that the slowest took."""
+
+    def __init__(self, tol: float, max_iter: int) -> None:
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_iter = 0
+
+    def __call__(self, points: Points, signs: Array, cost: Array) -> Hyperplane:
+        """The best hyperplane of one problem."""
+        plane = soft_margin_hyperplane(points, signs, cost, tol=self.tol, max_iter=self.max_iter)
+        self.n_iter = max(self.n_iter, plane.n_iter)
+        return plane
+
+
+class SpanCoordinates(NamedTuple):
+    """Centred rows in coordinates of their own span.
+
+    Attributes
+    ----------
+    rows : array (n_samples, rank)
+    lift : callable
+        Takes columns of coordinates to columns of features.
+    """
+
+    rows: Array
+    lift: Lift
+
+
+def center_in_span(rows: LabelledRows, moments: ClassMoments) -> SpanCoordinates:
+    """The centred rows in as many coordinates as they have rank.
+
+    Sparse rows fewer than features are handled by their inner products; more are made dense, as
+    directions taken off rows fill them.
+    """
+    X = rows.X
+    if sp.issparse(X) and X.shape[0] < X.shape[1]:
+        to_features, Z = empirical_kernel_map(X, Kernel("linear", {}))
+        return SpanCoordinates(Z, lambda W: X.T @ (to_features.basis @ W))
+    dense = X.toarray() if sp.issparse(X) else X
+    # in two steps: the origin is near the mean, so that the small difference keeps its digits
+    centred = dense - moments.origin
+    centred -= moments.mean - moments.origin
+    if X.shape[0] < X.shape[1]:
+        return SpanCoordinates(*span(centred, bound=len(centred) - 1))
+    basis = range_basis(moments.St, moments.eps)
+    if basis.shape[1] == basis.shape[0]:
+        return SpanCoordinates(centred, lambda W: W)
+    return SpanCoordinates(centred @ basis, basis.__matmul__)
+
+
+def project_out(V: Array, Q: Array) -> Array:
+    """Columns of V less their part in the span of the orthonormal columns of Q."""
+    return V - Q @ (Q.T @ V)
+
+
+def added_between_scatter(W: Array, moments: ClassMoments) -> Array:
+    """Scatter between classes that each direction adds to those before it, and the rest of it."""
+    Hb = moments.between_rows()
+    along = np.sum((Hb @ np.linalg.qr(W)[0]) ** 2, axis=0)
+    return np.append(along, max(float(np.sum(Hb**2)) - along.sum(), 0.0))
+
+
+# Estimators ----------------------------------------------------------------------------------
+
+MARGIN_PARAMETERS: dict[str, Sequence[Allowed]] = {
+    "C": (real_number(0, open_low=True),),
+    "class_weight": (
+        one_of(None, "balanced"),
+        Allowed(lambda v: isinstance(v, Mapping), "a dictionary from labels to weights"),
+    ),
+    "tol": (real_number(0, open_low=True),),
+    "max_iter": (whole_number(1),),
+    "verbose": (YES_OR_NO, whole_number(0)),
+}
+"""Allowed values of the parameters that all methods with hyperplanes share."""
+
+OPTIONAL_KERNEL: dict[str, Sequence[Allowed]] = {
+    **KERNEL_PARAMETERS,
+    "kernel": (one_of(None), *KERNEL_PARAMETERS["kernel"]),
+}
+
+
+def one_sided(self: Any, solution: Solution) -> str:
+    """The warning of all these methods when no hyperplane has rows on both sides."""
+    return (
+        f"{type(self).__name__} found no direction that separates the classes: the best "
+        f"hyperplane leaves all rows on one side with C={self.C:g}. Try "
+        'class_weight="balanced" or a larger C. transform returns no columns.'
+    )
+
+
+class MarginEstimator(KernelEstimator):
     """Base of the margin methods that are linear, or with a kernel those of its feature space."""
 
-    kernel: str | Callable[..., Array] | None  # type: ignore[assignment]
-    dual_coef_: Any
-    _map: Any
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
-        """Find the subspace.
-
-        Parameters
-        ----------
-        X : array or sparse matrix (n_samples, n_features)
-            Training rows; for a precomputed kernel the kernel values of all pairs of them,
-            (n_samples, n_samples).
-        y : array (n_samples,)
-            Their class labels.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        if self.kernel is not None:
-            return super().fit(X, y)
-        with unchanged_on_failure(self):
-            self._map = self.dual_coef_ = self.kernel_gamma_ = None
-            return SubspaceEstimator.fit(self, X, y)
-
-    def _learn(self, moments: ClassMoments, data: LabelledData | None) -> None:
-        if self.kernel is None:
-            SubspaceEstimator._learn(self, moments, data)
-        else:
-            super()._learn(moments, data)
-
-    def _set_solution(self, moments: ClassMoments, solution: Solution) -> None:
-        super()._set_solution(moments, solution)
-        self.n_components_ = len(self.components_)
-
-    def _project(self, X: ArrayLike) -> Array:
-        linear = getattr(self, "_map", None) is None
-        return SubspaceEstimator._project(self, X) if linear else super()._project(X)
+    C: float
+    class_weight: ClassWeight
+    tol: float
+    max_iter: int
+    verbose: bool | int
+    _without_directions = one_sided

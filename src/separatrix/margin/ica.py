@@ -1,6 +1,6 @@
-"""Hyperplanes first, independent components of what they leave: SVM+ICA, linear and with a kernel.
+"""Hyperplanes first, independent components of the rest: SVM+ICA, linear and with a kernel.
 
-The normals of support vector machines tell the classes apart; independent component analysis
+The normals of support vector machines separate the classes; independent component analysis
 describes the rest of the rows, orthogonal to the normals or uncorrelated with them.
 """
 
@@ -8,38 +8,44 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from separatrix._warnings import warn_caller
-from separatrix.base.kernel import KERNEL_CONSTRAINTS, KernelEstimator
+from separatrix.base.estimator import SubspaceEstimator, fit_rows
+from separatrix.base.kernel import KERNEL_PARAMETERS
 from separatrix.base.parameters import N_COMPONENTS, Allowed, one_of, real_number, whole_number
-from separatrix.base.rows import LabelledData
 from separatrix.base.solution import Solution
 from separatrix.kernels import RandomState
 from separatrix.linalg import Array, numerical_rank
-from separatrix.margin.estimator import MARGIN_CONSTRAINTS, rows_in_their_span
-from separatrix.margin.projection import NormalsMixin
-from separatrix.margin.successive import between_shares
+from separatrix.margin.estimator import (
+    MARGIN_PARAMETERS,
+    ClassWeight,
+    MarginEstimator,
+    added_between_scatter,
+    center_in_span,
+    one_sided,
+)
+from separatrix.margin.projection import KeptNormals, keep_normals
 from separatrix.moments.class_moments import ClassMoments
 
-LEAST_SHARE = 1e-3
-"""Share of the variance in the uncorrelated subspace below which an axis is left out."""
+MIN_AXIS_VARIANCE_SHARE = 1e-3
+"""Share of the variance in the uncorrelated subspace below which an axis is left out:
+0.1 %, as in the thesis."""
 
 # The mathematics -----------------------------------------------------------------------------
 
 
-def complement(W: Array) -> Array:
+def orthogonal_complement(W: Array) -> Array:
     """An orthonormal basis of the directions orthogonal to the columns of W.
 
     Examples
     --------
-    >>> complement(np.array([[1.0], [0.0], [0.0]])).shape
+    >>> orthogonal_complement(np.array([[1.0], [0.0], [0.0]])).shape
     (3, 2)
     """
     if W.shape[1] == 0:
@@ -57,7 +63,7 @@ def uncorrelated_axes(Z: Array, W: Array) -> tuple[Array, Array]:
     Returns
     -------
     variances : array (k,)
-        ``vᵀ S v``, those above rounding.
+        ``vᵀ S v``, those that are not numerical zero.
     V : array (r, k)
 
     Examples
@@ -67,7 +73,7 @@ def uncorrelated_axes(Z: Array, W: Array) -> tuple[Array, Array]:
     >>> variances, np.abs(V).round(3).ravel()
     (array([16.]), array([0.707, 0.707]))
     """
-    free = complement(Z.T @ (Z @ W))
+    free = orthogonal_complement(Z.T @ (Z @ W))
     _, s, Vt = np.linalg.svd(Z @ free, full_matrices=False)
     rank = numerical_rank(s, max(Z.shape), largest=float(np.linalg.norm(Z, 2)))
     return s[:rank] ** 2, free @ Vt[:rank].T
@@ -78,8 +84,8 @@ def independent_directions(
 ) -> Array:
     """Directions as columns along which rows have unit variance and are as independent as can be.
 
-    FastICA with symmetric decorrelation on the leading principal axes. The axes point to where
-    the rows have their longer tail, so that turning the data turns the answer.
+    FastICA with symmetric decorrelation ((3.13)-(3.14)) on the leading principal axes. The axes
+    point to where the rows have their longer tail, so that turning the data turns the answer.
     """
     U, s, Vt = np.linalg.svd(Z, full_matrices=False)
     U, s, V = U[:, :n_components], s[:n_components], Vt[:n_components].T
@@ -105,9 +111,9 @@ def independent_directions(
 
 # Estimators ----------------------------------------------------------------------------------
 
-ICA_CONSTRAINTS: dict[str, Sequence[Allowed]] = {
+ICA_PARAMETERS: dict[str, Sequence[Allowed]] = {
     "n_components": N_COMPONENTS,
-    **MARGIN_CONSTRAINTS,
+    **MARGIN_PARAMETERS,
     "redundancy": (real_number(0, 1),),
     "angle": (one_of("full", "acute"),),
     "ica_max_iter": (whole_number(1),),
@@ -115,48 +121,50 @@ ICA_CONSTRAINTS: dict[str, Sequence[Allowed]] = {
 }
 
 
-class NormalsAndICA(NormalsMixin):
-    """Base of both methods: how many directions of each kind, and the two blocks."""
-
-    _directions_depend_on_their_number: ClassVar[bool] = True
-    ica_max_iter: int
-    ica_tol: float
-    random_state: RandomState
-
-    def _n_independent(self, n_normals: int, available: int) -> int:
-        """How many independent directions follow the normals; None takes as many as those."""
-        if self.n_components is None:
-            return min(n_normals, available)
-        most = n_normals + available
-        words = f"{n_normals} hyperplanes and {available} directions beside them"
-        return max(self._n_wanted(most, words) - n_normals, 0)
-
-    def _independent(self, Z: Array, n_components: int) -> Array:
-        self._say(f"{n_components} independent directions of {Z.shape[1]}")
-        if n_components == 0:
-            return np.zeros((Z.shape[1], 0))
-        return independent_directions(
-            Z,
-            n_components,
-            max_iter=self.ica_max_iter,
-            tol=self.ica_tol,
-            random_state=self.random_state,
-        )
-
-    def _solution(
-        self, normals: Array, independent: Array, moments: ClassMoments, rank: int
-    ) -> Solution:
-        W = np.hstack([normals, independent])
-        n_kept = self._n_wanted(W.shape[1], "hyperplanes and independent directions")
-        W = W[:, :n_kept]
-        self.n_normals_ = min(normals.shape[1], n_kept)
-        self.class_of_component_ = self.class_of_component_[: self.n_normals_]
-        self.accuracy_ = self.accuracy_[: self.n_normals_]
-        self.n_components_ = W.shape[1]
-        return Solution(W, between_shares(W, moments), rank)
+def _n_independent(
+    estimator: SubspaceEstimator, n_normals: int, available: int, selected: Mapping[str, Any]
+) -> int:
+    """How many independent directions follow the normals; None takes as many as those."""
+    if estimator.n_components is None:
+        return min(n_normals, available)
+    why = f"{n_normals} hyperplanes and {available} directions beside them"
+    return max(estimator._n_wanted(n_normals + available, why, selected) - n_normals, 0)
 
 
-class SupportVectorICA(NormalsAndICA):
+def _find_independent(estimator: Any, Z: Array, n_components: int) -> Array:
+    """Independent directions of the rows with the estimator's settings of FastICA."""
+    estimator._report_progress(f"{n_components} independent directions of {Z.shape[1]}")
+    if n_components == 0:
+        return np.zeros((Z.shape[1], 0))
+    return independent_directions(
+        Z,
+        n_components,
+        max_iter=estimator.ica_max_iter,
+        tol=estimator.ica_tol,
+        random_state=estimator.random_state,
+    )
+
+
+def _join_blocks(
+    estimator: SubspaceEstimator,
+    normals: KeptNormals,
+    independent: Array,
+    selected: Mapping[str, Any],
+) -> tuple[Array, dict[str, Any]]:
+    """Normals and independent directions side by side, those wanted, and their attributes."""
+    W = np.hstack([normals.W, independent])
+    n_kept = estimator._n_wanted(W.shape[1], "hyperplanes and independent directions", selected)
+    n_normals = min(normals.W.shape[1], n_kept)
+    extras = normals.extras | {
+        "n_normals_": n_normals,
+        "n_components_": n_kept,
+        "class_of_component_": normals.extras["class_of_component_"][:n_normals],
+        "accuracy_": normals.extras["accuracy_"][:n_normals],
+    }
+    return W[:, :n_kept], extras
+
+
+class SupportVectorICA(SubspaceEstimator):
     """Normals of support vector machines, and independent components orthogonal to them.
 
     First the directions of `SupportVectorProjection`, one hyperplane for each class against the
@@ -171,7 +179,7 @@ class SupportVectorICA(NormalsAndICA):
         needed. None takes as many independent directions as there are normals. "auto" takes as
         many as classify held-out rows best, judged by the first ones of many.
     C : float
-        What a row on the wrong side of its margin costs.
+        Cost of a row on the wrong side of its margin.
     redundancy : float in [0, 1]
         As in `SupportVectorProjection`; 0 keeps all normals.
     angle : "full" or "acute"
@@ -188,7 +196,7 @@ class SupportVectorICA(NormalsAndICA):
     ica_max_iter : int
         Steps of FastICA at most.
     verbose : bool
-        Say how many directions have been found.
+        Print the number of directions found.
     random_state : int, RandomState or None
         Where FastICA starts.
 
@@ -211,13 +219,13 @@ class SupportVectorICA(NormalsAndICA):
     -----
     Every independent direction is orthogonal to every normal:
     ``components_[:n_normals_] @ components_[n_normals_:].T`` is zero. That does not make the
-    features uncorrelated, as the source says it does: the projected rows are correlated unless all
+    features uncorrelated, as the thesis says it does: the projected rows are correlated unless all
     of them have the same variance in every direction. `KernelSupportVectorICA` with the linear
     kernel makes them uncorrelated.
 
-    Independent directions are found among the leading principal axes of what the normals leave, as
-    many as are asked for. They come without an order of worth, and another number of them gives
-    others.
+    Independent directions are found among the leading principal axes of the rows without the
+    normals, as many as are asked for. They come without an order of worth, and another number of
+    them gives others.
 
     References
     ----------
@@ -237,7 +245,9 @@ class SupportVectorICA(NormalsAndICA):
     (3, (178, 5))
     """
 
-    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = ICA_CONSTRAINTS
+    _directions_depend_on_their_number: ClassVar[bool] = True
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = ICA_PARAMETERS
+    _without_directions = one_sided
 
     def __init__(
         self,
@@ -246,7 +256,7 @@ class SupportVectorICA(NormalsAndICA):
         C: float = 1.0,
         redundancy: float = 0.0,
         angle: str = "full",
-        class_weight: Mapping[Any, float] | str | None = None,
+        class_weight: ClassWeight = None,
         tol: float = 1e-4,
         max_iter: int = 1000,
         ica_tol: float = 1e-4,
@@ -266,35 +276,22 @@ class SupportVectorICA(NormalsAndICA):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
-        """Find the subspace.
+    fit = fit_rows  # type: ignore[assignment]
 
-        Parameters
-        ----------
-        X : array or sparse matrix (n_samples, n_features)
-            Training rows.
-        y : array (n_samples,)
-            Their class labels.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return super().fit(X, y)
-
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
-        assert data is not None, "hyperplanes are found among rows"
-        rows, lift = rows_in_their_span(data, moments)
-        normals = self._kept_normals(rows, data).W
-        free = complement(normals)
-        k = self._n_independent(normals.shape[1], free.shape[1] if rows.any() else 0)
-        independent = free @ self._independent(rows @ free, k)
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        Z, lift = center_in_span(rows, moments)
+        normals = keep_normals(self, Z, rows)
+        free = orthogonal_complement(normals.W)
+        n_free = free.shape[1] if Z.any() else 0
+        k = _n_independent(self, normals.W.shape[1], n_free, selected)
+        independent = free @ _find_independent(self, Z @ free, k)
         independent /= np.linalg.norm(independent, axis=0)
-        return self._solution(lift(normals), lift(independent), moments, rows.shape[1])
+        normals = normals._replace(W=lift(normals.W))
+        W, extras = _join_blocks(self, normals, lift(independent), selected)
+        return Solution(W, added_between_scatter(W, moments), Z.shape[1], extras=extras)
 
 
-class KernelSupportVectorICA(NormalsAndICA, KernelEstimator):
+class KernelSupportVectorICA(MarginEstimator):
     """Normals of support vector machines, and independent components uncorrelated with them.
 
     In the feature space of a kernel: first one hyperplane for each class against the rest, as in
@@ -309,7 +306,7 @@ class KernelSupportVectorICA(NormalsAndICA, KernelEstimator):
         needed. None takes as many independent directions as there are normals. "auto" takes as
         many as classify held-out rows best, judged by the first ones of many.
     C : float
-        What a row on the wrong side of its margin costs.
+        Cost of a row on the wrong side of its margin.
     redundancy : float in [0, 1]
         As in `SupportVectorProjection`; 0 keeps all normals.
     angle : "full" or "acute"
@@ -338,7 +335,7 @@ class KernelSupportVectorICA(NormalsAndICA, KernelEstimator):
     ica_max_iter : int
         Steps of FastICA at most.
     verbose : bool
-        Say how many directions have been found.
+        Print the number of directions found.
     random_state : int, RandomState or None
         Where FastICA starts, which rows become landmarks, and which of more than 1000 the median
         looks at.
@@ -387,9 +384,10 @@ class KernelSupportVectorICA(NormalsAndICA, KernelEstimator):
     True
     """
 
+    _directions_depend_on_their_number: ClassVar[bool] = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
-        **ICA_CONSTRAINTS,
-        **KERNEL_CONSTRAINTS,
+        **ICA_PARAMETERS,
+        **KERNEL_PARAMETERS,
     }
 
     def __init__(
@@ -399,7 +397,7 @@ class KernelSupportVectorICA(NormalsAndICA, KernelEstimator):
         C: float = 1.0,
         redundancy: float = 0.0,
         angle: str = "full",
-        class_weight: Mapping[Any, float] | str | None = None,
+        class_weight: ClassWeight = None,
         kernel: str | Callable[..., Array] = "rbf",
         kernel_gamma: float | str = "scale",
         degree: int = 3,
@@ -431,20 +429,24 @@ class KernelSupportVectorICA(NormalsAndICA, KernelEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
-        assert data is not None, "hyperplanes are found among rows"
-        rows, rank = data.X, data.X.shape[1]
-        normals = self._kept_normals(rows, data).W
-        variances, axes = uncorrelated_axes(rows, normals)
-        enough = variances >= LEAST_SHARE * variances.sum()
-        self.uncorrelated_variances_, axes = variances[enough], axes[:, enough]
-        self.uncorrelated_coef_ = self._map.along(axes).basis.T
-        k = self._n_independent(normals.shape[1], axes.shape[1])
-        independent = axes @ self._independent(rows @ axes, k)
-        normals, independent = _unit(normals), _unit(independent)
-        return self._solution(normals, independent, moments, rank)
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        Z = rows.X
+        normals = keep_normals(self, Z, rows)
+        variances, axes = uncorrelated_axes(Z, normals.W)
+        enough = variances >= MIN_AXIS_VARIANCE_SHARE * variances.sum()
+        variances, axes = variances[enough], axes[:, enough]
+        k = _n_independent(self, normals.W.shape[1], axes.shape[1], selected)
+        independent = axes @ _find_independent(self, Z @ axes, k)
+        # (3.47)-(3.49): neither block outweighs the other
+        normals = normals._replace(W=_divide_by_norm(normals.W))
+        W, extras = _join_blocks(self, normals, _divide_by_norm(independent), selected)
+        extras |= {
+            "uncorrelated_variances_": variances,
+            "uncorrelated_coef_": selected["map"].along(axes).basis.T,
+        }
+        return Solution(W, added_between_scatter(W, moments), Z.shape[1], extras=extras)
 
 
-def _unit(W: Array) -> Array:
+def _divide_by_norm(W: Array) -> Array:
     """W over its Frobenius norm."""
     return W / np.linalg.norm(W) if W.any() else W

@@ -8,24 +8,27 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from separatrix.base.parameters import Allowed, one_of, real_number
-from separatrix.base.rows import LabelledData
 from separatrix.base.solution import Solution
 from separatrix.kernels import RandomState
 from separatrix.linalg import Array
 from separatrix.margin.estimator import (
-    MARGIN_CONSTRAINTS,
+    MARGIN_PARAMETERS,
     OPTIONAL_KERNEL,
-    HyperplaneMixin,
+    BinaryProblem,
+    ClassWeight,
+    FindPlane,
     MarginEstimator,
-    Problem,
-    rows_in_their_span,
+    PlaneFinder,
+    added_between_scatter,
+    center_in_span,
+    one_against_rest,
 )
-from separatrix.margin.hyperplane import Points
-from separatrix.margin.successive import FindPlane, between_shares
+from separatrix.margin.hyperplane import prepare_points
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
 
-CHANCE = 0.5
-"""γ_min: hyperplanes with no more than this share of rows on their side are no directions."""
+CHANCE_ACCURACY = 0.5
+"""γ_min, a share of the rows: hyperplanes with no more of them on their side are left out."""
 
 
 # Redundancy ----------------------------------------------------------------------------------
@@ -55,8 +58,10 @@ class Elimination(NamedTuple):
         return self.order[n_dropped if redundancy > 0 else 0 :][::-1]
 
 
-def decorrelation(W: Array, accuracy: Array, *, acute: bool = False) -> Array:
-    """``d_ij = θ_ij/π · r_i/r_j · γ_min``: how near direction i is to a better direction j.
+def redundancy_distances(W: Array, accuracy: Array, *, acute: bool = False) -> Array:
+    """``d_ij = θ_ij/π · r_i/r_j · γ_min``: how near direction i is to a better j.
+
+    Section 3.1 of the thesis, with r as accuracy (printed (3.6) is an error rate).
 
     Parameters
     ----------
@@ -65,24 +70,24 @@ def decorrelation(W: Array, accuracy: Array, *, acute: bool = False) -> Array:
     accuracy : array (n,)
         r: share of the training rows that each has on their side.
     acute : bool
-        Take directions for lines: angles above π/2 count as what they lack to π.
+        Take directions for lines: angles θ above π/2 count as π - θ.
 
     Examples
     --------
     >>> W = np.array([[1.0, 0.0], [0.0, 1.0]])
-    >>> decorrelation(W, np.array([0.8, 1.0]))
+    >>> redundancy_distances(W, np.array([0.8, 1.0]))
     array([[   inf, 0.2   ],
            [0.3125,    inf]])
     """
     unit = W / np.linalg.norm(W, axis=0)
     cosine = unit.T @ unit
     theta = np.arccos(np.clip(np.abs(cosine) if acute else cosine, -1, 1))
-    distance = theta / np.pi * CHANCE * accuracy[:, None] / accuracy
+    distance = theta / np.pi * CHANCE_ACCURACY * accuracy[:, None] / accuracy
     np.fill_diagonal(distance, np.inf)
     return distance
 
 
-def eliminate(distance: Array, margin: Array) -> Elimination:
+def order_elimination(distance: Array, margin: Array) -> Elimination:
     """Drop the i of the smallest ``d_ij`` again and again until one direction is left.
 
     Of two that are as near to each other the one with the narrower margin goes, so that the
@@ -90,8 +95,8 @@ def eliminate(distance: Array, margin: Array) -> Elimination:
 
     Examples
     --------
-    >>> distance = decorrelation(np.array([[1.0, 1.0, 0.0], [0.0, 0.1, 1.0]]), np.ones(3))
-    >>> eliminate(distance, np.array([1.0, 2.0, 1.0])).order
+    >>> distance = redundancy_distances(np.array([[1.0, 1.0, 0.0], [0.0, 0.1, 1.0]]), np.ones(3))
+    >>> order_elimination(distance, np.array([1.0, 2.0, 1.0])).order
     array([0, 2, 1])
     """
     left = list(range(len(distance)))
@@ -113,7 +118,7 @@ class Normals(NamedTuple):
     W : array (r, n)
         Unit normals.
     of_class : array of int (n,)
-        Position of the class each tells from the rest.
+        Position of the class each separates from the rest.
     accuracy : array (n,)
         Share of the training rows on their side.
     margin : array (n,)
@@ -130,10 +135,12 @@ class Normals(NamedTuple):
         return Normals(self.W[:, at], self.of_class[at], self.accuracy[at], self.margin[at])
 
 
-def support_vector_normals(Z: Array, problems: Sequence[Problem], find: FindPlane) -> Normals:
+def support_vector_normals(
+    Z: Array, problems: Sequence[BinaryProblem], find: FindPlane
+) -> Normals:
     """Unit normals of all hyperplanes that are better than chance."""
     first = 1 if len(problems) == 1 else 0
-    points = Points.of(Z)
+    points = prepare_points(Z)
     planes = [find(points, problem.signs, problem.cost) for problem in problems]
     W = np.column_stack([plane.normal for plane in planes])
     lengths = np.linalg.norm(W, axis=0)
@@ -143,32 +150,42 @@ def support_vector_normals(Z: Array, problems: Sequence[Problem], find: FindPlan
             for plane, problem in zip(planes, problems, strict=True)
         ]
     )
-    good = np.flatnonzero((lengths > 0) & (accuracy > CHANCE))
+    good = np.flatnonzero((lengths > 0) & (accuracy > CHANCE_ACCURACY))
     W = W[:, good] / lengths[good]
     return Normals(W, good + first, accuracy[good], 1 / lengths[good])
 
 
-class NormalsMixin(HyperplaneMixin):
-    """What the methods share that keep the normals of all classes against the rest."""
+class KeptNormals(NamedTuple):
+    """The normals that redundancy leaves, and the fitted attributes that describe them."""
 
-    redundancy: float
-    angle: str
-
-    def _kept_normals(self, rows: Array, data: LabelledData) -> Normals:
-        """Unit normals by descending worth, as many as `redundancy` leaves; the path is kept."""
-        found = support_vector_normals(rows, self._problems(data), self._find)
-        distance = decorrelation(found.W, found.accuracy, acute=self.angle == "acute")
-        path = eliminate(distance, found.margin)
-        kept = found.take(path.kept(self.redundancy))
-        self._say(f"{len(found.of_class)} hyperplanes, {len(kept.of_class)} directions kept")
-        self.eliminated_ = data.classes[found.of_class[path.order]]
-        self.elimination_distances_ = path.distances
-        self.class_of_component_ = data.classes[kept.of_class]
-        self.accuracy_ = kept.accuracy
-        return kept
+    W: Array
+    extras: dict[str, Any]
 
 
-class SupportVectorProjection(NormalsMixin, MarginEstimator):
+def keep_normals(estimator: Any, Z: Array, rows: LabelledRows) -> KeptNormals:
+    """Unit normals by descending worth, as many as the estimator's `redundancy` leaves."""
+    find = PlaneFinder(estimator.tol, estimator.max_iter)
+    problems = one_against_rest(rows.codes, rows.classes, estimator.C, estimator.class_weight)
+    found = support_vector_normals(Z, problems, find)
+    acute = estimator.angle == "acute"
+    path = order_elimination(
+        redundancy_distances(found.W, found.accuracy, acute=acute), found.margin
+    )
+    kept = found.take(path.kept(estimator.redundancy))
+    estimator._report_progress(
+        f"{len(found.of_class)} hyperplanes, {len(kept.of_class)} directions kept"
+    )
+    extras = {
+        "n_iter_": find.n_iter,
+        "eliminated_": rows.classes[found.of_class[path.order]],
+        "elimination_distances_": path.distances,
+        "class_of_component_": rows.classes[kept.of_class],
+        "accuracy_": kept.accuracy,
+    }
+    return KeptNormals(kept.W, extras)
+
+
+class SupportVectorProjection(MarginEstimator):
     """The normals of support vector machines of each class against the rest, without repetitions.
 
     For each class minimises ``½‖w‖² + C Σ ξ_i`` subject to ``y_i (w·x_i + b) ≥ 1 - ξ_i`` and
@@ -179,7 +196,7 @@ class SupportVectorProjection(NormalsMixin, MarginEstimator):
     Parameters
     ----------
     C : float
-        What a row on the wrong side of its margin costs.
+        Cost of a row on the wrong side of its margin.
     redundancy : float in [0, 1]
         δ: the direction with the smallest ``d_ij`` is dropped, again and again, while that is at
         most δ; one direction always stays. 0 keeps all.
@@ -206,7 +223,7 @@ class SupportVectorProjection(NormalsMixin, MarginEstimator):
     max_iter : int
         Steps at most for each hyperplane.
     verbose : bool
-        Say how many directions have been found.
+        Print the number of directions found.
     random_state : int, RandomState or None
         Which rows become landmarks, and which of more than 1000 the median looks at.
 
@@ -215,7 +232,7 @@ class SupportVectorProjection(NormalsMixin, MarginEstimator):
     components_ : array (n_components, n_features)
         Unit normals, the least redundant first.
     class_of_component_ : array (n_components,)
-        The label that each tells from the rest; of two classes the second.
+        The label that each separates from the rest; of two classes the second.
     eliminated_ : array
         Labels in the order in which their directions are dropped as δ grows, whatever δ was given;
         the last is never dropped.
@@ -235,7 +252,7 @@ class SupportVectorProjection(NormalsMixin, MarginEstimator):
     ones of one path of elimination.
 
     Hyperplanes with half of the rows or fewer on their side, or without a direction, are left
-    out. Equation 3.6 of the source prints the share of rows on the wrong side; its text and its
+    out. Equation 3.6 of the thesis prints the share of rows on the wrong side; its text and its
     figure mean the right side. Distances that tie, as they always do when all rows are separated,
     drop the direction with the narrower margin.
 
@@ -256,7 +273,7 @@ class SupportVectorProjection(NormalsMixin, MarginEstimator):
     """
 
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
-        **MARGIN_CONSTRAINTS,
+        **MARGIN_PARAMETERS,
         "redundancy": (real_number(0, 1),),
         "angle": (one_of("full", "acute"),),
         **OPTIONAL_KERNEL,
@@ -268,7 +285,7 @@ class SupportVectorProjection(NormalsMixin, MarginEstimator):
         *,
         redundancy: float = 0.0,
         angle: str = "full",
-        class_weight: Mapping[Any, float] | str | None = None,
+        class_weight: ClassWeight = None,
         kernel: str | Callable[..., Array] | None = None,
         kernel_gamma: float | str = "scale",
         degree: int = 3,
@@ -295,9 +312,9 @@ class SupportVectorProjection(NormalsMixin, MarginEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
-        assert data is not None, "hyperplanes are found among rows"
-        rows, lift = rows_in_their_span(data, moments)
-        normals = self._kept_normals(rows, data)
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        Z, lift = center_in_span(rows, moments)
+        normals = keep_normals(self, Z, rows)
         W = lift(normals.W)
-        return Solution(W, between_shares(W, moments), rows.shape[1])
+        extras = normals.extras | {"n_components_": W.shape[1]}
+        return Solution(W, added_between_scatter(W, moments), Z.shape[1], extras=extras)

@@ -10,7 +10,6 @@ import numpy as np
 
 from separatrix._warnings import warn_caller
 from separatrix.base.parameters import N_COMPONENTS, Allowed, real_number
-from separatrix.base.rows import LabelledData
 from separatrix.base.solution import Solution
 from separatrix.kernels import RandomState
 from separatrix.linalg import (
@@ -22,36 +21,41 @@ from separatrix.linalg import (
     numerical_rank,
 )
 from separatrix.margin.estimator import (
-    MARGIN_CONSTRAINTS,
+    MARGIN_PARAMETERS,
     OPTIONAL_KERNEL,
+    BinaryProblem,
+    ClassWeight,
+    FindPlane,
     MarginEstimator,
-    Problem,
-    rows_in_their_span,
-    without,
+    PlaneFinder,
+    added_between_scatter,
+    center_in_span,
+    one_against_rest,
+    project_out,
 )
-from separatrix.margin.hyperplane import Hyperplane, Points
+from separatrix.margin.hyperplane import prepare_points
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
+from separatrix.selection import AtMost
 
-SAME_DIRECTION = 1e-4
-"""Part of a unit normal outside the span of others below which it is one of them."""
+MIN_NEW_PART = 1e-4
+"""Length of the part of a unit normal outside the span of others below which it adds nothing: the
+accuracy of a normal that ends at the default `tol`."""
 
 
 def block_basis(V: Array, known: Array) -> Array:
-    """Orthonormal columns that span those of V outside what is known, the most shared first.
+    """Orthonormal columns that span those of V outside the known ones, the most shared first.
 
     All columns of V count alike, whatever their length; their order does not matter.
     """
-    V = without(V / np.linalg.norm(V, axis=0), known)
+    V = project_out(V / np.linalg.norm(V, axis=0), known)
     U, s, _ = np.linalg.svd(V, full_matrices=False)
-    U = U[:, : numerical_rank(s, 1, largest=1.0, eps=SAME_DIRECTION)]
-    return np.linalg.qr(without(U, known))[0] if U.shape[1] else U
-
-
-FindPlane = Callable[[Points, Array, Array], Hyperplane]
+    U = U[:, : numerical_rank(s, 1, largest=1.0, eps=MIN_NEW_PART)]
+    return np.linalg.qr(project_out(U, known))[0] if U.shape[1] else U
 
 
 def successive_directions(
-    Z: Array, problems: Sequence[Problem], find: FindPlane, whitener: CholeskyWhitener | None
+    Z: Array, problems: Sequence[BinaryProblem], find: FindPlane, whitener: CholeskyWhitener | None
 ) -> Iterator[Array]:
     """Blocks of orthonormal directions, each found where all earlier ones are taken off the rows.
 
@@ -64,7 +68,7 @@ def successive_directions(
     ----------
     Z : array (n, r)
         Centred rows.
-    problems : sequence of Problem
+    problems : sequence of BinaryProblem
     find : callable
         Takes points, signs and costs to a hyperplane.
     whitener : CholeskyWhitener, optional
@@ -76,40 +80,34 @@ def successive_directions(
     """
     n_directions = Z.shape[1]
     Z = np.ascontiguousarray(whitener.whiten(Z.T).T) if whitener else np.array(Z, order="C")
-    points = Points.of(Z)
+    points = prepare_points(Z)
     W, Q = np.zeros((n_directions, 0)), np.zeros((n_directions, 0))
     while W.shape[1] < n_directions:
         planes = [find(points, problem.signs, problem.cost) for problem in problems]
         normals = [plane.normal for plane in planes if plane.normal.any()]
         if not normals:
             return
-        V = without(np.column_stack(normals), Q)
+        V = project_out(np.column_stack(normals), Q)
         block = block_basis(whitener.unwhiten(V) if whitener else V, W)
         if block.shape[1] == 0:
             return
         yield block
         W = np.hstack([W, block])
-        taken = without(whitener.whiten(block) if whitener else block, Q)
+        # w ⟂ w_j is v ⟂ L⁻¹ w_j: directions are taken off in the coordinates of the rows
+        taken = project_out(whitener.whiten(block) if whitener else block, Q)
         taken = np.linalg.qr(taken)[0]
-        taken = np.linalg.qr(without(taken, Q))[0]
+        taken = np.linalg.qr(project_out(taken, Q))[0]  # a second time: orthogonal to 2e-16
         Q = np.hstack([Q, taken])
-        points = points.less(taken)
-
-
-def between_shares(W: Array, moments: ClassMoments) -> Array:
-    """Scatter between classes that each direction adds to those before it, and what is left."""
-    Hb = moments.between_rows()
-    along = np.sum((Hb @ np.linalg.qr(W)[0]) ** 2, axis=0)
-    return np.append(along, max(float(np.sum(Hb**2)) - along.sum(), 0.0))
+        points = points.remove(taken)
 
 
 class MarginMaximizingDiscriminant(MarginEstimator):
     """Orthonormal directions of successive hyperplanes that leave the widest margin.
 
-    The first direction is the normal of the support vector machine (3 in the source):
-    minimise ``½‖w‖² + C Σ ξ_i`` subject to ``y_i (w·x_i + b) ≥ 1 - ξ_i`` and ``ξ_i ≥ 0``. It is
-    taken off the rows, ``x - (w·x) w``, the next hyperplane is sought among what is left, and so
-    on (margin maximizing discriminant analysis, MMDA). So there are more directions than classes.
+    The first direction is the normal of the support vector machine, equation 3 of Pitelis and
+    Tefas: minimise ``½‖w‖² + C Σ ξ_i`` subject to ``y_i (w·x_i + b) ≥ 1 - ξ_i`` and ``ξ_i ≥ 0``.
+    It is taken off the rows, ``x - (w·x) w``, the next hyperplane is sought in the rest, and so on
+    (margin maximizing discriminant analysis, MMDA). So there are more directions than classes.
 
     With more than two classes each round finds the hyperplanes of all classes against the rest,
     and takes off all of their directions at once.
@@ -121,7 +119,7 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         direction for two classes, at most one for each class otherwise. "auto" takes as many as
         classify held-out rows best.
     C : float
-        What a row on the wrong side of its margin costs, in the units of 1/‖x‖²: multiplying the
+        Cost of a row on the wrong side of its margin, in the units of 1/‖x‖²: multiplying the
         data by s is multiplying C by s².
     class_weight : dict, "balanced" or None
         Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
@@ -145,7 +143,7 @@ class MarginMaximizingDiscriminant(MarginEstimator):
     max_iter : int
         Steps at most for each hyperplane.
     verbose : bool
-        Say what has been found after each round.
+        Print the number of directions after each round.
     random_state : int, RandomState or None
         Which rows become landmarks, and which of more than 1000 the median looks at.
 
@@ -202,7 +200,7 @@ class MarginMaximizingDiscriminant(MarginEstimator):
 
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
-        **MARGIN_CONSTRAINTS,
+        **MARGIN_PARAMETERS,
         **OPTIONAL_KERNEL,
     }
 
@@ -211,7 +209,7 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         n_components: int | str | None = None,
         *,
         C: float = 1.0,
-        class_weight: Mapping[Any, float] | str | None = None,
+        class_weight: ClassWeight = None,
         kernel: str | Callable[..., Array] | None = None,
         kernel_gamma: float | str = "scale",
         degree: int = 3,
@@ -237,49 +235,56 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _solve(self, moments: ClassMoments, data: LabelledData | None) -> Solution:
-        assert data is not None, "hyperplanes are found among rows"
-        rows, lift = rows_in_their_span(data, moments)
-        rank = rows.shape[1]
-        wanted = self._n_wanted(rank, "the rank of the centred data")
-        W = self._directions(rows, data, moments, wanted)
-        W = _orthonormal(lift(W)) if W.shape[1] else np.zeros((moments.n_features, 0))
-        return Solution(W, between_shares(W, moments), rank)
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        return _solve_successive(self, moments, rows, selected)
 
-    def _directions(
-        self, rows: Array, data: LabelledData, moments: ClassMoments, wanted: int
-    ) -> Array:
-        """So many directions as columns, or as many as there are."""
-        whitener = self._whitener(rows, data, moments)
-        blocks = successive_directions(rows, self._problems(data), self._find, whitener)
-        W = np.zeros((rows.shape[1], 0))
-        for number, block in enumerate(blocks, start=1):
-            W = np.hstack([W, block])
-            self._say(f"round {number}: {W.shape[1]} directions of at most {wanted}")
-            if self.n_components is None or W.shape[1] >= wanted:
-                return W if self.n_components is None else W[:, :wanted]
-        if W.shape[1] and isinstance(self.n_components, Integral):
-            warn_caller(
-                f"{type(self).__name__} found {W.shape[1]} of n_components={wanted} directions: "
-                "no further hyperplane has rows on both sides. Try a larger C or "
-                'class_weight="balanced".'
-            )
-        return W
 
-    def _whitener(
-        self, rows: Array, data: LabelledData, moments: ClassMoments
-    ) -> CholeskyWhitener | None:
-        """Coordinates in which the quadratic part of the problem is the identity."""
-        return None
+def _solve_successive(
+    estimator: MarginEstimator,
+    moments: ClassMoments,
+    rows: LabelledRows,
+    selected: Mapping[str, Any],
+    ridge: float | None = None,
+) -> Solution:
+    """Directions of either method: with a ridge those whose margins are measured by Sw."""
+    Z, lift = center_in_span(rows, moments)
+    rank, whitener = Z.shape[1], None
+    extras: dict[str, Any] = {}
+    wanted = estimator._n_wanted(rank, "the rank of the centred data", selected)
+    if ridge is not None:
+        whitener, extras["ridge_"] = whiten_within(Z, rows, moments, ridge)
+    problems = one_against_rest(rows.codes, rows.classes, estimator.C, estimator.class_weight)
+    find = PlaneFinder(estimator.tol, estimator.max_iter)
+    W = _collect(estimator, successive_directions(Z, problems, find, whitener), rank, wanted)
+    W = _orthonormal(lift(W)) if W.shape[1] else np.zeros((moments.n_features, 0))
+    extras |= {"n_iter_": find.n_iter, "n_components_": W.shape[1]}
+    return Solution(W, added_between_scatter(W, moments), rank, extras=extras)
+
+
+def _collect(estimator: MarginEstimator, blocks: Iterator[Array], rank: int, wanted: int) -> Array:
+    """The wanted directions as columns, or as many as there are; one block for None."""
+    W, asked = np.zeros((rank, 0)), estimator.n_components
+    for number, block in enumerate(blocks, start=1):
+        W = np.hstack([W, block])
+        estimator._report_progress(f"round {number}: {W.shape[1]} directions of at most {wanted}")
+        if asked is None or W.shape[1] >= wanted:
+            return W if asked is None else W[:, :wanted]
+    if W.shape[1] and isinstance(asked, Integral) and not isinstance(asked, AtMost):
+        warn_caller(
+            f"{type(estimator).__name__} found {W.shape[1]} of n_components={wanted} directions: "
+            "no further hyperplane has rows on both sides. Try a larger C or "
+            'class_weight="balanced".'
+        )
+    return W
 
 
 def _orthonormal(W: Array) -> Array:
-    """Columns that lifting has left orthonormal up to rounding, made so to the last digit."""
+    """Columns that lifting has left orthonormal but for the last digits, made so to the last."""
     Q, R = np.linalg.qr(W)
     return Q * np.sign(np.diagonal(R))
 
 
-class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
+class WithinSupportVectorDiscriminant(MarginEstimator):
     """Orthonormal directions of hyperplanes with a wide margin and little scatter within classes.
 
     The first direction minimises ``½ wᵀ Sw w + C Σ ξ_i`` subject to ``y_i (w·x_i + b) ≥ 1 - ξ_i``
@@ -294,10 +299,10 @@ class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
         direction for two classes, at most one for each class otherwise. "auto" takes as many as
         classify held-out rows best.
     C : float
-        What a row on the wrong side of its margin costs. Neither the scale of the data nor giving
-        every row twice changes what it means.
+        Cost of a row on the wrong side of its margin. Neither the scale of the data nor giving
+        every row twice changes its meaning.
     ridge : float
-        What is added to the diagonal of Sw, as a share of its mean. Without it Sw must have an
+        Number added to the diagonal of Sw, as a share of its mean. Without it Sw must have an
         inverse; a kernel or more features than samples need it.
     class_weight : dict, "balanced" or None
         Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
@@ -321,7 +326,7 @@ class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
     max_iter : int
         Steps at most for each hyperplane.
     verbose : bool
-        Say what has been found after each round.
+        Print the number of directions after each round.
     random_state : int, RandomState or None
         Which rows become landmarks, and which of more than 1000 the median looks at.
 
@@ -330,7 +335,7 @@ class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
     components_ : array (n_components, n_features)
         The directions, in the order in which they were found.
     ridge_ : float
-        What was added to the diagonal of Sw.
+        The number added to the diagonal of Sw.
     n_components_, explained_ratio_, mean_, means_, classes_, rank_
         As in `MarginMaximizingDiscriminant`.
     dual_coef_, kernel_gamma_, n_iter_
@@ -343,8 +348,8 @@ class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
     because they are orthogonal in the coordinates given.
 
     Sw with its ridge is factored once, and each round is a plain hyperplane in the coordinates in
-    which it is the identity. The matrix ``P Sw P`` of the source, singular from the second
-    direction on, is not formed.
+    which it is the identity. The matrix ``P Sw P`` of the paper's table 2, singular from the
+    second direction on, is not formed.
 
     For small C and two classes of equal size the directions are those of Foley and Sammon: each
     maximises Fisher's criterion among the directions orthogonal to those before it, as far as
@@ -377,7 +382,7 @@ class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
         *,
         C: float = 1.0,
         ridge: float = 1e-6,
-        class_weight: Mapping[Any, float] | str | None = None,
+        class_weight: ClassWeight = None,
         kernel: str | Callable[..., Array] | None = None,
         kernel_gamma: float | str = "scale",
         degree: int = 3,
@@ -389,42 +394,44 @@ class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
         verbose: bool | int = False,
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(
-            n_components,
-            C=C,
-            class_weight=class_weight,
-            kernel=kernel,
-            kernel_gamma=kernel_gamma,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            n_landmarks=n_landmarks,
-            tol=tol,
-            max_iter=max_iter,
-            verbose=verbose,
-            random_state=random_state,
-        )
+        self.n_components = n_components
+        self.C = C
         self.ridge = ridge
+        self.class_weight = class_weight
+        self.kernel = kernel
+        self.kernel_gamma = kernel_gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.n_landmarks = n_landmarks
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.random_state = random_state
 
-    def _whitener(
-        self, rows: Array, data: LabelledData, moments: ClassMoments
-    ) -> CholeskyWhitener | None:
-        self.ridge_ = 0.0
-        if not rows.any():
-            return None
-        n_features = moments.n_features
-        if rows.shape[1] < n_features or moments.eps > EPS:
-            moments = data._replace(X=rows).moments()
-        Sw = np.array(moments.Sw)
-        spread = np.trace(Sw)
-        if spread <= rows.shape[1] * moments.eps * np.sum(rows**2):  # classes are points
-            spread = float(np.sum(rows**2))
-        self.ridge_ = self.ridge * float(spread) / n_features
-        Sw.flat[:: len(Sw) + 1] += self.ridge_
-        try:
-            return cholesky_whitener(Sw)
-        except SingularMatrixError:
-            raise ValueError(
-                f"ridge={self.ridge!r} is too small for these data: Sw has no inverse. Raise it, "
-                "for example to its default of 1e-6."
-            ) from None
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        return _solve_successive(self, moments, rows, selected, self.ridge)
+
+
+def whiten_within(
+    Z: Array, rows: LabelledRows, moments: ClassMoments, ridge: float
+) -> tuple[CholeskyWhitener | None, float]:
+    """The coordinates in which Sw with its ridge is the identity; and the number added to Sw."""
+    if not Z.any():
+        return None, 0.0
+    n_features = moments.n_features
+    if Z.shape[1] < n_features or moments.eps > EPS:
+        moments = ClassMoments.from_rows(rows._replace(X=Z, feature_names=None))
+    Sw = np.array(moments.Sw)
+    spread, size = float(np.trace(Sw)), float(np.sum(Z**2))
+    if spread <= Z.shape[1] * moments.eps * size:  # classes are points: Sw is numerical zero
+        spread = size
+    added = ridge * spread / n_features
+    Sw.flat[:: len(Sw) + 1] += added
+    try:
+        return cholesky_whitener(Sw), added
+    except SingularMatrixError:
+        raise ValueError(
+            f"ridge={ridge!r} is too small for these data: Sw has no inverse. Raise it, "
+            "for example to its default of 1e-6."
+        ) from None

@@ -1,5 +1,8 @@
 """Rows to statistics: class moments that add, subtract and decay."""
 
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.dask import subsample
 
-__all__ = ["ClassMoments"]
+class_moments = ClassMoments.from_data
+
+__all__ = ["ClassMoments", "class_moments", "subsample"]

@@ -10,12 +10,6 @@ from numpy.typing import ArrayLike
 
 from separatrix.linalg import Array
 
-
-def precision(X: Any) -> float:
-    """Relative precision of the numbers in X."""
-    return float(np.finfo(X.dtype).eps)
-
-
 MAX_MAGNITUDE = 1e75
 """Fourth powers of larger numbers, and of numbers smaller than its inverse, leave float64."""
 

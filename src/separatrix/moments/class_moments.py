@@ -7,7 +7,8 @@ merging models trained apart and distributed sums are all the algebra of `ClassM
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from separatrix.linalg import EPS, Array, Lift, orthonormal_again, top_eigh
+from separatrix.linalg import EPS, Array
 from separatrix.moments.checks import (
     check_entries,
     check_magnitude,
@@ -26,16 +27,14 @@ from separatrix.moments.checks import (
     refuse_lazy_frame,
     refuse_nonfinite,
 )
-from separatrix.moments.labelled import indicator, row_blocks
+from separatrix.moments.dask import labelled_blocks
+from separatrix.moments.labelled import LabelledRows, class_indicator
 from separatrix.moments.scatter import (
     NegativeScatterError,
     Scatter,
     SparseRows,
-    Stack,
-    joint_span,
-    multiplied_out,
-    operator,
 )
+from separatrix.moments.summarize import hides_directions, summarize
 
 FORGOTTEN = 1e-200
 """A class whose count has decayed below this counts as never seen."""
@@ -104,9 +103,9 @@ class ClassMoments:
         offsets: Array,
         origin: Array,
         scatters: Sequence[Scatter],
+        eps: float,
         *,
         per_class: bool,
-        eps: float,
     ) -> None:
         self.classes = classes
         self.counts = counts
@@ -120,21 +119,23 @@ class ClassMoments:
     def from_data(
         cls,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
         classes: ArrayLike | None = None,
         per_class: bool = False,
     ) -> ClassMoments:
-        """Summarise rows.
+        """Summarize rows.
 
         Parameters
         ----------
         X : array or sparse matrix (n_samples, n_features)
-            Sparse rows are centred implicitly and never made dense as a whole. Of a Dask
-            collection the blocks are summarised one by one, see `distributed.class_moments`.
+            Sparse rows are centred implicitly and never made dense as a whole. A Dask array, a
+            Dask data frame, or a list of delayed blocks is summarized block by block, in one
+            pass; an array that is split along its features is rechunked.
         y : array (n_samples,)
-            Labels of any sortable type.
+            Labels of any sortable type. Of a Dask collection in the blocks of X, or in such as
+            can be matched; None where the blocks are pairs of rows and labels.
         sample_weight : array (n_samples,), optional
             Non-negative weights; a weight of 2 is the row twice.
         classes : array, optional
@@ -143,63 +144,56 @@ class ClassMoments:
             Keep the scatter of each class apart, for rules that need it.
         """
         if is_dask(X):
-            from separatrix.moments.dask import class_moments
-
-            return class_moments(
-                X, y, sample_weight=sample_weight, classes=classes, per_class=per_class
-            )
+            summarize_block = partial(cls.from_rows, per_class=per_class)
+            blocks = labelled_blocks(X, y, sample_weight)
+            return blocks.summed(summarize_block, classes=classes).summary
         refuse_lazy_frame(X)
         rows: Any = check_array(
             X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
         )
+        if y is None:
+            raise ValueError("y is missing: rows in memory need their labels")
         labels, codes = encode_labels(y, rows.shape[0], classes)
         weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
-        return cls.from_codes(rows, codes, classes=labels, weights=weights, per_class=per_class)
+        return cls.from_rows(LabelledRows(rows, codes, labels, weights), per_class=per_class)
 
     @classmethod
-    def from_codes(
+    def from_rows(
         cls,
-        X: Any,
-        codes: Array,
+        rows: LabelledRows,
         *,
-        classes: Array,
-        weights: Array | None = None,
         per_class: bool = False,
         scatter: bool = True,
         factored: bool = False,
-        feature_names: ArrayLike | None = None,
     ) -> ClassMoments:
-        """`from_data` for float rows, labelled by position in `classes`.
+        """Summarize checked rows; NaN and infinity are found on the way, and raised by name.
 
-        Without `scatter` dense rows are summarised by counts and means alone. A `factored`
-        scatter of dense rows keeps the digits that a product would lose.
+        Parameters
+        ----------
+        rows : LabelledRows
+        per_class, scatter, factored : bool
+            As to `summarize.summarize`.
         """
-        from separatrix.moments.summarize import (
-            _summarise_by_means,
-            _summarise_factored,
-            _summarise_sparse,
-            _summarise_tall,
-            _summarise_wide,
-        )
 
-        summarise = _summarise_wide if X.shape[0] < X.shape[1] else _summarise_tall
-        if factored:
-            summarise = _summarise_factored
-        if not scatter:
-            summarise = _summarise_by_means
-        if sp.issparse(X):
-            summarise = _summarise_sparse
+        def add_up(**options: Any) -> ClassMoments:
+            parts = summarize(rows, per_class=per_class, scatter=scatter, **options)
+            return reduce(add, [cls(rows.classes, *part, per_class=per_class) for part in parts])
+
         with np.errstate(invalid="ignore", over="ignore"):
-            moments = summarise(X, codes, weights, classes, per_class)
+            moments = add_up(factored=factored)
+            multiplied = not (moments.is_thin or sp.issparse(rows.X))
+            # products in float32 are twice as fast; in float64 where they hide directions
+            if multiplied and moments.eps > EPS and hides_directions(moments.Sw, moments.eps):
+                moments = add_up(dtype=np.float64)
             spread = moments.trace_within()
         # a class mean is finite unless one of its entries is not: the check costs nothing
         if not (np.isfinite(moments._offsets).all() and np.isfinite(spread)):
-            refuse_nonfinite(X, feature_names)
+            refuse_nonfinite(rows.X, rows.feature_names)
             raise ValueError("Input X has values so large that their squares overflow: rescale it")
         largest = float(np.max(np.abs(moments._offsets), initial=0.0))
         check_magnitude(max(largest, max(spread, 0.0) ** 0.5))
         if not scatter:
-            check_entries(X)
+            check_entries(rows.X)
         return moments
 
     @classmethod
@@ -216,8 +210,8 @@ class ClassMoments:
             zeros,
             np.zeros(n_features),
             scatters,
+            EPS,
             per_class=per_class,
-            eps=EPS,
         )
 
     # What is known --------------------------------------------------------------------------
@@ -240,7 +234,7 @@ class ClassMoments:
     @property
     def is_truncated(self) -> bool:
         """Whether some directions are known by their average scatter only."""
-        return self._floor > 0
+        return self.floor > 0
 
     def most_rows(self) -> int:
         """How many rows are held for one scatter, at most."""
@@ -264,7 +258,7 @@ class ClassMoments:
     @property
     def Sw(self) -> Array:
         """Scatter within classes."""
-        return self._within.matrix()
+        return self.within.matrix()
 
     @property
     def Sb(self) -> Array:
@@ -285,14 +279,21 @@ class ClassMoments:
         return np.stack([scatter.matrix() for scatter in self._scatters])
 
     @property
-    def _within(self) -> Scatter:
+    def within(self) -> Scatter:
+        """The scatter within classes, as a matrix or as rows."""
         total = self._scatters[0]
         for scatter in self._scatters[1:]:
             total = total.plus(scatter)
         return total
 
     @property
-    def _floor(self) -> float:
+    def scatters(self) -> tuple[Scatter, ...]:
+        """The scatter within classes in parts: one in all, or one for each class."""
+        return self._scatters
+
+    @property
+    def floor(self) -> float:
+        """Scatter in each direction that is known by its average only; see `truncated`."""
         return sum(scatter.floor for scatter in self._scatters)
 
     def _centre(self, weights: Array) -> Array:
@@ -312,15 +313,15 @@ class ClassMoments:
 
     def within_factor(self) -> Array:
         """The rows that are held, a factor Hw of ``Sw = Hwᵀ Hw``."""
-        return self._within.factor()
+        return self.within.factor()
 
     def within_apply(self, V: Array) -> Array:
         """``Sw @ V``, without the matrix where rows are held."""
-        return self._within.apply(V)
+        return self.within.apply(V)
 
     def within_diagonal(self) -> Array:
         """Diagonal of Sw, without the matrix."""
-        return self._within.diagonal()
+        return self.within.diagonal()
 
     def total_diagonal(self) -> Array:
         """Diagonal of St, without the matrix."""
@@ -330,67 +331,10 @@ class ClassMoments:
         """Trace of Sw, without the matrix."""
         return float(self.within_diagonal().sum())
 
-    def most_axes(self) -> int:
-        """A bound on the rank of St that needs no decomposition."""
-        n_rows = sum(scatter.n_rows for scatter in self._scatters)
-        n_rows += int(np.count_nonzero(self.counts)) - 1
-        has_rank = self.is_thin and not self.is_truncated
-        return min(self.n_features, n_rows) if has_rank else self.n_features
-
-    def principal_axes(self, k: int) -> tuple[Array, Array]:
-        """The k largest eigenvalues of St, and their eigenvectors as columns.
-
-        Rows that are held are multiplied with each other on the smaller side, all at once when
-        they are few; no d×d matrix is made then.
-        """
-        stack = self._stack()
-        if stack is None:
-            within, Hb = self._within, self.between_rows()
-            if not within.is_thin:
-                return top_eigh(within.matrix() + Hb.T @ Hb, k)
-            apply = operator(self.n_features, lambda V: within.apply(V) + Hb.T @ (Hb @ V))
-            return top_eigh(apply, k)
-        evals, U = stack.top_eigh(k)
-        # small eigenvalues magnify the rounding of U
-        axes = orthonormal_again(stack.transposed_matmul(U / np.sqrt(evals)))
-        return evals + self._floor, axes
-
-    def between_along_axes(self, k: int) -> tuple[Array, Lift]:
-        """The k largest eigenvalues of St, and what is left of Hb when each axis is weighed.
-
-        The function returned takes weights c, one for each of the axes U, to ``U c Uᵀ Hbᵀ``. Where
-        rows are held the axes themselves are not formed: Hb is among the rows.
-        """
-        stack, Hb = self._stack(), self.between_rows()
-        if stack is None:
-            evals, axes = self.principal_axes(k)
-            return evals, lambda c: axes @ (c[:, None] * (axes.T @ Hb.T))
-        evals, U = stack.top_eigh(k)
-        last = U[len(U) - len(Hb) :]
-        return evals + self._floor, lambda c: stack.transposed_matmul(U @ (c[:, None] * last.T))
-
-    def _stack(self) -> Stack | None:
-        """A factor of St made of rows that are held, when they are fewer than features."""
-        within, Hb = self._within, self.between_rows()
-        weights, blocks = zip(*within.rows, (1.0, Hb), strict=True)
-        n_rows = sum(R.shape[0] for R in blocks)
-        if not within.is_thin or n_rows >= self.n_features or min(weights) < 0:
-            return None
-        return Stack(blocks, np.sqrt(weights))
-
     def centred(self, X: Any, codes: Array) -> Array:
         """A block of rows less the means of their classes, dense."""
         rows = X.toarray() if sp.issparse(X) else X
         return (rows - self.origin) - self._offsets[codes]
-
-    def fourth_moment(self, X: Any, codes: Array, weights: Array | None = None) -> float:
-        """``Σ ‖x - m_c‖⁴`` over the rows, given as to `from_codes`, of these moments."""
-        total = 0.0
-        for block in row_blocks(*X.shape):
-            Z = self.centred(X[block], codes[block])
-            squares = np.einsum("ij,ij->i", Z, Z)
-            total += float(squares**2 @ (np.ones(len(Z)) if weights is None else weights[block]))
-        return total
 
     # The algebra ----------------------------------------------------------------------------
 
@@ -409,7 +353,8 @@ class ClassMoments:
         shift = b._offsets - a._offsets
         between = np.sqrt(a.counts * share)[:, None] * shift
         offsets = a._offsets + share[:, None] * shift
-        return a._with(counts, offsets, a._combined(b, 1.0, between), max(a.eps, b.eps))
+        scatters = a._combined(b, 1.0, between)
+        return a._replace(counts=counts, offsets=offsets, scatters=scatters, eps=max(a.eps, b.eps))
 
     def __radd__(self, other: int) -> ClassMoments:
         """Let `sum` start from its zero."""
@@ -418,19 +363,19 @@ class ClassMoments:
     def __sub__(self, other: ClassMoments) -> ClassMoments:
         a, b = _aligned(self, other, "subtract")
         counts = _remaining_counts(a, b)
-        rest = np.where(counts > 0, counts, 1.0)
-        offsets = a._offsets + (b.counts / rest)[:, None] * (a._offsets - b._offsets)
+        remaining = np.where(counts > 0, counts, 1.0)
+        offsets = a._offsets + (b.counts / remaining)[:, None] * (a._offsets - b._offsets)
         offsets[counts == 0] = 0.0
         # what adding would have put between the two parts has to go as well
         ratio = np.where(counts > 0, b.counts * counts / np.where(a.counts > 0, a.counts, 1.0), 0)
         between = np.sqrt(ratio)[:, None] * (b._offsets - offsets)
-        result = a._with(counts, offsets, a._combined(b, -1.0, between), max(a.eps, b.eps))
-        _refuse_negative(result, a, b)
+        scatters = a._combined(b, -1.0, between)
+        rest = a._replace(counts=counts, offsets=offsets, scatters=scatters, eps=max(a.eps, b.eps))
+        _check_remainder(rest, a, b)
         try:
-            scatters = [scatter.refactored() for scatter in result._scatters]
+            return rest._replace(scatters=[scatter.refactored() for scatter in scatters])
         except NegativeScatterError:
             raise ValueError(NOT_A_PART) from None
-        return result._with(counts, offsets, scatters, result.eps)
 
     def decay(self, factor: float) -> ClassMoments:
         """The same means with every weight multiplied by `factor`, between 0 and 1."""
@@ -439,7 +384,7 @@ class ClassMoments:
         scatters = [scatter.times(factor) for scatter in self._scatters]
         counts = factor * self.counts
         counts[counts < FORGOTTEN] = 0.0
-        return self._with(counts, self._offsets, scatters, self.eps)
+        return self._replace(counts=counts, scatters=scatters)
 
     def truncated(self, rank: int) -> ClassMoments:
         """The same counts and means, with at most `rank` rows for each scatter.
@@ -448,12 +393,12 @@ class ClassMoments:
         all other directions. Matrices stay whole.
         """
         scatters = [scatter.truncated(rank) for scatter in self._scatters]
-        return self._with(self.counts, self._offsets, scatters, self.eps)
+        return self._replace(scatters=scatters)
 
     def with_matrices(self) -> ClassMoments:
         """The same moments, with d×d matrices whatever the number of rows."""
         scatters = [scatter.with_matrix() for scatter in self._scatters]
-        return self._with(self.counts, self._offsets, scatters, self.eps)
+        return self._replace(scatters=scatters)
 
     def _combined(self, other: ClassMoments, sign: float, between: Array) -> list[Scatter]:
         """Own scatters plus or minus those of `other` and of the rows between the means."""
@@ -464,18 +409,18 @@ class ClassMoments:
             scatters.append(own.plus(others, sign, rows))
         return scatters
 
-    def _with(
-        self, counts: Array, offsets: Array, scatters: Sequence[Scatter], eps: float
-    ) -> ClassMoments:
-        return ClassMoments(
-            self.classes,
-            counts,
-            offsets,
-            self.origin,
-            scatters,
-            per_class=self.per_class,
-            eps=eps,
-        )
+    def _replace(self, **changes: Any) -> ClassMoments:
+        """The same moments but for some parts."""
+        parts = {
+            "classes": self.classes,
+            "counts": self.counts,
+            "offsets": self._offsets,
+            "origin": self.origin,
+            "scatters": self._scatters,
+            "eps": self.eps,
+            "per_class": self.per_class,
+        }
+        return ClassMoments(**{**parts, **changes})
 
     def _spread(self, labels: Array, origin: Array) -> ClassMoments:
         """The same moments over more classes, seen from another origin."""
@@ -490,8 +435,8 @@ class ClassMoments:
             scatters = [Scatter(self.n_features)] * len(labels)
             for i, scatter in zip(at, self._scatters, strict=True):
                 scatters[i] = scatter
-        return ClassMoments(
-            labels, counts, offsets, origin, scatters, per_class=self.per_class, eps=self.eps
+        return self._replace(
+            classes=labels, counts=counts, offsets=offsets, origin=origin, scatters=scatters
         )
 
     def kept(self, per_class: bool) -> ClassMoments:
@@ -499,53 +444,36 @@ class ClassMoments:
         if per_class == self.per_class:
             return self
         if per_class:
-            raise ValueError("class scatters were not kept and cannot be told apart afterwards")
-        return ClassMoments(
-            self.classes,
-            self.counts,
-            self._offsets,
-            self.origin,
-            [self._within],
-            per_class=False,
-            eps=self.eps,
-        )
+            raise ValueError("class scatters were not kept and cannot be separated afterwards")
+        return self._replace(scatters=[self.within], per_class=False)
 
     def of_classes(self, at: Array) -> ClassMoments:
         """Moments of the rows of some classes only, by their positions; needs `per_class`."""
         if not self.per_class:
             raise ValueError("class scatters were not kept: use from_data(..., per_class=True)")
-        return ClassMoments(
-            self.classes[at],
-            self.counts[at],
-            self._offsets[at],
-            self.origin,
-            [self._scatters[i] for i in at],
-            per_class=True,
-            eps=self.eps,
+        return self._replace(
+            classes=self.classes[at],
+            counts=self.counts[at],
+            offsets=self._offsets[at],
+            scatters=[self._scatters[i] for i in at],
         )
 
     def columns(self, chosen: Array) -> ClassMoments:
         """Moments of some features of the same rows."""
         scatters = [scatter.columns(chosen) for scatter in self._scatters]
-        return ClassMoments(
-            self.classes,
-            self.counts,
-            self._offsets[:, chosen],
-            self.origin[chosen],
-            scatters,
-            per_class=self.per_class,
-            eps=self.eps,
+        return self._replace(
+            offsets=self._offsets[:, chosen], origin=self.origin[chosen], scatters=scatters
         )
 
     def joined(self, classes: Array, at: Array) -> ClassMoments:
         """Moments of larger classes: class i is part of ``classes[at[i]]``; without per-class."""
         counts = np.bincount(at, self.counts, len(classes))
-        sums = indicator(at, self.counts, len(classes), np.float64) @ self._offsets
+        sums = class_indicator(at, self.counts, len(classes), np.float64) @ self._offsets
         offsets = sums / np.where(counts > 0, counts, 1.0)[:, None]
         between = np.sqrt(self.counts)[:, None] * (self._offsets - offsets[at])
-        scatter = self._within.plus(Scatter(self.n_features, None, [(1.0, between)]))
-        return ClassMoments(
-            classes, counts, offsets, self.origin, [scatter], per_class=False, eps=self.eps
+        scatter = self.within.plus(Scatter(self.n_features, None, [(1.0, between)]))
+        return self._replace(
+            classes=classes, counts=counts, offsets=offsets, scatters=[scatter], per_class=False
         )
 
     # In fewer coordinates -------------------------------------------------------------------
@@ -554,48 +482,11 @@ class ClassMoments:
         """Moments of ``(X - mean) @ basis``."""
         offsets = (self._offsets - self._centre(self.counts)) @ basis
         scatters = [scatter.projected(basis) for scatter in self._scatters]
-        return self._in_coordinates(offsets, scatters)
+        return self.in_coordinates(offsets, scatters)
 
-    def in_span(self) -> tuple[ClassMoments, Lift]:
-        """These moments in coordinates of the span of the centred rows, and the way back.
-
-        Samples fewer than features span fewer dimensions than there are features: every
-        rotation-equivariant method is exact there, and no d×d matrix is made. Moments that
-        hold a d×d matrix already are returned as they are.
-        """
-        rows = [(weight, R) for scatter in self._scatters for weight, R in scatter.rows]
-        if not self.is_thin or sum(R.shape[0] for _, R in rows) >= self.n_features:
-            return self, lambda W: W
-        Hb = self.between_rows()
-        # the rows of a class sum to nothing
-        bound = sum(R.shape[0] for _, R in rows) - 1
-        spanned, parts = joint_span([R for _, R in rows] + [Hb], bound)
-        rank = spanned.coordinates.shape[1]
-        pieces = iter([(weight, Y) for (weight, _), Y in zip(rows, parts, strict=False)])
-        scatters = [
-            Scatter(
-                rank,
-                multiplied_out(rank, list(islice(pieces, len(scatter.rows)))),
-                floor=scatter.floor,
-            )
-            for scatter in self._scatters
-        ]
-        deviations = contrasts(self.counts) @ parts[-1]
-        offsets = deviations / np.sqrt(np.where(self.counts > 0, self.counts, 1.0))[:, None]
-        return self._in_coordinates(offsets, scatters), spanned.lift
-
-    def _in_coordinates(self, offsets: Array, scatters: Sequence[Scatter]) -> ClassMoments:
-        """The same samples seen from their mean in other coordinates."""
-        origin = np.zeros(offsets.shape[1])
-        return ClassMoments(
-            self.classes,
-            self.counts,
-            offsets,
-            origin,
-            scatters,
-            per_class=self.per_class,
-            eps=self.eps,
-        )
+    def in_coordinates(self, offsets: Array, scatters: Sequence[Scatter]) -> ClassMoments:
+        """The same samples in other coordinates, whose origin is their mean."""
+        return self._replace(offsets=offsets, origin=np.zeros(offsets.shape[1]), scatters=scatters)
 
 
 def contrasts(weights: Array) -> Array:
@@ -645,11 +536,11 @@ def _remaining_counts(a: ClassMoments, b: ClassMoments) -> Array:
     return np.where(counts <= slack, 0.0, counts)
 
 
-def _refuse_negative(rest: ClassMoments, a: ClassMoments, b: ClassMoments) -> None:
+def _check_remainder(rest: ClassMoments, a: ClassMoments, b: ClassMoments) -> None:
     """Raise when the rest of a subtraction cannot be the moments of anything."""
-    spread = np.sqrt(a._within.diagonal().clip(0) / max(a.n_samples, 1.0))
+    spread = np.sqrt(a.within.diagonal().clip(0) / max(a.n_samples, 1.0))
     gone = (rest.counts == 0) & (b.counts > 0)
     moved = np.abs(a._offsets - b._offsets)[gone] > 1e-6 * (spread + np.abs(a._offsets[gone]))
-    slack = 1e-8 * a._within.diagonal() + (1e3 * EPS * a.origin) ** 2
-    if moved.any() or (rest._within.diagonal() < -slack).any():
+    slack = 1e-8 * a.within.diagonal() + (1e3 * EPS * a.origin) ** 2
+    if moved.any() or (rest.within.diagonal() < -slack).any():
         raise ValueError(NOT_A_PART)

@@ -25,32 +25,10 @@ from threadpoolctl import threadpool_limits
 from separatrix._warnings import warn_caller
 from separatrix.linalg import Array
 from separatrix.moments.checks import check_weights, encode_labels, is_dask, is_text
-from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
 
 FAN_IN = 8
 """Summaries that are added at once: about so many are held on each level of the tree."""
-
-
-class Block(NamedTuple):
-    """Labelled rows of one block, loaded and checked but for what is not finite."""
-
-    X: Any
-    codes: Array
-    classes: Array
-    weights: Array | None
-    number: int
-    names: Array | None
-
-    def moments(self, *, per_class: bool = False) -> ClassMoments:
-        """Their class statistics."""
-        return ClassMoments.from_codes(
-            self.X,
-            self.codes,
-            classes=self.classes,
-            weights=self.weights,
-            per_class=per_class,
-            feature_names=self.names,
-        )
 
 
 class Summed(NamedTuple):
@@ -86,11 +64,12 @@ class Blocks(NamedTuple):
 
     def summed(
         self,
-        summarise: Callable[[Block], Any],
+        summarise: Callable[[LabelledRows], Any],
         together: Callable[[Sequence[Any]], Any] | None = None,
         *,
         classes: ArrayLike | None = None,
         accept_sparse: bool = True,
+        numbered: bool = False,
     ) -> Summed:
         """Summaries of all blocks, added in a tree; every block is loaded once.
 
@@ -104,6 +83,8 @@ class Blocks(NamedTuple):
             All labels there may be; by default those of each block.
         accept_sparse : bool
             Whether rows may be sparse.
+        numbered : bool
+            Whether `summarise` takes the number of the block as second argument.
         """
         from dask import compute
 
@@ -114,7 +95,7 @@ class Blocks(NamedTuple):
             classes=classes,
             accept_sparse="csr" if accept_sparse else False,
         )
-        tree = self._tree(summarise, check, together or _plus)
+        tree = self._tree(partial(_summary, summarise, numbered), check, together or _plus)
         # threads of this process that run tasks have one BLAS thread each
         with threadpool_limits(1):
             (found,) = compute(tree)
@@ -144,7 +125,7 @@ class Blocks(NamedTuple):
 
         level = [f"{name}-block-{i}" for i in range(len(self.parts))]
         for i, (key, part) in enumerate(zip(level, self.parts, strict=True)):
-            tasks[key] = (_summary, f"{name}-do", check, key_of(part), i, self.places[i])
+            tasks[key] = (_call, f"{name}-do", check, key_of(part), i, self.places[i])
         depth = 0
         while len(level) > 1:
             groups = [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)]
@@ -158,58 +139,12 @@ class Blocks(NamedTuple):
         )
         return Delayed(level[0], graph, layer=name)
 
-    def total(self, function: Callable[..., float], classes: Array) -> float:
-        """The sum over all blocks of a number; the function takes rows, codes and weights."""
-        return float(self.summed(partial(_number, function), classes=classes).summary)
+    def total(self, function: Callable[[LabelledRows], float], classes: Array) -> float:
+        """The sum over all blocks of a number that a function of rows gives."""
+        return float(self.summed(function, classes=classes).summary)
 
 
-# Statistics ----------------------------------------------------------------------------------
-
-
-def class_moments(
-    X: Any,
-    y: Any = None,
-    *,
-    sample_weight: Any = None,
-    classes: ArrayLike | None = None,
-    per_class: bool = False,
-) -> ClassMoments:
-    """Class moments of a Dask collection, in one pass over its blocks.
-
-    Parameters
-    ----------
-    X : Dask array, Dask data frame, or list of delayed blocks
-        Rows. Blocks are arrays, sparse matrices or data frames, which have the same columns; an
-        array that is split along its features is rechunked.
-    y : Dask array or series, list of delayed blocks, or array (n_samples,)
-        Labels, in the blocks of X or in such as can be matched. None where the blocks of X
-        are pairs of rows and labels, delayed together or each.
-    sample_weight : as y, optional
-        Non-negative weights.
-    classes : array, optional
-        All labels there are; by default those that are found on the way.
-    per_class : bool
-        Keep the scatter of each class apart.
-
-    Returns
-    -------
-    ClassMoments
-        In memory: those that `ClassMoments.from_data` gives for all rows.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import numpy as np
-    >>> from separatrix import ClassMoments
-    >>> from separatrix.distributed import class_moments
-    >>> X, y = np.arange(24.0).reshape(12, 2) ** 2, np.arange(12) % 3
-    >>> moments = class_moments(da.from_array(X, chunks=(5, 2)), y)
-    >>> bool(np.allclose(moments.Sw, ClassMoments.from_data(X, y).Sw))
-    True
-    """
-    blocks = labelled_blocks(X, y, sample_weight)
-    summarise = partial(Block.moments, per_class=per_class)
-    return blocks.summed(summarise, classes=classes).summary
+# Samples ------------------------------------------------------------------------------------
 
 
 class Sample(NamedTuple):
@@ -243,7 +178,7 @@ def subsample(
     Parameters
     ----------
     X, y
-        As to `class_moments`.
+        As to `ClassMoments.from_data`.
     n_samples : int
         Number of rows; every class has at least one.
     random_state : int, RandomState or None
@@ -269,7 +204,8 @@ def subsample(
         raise ValueError(f"n_samples={n_samples} must be at least 1")
     blocks = labelled_blocks(X, y)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
-    found = blocks.summed(partial(_drawn, n_samples, seed), partial(_drawn_together, n_samples))
+    draw, join = partial(_drawn, n_samples, seed), partial(_drawn_together, n_samples)
+    found = blocks.summed(draw, join, numbered=True)
     sample, counts = found.summary
     codes, ranks = sample.ranks()
     wanted = _allotted(np.array(list(counts.values())), n_samples)
@@ -282,9 +218,11 @@ def subsample(
     return rows, sample.labels
 
 
-def _drawn(n_samples: int, seed: int, block: Block) -> tuple[Sample, dict[Any, int]]:
+def _drawn(
+    n_samples: int, seed: int, block: LabelledRows, number: int
+) -> tuple[Sample, dict[Any, int]]:
     """A sample of one block, and how many rows each class has there."""
-    draws = np.random.default_rng([seed, block.number]).random(len(block.codes))
+    draws = np.random.default_rng([seed, number]).random(len(block.codes))
     sample = Sample(block.X, block.classes[block.codes], draws)
     counts = np.bincount(block.codes, minlength=len(block.classes)).tolist()
     kept = sample.rows(sample.ranks()[1] < n_samples)
@@ -382,28 +320,37 @@ def _of_block(
 # Tasks ---------------------------------------------------------------------------------------
 
 
+def _call(task: Callable[..., Any], *arguments: Any) -> Any:
+    return task(*arguments)
+
+
 def _summary(
-    summarise: Callable[[Block], Any], check: Callable[..., Block], part: Any, i: int, place: str
+    summarise: Callable[..., Any],
+    numbered: bool,
+    check: Callable[..., LabelledRows],
+    part: Any,
+    i: int,
+    place: str,
 ) -> Summed | None:
-    """Summarise one block; nothing comes of an empty one."""
+    """Summarize one block; None for an empty one."""
     with named(place):
-        block = check(part, i)
-        if block.X.shape[0] == 0:
+        block = check(part)
+        n_rows, n_features = block.X.shape
+        if n_rows == 0:
             return None
-        weight = len(block.codes) if block.weights is None else float(block.weights.sum())
-        n_features = block.X.shape[1]
-        return Summed(summarise(block), block.classes, n_features, weight, place, block.names)
+        weight = n_rows if block.weights is None else float(block.weights.sum())
+        summary = summarise(block, i) if numbered else summarise(block)
+        return Summed(summary, block.classes, n_features, weight, place, block.feature_names)
 
 
 def _checked(
     part: Any,
-    number: int,
     *,
     n_features: int | None,
     names: Array | None,
     classes: Any,
     accept_sparse: Any,
-) -> Block:
+) -> LabelledRows:
     """The rows, labels and weights of a block, or an error that says what is wrong with them."""
     if isinstance(part[0], tuple):  # from one frame, with gaps for what is beside
         beside = iter(part[1:])
@@ -430,7 +377,7 @@ def _checked(
         check_classification_targets(np.repeat(labels, 3))
     if weights is not None:
         weights = check_weights(np.asarray(weights), rows.shape[0], may_be_zero=True)
-    return Block(rows, codes, labels, weights, number, names if own is None else own)
+    return LabelledRows(rows, codes, labels, weights, names if own is None else own)
 
 
 def names_of(X: Any) -> Array | None:
@@ -490,10 +437,6 @@ def _plus(summaries: Sequence[Any]) -> Any:
     return reduce(add, summaries)
 
 
-def _number(function: Callable[..., float], block: Block) -> float:
-    return function(block.X, block.codes, block.weights)
-
-
 @contextmanager
 def named(place: str) -> Iterator[None]:
     """Errors about data say in which block they were found."""
@@ -513,7 +456,7 @@ def labelled_blocks(X: Any, y: Any = None, sample_weight: Any = None) -> Blocks:
     Parameters
     ----------
     X, y, sample_weight
-        As to `class_moments`.
+        As to `ClassMoments.from_data`.
     """
     if isinstance(X, list | tuple) or _is_delayed(X):
         return _delayed_blocks(X, y, sample_weight)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
-from separatrix.linalg import Array
+from separatrix.linalg import Array, Lift, span
+from separatrix.moments.scatter import SparseRows, joint_span
 
 BLOCK_ENTRIES = 1 << 20
 """Entries of a block of rows that is centred and multiplied at once (8 MB of float64)."""
@@ -17,66 +19,136 @@ BLOCK_ENTRIES = 1 << 20
 
 def row_blocks(n_rows: int, n_features: int) -> Iterator[slice]:
     """Slices over rows such that a dense block of them is small."""
-    yield from gen_batches(n_rows, block_rows(n_features))
+    yield from gen_batches(n_rows, rows_per_block(n_features))
 
 
-def block_rows(n_features: int) -> int:
-    """How many rows such a block has."""
+def rows_per_block(n_features: int) -> int:
+    """Number of rows in a block of `row_blocks`."""
     return int(np.clip(BLOCK_ENTRIES // max(n_features, 1), 1, 65536))
 
 
 class LabelledRows(NamedTuple):
-    """A block of rows with their class codes and weights."""
+    """Checked rows with their labels: the one form in which rows travel inside the package.
 
-    X: Array
+    Attributes
+    ----------
+    X : array or sparse matrix (n_samples, n_features)
+        Of float64 or float32; not checked for NaN, which `ClassMoments.from_rows` does on its way.
+    codes : array of int (n_samples,)
+        The class of each row, as a position in `classes`.
+    classes : array (n_classes,)
+        Sorted labels; some may have no rows.
+    weights : array (n_samples,), optional
+        Non-negative weights.
+    feature_names : array (n_features,), optional
+        Names for error messages.
+    """
+
+    X: Any
     codes: Array
-    weights: Array | None
-    n_classes: int
+    classes: Array
+    weights: Array | None = None
+    feature_names: Array | None = None
+
+    @property
+    def labels(self) -> Array:
+        """The label of each row."""
+        return self.classes[self.codes]
 
     @property
     def counts(self) -> Array:
         """Samples of each class, or sums of their weights."""
-        return np.bincount(self.codes, self.weights, self.n_classes).astype(np.float64)
+        return np.bincount(self.codes, self.weights, len(self.classes)).astype(np.float64)
 
-    def sums(self, Z: Any) -> Any:
+    def class_sums(self, Z: Any) -> Any:
         """Weighted class sums of the rows of Z."""
-        return indicator(self.codes, self.weights, self.n_classes, Z.dtype) @ Z
+        return class_indicator(self.codes, self.weights, len(self.classes), Z.dtype) @ Z
 
-    def add_products(self, matrices: Array, Z: Array, product: Array) -> None:
-        """Add ``ZᵀZ``, of all rows together or class by class; Z is spent."""
-        if self.weights is not None:
-            Z *= np.sqrt(self.weights).astype(Z.dtype)[:, None]
-        if len(matrices) == 1:
-            matrices[0] += np.matmul(Z.T, Z, out=product)
-            return
-        order = np.argsort(self.codes, kind="stable")
-        ends = np.cumsum(np.bincount(self.codes, minlength=self.n_classes))[:-1]
-        for matrix, Zc in zip(matrices, np.split(Z[order], ends), strict=True):
-            matrix += np.matmul(Zc.T, Zc, out=product)
+    def total(self, function: Callable[[LabelledRows], float], classes: Array) -> float:
+        """A number that a function of rows gives, as of rows in blocks, where it is summed."""
+        return function(self)
+
+    def part(self, rows: slice) -> LabelledRows:
+        """A stretch of the rows, with all the classes."""
+        weights = None if self.weights is None else self.weights[rows]
+        return self._replace(X=self.X[rows], codes=self.codes[rows], weights=weights)
+
+    def subset(self, numbers: Array) -> LabelledRows:
+        """The rows with these numbers, and only the classes that are among them."""
+        present, codes = np.unique(self.codes[numbers], return_inverse=True)
+        weights = None if self.weights is None else self.weights[numbers]
+        return self._replace(
+            X=self.X[numbers], codes=codes, classes=self.classes[present], weights=weights
+        )
+
+    def columns(self, columns: Array) -> LabelledRows:
+        """The same rows with some of their features."""
+        names = columns if self.feature_names is None else self.feature_names[columns]
+        return self._replace(X=self.X[:, columns], feature_names=names)
+
+    def with_classes(self, classes: Array) -> LabelledRows:
+        """The same rows, coded by more classes."""
+        return self._replace(
+            codes=np.searchsorted(classes, self.classes)[self.codes], classes=classes
+        )
+
+    def in_span(self, centre: Array) -> tuple[LabelledRows, Lift]:
+        """The rows in coordinates of the span of the centred rows, and the map back to features.
+
+        With no more features than rows the coordinates are the features: dense rows are centred
+        then, sparse ones stay as they are but for an offset of their full columns.
+
+        Parameters
+        ----------
+        centre : array (n_features,)
+            The mean of the rows.
+        """
+        n_samples, n_features = self.X.shape
+        if sp.issparse(self.X):
+            rows, _ = shift_full_columns(sp.csr_array(self.X, dtype=np.float64, copy=True))
+            if n_samples < n_features:
+                average = sp.csr_array(np.full((1, n_samples), n_samples**-0.5))
+                spanned, _ = joint_span([SparseRows(rows, average)])
+                return self._replace(X=spanned.coordinates, feature_names=None), spanned.lift
+        else:
+            # a mean that is rounded shifts all rows alike: their differences keep all digits
+            rows = np.subtract(self.X, centre, dtype=np.float64, order="C")
+            if n_samples < n_features:
+                coordinates, lift = span(rows, bound=n_samples - 1)
+                return self._replace(X=coordinates, feature_names=None), lift
+        return self._replace(X=rows), lambda W: W
 
 
-def indicator(codes: Array, weights: Array | None, n_classes: int, dtype: Any) -> Any:
+def join_rows(parts: Sequence[LabelledRows]) -> LabelledRows:
+    """Stretches of rows one below the other; sparse when one of them is."""
+    classes = reduce(np.union1d, [part.classes for part in parts])
+    X = [part.X for part in parts]
+    if any(sp.issparse(rows) for rows in X):
+        stacked: Any = sp.vstack([sp.csr_array(rows) for rows in X], format="csr")
+    else:
+        stacked = np.concatenate(X)
+    codes = np.concatenate([part.with_classes(classes).codes for part in parts])
+    weights = None
+    if any(part.weights is not None for part in parts):
+        weights = np.concatenate(
+            [np.ones(len(p.codes)) if p.weights is None else p.weights for p in parts]
+        )
+    return LabelledRows(stacked, codes, classes, weights, parts[0].feature_names)
+
+
+def class_indicator(codes: Array, weights: Array | None, n_classes: int, dtype: Any) -> Any:
     """Matrix (n_classes, n_rows) that sums rows by class."""
     data = np.ones(len(codes), dtype) if weights is None else weights.astype(dtype)
     by_row = sp.csr_array((data, codes, np.arange(len(codes) + 1)), (len(codes), n_classes))
     return by_row.T
 
 
-def mean_of_rows(X: Array, rows: Array, weights: Array, Z: Array, origin: Array) -> Array:
-    """The mean of some rows as a difference from the origin; Z gets the rows less the mean."""
-    share = weights / weights.sum() if weights.any() else weights
-    # from the origin, so that a column that does not vary stays exactly zero
-    for part in gen_batches(len(rows), max(1, BLOCK_ENTRIES // X.shape[1])):
-        np.subtract(X[rows[part]], origin, out=Z[part])
-    first = share @ Z
-    Z -= first
-    left = share @ Z
-    Z -= left
-    return first + left
+def shift_full_columns(X: Any) -> tuple[Any, Array]:
+    """Subtract its first entry from each column of a sparse matrix that has no zeros.
 
-
-def full_columns_shifted(X: Any) -> tuple[Any, Array]:
-    """Columns without a zero start at their first entry; that is free, and keeps their digits."""
+    That keeps the digits of columns with an offset, and makes no entry non-zero. X is overwritten;
+    the offsets are returned.
+    """
     X.sum_duplicates()
     full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
     origin = np.zeros(X.shape[1])

@@ -1,11 +1,14 @@
-"""From rows to statistics: dense, sparse, wide, tall."""
+"""From rows to statistics: tall, wide, sparse, factored, or means alone.
+
+The functions return the parts of which `ClassMoments` are made. Means are differences from a row
+of the data, the origin, so that an offset common to all rows costs no digits.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import reduce
-from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,124 +17,160 @@ from sklearn.utils import gen_batches
 from threadpoolctl import ThreadpoolController
 
 from separatrix.linalg import ONE_AT_A_TIME, Array, SingularMatrixError, cholesky_whitener
-from separatrix.moments.checks import precision
-from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import (
     LabelledRows,
-    block_rows,
-    full_columns_shifted,
-    indicator,
-    mean_of_rows,
+    class_indicator,
+    rows_per_block,
+    shift_full_columns,
 )
 from separatrix.moments.scatter import Scatter, SparseRows
 
-THREADED_FROM = 1 << 30
+MIN_THREADED_PRODUCTS = 1 << 30
 """Multiplications (samples × features²) from which the rows are shared among threads."""
 
 
-# From rows to statistics ---------------------------------------------------------------------
+class Statistics(NamedTuple):
+    """Class statistics of some rows.
 
-
-def _summarise_tall(
-    X: Array, codes: Array, weights: Array | None, classes: Array, per_class: bool
-) -> ClassMoments:
-    """More rows than features: multiplied in their own precision where that is enough.
-
-    Products of float32 rows are twice as fast in float32. Where the scatter is then so badly
-    conditioned that rounding hides directions, the rows are multiplied again in float64.
+    Attributes
+    ----------
+    counts : array (n_classes,)
+        Samples of each class, or sums of their weights.
+    offsets : array (n_classes, n_features)
+        Class means less the origin.
+    origin : array (n_features,)
+    scatters : sequence of Scatter
+        The scatter within classes: one in all, or one for each class.
+    eps : float
+        Relative precision in which the rows were multiplied.
     """
-    moments = _summarise_in_shares(X, codes, weights, classes, per_class, X.dtype)
-    if X.dtype == np.float64:
-        return moments
-    Sw = moments.Sw
+
+    counts: Array
+    offsets: Array
+    origin: Array
+    scatters: Sequence[Scatter]
+    eps: float
+
+
+def summarize(
+    rows: LabelledRows,
+    *,
+    per_class: bool = False,
+    scatter: bool = True,
+    factored: bool = False,
+    dtype: DTypeLike | None = None,
+) -> list[Statistics]:
+    """Statistics of stretches of the rows, which add up to those of all.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+    per_class : bool
+        Keep the scatter of each class apart.
+    scatter : bool
+        Without it dense rows are summarized by counts and means alone.
+    factored : bool
+        Keep the scatter of dense rows as a factor: a product would lose half of the digits.
+    dtype : dtype, optional
+        Precision of the products of tall dense rows; that of the rows by default.
+    """
+    n_samples, n_features = rows.X.shape
+    if sp.issparse(rows.X):
+        return [_summarize_sparse(rows, per_class)]
+    if not scatter:
+        return [_summarize_means(rows, per_class)]
+    if factored:
+        # enough rows in a block for a QR decomposition to pay
+        n = max(rows_per_block(n_features), 2 * n_features)
+        return [_summarize_wide(rows.part(p), per_class, True) for p in gen_batches(n_samples, n)]
+    if n_samples < n_features:
+        return [_summarize_wide(rows, per_class, False)]
+    return _summarize_tall(rows, per_class, dtype or rows.X.dtype)
+
+
+def hides_directions(Sw: Array, eps: float) -> bool:
+    """Whether a scatter multiplied in precision eps is too ill-conditioned for it."""
     varies = np.diagonal(Sw) > 0
     try:
-        cholesky_whitener(Sw[np.ix_(varies, varies)], eps=moments.eps)
+        cholesky_whitener(Sw[np.ix_(varies, varies)], eps=eps)
     except (SingularMatrixError, np.linalg.LinAlgError, ValueError):
-        return _summarise_in_shares(X, codes, weights, classes, per_class, np.float64)
-    return moments
+        return True
+    return False
 
 
-def _summarise_in_shares(
-    X: Array,
-    codes: Array,
-    weights: Array | None,
-    classes: Array,
-    per_class: bool,
-    dtype: DTypeLike,
-) -> ClassMoments:
-    """Shares of the rows summarised in parallel, then added."""
-    n_samples, n_features = X.shape
-
-    def summarise(part: slice) -> ClassMoments:
-        w = None if weights is None else weights[part]
-        return _summarise_share(X[part], codes[part], w, classes, per_class, dtype)
-
-    if n_samples * n_features**2 < THREADED_FROM or not ONE_AT_A_TIME.acquire(blocking=False):
-        return summarise(slice(0, n_samples))
+def _summarize_tall(rows: LabelledRows, per_class: bool, dtype: DTypeLike) -> list[Statistics]:
+    """More rows than features: shares of the rows, in parallel where that pays."""
+    n_samples, n_features = rows.X.shape
+    small = n_samples * n_features**2 < MIN_THREADED_PRODUCTS
+    if small or not ONE_AT_A_TIME.acquire(blocking=False):
+        return [_summarize_share(rows, per_class, dtype)]
     # one thread a share, each with a BLAS of one thread: the centring runs in parallel too
     try:
         blas = ThreadpoolController().select(user_api="blas")
         n_threads = max((library["num_threads"] for library in blas.info()), default=1)
         shares = gen_batches(n_samples, -(-n_samples // n_threads))
         with blas.limit(limits=1), ThreadPoolExecutor(n_threads) as pool:
-            first, *rest = pool.map(summarise, shares)
+            return list(
+                pool.map(lambda s: _summarize_share(rows.part(s), per_class, dtype), shares)
+            )
     finally:
         ONE_AT_A_TIME.release()
-    return sum(rest, start=first)
 
 
-def _summarise_share(
-    X: Array,
-    codes: Array,
-    weights: Array | None,
-    classes: Array,
-    per_class: bool,
-    dtype: DTypeLike,
-) -> ClassMoments:
+def _summarize_share(rows: LabelledRows, per_class: bool, dtype: DTypeLike) -> Statistics:
     """Blocks of rows, each centred on the class means so far and multiplied with itself.
 
     With Z the rows less the means m so far, of counts n, and δ the mean of Z in a class of b new
     rows, the scatter grows by ``ZᵀZ - b²/(n + b) δδᵀ`` and the mean by ``b/(n + b) δ``.
     """
-    n_features, n_classes = X.shape[1], len(classes)
-    origin = X[0].astype(np.float64)
+    (n_samples, n_features), n_classes = rows.X.shape, len(rows.classes)
+    origin = rows.X[0].astype(np.float64)
     counts = np.zeros(n_classes)
     offsets = np.zeros((n_classes, n_features))
     matrices = np.zeros((n_classes if per_class else 1, n_features, n_features))
-    # memory for every block, so that none is spent on asking for more
-    some = min(len(X), max(1024, block_rows(n_features)))
-    centred = np.empty((some, n_features), dtype)
+    # memory for every block is taken once
+    n_block = min(n_samples, max(1024, rows_per_block(n_features)))
+    centred = np.empty((n_block, n_features), dtype)
     product = np.empty((n_features, n_features), dtype)
     excess: list[Array] = []
-    for block in gen_batches(len(X), some):
-        rows = LabelledRows(
-            X[block], codes[block], None if weights is None else weights[block], n_classes
-        )
-        fresh = (counts == 0) & (rows.counts > 0)
-        if fresh.any():
-            offsets[fresh] = rows.sums(rows.X - origin)[fresh] / rows.counts[fresh, None]
+    for stretch in gen_batches(n_samples, n_block):
+        block = rows.part(stretch)
+        added = block.counts
+        new = (counts == 0) & (added > 0)
+        if new.any():
+            offsets[new] = block.class_sums(block.X - origin)[new] / added[new, None]
         centres = (origin + offsets).astype(dtype)
-        offsets = centres - origin  # exactly what is subtracted from the rows
-        Z = np.take(centres, rows.codes, axis=0, out=centred[: len(rows.X)], mode="clip")
-        np.subtract(rows.X, Z, out=Z)
-        total = counts + rows.counts
-        shift = rows.sums(Z) / np.where(rows.counts > 0, rows.counts, 1.0)[:, None]
-        share = rows.counts / np.where(total > 0, total, 1.0)
-        excess.append(np.sqrt(rows.counts * share)[:, None] * shift)
-        rows.add_products(matrices, Z, product)
+        offsets = centres - origin  # exactly the numbers that are subtracted from the rows
+        Z = np.take(centres, block.codes, axis=0, out=centred[: len(block.X)], mode="clip")
+        np.subtract(block.X, Z, out=Z)
+        total = counts + added
+        shift = block.class_sums(Z) / np.where(added > 0, added, 1.0)[:, None]
+        share = added / np.where(total > 0, total, 1.0)
+        excess.append(np.sqrt(added * share)[:, None] * shift)
+        _add_products(matrices, block, Z, product)
         offsets += share[:, None] * shift
         counts = total
-        if len(excess) * n_classes > some:
+        if len(excess) * n_classes > n_block:
             _subtract_products(matrices, excess)
     _subtract_products(matrices, excess)
     scatters = [Scatter(n_features, matrix) for matrix in matrices]
-    eps = float(np.finfo(dtype).eps)
-    return ClassMoments(classes, counts, offsets, origin, scatters, per_class=per_class, eps=eps)
+    return Statistics(counts, offsets, origin, scatters, float(np.finfo(dtype).eps))
+
+
+def _add_products(matrices: Array, rows: LabelledRows, Z: Array, product: Array) -> None:
+    """Add ``ZᵀZ``, of all rows together or class by class; Z and product are overwritten."""
+    if rows.weights is not None:
+        Z *= np.sqrt(rows.weights).astype(Z.dtype)[:, None]
+    if len(matrices) == 1:
+        matrices[0] += np.matmul(Z.T, Z, out=product)
+        return
+    order, ends = _by_class(rows)
+    for matrix, Zc in zip(matrices, np.split(Z[order], ends[:-1]), strict=True):
+        matrix += np.matmul(Zc.T, Zc, out=product)
 
 
 def _subtract_products(matrices: Array, excess: list[Array]) -> None:
-    """Take ``eᵀe`` of all excess rows from one matrix, or class by class; the list is emptied."""
+    """Subtract ``eᵀe`` of all excess rows from one matrix, or by class; the list is emptied."""
     if excess:
         by_class = np.stack(excess, axis=1)
         for matrix, e in zip(matrices, by_class if len(matrices) > 1 else [by_class], strict=True):
@@ -140,83 +179,74 @@ def _subtract_products(matrices: Array, excess: list[Array]) -> None:
         excess.clear()
 
 
-def _summarise_wide(
-    X: Array,
-    codes: Array,
-    weights: Array | None,
-    classes: Array,
-    per_class: bool,
-    factored: bool = False,
-) -> ClassMoments:
-    """Fewer rows than features: the centred rows themselves are the factor of the scatter.
+def _by_class(rows: LabelledRows) -> tuple[Array, Array]:
+    """The order that sorts rows by class, and where each class ends in it."""
+    counts = np.bincount(rows.codes, minlength=len(rows.classes))
+    return np.argsort(rows.codes, kind="stable"), np.cumsum(counts)
 
-    They are kept class by class. The means are found in two passes, the second of what the first
-    has left, so that an offset costs no digits.
-    """
+
+def _summarize_wide(rows: LabelledRows, per_class: bool, factored: bool) -> Statistics:
+    """Fewer rows than features: the centred rows, class by class, are a factor of the scatter."""
+    X, weights = rows.X, rows.weights
     origin = X[0].astype(np.float64)
-    counts = LabelledRows(X, codes, weights, len(classes)).counts
-    order = np.argsort(codes, kind="stable")
-    ends = np.cumsum(np.bincount(codes, minlength=len(classes)))
-    members = np.split(order, ends[:-1])
-    centre = np.zeros((len(classes), X.shape[1]))
+    order, ends = _by_class(rows)
+    offsets = np.zeros((len(rows.classes), X.shape[1]))
     Z = np.empty(X.shape)
-    for c, rows in enumerate(members):
-        if len(rows):
-            w = np.ones(len(rows)) if weights is None else weights[rows]
-            centre[c] = mean_of_rows(X, rows, w, Z[ends[c] - len(rows) : ends[c]], origin)
+    for c, members in enumerate(np.split(order, ends[:-1])):
+        if len(members):
+            w = np.ones(len(members)) if weights is None else weights[members]
+            offsets[c] = _centre_rows(X, members, w, Z[ends[c] - len(members) : ends[c]], origin)
     if weights is not None:
         Z *= np.sqrt(weights[order])[:, None]
     blocks = np.split(Z, ends[:-1]) if per_class else [Z]
     scatters = [Scatter(X.shape[1], None, [(1.0, block)], factored=factored) for block in blocks]
-    return ClassMoments(
-        classes, counts, centre, origin, scatters, per_class=per_class, eps=precision(X)
-    )
+    return Statistics(rows.counts, offsets, origin, scatters, precision_of(X))
 
 
-def _summarise_factored(
-    X: Array, codes: Array, weights: Array | None, classes: Array, per_class: bool
-) -> ClassMoments:
-    """A QR of each block of centred rows under what the others have left, no product."""
-    some = max(block_rows(X.shape[1]), 2 * X.shape[1])  # enough for a QR to be worth its while
+def _centre_rows(X: Array, members: Array, weights: Array, Z: Array, origin: Array) -> Array:
+    """Write rows less their mean to Z; return the mean as a difference from the origin.
 
-    def summarise(part: slice) -> ClassMoments:
-        w = None if weights is None else weights[part]
-        return _summarise_wide(X[part], codes[part], w, classes, per_class, factored=True)
+    The mean is found twice, the second time of the remainder: an offset costs no digits, and a
+    column that does not vary stays exactly zero.
+    """
+    share = weights / weights.sum() if weights.any() else weights
+    for part in gen_batches(len(members), rows_per_block(X.shape[1])):
+        np.subtract(X[members[part]], origin, out=Z[part])
+    first = share @ Z
+    Z -= first
+    remainder = share @ Z
+    Z -= remainder
+    return first + remainder
 
-    return reduce(add, (summarise(part) for part in gen_batches(len(X), some)))
 
-
-def _summarise_by_means(
-    X: Array, codes: Array, weights: Array | None, classes: Array, per_class: bool
-) -> ClassMoments:
+def _summarize_means(rows: LabelledRows, per_class: bool) -> Statistics:
     """Counts and means, for methods that look at the rows themselves; the scatter is empty."""
-    rows = LabelledRows(X, codes, weights, len(classes))
-    counts = rows.counts
+    n_features, counts = rows.X.shape[1], rows.counts
     # from a row of the data: the mean of equal rows is then that row, to the last digit
-    origin = X[0].astype(np.float64)
-    offsets = rows.sums(X - origin) / np.where(counts > 0, counts, 1.0)[:, None]
-    scatters = [Scatter(X.shape[1])] * (len(classes) if per_class else 1)
-    return ClassMoments(
-        classes, counts, offsets, origin, scatters, per_class=per_class, eps=precision(X)
-    )
+    origin = rows.X[0].astype(np.float64)
+    offsets = rows.class_sums(rows.X - origin) / np.where(counts > 0, counts, 1.0)[:, None]
+    scatters = [Scatter(n_features)] * (len(rows.classes) if per_class else 1)
+    return Statistics(counts, offsets, origin, scatters, precision_of(rows.X))
 
 
-def _summarise_sparse(
-    X: Any, codes: Array, weights: Array | None, classes: Array, per_class: bool
-) -> ClassMoments:
-    """The sparse rows as they are, with the averages to be taken off."""
-    eps, n_features = precision(X), X.shape[1]
-    X, origin = full_columns_shifted(sp.csr_array(X, dtype=np.float64, copy=True))
-    rows = LabelledRows(X, codes, weights, len(classes))
+def _summarize_sparse(rows: LabelledRows, per_class: bool) -> Statistics:
+    """The sparse rows as they are, with the class averages to be subtracted from them."""
+    n_features, n_classes, codes = rows.X.shape[1], len(rows.classes), rows.codes
+    X, origin = shift_full_columns(sp.csr_array(rows.X, dtype=np.float64, copy=True))
     counts = rows.counts
-    means = rows.sums(X).toarray() / np.where(counts > 0, counts, 1.0)[:, None]
-    root = np.ones(len(codes)) if weights is None else np.sqrt(weights)
+    means = rows.class_sums(X).toarray() / np.where(counts > 0, counts, 1.0)[:, None]
+    root = np.ones(len(codes)) if rows.weights is None else np.sqrt(rows.weights)
     S = sp.csr_array(sp.diags_array(root) @ X)
     share = root / np.sqrt(np.where(counts > 0, counts, 1.0))[codes]
-    E = sp.csr_array(indicator(codes, share, len(classes), np.float64))
+    E = sp.csr_array(class_indicator(codes, share, n_classes, np.float64))
     blocks = [SparseRows(S, E)]
     if per_class:
-        members = [np.flatnonzero(codes == c) for c in range(len(classes))]
+        members = [np.flatnonzero(codes == c) for c in range(n_classes)]
         blocks = [SparseRows(S[m], E[[c]][:, m]) for c, m in enumerate(members)]
     scatters = [Scatter(n_features, None, [(1.0, block)]) for block in blocks]
-    return ClassMoments(classes, counts, means, origin, scatters, per_class=per_class, eps=eps)
+    return Statistics(counts, means, origin, scatters, precision_of(rows.X))
+
+
+def precision_of(X: Any) -> float:
+    """Relative precision of the numbers in X."""
+    return float(np.finfo(X.dtype).eps)

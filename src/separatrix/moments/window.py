@@ -9,52 +9,46 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-import numpy as np
-import scipy.sparse as sp
-
-from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows, join_rows
 
-PARTS = 16
+N_PARTS = 16
 """How many parts a stretch of rows is cut into when its oldest rows begin to leave."""
 
-FINEST = 64
-"""Rows that are summarised when asked for, as they come or leave a few at a time."""
+MAX_UNSUMMED_ROWS = 64
+"""Rows that are summarized when asked for, as they come or leave a few at a time."""
 
 
-class Rows(NamedTuple):
-    """Labelled rows as they came; `start` is the number of rows before them."""
+class Stretch(NamedTuple):
+    """Rows that came one after the other; `start` is the number of rows before them."""
 
     start: int
-    X: Any
-    y: Array
-    weights: Array | None
+    rows: LabelledRows
 
     @property
     def stop(self) -> int:
         """Number of rows up to the last of these."""
-        return self.start + len(self.y)
+        return self.start + len(self.rows.codes)
 
-    def between(self, start: int, stop: int) -> Rows:
+    def between(self, start: int, stop: int) -> LabelledRows:
         """Those of them that are rows `start` to `stop` of the stream."""
-        part = slice(max(start - self.start, 0), max(stop - self.start, 0))
-        weights = None if self.weights is None else self.weights[part]
-        return Rows(max(start, self.start), self.X[part], self.y[part], weights)
+        return self.rows.part(slice(max(start - self.start, 0), max(stop - self.start, 0)))
 
 
-Summarise = Callable[[Any, Array, "Array | None"], ClassMoments]
+Summarize = Callable[[LabelledRows], ClassMoments]
 Condense = Callable[[ClassMoments], ClassMoments]
 
 
 class SlidingWindow:
     """A queue of rows with the sum of their moments.
 
-    The rows themselves are kept, and sums over stretches of them. Those that came since the last
-    `turn` are summed in the stretches of `back`, each of a `PARTS`-th of the window or one batch.
-    Those before are covered by the stack `front`, whose entries are sums from some row up to the
+    The rows themselves are kept, and sums over stretches of them. Rows that came since the last
+    `turn` are summed in the stretches of `back`, each of one batch or of a part of the window.
+    Rows before are covered by the stack `front`, whose entries are sums from some row up to the
     turn. When the window has slid past the turn the stretches of `back` become the new `front`;
-    when it has slid into one of them that stretch is cut into `PARTS`, the oldest part again, and
-    so on. At most `FINEST` rows at either end are in no sum, and summarised when asked for.
+    when it has slid into one of them that stretch is cut into `N_PARTS`, the oldest part again,
+    and so on. At most `MAX_UNSUMMED_ROWS` rows at either end are in no sum: they are summarized
+    when a total is asked for.
 
     Attributes
     ----------
@@ -63,10 +57,9 @@ class SlidingWindow:
 
     Notes
     -----
-    Each row is summarised once when it comes and less than once for each level of cutting,
-    ``log(size / PARTS / FINEST) / log(PARTS)`` of them: two or three times in all, whatever the
-    size. An answer adds four sums. At any time there are at most ``2 PARTS`` sums, and ``PARTS``
-    more for each level, besides the rows.
+    Each row is summarized once when it comes and less than once for each level of cutting: two or
+    three times in all, whatever the size. A total adds four sums. At any time there are at most
+    ``2 N_PARTS`` sums, and ``N_PARTS`` more for each level, besides the rows.
 
     References
     ----------
@@ -76,7 +69,7 @@ class SlidingWindow:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._rows: list[Rows] = []
+        self._rows: list[Stretch] = []
         self._stop = 0
         self._turn = 0
         self._front: list[tuple[int, ClassMoments]] = []
@@ -98,44 +91,41 @@ class SlidingWindow:
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is written to a file: the same with the rows in as few blocks as they can be."""
-        alike = groupby(self._rows, lambda r: (type(r.X), r.X.dtype, r.weights is None))
-        return {**vars(self), "_rows": [_joined_rows(list(rows)) for _, rows in alike]}
+        """What is written to a file: the same with the rows in as few stretches as they can be."""
+        kinds = groupby(
+            self._rows, lambda s: (type(s.rows.X), s.rows.X.dtype, s.rows.weights is None)
+        )
+        joined = [_join_stretches(list(stretches)) for _, stretches in kinds]
+        return {**vars(self), "_rows": joined}
 
-    def push(
-        self,
-        X: Any,
-        y: Array,
-        weights: Array | None,
-        summarise: Summarise,
-        condense: Condense,
-    ) -> None:
+    def push(self, rows: LabelledRows, summarize: Summarize, condense: Condense) -> None:
         """Add rows at the end; as many leave at the beginning as the window cannot hold.
 
         Parameters
         ----------
-        X, y, weights
-            Rows, labels and weights or None.
-        summarise : callable
-            Takes such a triple to its moments.
+        rows : LabelledRows
+            They are copied: the caller may reuse the arrays.
+        summarize : callable
+            From rows to their moments.
         condense : callable
             Applied to every sum: keeps it small, or turns it into the form that is wanted now.
         """
-        if len(y) > self.size:
-            raise ValueError(f"{len(y)} rows do not fit into a window of {self.size}")
-        batch = summarise(X, y, weights)  # here, so that rows that cannot be are refused
-        own = None if weights is None else weights.copy()  # the caller may reuse the arrays
-        self._rows.append(Rows(self._stop, X.copy(), y, own))
+        n_rows = len(rows.codes)
+        if n_rows > self.size:
+            raise ValueError(f"{n_rows} rows do not fit into a window of {self.size}")
+        batch = summarize(rows)  # first, so that rows that cannot be summarized change nothing
+        own = None if rows.weights is None else rows.weights.copy()
+        self._rows.append(Stretch(self._stop, rows._replace(X=rows.X.copy(), weights=own)))
         alone = self._summed == self._stop
-        self._stop += len(y)
-        self._rows = [rows for rows in self._rows if rows.stop > self.start]
-        if self._stop - self._summed >= FINEST:
+        self._stop += n_rows
+        self._rows = [stretch for stretch in self._rows if stretch.stop > self.start]
+        if self._stop - self._summed >= MAX_UNSUMMED_ROWS:
             if not alone:
-                batch = self._summary(self._summed, self._stop, summarise)
+                batch = self._summary(self._summed, self._stop, summarize)
             self._extend(batch, condense)
-        self._settle(summarise, condense)
+        self._settle(summarize, condense)
 
-    def total(self, summarise: Summarise, condense: Condense) -> ClassMoments:
+    def total(self, summarize: Summarize, condense: Condense) -> ClassMoments:
         """The moments of all rows in the window."""
         sums = [stretch for _, stretch in (*self._front[-1:], *self._back[-1:])]
         if self._before_last is not None:
@@ -143,7 +133,7 @@ class SlidingWindow:
         covered = self._front[-1][0] if self._front else self._turn
         for start, stop in ((self.start, covered), (self._summed, self._stop)):
             if start < stop:
-                sums.append(self._summary(start, stop, summarise))
+                sums.append(self._summary(start, stop, summarize))
         first, *rest = sums
         total = condense(first)
         for more in rest:
@@ -153,7 +143,7 @@ class SlidingWindow:
     def _extend(self, batch: ClassMoments, condense: Condense) -> None:
         """Put the rows that are in no sum yet, with these moments, at the end of `back`."""
         start, self._summed = self._summed, self._stop
-        if self._back and start - self._back[-1][0] < self.size / PARTS:
+        if self._back and start - self._back[-1][0] < self.size / N_PARTS:
             begun, last = self._back[-1]
             self._back[-1] = begun, _sum(condense, last, batch)
             return
@@ -161,36 +151,30 @@ class SlidingWindow:
             self._before_last = _sum(condense, self._before_last, condense(self._back[-1][1]))
         self._back.append((start, condense(batch)))
 
-    def _summary(self, start: int, stop: int, summarise: Summarise) -> ClassMoments:
+    def _summary(self, start: int, stop: int, summarize: Summarize) -> ClassMoments:
         """Moments of rows `start` to `stop` of the stream, from the rows."""
-        parts = [r.between(start, stop) for r in self._rows if r.start < stop and r.stop > start]
-        weights = None
-        if any(part.weights is not None for part in parts):
-            weights = np.concatenate(
-                [np.ones(len(p.y)) if p.weights is None else p.weights for p in parts]
-            )
-        y = np.concatenate([part.y for part in parts])
-        return summarise(_stacked([part.X for part in parts]), y, weights)
+        inside = [s for s in self._rows if s.start < stop and s.stop > start]
+        return summarize(join_rows([stretch.between(start, stop) for stretch in inside]))
 
-    def _settle(self, summarise: Summarise, condense: Condense) -> None:
+    def _settle(self, summarize: Summarize, condense: Condense) -> None:
         """Let the top of the stack start soon after the oldest row."""
         while self._front and self._front[-1][0] < self.start:
             self._front.pop()
         if not self._front and self.start > self._turn:
-            self._turn_round(summarise, condense)
+            self._turn_round(summarize, condense)
         covered = self._front[-1][0] if self._front else self._turn
-        while covered - self.start > FINEST:
-            step = max(FINEST, -(-(covered - self.start) // PARTS))
+        while covered - self.start > MAX_UNSUMMED_ROWS:
+            step = max(MAX_UNSUMMED_ROWS, -(-(covered - self.start) // N_PARTS))
             while covered - self.start > step:
                 covered -= step
-                part = self._summary(covered, covered + step, summarise)
+                part = self._summary(covered, covered + step, summarize)
                 above = self._front[-1][1] if self._front else None
                 self._front.append((covered, _sum(condense, above, part)))
 
-    def _turn_round(self, summarise: Summarise, condense: Condense) -> None:
+    def _turn_round(self, summarize: Summarize, condense: Condense) -> None:
         """Let the stretches of `back` that are still whole be the new `front`."""
         if self._summed < self._stop:
-            self._extend(self._summary(self._summed, self._stop, summarise), condense)
+            self._extend(self._summary(self._summed, self._stop, summarize), condense)
         above = None
         while self._back and self._back[-1][0] >= self.start:
             start, stretch = self._back.pop()
@@ -199,21 +183,11 @@ class SlidingWindow:
         self._turn, self._back, self._before_last = self._stop, [], None
 
 
-def _joined_rows(parts: Sequence[Rows]) -> Rows:
-    """Stretches of rows of one kind, one after the other, as one."""
-    y = np.concatenate([part.y for part in parts])
-    weights = [part.weights for part in parts if part.weights is not None]
-    X = _stacked([part.X for part in parts])
-    return Rows(parts[0].start, X, y, np.concatenate(weights) if weights else None)
+def _join_stretches(parts: Sequence[Stretch]) -> Stretch:
+    """Stretches one after the other as one."""
+    return Stretch(parts[0].start, join_rows([part.rows for part in parts]))
 
 
 def _sum(condense: Condense, old: ClassMoments | None, new: ClassMoments) -> ClassMoments:
     """The sum of both, condensed; `new` is in the form that is wanted now."""
     return condense(new if old is None else condense(old) + new)
-
-
-def _stacked(parts: Sequence[Any]) -> Any:
-    """Batches one below the other; sparse when one of them is."""
-    if any(sp.issparse(X) for X in parts):
-        return sp.vstack([sp.csr_array(X) for X in parts], format="csr")
-    return np.concatenate(parts)

@@ -1,4 +1,4 @@
-"""Records of `compare.record` as text, as a page and as pictures."""
+"""Records of `scoring.build_record` as text, as a page and as pictures."""
 
 from __future__ import annotations
 
@@ -7,18 +7,25 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from separatrix.io.text import columns
-from separatrix.report.page import Html, document, scrollable, section, table, tag
+from separatrix.io.text import format_columns
+from separatrix.report.elements import (
+    Html,
+    make_scrollable,
+    render_document,
+    render_section,
+    render_table,
+    tag,
+)
 
 Record = Mapping[str, Any]
 
-MARKS = {"ahead": "↑", "behind": "↓"}
+SIDE_MARKS = {"ahead": "↑", "behind": "↓"}
 KEY = "ours/printed; ↑ ours is better by more than chance, ↓ worse, * not comparable"
 
 
-def grid(record: Record) -> tuple[list[str], list[list[str]]]:
-    """Heads and lines of a table that is rather high than wide."""
-    cells = {(cell["row"], cell["column"]): cell_text(cell) for cell in record["cells"]}
+def build_grid(record: Record) -> tuple[list[str], list[list[str]]]:
+    """Heads and lines of a table, turned so that it is not wider than high."""
+    cells = {(cell["row"], cell["column"]): format_cell(cell) for cell in record["cells"]}
     rows = list(dict.fromkeys(row for row, _ in cells))
     columns = list(dict.fromkeys(column for _, column in cells))
     if len(columns) > len(rows):
@@ -27,18 +34,18 @@ def grid(record: Record) -> tuple[list[str], list[list[str]]]:
     return columns, [[r, *(cells.get((r, c), "") for c in columns)] for r in rows]
 
 
-def cell_text(cell: Record) -> str:
-    """Ours, what is printed, and whether that is far off."""
+def format_cell(cell: Record) -> str:
+    """Our number, the printed one, and a mark if they differ."""
     printed = cell["published"]
     decimals = printed["decimals"] if printed else 2
     ours = "–" if cell["ours"] is None else f"{cell['ours']['mean']:.{decimals}f}"
     if printed is None:
         return ours
-    mark = "*" if cell["verdict"] == "cannot be rerun" else MARKS.get(cell["side"], "")
+    mark = "*" if cell["verdict"] == "cannot be rerun" else SIDE_MARKS.get(cell["side"], "")
     return f"{ours}/{printed['value']:.{decimals}f}{mark}"
 
 
-def counted(counts: Mapping[str, int], derived: bool = False) -> str:
+def describe_counts(counts: Mapping[str, int], derived: bool = False) -> str:
     """How many cells hold, in words."""
     if not counts["printed"]:
         return "No numbers are printed."
@@ -54,19 +61,19 @@ def counted(counts: Mapping[str, int], derived: bool = False) -> str:
     return f"Of {counts['printed']} {of} {', '.join(p for p, n in parts.items() if n)}."
 
 
-def claim_verdict(claim: Record) -> str:
-    """What became of a sentence: numbers differ, sentences hold or do not."""
+def describe_claim_verdict(claim: Record) -> str:
+    """The verdict on a claim: numbers differ, claims hold or do not."""
     return "does not hold" if claim["verdict"] == "differs" else str(claim["verdict"])
 
 
-def claim_text(claim: Record) -> str:
-    """A sentence of the source, what became of it, and by which figures."""
-    return f"{claim_verdict(claim)}: {claim['says']}" + (
+def describe_claim(claim: Record) -> str:
+    """A claim with its verdict and the figures behind it."""
+    return f"{describe_claim_verdict(claim)}: {claim['says']}" + (
         f" ({claim['why']})" if claim["why"] else ""
     )
 
 
-def beyond_text(beyond: Mapping[str, bool]) -> str:
+def describe_rows_ahead(beyond: Mapping[str, bool]) -> str:
     """How often columns of ours pass all that is printed in a row."""
     if not beyond:
         return ""
@@ -78,20 +85,20 @@ def beyond_text(beyond: Mapping[str, bool]) -> str:
     )
 
 
-def place(record: Record) -> str:
+def describe_place(record: Record) -> str:
     """Where it is printed."""
     page = str(record["page"])
     return f"Page {page}" if page[0].isdigit() else page[0].upper() + page[1:]
 
 
-def remarks(record: Record) -> list[str]:
-    """What is left out, and why cells cannot be rerun."""
+def list_remarks(record: Record) -> list[str]:
+    """Rows that were left out, and why cells cannot be rerun."""
     why = dict.fromkeys(c["why"] for c in record["cells"] if c["verdict"] == "cannot be rerun")
     left_out = [f"{row} was left out: {reason}" for row, reason in record["left_out"].items()]
     return left_out + [f"* cannot be rerun: {reason}" for reason in why]
 
 
-def repeats(record: Record) -> str:
+def describe_repeats(record: Record) -> str:
     """How many repeats are behind our figures."""
     numbers = sorted({cell["ours"]["n"] for cell in record["cells"] if cell["ours"]})
     if numbers in ([], [1]):
@@ -100,23 +107,23 @@ def repeats(record: Record) -> str:
     return f"Ours are means of {span} repeats."
 
 
-def sentences(record: Record) -> str:
-    """What can be said of a table as a whole."""
-    found = counted(record["counts"], record["derived"])
-    said = (found, repeats(record), beyond_text(record["beyond"]))
+def describe_result(record: Record) -> str:
+    """A table as a whole in words."""
+    found = describe_counts(record["counts"], record["derived"])
+    said = (found, describe_repeats(record), describe_rows_ahead(record["beyond"]))
     return " ".join(sentence for sentence in said if sentence)
 
 
-def as_text(record: Record) -> str:
+def format_text(record: Record) -> str:
     """For the terminal."""
-    heads, lines = grid(record)
+    heads, lines = build_grid(record)
     return "\n".join(
         [
-            f"{record['table']}: {record['title']}. {place(record)}.",
-            columns([f"{record['unit']}, {KEY.partition(';')[0]}", *heads], lines),
-            sentences(record),
-            *map(claim_text, record["claims"]),
-            *remarks(record),
+            f"{record['table']}: {record['title']}. {describe_place(record)}.",
+            format_columns([f"{record['unit']}, {KEY.partition(';')[0]}", *heads], lines),
+            describe_result(record),
+            *map(describe_claim, record["claims"]),
+            *list_remarks(record),
         ]
     )
 
@@ -124,35 +131,35 @@ def as_text(record: Record) -> str:
 # Page ------------------------------------------------------------------------------------------
 
 
-def page(title: str, records: Sequence[Record]) -> str:
+def render_page(title: str, records: Sequence[Record]) -> str:
     """An HTML document with a section for each table; it needs no network."""
     heading = tag("header", tag("h1", title), tag("p", KEY, class_="lead"))
-    return document(title, heading, tag("main", *map(as_section, records)))
+    return render_document(title, heading, tag("main", *map(render_verdicts, records)))
 
 
-def as_section(record: Record) -> Html:
+def render_verdicts(record: Record) -> Html:
     """A table with its verdicts as part of a page."""
-    heads, lines = grid(record)
+    heads, lines = build_grid(record)
     key = record["table"].replace("/", "-").replace(".", "-")
-    shown = scrollable(table([record["unit"], *heads], lines), record["title"])
-    picture = _embedded(record) if record["curve"] else None
-    claims = [tag("li", claim_text(claim)) for claim in record["claims"]]
-    return section(
+    shown = make_scrollable(render_table([record["unit"], *heads], lines), record["title"])
+    picture = _embed_curves(record) if record["curve"] else None
+    claims = [tag("li", describe_claim(claim)) for claim in record["claims"]]
+    return render_section(
         key,
         f"{record['table']}: {record['title']}",
-        f"{place(record)}. {sentences(record)}",
+        f"{describe_place(record)}. {describe_result(record)}",
         tag("p", record["protocol"]),
         picture,
         shown,
         tag("ul", *claims) if claims else None,
-        *(tag("p", remark) for remark in remarks(record)),
+        *(tag("p", remark) for remark in list_remarks(record)),
     )
 
 
-def _embedded(record: Record) -> Html | None:
+def _embed_curves(record: Record) -> Html | None:
     try:
         drawn = io.BytesIO()
-        curves(record, drawn, "svg")
+        draw_curves(record, drawn, "svg")
     except ImportError:  # pictures are an extra
         return None
     content = base64.b64encode(drawn.getvalue()).decode("ascii")
@@ -163,10 +170,10 @@ def _embedded(record: Record) -> Html | None:
 # Pictures --------------------------------------------------------------------------------------
 
 
-def curves(record: Record, to: Any, form: str = "png") -> None:
+def draw_curves(record: Record, to: Any, form: str = "png") -> None:
     """Our lines, and over them what is printed as dots."""
-    figure, ax = _axes(6.4, 4.0)
-    for i, (name, cells) in enumerate(_by_row(record["cells"]).items()):
+    figure, ax = _make_axes(6.4, 4.0)
+    for i, (name, cells) in enumerate(_group_by_row(record["cells"]).items()):
         colour, style = f"C{i % 10}", ("-", "--", ":")[i // 10 % 3]
         ours = [(float(c["column"]), c["ours"]["mean"]) for c in cells if c["ours"]]
         printed = [(float(c["column"]), c["published"]["value"]) for c in cells if c["published"]]
@@ -177,27 +184,27 @@ def curves(record: Record, to: Any, form: str = "png") -> None:
             ax.plot(*dots, "o", color=colour, ms=4, label=None if ours else name)
     ax.set(xlabel=record["x"], ylabel=record["unit"])
     ax.legend(frameon=False, fontsize=7, ncols=2)
-    _saved(figure, to, form)
+    _save(figure, to, form)
 
 
-def compared(records: Iterable[Record]) -> dict[str, list[tuple[float, float]]]:
+def pair_numbers(records: Iterable[Record]) -> dict[str, list[tuple[float, float]]]:
     """Numbers in percent that are printed, each with ours, by verdict."""
     points: dict[str, list[tuple[float, float]]] = {}
     for record in records:
         for cell in [] if record["derived"] else record["cells"]:
             if cell["verdict"] in ("holds", "differs") and record["unit"].startswith("%"):
-                place = (cell["published"]["value"], cell["ours"]["mean"])
-                points.setdefault(cell["verdict"], []).append(place)
+                pair = (cell["published"]["value"], cell["ours"]["mean"])
+                points.setdefault(cell["verdict"], []).append(pair)
     return points
 
 
-def agreement(records: Iterable[Record], to: Any, form: str = "png") -> bool:
+def draw_agreement(records: Iterable[Record], to: Any, form: str = "png") -> bool:
     """All printed numbers in percent against ours; whether there are any."""
     colours = {"holds": "C0", "differs": "C1"}
-    points = compared(records)
+    points = pair_numbers(records)
     if not points:
         return False
-    figure, ax = _axes(4.2, 4.2)
+    figure, ax = _make_axes(4.2, 4.2)
     for verdict, found in points.items():
         label = f"{verdict} ({len(found)})"
         ax.scatter(*zip(*found, strict=True), s=9, color=colours[verdict], label=label, alpha=0.7)
@@ -205,23 +212,23 @@ def agreement(records: Iterable[Record], to: Any, form: str = "png") -> bool:
     ax.plot(ends, ends, color="0.6", lw=0.8, zorder=0)
     ax.set(xlabel="printed, %", ylabel="here, %", aspect="equal")
     ax.legend(frameon=False, fontsize=8)
-    _saved(figure, to, form)
+    _save(figure, to, form)
     return True
 
 
-def _by_row(cells: Iterable[Record]) -> dict[str, list[Record]]:
+def _group_by_row(cells: Iterable[Record]) -> dict[str, list[Record]]:
     rows: dict[str, list[Record]] = {}
     for cell in cells:
         rows.setdefault(cell["row"], []).append(cell)
     return rows
 
 
-def _axes(width: float, height: float) -> tuple[Any, Any]:
+def _make_axes(width: float, height: float) -> tuple[Any, Any]:
     from matplotlib.figure import Figure as Picture
 
     figure = Picture(figsize=(width, height), layout="constrained")
     return figure, figure.subplots()
 
 
-def _saved(figure: Any, to: Any, form: str) -> None:
+def _save(figure: Any, to: Any, form: str) -> None:
     figure.savefig(to, format=form, dpi=90)

@@ -14,32 +14,32 @@ import numpy as np
 from separatrix.evaluate.ranking import Ranking, rank_methods
 from separatrix.evaluate.records import Comparison, Fold, MethodRecord, to_plain
 from separatrix.linalg import Array
-from separatrix.report import wording as words
-from separatrix.report.call import code
-from separatrix.report.verdict import verdict
+from separatrix.report import wording
+from separatrix.report.script import write_script
+from separatrix.report.verdict import reach_verdict
 
-MOST_POINTS = 5000
-"""Held-out rows that are drawn, at most."""
+MAX_POINTS = 5000
+"""Held-out rows that are drawn."""
 
-MOST_CELLS = 30
-"""Classes beyond which only the most frequent mistakes are told, and no matrix."""
+MAX_MATRIX_CLASSES = 30
+"""Classes of a confusion matrix; with more only the most frequent mistakes are listed."""
 
-MOST_NAMED = 6
-"""Classes beyond which columns of a matrix are narrow."""
+MAX_WIDE_COLUMNS = 6
+"""Columns of a matrix that are wide; with more all of them are narrow."""
 
-LONGEST_HEAD, SHORT_HEAD = 14, 3
-"""Letters of a name above a column, and above a narrow one; longer ones are numbered instead."""
+MAX_WIDE_LETTERS, MAX_NARROW_LETTERS = 14, 3
+"""Letters of a name above a wide column and above a narrow one; longer names get numbers."""
 
-MOST_LOADINGS = 12
-"""Features that are named for a direction, at most."""
+MAX_LOADINGS = 12
+"""Features that are named for a direction."""
 
-N_MISTAKES = 6
-"""Kinds of mistakes that are told for each method, at most."""
+MAX_MISTAKES = 6
+"""Kinds of mistakes that are listed for each method."""
 
-N_PANELS = 3
-"""Projections that are shown side by side at first, at most."""
+MAX_PANELS = 3
+"""Projections that are shown side by side at first."""
 
-COLOURS, SHAPES = 8, 5
+N_COLOURS, N_SHAPES = 8, 5
 """Colours and shapes of points; without a common divisor, so that 40 classes look different."""
 
 SCORE_NAMES = {
@@ -64,7 +64,7 @@ def facts(
     Parameters
     ----------
     comparison : Comparison
-        What `evaluate.compare` returned.
+        The result of `evaluate.compare`.
     title : str
         Name of the data.
     command : str
@@ -100,16 +100,16 @@ def facts(
     >>> found["verdict"]["best"], found["data"]["rows"]
     ('LDA', 150)
     """
-    comparison = _readable(comparison)
-    board = _leaderboard(comparison, _ranking(comparison))
+    comparison = _shorten_names(comparison)
+    board = _leaderboard(comparison, _rank(comparison))
     methods = [comparison[row["name"]] for row in board["rows"]]
-    about = _data(comparison, title)
-    said = verdict(board["rows"], about, comparison)
-    said["fit"] = _fit(fit_command, said["advised"])
+    about = _describe_data(comparison, title)
+    said = reach_verdict(board["rows"], about, comparison)
+    said["fit"] = _write_fit_command(fit_command, said["advised"])
     described = {
-        "title": words.short(title) or "Comparison of methods",
+        "title": wording.shorten(title) or "Comparison of methods",
         "data": about,
-        "protocol": words.protocol(comparison.settings, len(comparison.tests)),
+        "protocol": wording.describe_protocol(comparison.settings, len(comparison.tests)),
         "verdict": said,
         "leaderboard": board,
         "dimension": _dimension(methods, comparison),
@@ -123,20 +123,20 @@ def facts(
     return to_plain(described)
 
 
-def _fit(command: Sequence[str], advised: str | None) -> str:
+def _write_fit_command(command: Sequence[str], advised: str | None) -> str:
     """The command that gives the advised method as a model."""
     if not command or advised is None:
         return ""
-    words_of_it = [*command, "-m", advised, "--tune", "-o", f"{advised}.model"]
-    return words.printable(shlex.join(words_of_it))
+    arguments = [*command, "-m", advised, "--tune", "-o", f"{advised}.model"]
+    return wording.make_printable(shlex.join(arguments))
 
 
-def _readable(comparison: Comparison) -> Comparison:
+def _shorten_names(comparison: Comparison) -> Comparison:
     """The same with short names, every one of them different."""
-    names = words.distinct(method.name for method in comparison.methods)
+    names = wording.make_distinct(method.name for method in comparison.methods)
     return dataclasses.replace(
         comparison,
-        classes=tuple(words.distinct(comparison.classes)),
+        classes=tuple(wording.make_distinct(comparison.classes)),
         methods=tuple(
             dataclasses.replace(method, name=name)
             for method, name in zip(comparison.methods, names, strict=True)
@@ -144,14 +144,14 @@ def _readable(comparison: Comparison) -> Comparison:
     )
 
 
-# What there was ----------------------------------------------------------------------------------
+# Data ----------------------------------------------------------------------------------
 
 
-def _data(comparison: Comparison, title: str) -> dict[str, Any]:
+def _describe_data(comparison: Comparison, title: str) -> dict[str, Any]:
     counts = comparison.class_counts
-    briefs = words.briefs(comparison.classes)
+    briefs = wording.abbreviate(comparison.classes)
     return {
-        "name": words.short(title),
+        "name": wording.shorten(title),
         "rows": comparison.n_samples,
         "features": len(comparison.feature_names),
         "classes": [
@@ -159,8 +159,8 @@ def _data(comparison: Comparison, title: str) -> dict[str, Any]:
                 "name": label,
                 "brief": brief,
                 "rows": count,
-                "colour": i % COLOURS,
-                "shape": i % SHAPES,
+                "colour": i % N_COLOURS,
+                "shape": i % N_SHAPES,
             }
             for i, (label, brief, count) in enumerate(
                 zip(comparison.classes, briefs, counts, strict=True)
@@ -168,39 +168,39 @@ def _data(comparison: Comparison, title: str) -> dict[str, Any]:
         ],
         "guess": max(counts) / sum(counts),
         "line": (
-            f"{words.count(comparison.n_samples, 'row')}, "
-            f"{words.count(len(comparison.feature_names), 'feature')}, "
-            f"{words.count(len(counts), 'class', 'classes')}"
+            f"{wording.format_count(comparison.n_samples, 'row')}, "
+            f"{wording.format_count(len(comparison.feature_names), 'feature')}, "
+            f"{wording.format_count(len(counts), 'class', 'classes')}"
         ),
     }
 
 
-def _finite(value: Any) -> float | None:
+def _finite_or_none(value: Any) -> float | None:
     """The number, or None where there is none."""
     return None if value is None or not math.isfinite(value) else float(value)
 
 
 def _median(values: Iterable[float | None]) -> float | None:
-    known = [v for v in map(_finite, values) if v is not None]
+    known = [v for v in map(_finite_or_none, values) if v is not None]
     return float(np.median(known)) if known else None
 
 
-def _done(method: MethodRecord) -> list[Fold]:
+def _list_done(method: MethodRecord) -> list[Fold]:
     return [fold for fold in method.folds if fold.status == "done"]
 
 
 def _first_fold(method: MethodRecord) -> Fold | None:
     """Split 0, which alone has pictures, if it was done."""
-    return next((fold for fold in _done(method) if fold.split == 0), None)
+    return next((fold for fold in _list_done(method) if fold.split == 0), None)
 
 
-def _usual(dimensions: Iterable[int | None]) -> int | None:
+def _most_frequent(dimensions: Iterable[int | None]) -> int | None:
     """The number that comes most often; of equals the smaller."""
     counts = Counter(n for n in dimensions if n is not None)
     return min(counts, key=lambda n: (-counts[n], n)) if counts else None
 
 
-def _span(dimensions: Iterable[int | None]) -> tuple[int, int] | None:
+def _range(dimensions: Iterable[int | None]) -> tuple[int, int] | None:
     """The smallest and the largest number."""
     known = [n for n in dimensions if n is not None]
     return (min(known), max(known)) if known else None
@@ -209,7 +209,7 @@ def _span(dimensions: Iterable[int | None]) -> tuple[int, int] | None:
 # Leaderboard -------------------------------------------------------------------------------------
 
 
-def _ranking(comparison: Comparison) -> Ranking | None:
+def _rank(comparison: Comparison) -> Ranking | None:
     """Methods from best to worst, those that were done on all splits if there are any.
 
     The mean of other splits is the mean of other data. Of equals the simplest comes first. None
@@ -229,12 +229,14 @@ def _simplicity(method: MethodRecord) -> tuple[float, bool, str]:
 
     Not the time, by which a second run would advise another method.
     """
-    span = _span(fold.n_components for fold in _done(method))
+    span = _range(fold.n_components for fold in _list_done(method))
     return math.inf if span is None else span[1], "kernel_gamma" in method.grid, method.name
 
 
 def _has_score(method: MethodRecord) -> bool:
-    return any(_finite(fold.scores.get("accuracy")) is not None for fold in _done(method))
+    return any(
+        _finite_or_none(fold.scores.get("accuracy")) is not None for fold in _list_done(method)
+    )
 
 
 def _leaderboard(comparison: Comparison, ranking: Ranking | None) -> dict[str, Any]:
@@ -244,13 +246,16 @@ def _leaderboard(comparison: Comparison, ranking: Ranking | None) -> dict[str, A
         m.name
         for m in comparison.methods
         if m.name not in ranked and "accuracy" in m.summary
-        if _finite(m.summary["accuracy"].mean) is not None
+        if _finite_or_none(m.summary["accuracy"].mean) is not None
     ]
     rest.sort(key=lambda name: -comparison[name].summary["accuracy"].mean)
-    rows = [_row(comparison[name]) | _standing(name, ranking) for name in [*ranked, *rest]]
+    rows = [
+        _describe_method(comparison[name]) | _describe_standing(name, ranking)
+        for name in [*ranked, *rest]
+    ]
     for row in rows:
-        row["found"] = _found_beside_largest(comparison, comparison[row["name"]])
-    _give_places(rows)
+        row["found"] = _recall_of_small_classes(comparison, comparison[row["name"]])
+    _assign_places(rows)
     notes = [] if ranking is None else [*ranking.notes]
     first = [row for row in rows if row["place"] == 1]
     if len(ranked) >= 5 and len(first) == 1:
@@ -272,7 +277,7 @@ def _leaderboard(comparison: Comparison, ranking: Ranking | None) -> dict[str, A
     if rest:
         notes.append(
             "Methods without a place were not done on all splits, and are not compared: "
-            f"{words.listed(rest)}."
+            f"{wording.join_names(rest)}."
         )
     scores = [
         {"key": key, "name": name}
@@ -289,32 +294,32 @@ def _leaderboard(comparison: Comparison, ranking: Ranking | None) -> dict[str, A
     }
 
 
-def _row(method: MethodRecord) -> dict[str, Any]:
+def _describe_method(method: MethodRecord) -> dict[str, Any]:
     """A method by itself."""
     scores = {
         key: {
-            "mean": _finite(summary.mean),
-            "std": _finite(summary.std),
-            "low": _finite(summary.low),
-            "high": _finite(summary.high),
+            "mean": _finite_or_none(summary.mean),
+            "std": _finite_or_none(summary.std),
+            "low": _finite_or_none(summary.low),
+            "high": _finite_or_none(summary.high),
         }
         for key, summary in method.summary.items()
     }
-    folds = _done(method)
+    folds = _list_done(method)
     return {
         "name": method.name,
         "kind": method.kind,
         "role": method.role,
-        "description": words.short(method.description, 300),
-        "decision": words.DECISIONS.get(method.decision, words.short(method.decision)),
+        "description": wording.shorten(method.description, 300),
+        "decision": wording.DECISION_NAMES.get(method.decision, wording.shorten(method.decision)),
         "place": None,
         **scores["accuracy"],
         "scores": scores,
         "splits": method.n_done,
-        "settings": words.settings([fold.chosen for fold in folds]),
+        "settings": wording.describe_settings([fold.chosen for fold in folds]),
         "complete": method.status == "done",
-        "dimension": _usual(fold.n_components for fold in folds),
-        "dimensions": _span(fold.n_components for fold in folds),
+        "dimension": _most_frequent(fold.n_components for fold in folds),
+        "dimensions": _range(fold.n_components for fold in folds),
         "found": None,
         "fit_seconds": _median(fold.fit_seconds for fold in folds),
         "predict_seconds": _median(fold.predict_seconds for fold in folds),
@@ -322,13 +327,13 @@ def _row(method: MethodRecord) -> dict[str, Any]:
     }
 
 
-def _found_beside_largest(comparison: Comparison, method: MethodRecord) -> float | None:
+def _recall_of_small_classes(comparison: Comparison, method: MethodRecord) -> float | None:
     """Share of the rows of all classes but the largest that are right, over all splits."""
     labels = np.asarray(comparison.labels, dtype=int)
     largest = int(np.argmax(comparison.class_counts))
     right = [
         np.asarray(fold.predicted, dtype=int)[truth != largest] == truth[truth != largest]
-        for fold in _done(method)
+        for fold in _list_done(method)
         for truth in [labels[list(comparison.tests[fold.split])]]
         if len(fold.predicted) == len(truth)
     ]
@@ -336,7 +341,7 @@ def _found_beside_largest(comparison: Comparison, method: MethodRecord) -> float
     return float(pooled.mean()) if len(pooled) else None
 
 
-def _standing(name: str, ranking: Ranking | None) -> dict[str, Any]:
+def _describe_standing(name: str, ranking: Ranking | None) -> dict[str, Any]:
     """A method among the others: its groups, and the test of the best against it."""
     if ranking is None or name not in ranking.methods:
         return {"ranked": False, "groups": [], "behind": None, "p": None, "differs": None}
@@ -346,17 +351,17 @@ def _standing(name: str, ranking: Ranking | None) -> dict[str, Any]:
         "ranked": True,
         "mean": ranking.mean_scores[ranking.methods.index(name)],
         "groups": [i for i, group in enumerate(ranking.groups) if name in group],
-        "behind": None if pair is None else _finite(pair.difference),
-        "p": None if pair is None else _finite(pair.p_holm),
+        "behind": None if pair is None else _finite_or_none(pair.difference),
+        "p": None if pair is None else _finite_or_none(pair.p_holm),
         "differs": None if pair is None else pair.differ,
     }
 
 
-def _give_places(rows: list[dict[str, Any]]) -> None:
+def _assign_places(rows: list[dict[str, Any]]) -> None:
     """1, 2, 2, 4, …: equal scores share a place."""
     for i, row in enumerate(rows):
         if row["ranked"]:
-            same = i > 0 and words.equal(rows[i - 1]["mean"], row["mean"])
+            same = i > 0 and wording.are_equal(rows[i - 1]["mean"], row["mean"])
             row["place"] = rows[i - 1]["place"] if same else i + 1
 
 
@@ -367,33 +372,35 @@ def _dimension(methods: Sequence[MethodRecord], comparison: Comparison) -> dict[
     """Mean accuracy with the first 1, 2, … directions, as far as all splits have them."""
     lines: list[dict[str, Any]] = []
     for method in methods:
-        paths = [fold.path for fold in _done(method) if fold.path]
+        paths = [fold.path for fold in _list_done(method) if fold.path]
         length = min(map(len, paths), default=0)
         if length:
             means = np.mean([path[:length] for path in paths], axis=0)
             lines.append(
                 {
                     "name": method.name,
-                    "accuracy": [_rounded(v) for v in means],
-                    "chosen": _usual(fold.chosen.get("n_components") for fold in _done(method)),
+                    "accuracy": [_round(v) for v in means],
+                    "chosen": _most_frequent(
+                        fold.chosen.get("n_components") for fold in _list_done(method)
+                    ),
                 }
             )
     return {
         "lines": lines,
         "longest": max((len(line["accuracy"]) for line in lines), default=0),
-        "words": words.dimension(lines, comparison.settings.get("decision", "own")),
+        "words": wording.describe_dimension(lines, comparison.settings.get("decision", "own")),
     }
 
 
-def _rounded(value: float, digits: int = 5) -> float | None:
-    finite = _finite(value)
+def _round(value: float, digits: int = 5) -> float | None:
+    finite = _finite_or_none(value)
     return None if finite is None else round(finite, digits)
 
 
 def _projections(methods: Sequence[MethodRecord], comparison: Comparison) -> dict[str, Any]:
     """Held-out rows of split 0 in the first directions of each method that has some."""
     tests = np.asarray(comparison.tests[0] if comparison.tests else (), dtype=int)
-    n_shown = min(len(tests), MOST_POINTS)
+    n_shown = min(len(tests), MAX_POINTS)
     shown = np.linspace(0, len(tests) - 1, n_shown).round().astype(int)
     labels = np.asarray(comparison.labels, dtype=int)
     views = []
@@ -408,13 +415,13 @@ def _projections(methods: Sequence[MethodRecord], comparison: Comparison) -> dic
             {
                 "name": method.name,
                 "axes": [_axis(fold.view.axes, j) for j in range(Z.shape[1])],
-                "about": words.seen_along(
+                "about": wording.describe_axes(
                     fold.view.axes, fold.n_components, len(comparison.feature_names)
                 ),
-                "coordinates": [_coarse(column) for column in Z[shown].T],
+                "coordinates": [_round_coordinates(column) for column in Z[shown].T],
                 "predicted": predicted[shown].tolist(),
                 "right": right,
-                "words": words.right_of(right, len(tests)),
+                "words": wording.describe_correct(right, len(tests)),
             }
         )
     return {
@@ -422,8 +429,8 @@ def _projections(methods: Sequence[MethodRecord], comparison: Comparison) -> dic
         "labels": labels[tests[shown]].tolist(),
         "held_out": len(tests),
         "views": views,
-        "panels": _panels([view["name"] for view in views], methods),
-        "words": words.projections(n_shown, len(tests), len(labels)),
+        "panels": _choose_panels([view["name"] for view in views], methods),
+        "words": wording.describe_projections(n_shown, len(tests), len(labels)),
     }
 
 
@@ -431,21 +438,21 @@ def _axis(kind: str, j: int) -> str:
     return f"principal axis {j + 1}" if kind == "principal axes" else f"direction {j + 1}"
 
 
-def _coarse(column: Array) -> list[float | None]:
+def _round_coordinates(column: Array) -> list[float | None]:
     """Coordinates to a thousandth of their range or better: enough to draw."""
     finite = column[np.isfinite(column)]
     reach = float(np.abs(finite - finite.mean()).max()) if len(finite) else 0.0
     digits = 3 - math.floor(math.log10(reach)) if reach > 0 else 3
-    return [_rounded(v, digits) for v in column.tolist()]
+    return [_round(v, digits) for v in column.tolist()]
 
 
-def _panels(available: Sequence[str], methods: Sequence[MethodRecord]) -> list[str]:
+def _choose_panels(available: Sequence[str], methods: Sequence[MethodRecord]) -> list[str]:
     """The best, then two references, then the next ones."""
     ranked = [method.name for method in methods]
     spoken_of = {method.role: method.name for method in methods}
     references = [spoken_of[role] for role in ("LDA", "raw") if role in spoken_of]
     wanted = [*ranked[:1], *references, *ranked[1:]]
-    return [name for name in dict.fromkeys(wanted) if name in available][:N_PANELS]
+    return [name for name in dict.fromkeys(wanted) if name in available][:MAX_PANELS]
 
 
 def _confusion(methods: Sequence[MethodRecord], comparison: Comparison) -> dict[str, Any]:
@@ -455,7 +462,7 @@ def _confusion(methods: Sequence[MethodRecord], comparison: Comparison) -> dict[
     tables: list[dict[str, Any]] = []
     for method in methods:
         counts = np.zeros((n_classes, n_classes), dtype=int)
-        for fold in _done(method):
+        for fold in _list_done(method):
             truth = labels[list(comparison.tests[fold.split])]
             np.add.at(counts, (truth, np.asarray(fold.predicted, dtype=int)), 1)
         if not counts.any():
@@ -463,17 +470,17 @@ def _confusion(methods: Sequence[MethodRecord], comparison: Comparison) -> dict[
         tables.append(
             {
                 "name": method.name,
-                "counts": counts.tolist() if n_classes <= MOST_CELLS else None,
+                "counts": counts.tolist() if n_classes <= MAX_MATRIX_CLASSES else None,
                 "tested": int(counts.sum()),
                 "wrong": int(counts.sum() - np.trace(counts)),
                 "mistakes": _mistakes(counts, comparison.classes),
             }
         )
-    briefs = words.briefs(comparison.classes)
-    longest = LONGEST_HEAD if n_classes <= MOST_NAMED else SHORT_HEAD
+    briefs = wording.abbreviate(comparison.classes)
+    longest = MAX_WIDE_LETTERS if n_classes <= MAX_WIDE_COLUMNS else MAX_NARROW_LETTERS
     return {
         "tables": tables,
-        "shown": _panels([t["name"] for t in tables], methods)[:2],
+        "shown": _choose_panels([t["name"] for t in tables], methods)[:2],
         "numbered": max(map(len, briefs)) > longest,
     }
 
@@ -483,9 +490,9 @@ def _mistakes(counts: Array, classes: Sequence[str]) -> list[str]:
     tested = counts.sum(axis=1)
     wrong = counts.copy()
     np.fill_diagonal(wrong, 0)
-    order = np.argsort(-wrong, axis=None, kind="stable")[:N_MISTAKES]
+    order = np.argsort(-wrong, axis=None, kind="stable")[:MAX_MISTAKES]
     return [
-        words.mistake(classes[i], classes[j], int(wrong[i, j]), int(tested[i]))
+        wording.describe_mistake(classes[i], classes[j], int(wrong[i, j]), int(tested[i]))
         for i, j in zip(*np.unravel_index(order, wrong.shape), strict=True)
         if wrong[i, j]
     ]
@@ -498,20 +505,20 @@ def _loadings(methods: Sequence[MethodRecord]) -> dict[str, Any]:
         fold = _first_fold(method)
         if fold is None or fold.loadings is None:
             continue
-        briefs = words.briefs([words.short(name) for name in fold.loadings.features], 22)
+        briefs = wording.abbreviate([wording.shorten(name) for name in fold.loadings.features], 22)
         directions = []
         for weights in np.asarray(fold.loadings.weights, dtype=float):
-            largest = np.argsort(-np.abs(np.nan_to_num(weights)), kind="stable")[:MOST_LOADINGS]
+            largest = np.argsort(-np.abs(np.nan_to_num(weights)), kind="stable")[:MAX_LOADINGS]
             entries = [
                 {
-                    "feature": words.short(fold.loadings.features[j]),
+                    "feature": wording.shorten(fold.loadings.features[j]),
                     "brief": briefs[j],
                     "weight": float(weights[j]),
                 }
                 for j in largest
                 if np.isfinite(weights[j]) and weights[j] != 0
             ]
-            directions.append({"words": words.direction(entries), "features": entries})
+            directions.append({"words": wording.describe_direction(entries), "features": entries})
         tables.append(
             {
                 "name": method.name,
@@ -545,7 +552,7 @@ def _time(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
             and (other["seconds"], other["accuracy"]) != (point["seconds"], point["accuracy"])
             for other in points
         )
-    return {"points": points, "words": words.time(points)}
+    return {"points": points, "words": wording.describe_times(points)}
 
 
 # The rest ----------------------------------------------------------------------------------------
@@ -557,7 +564,7 @@ def _failures(comparison: Comparison) -> dict[str, Any]:
             "name": m.name,
             "done": m.n_done,
             "splits": len(comparison.tests),
-            "reason": words.short(m.reason, 400) or "no reason was given",
+            "reason": wording.shorten(m.reason, 400) or "no reason was given",
         }
         for m in comparison.methods
         if m.status != "done"
@@ -566,41 +573,41 @@ def _failures(comparison: Comparison) -> dict[str, Any]:
     for method in comparison.methods:
         counts = Counter(text for fold in method.folds for text in fold.warnings)
         warned += [
-            {"name": method.name, "splits": n, "text": words.short(text, 300)}
+            {"name": method.name, "splits": n, "text": wording.shorten(text, 300)}
             for text, n in counts.most_common(3)
         ]
     return {
         "methods": methods,
         "left_out": [
-            {"name": words.short(name), "reason": words.short(why, 300)}
+            {"name": wording.shorten(name), "reason": wording.shorten(why, 300)}
             for name, why in comparison.left_out.items()
         ],
         "warnings": warned,
-        "words": words.failures(len(methods), len(comparison.methods)),
+        "words": wording.describe_failures(len(methods), len(comparison.methods)),
     }
 
 
 def _reproduce(comparison: Comparison, command: str, said: dict[str, Any]) -> dict[str, Any]:
     settings = comparison.settings
     return {
-        "command": words.printable(command),
+        "command": wording.make_printable(command),
         "fit": said["fit"],
-        "code": code(comparison, said["advised"]),
+        "code": write_script(comparison, said["advised"]),
         "settings": [
             {"name": "seed", "value": str(settings.get("random_state"))},
             *(
                 {
-                    "name": words.SETTINGS.get(name, words.short(name)),
-                    "value": words.short("none" if value is None else value),
+                    "name": wording.SETTING_NAMES.get(name, wording.shorten(name)),
+                    "value": wording.shorten("none" if value is None else value),
                 }
                 for name, value in settings.items()
                 if name != "random_state"
             ),
-            {"name": "fingerprint of the data", "value": words.short(comparison.data)},
-            {"name": "computing time", "value": words.seconds(comparison.seconds)},
+            {"name": "fingerprint of the data", "value": wording.shorten(comparison.data)},
+            {"name": "computing time", "value": wording.format_seconds(comparison.seconds)},
         ],
         "versions": [
-            {"name": words.short(name), "value": words.short(value)}
+            {"name": wording.shorten(name), "value": wording.shorten(value)}
             for name, value in comparison.versions.items()
         ],
     }

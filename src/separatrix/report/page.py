@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import json
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from importlib.resources import files
+from collections.abc import Mapping
 from typing import Any
 
-from separatrix.report import wording as words
+from separatrix.report import wording
+from separatrix.report.elements import (
+    Html,
+    make_breakable,
+    make_scrollable,
+    read_asset,
+    render_head,
+    render_section,
+    render_table,
+    tag,
+)
 
 Facts = Mapping[str, Any]
-
-DARK = "screen and (prefers-color-scheme: dark)"
-"""Who sees the dark colours until the button is used."""
 
 
 def render(facts: Facts) -> str:
@@ -25,7 +29,7 @@ def render(facts: Facts) -> str:
     Parameters
     ----------
     facts : dict
-        What `facts` gave, also after a round trip through JSON.
+        The result of `facts`, also after a round trip through JSON.
 
     Returns
     -------
@@ -38,12 +42,12 @@ def render(facts: Facts) -> str:
     No name or label can become part of the page's code: text is escaped, the numbers stand in a
     block of data in which no tag can end, and only the script with the right checksum may run.
     """
-    script = _asset("page.js")
+    script = read_asset("page.js")
     policy = (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; "
         f"script-src '{_checksum(script)}'; base-uri 'none'; form-action 'none'"
     )
-    head = _head(f"{facts['title']}: which method separates the classes", policy)
+    head = render_head(f"{facts['title']}: which method separates the classes", policy)
     body = tag(
         "body",
         tag("a", "Skip to the result", class_="skip", href="#verdict"),
@@ -58,10 +62,6 @@ def render(facts: Facts) -> str:
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
 
-def _asset(name: str) -> str:
-    return files("separatrix.report").joinpath(name).read_text(encoding="utf-8")
-
-
 def _checksum(script: str) -> str:
     digest = hashlib.sha256(script.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
@@ -71,102 +71,6 @@ def _data_block(facts: Facts) -> str:
     """JSON in which the HTML parser finds no tag, comment or end of the block."""
     text = json.dumps(facts, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def document(title: str, *content: Any) -> str:
-    """A page in the style of the report, without a script."""
-    head = _head(title, "default-src 'none'; style-src 'unsafe-inline'; img-src data:")
-    return f"<!doctype html>\n{tag('html', head, tag('body', *content), lang='en')}\n"
-
-
-def _head(title: str, policy: str) -> Html:
-    return tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", title),
-        tag("style", Html(_asset("page.css"))),
-        tag("style", Html(_asset("page-dark.css")), id="dark", media=DARK),
-    )
-
-
-# Elements ----------------------------------------------------------------------------------------
-
-
-class Html(str):
-    """Text that is HTML already."""
-
-
-def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
-    """An element. Children that are not `Html` are escaped; False and None are left out.
-
-    Examples
-    --------
-    >>> tag("p", "a < b", tag("b", "!"), class_="note", hidden=True)
-    '<p class="note" hidden>a &lt; b<b>!</b></p>'
-    """
-    given = ""
-    for key, value in attributes.items():
-        if value is None or value is False:
-            continue
-        given += f" {key.rstrip('_').replace('_', '-')}"
-        if value is not True:
-            given += f'="{html.escape(str(value))}"'
-    if name in ("img", "meta"):
-        return Html(f"<{name}{given}>")
-    inside = "".join(
-        child if isinstance(child, Html) else html.escape(str(child))
-        for child in children
-        if child is not None and child is not False
-    )
-    return Html(f"<{name}{given}>{inside}</{name}>")
-
-
-def breakable(name: str) -> list[Any]:
-    """A name that may be cut before the words that it is made of.
-
-    Examples
-    --------
-    >>> breakable("LocalQDA")
-    ['Local', '<wbr>', 'QDA']
-    """
-    parts = re.split(r"(?<=[a-z])(?=[A-Z])", name)
-    return [piece for part in parts for piece in (Html("<wbr>"), part)][1:]
-
-
-def section(key: str, title: str, lead: str, *children: Any) -> Html:
-    """A part of the page with a heading and a sentence or two."""
-    return tag(
-        "section",
-        tag("h2", title, id=f"{key}-title"),
-        tag("p", lead, class_="lead") if lead else None,
-        *children,
-        id=key,
-        aria_labelledby=f"{key}-title",
-    )
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[Any]], **attributes: Any) -> Html:
-    """A table whose first column names its rows."""
-    return tag(
-        "table",
-        tag("thead", tag("tr", *(tag("th", cell, scope="col") for cell in head))),
-        tag(
-            "tbody",
-            *(
-                tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:]))
-                for row in rows
-            ),
-        ),
-        **attributes,
-    )
-
-
-def scrollable(inside: Html, label: str) -> Html:
-    """Wide content that scrolls by itself, also by keyboard."""
-    return tag("div", inside, class_="scroll", tabindex=0, role="region", aria_label=label)
 
 
 # Parts of the page -------------------------------------------------------------------------------
@@ -248,7 +152,7 @@ def _cards(said: Facts) -> list[Html]:
     bars = [
         tag(
             "div",
-            tag("span", *breakable(bar["name"]), class_="what"),
+            tag("span", *make_breakable(bar["name"]), class_="what"),
             tag("span", tag("i", style=f"width:{100 * bar['mistakes'] / most:.2f}%")),
             tag("b", f"{bar['mistakes']:.1f}"),
             class_="barline best" if bar["best"] else "barline",
@@ -274,7 +178,7 @@ def _cards(said: Facts) -> list[Html]:
 def _leaderboard(facts: Facts) -> Html:
     board = facts["leaderboard"]
     if not board["rows"]:
-        return section("leaderboard", TITLES["leaderboard"], "No method has a score.")
+        return render_section("leaderboard", TITLES["leaderboard"], "No method has a score.")
     low, high = _axis(board)
     columns = [s for s in board["scores"] if s["key"] != "accuracy"]
     scale = tag("div", *(tag("span", f"{100 * v:.0f} %") for v in (low, high)), class_="scale")
@@ -287,10 +191,9 @@ def _leaderboard(facts: Facts) -> Html:
     )
     if board["groups"] and len(board["rows"]) > 1:
         lead += (
-            " Methods that share a letter cannot be told apart by the test: their order may be "
-            "chance."
+            " The test cannot distinguish methods that share a letter: their order may be chance."
         )
-    more = table(
+    more = render_table(
         [
             *("method", "decides by", *(s["name"] for s in columns)),
             *("predicting", "memory", "splits", "settings chosen"),
@@ -300,15 +203,15 @@ def _leaderboard(facts: Facts) -> Html:
                 row["name"],
                 row["decision"],
                 *(_share(row["scores"].get(s["key"], {}).get("mean")) for s in columns),
-                words.seconds(row["predict_seconds"]),
-                words.memory(row["peak_bytes"]),
+                wording.format_seconds(row["predict_seconds"]),
+                wording.format_bytes(row["peak_bytes"]),
                 row["splits"],
                 row["settings"] or "–",
             ]
             for row in board["rows"]
         ],
     )
-    return section(
+    return render_section(
         "leaderboard",
         TITLES["leaderboard"],
         lead,
@@ -316,7 +219,7 @@ def _leaderboard(facts: Facts) -> Html:
         tag(
             "details",
             tag("summary", "More scores, memory, settings"),
-            scrollable(more, "More scores"),
+            make_scrollable(more, "More scores"),
         ),
         tag("ul", *(tag("li", note) for note in board["notes"]), class_="fine"),
         tag("p", f"Test: {board['test']}, level {board['alpha']:g}.", class_="fine")
@@ -334,7 +237,7 @@ def _axis(board: Facts) -> tuple[float, float]:
 
 
 def _share(value: float | None) -> str:
-    return "–" if value is None else words.percent(value)
+    return "–" if value is None else wording.format_percent(value)
 
 
 def _board_row(row: Facts, low: float, high: float) -> Html:
@@ -358,7 +261,7 @@ def _board_row(row: Facts, low: float, high: float) -> Html:
         tag("td", row["place"] if row["place"] else "–", class_="place"),
         tag(
             "th",
-            tag("span", *breakable(row["name"]), class_="name"),
+            tag("span", *make_breakable(row["name"]), class_="name"),
             tag("span", "reference", class_="ref") if row["kind"] == "reference" else None,
             scope="row",
             title=row["description"],
@@ -367,7 +270,12 @@ def _board_row(row: Facts, low: float, high: float) -> Html:
         tag("td", mark, class_="plot"),
         tag("td", letters, class_="group", data_label="group"),
         tag("td", _directions(row), class_="num small", data_label="directions"),
-        tag("td", words.seconds(row["fit_seconds"]), class_="num small", data_label="training"),
+        tag(
+            "td",
+            wording.format_seconds(row["fit_seconds"]),
+            class_="num small",
+            data_label="training",
+        ),
         class_="first" if best else None,
     )
 
@@ -388,9 +296,9 @@ def _dimension(facts: Facts) -> Html:
     lines = found["lines"]
     title, lead = TITLES["dimension"], found["words"]
     if not lines:
-        return section("dimension", title, lead)
+        return render_section("dimension", title, lead)
     numbers = range(1, found["longest"] + 1)
-    as_table = table(
+    as_table = render_table(
         ["method", *numbers],
         [
             [line["name"], *(_share(v) for v in line["accuracy"])]
@@ -398,7 +306,7 @@ def _dimension(facts: Facts) -> Html:
             for line in lines
         ],
     )
-    return section(
+    return render_section(
         "dimension",
         title,
         lead,
@@ -412,7 +320,7 @@ def _dimension(facts: Facts) -> Html:
         )
         if found["longest"] > 1
         else None,
-        tag("details", tag("summary", "As a table"), scrollable(as_table, "Accuracy")),
+        tag("details", tag("summary", "As a table"), make_scrollable(as_table, "Accuracy")),
     )
 
 
@@ -420,7 +328,7 @@ def _projections(facts: Facts) -> Html:
     found = facts["projections"]
     title = TITLES["projections"]
     if not found["views"]:
-        return section("projections", title, "No method has directions to draw along.")
+        return render_section("projections", title, "No method has directions to draw along.")
     keys = (
         ("drag", "move the points; in 3-D, turn them"),
         ("Shift and drag", "mark rows: they stay bright in every picture"),
@@ -430,7 +338,7 @@ def _projections(facts: Facts) -> Html:
         ("0", "back to the start"),
         ("Esc", "let go of rows"),
     )
-    return section(
+    return render_section(
         "projections",
         title,
         found["words"],
@@ -466,22 +374,22 @@ def _confusion(facts: Facts) -> Html:
     )
     classes = facts["data"]["classes"]
     if not facts["confusion"]["tables"]:
-        return section("confusion", TITLES["confusion"], "No method has predictions.")
+        return render_section("confusion", TITLES["confusion"], "No method has predictions.")
     if not any(t["counts"] for t in facts["confusion"]["tables"]):
         lead = (
             f"The most frequent of the mistakes between {len(classes)} classes, over all splits."
         )
     elif facts["confusion"]["numbered"]:
         lead += " Columns have the numbers of the rows; point at a cell for names and counts."
-    names = table(
+    names = render_table(
         ["number", "class", "rows"], [[i, c["name"], c["rows"]] for i, c in enumerate(classes, 1)]
     )
-    return section(
+    return render_section(
         "confusion",
         TITLES["confusion"],
         lead,
         tag("div", class_="pair", id="matrices"),
-        tag("details", tag("summary", "Numbers and names"), scrollable(names, "Classes"))
+        tag("details", tag("summary", "Numbers and names"), make_scrollable(names, "Classes"))
         if facts["confusion"]["numbered"]
         else None,
     )
@@ -491,20 +399,20 @@ def _loadings(facts: Facts) -> Html:
     found = facts["loadings"]
     if not found["tables"]:
         lead = "None of the methods that finished has directions made of weighted features."
-        return section("loadings", TITLES["loadings"], lead)
+        return render_section("loadings", TITLES["loadings"], lead)
     without = None
     if found["without"]:
         without = tag(
             "p",
             f"Without weights, since they are curved or have no directions: "
-            f"{words.listed(found['without'], 30)}.",
+            f"{wording.join_names(found['without'], 30)}.",
             class_="fine",
         )
     lead = (
         "How far one standard deviation of a feature moves a row along a direction; all features "
         "together make length 1. Only relative size and sign count."
     )
-    return section(
+    return render_section(
         "loadings",
         TITLES["loadings"],
         lead,
@@ -514,7 +422,7 @@ def _loadings(facts: Facts) -> Html:
 
 
 def _time(facts: Facts) -> Html:
-    return section(
+    return render_section(
         "time",
         TITLES["time"],
         facts["time"]["words"],
@@ -529,17 +437,17 @@ def _failures(facts: Facts) -> Html:
         rows = [
             [m["name"], f"{m['done']} of {m['splits']}", m["reason"]] for m in found["methods"]
         ]
-        parts.append(table(["method", "splits done", "why"], rows, class_="prose"))
+        parts.append(render_table(["method", "splits done", "why"], rows, class_="prose"))
     if found["left_out"]:
         rows = [[m["name"], m["reason"]] for m in found["left_out"]]
         parts.append(tag("h3", "Not tried"))
-        parts.append(table(["method", "why"], rows, class_="prose"))
+        parts.append(render_table(["method", "why"], rows, class_="prose"))
     if found["warnings"]:
         rows = [[w["name"], w["splits"], w["text"]] for w in found["warnings"]]
-        warned = table(["method", "splits", "warning"], rows, class_="prose")
-        n = words.count(len(rows), "warning")
+        warned = render_table(["method", "splits", "warning"], rows, class_="prose")
+        n = wording.format_count(len(rows), "warning")
         parts.append(tag("details", tag("summary", f"{n} of methods that finished"), warned))
-    return section("failures", TITLES["failures"], found["words"], *parts)
+    return render_section("failures", TITLES["failures"], found["words"], *parts)
 
 
 def _reproduce(facts: Facts) -> Html:
@@ -549,7 +457,7 @@ def _reproduce(facts: Facts) -> Html:
     if found["fit"]:
         blocks.append(("The model that is advised", found["fit"]))
     blocks.append(("The same in Python", found["code"]))
-    return section(
+    return render_section(
         "reproduce",
         TITLES["reproduce"],
         "The same data, seed and versions give the same numbers, but for the times.",

@@ -1,4 +1,4 @@
-"""The answer in plain words: which method, by how much, whether that is real, what to use."""
+"""The verdict in plain words: which method, by how much, whether that is real, what to use."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from scipy.stats import binomtest
 
 from separatrix.evaluate.ranking import FEWEST_SPLITS, corrected_t_test, holm, split_scores
 from separatrix.evaluate.records import Comparison
-from separatrix.report import wording as words
+from separatrix.report import wording
 
-CLOSE = 0.01
-"""Shares of correct rows that differ by no more are called nearly the same."""
+MAX_CLOSE_GAP = 0.01
+"""Difference of two shares of correct rows that are called nearly the same."""
 
-FASTER = 5.0
-"""Times a method must be faster to be named for its speed."""
+MIN_SPEEDUP = 5.0
+"""Ratio of training times from which on a method is named for its speed."""
 
-MANY = 5
-"""Methods from which on the first is said to owe a part of its score to chance."""
+MANY_METHODS = 5
+"""Number of methods from which on the first is said to owe a part of its score to chance."""
 
 ALPHA = 0.05
 """Level of significance, that of `rank_methods`."""
 
-CALLED = {"raw": "the raw data", "LDA": "LDA"}
-"""What the best method is measured by: references by what they are, whatever their names."""
+REFERENCE_NAMES = {"raw": "the raw data", "LDA": "LDA"}
+"""References that the best method is compared with: role → name in sentences."""
 
-HOPELESS = "No method is shown to tell the classes apart better than guessing."
+NO_BETTER_THAN_GUESSING = "No method is shown to tell the classes apart better than guessing."
 
-NONE_YET = (
+USE_NONE = (
     "Use none of them yet: these features may not tell the classes apart, or the rows are too few "
     "to show it."
 )
@@ -38,8 +38,10 @@ NONE_YET = (
 Row = dict[str, Any]
 
 
-def verdict(rows: Sequence[Row], data: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
-    """What to make of a leaderboard.
+def reach_verdict(
+    rows: Sequence[Row], data: dict[str, Any], comparison: Comparison
+) -> dict[str, Any]:
+    """Draw the conclusion from a leaderboard.
 
     Parameters
     ----------
@@ -63,23 +65,23 @@ def verdict(rows: Sequence[Row], data: dict[str, Any], comparison: Comparison) -
     if not ranked:
         return _nothing(rows, comparison)
     best = ranked[0]
-    tied = [row for row in ranked if words.equal(row["mean"], best["mean"])]
+    tied = [row for row in ranked if wording.are_equal(row["mean"], best["mean"])]
     guessing = may_be_guessing(best["mean"], data["guess"], len(comparison.tests[0]))
     finder = _finder(ranked, data) if guessing else None
     hopeless = guessing and finder is None
     advised = finder or _with_role("raw", tied) or best
-    against = [_against(best, role, ranked, comparison) for role in CALLED]
+    against = [_against(best, role, ranked, comparison) for role in REFERENCE_NAMES]
     return {
         "best": best["name"],
         "advised": None if hopeless else advised["name"],
         "tied": [row["name"] for row in tied],
-        "headline": HOPELESS
+        "headline": NO_BETTER_THAN_GUESSING
         if hopeless
         else _headline(best, tied, ranked, data, against)
         if finder is None
         else _finds(finder, data),
         "measure": _measure(best, tied, ranked, comparison, guessing, finder),
-        "use": NONE_YET
+        "use": USE_NONE
         if hopeless
         else _use(tied, ranked, data, against[0]["real"])
         if finder is None
@@ -119,7 +121,7 @@ def _nothing(rows: Sequence[Row], comparison: Comparison) -> dict[str, Any]:
 
 
 def may_be_guessing(mean: float, guess: float, n_rows: int) -> bool:
-    """Whether always naming the largest class may be right for as many of so many rows.
+    """Whether always naming the largest class may be right for as many of `n_rows` rows.
 
     Examples
     --------
@@ -154,7 +156,7 @@ def _finds(finder: Row, data: dict[str, Any]) -> str:
     small = "the small class" if len(data["classes"]) == 2 else "the rows of the other classes"
     return (
         "No method makes fewer mistakes than always naming the largest class, but "
-        f"{finder['name']} finds {words.percent(finder['found'] or 0.0)} of {small}."
+        f"{finder['name']} finds {wording.format_percent(finder['found'] or 0.0)} of {small}."
     )
 
 
@@ -175,22 +177,24 @@ def _headline(
 ) -> str:
     """The result in one line: a lead that may be chance is not called one."""
     if len(ranked) == 1:
-        return f"{best['name']} is right for {words.percent(best['mean'])} of held-out rows."
+        return (
+            f"{best['name']} is right for {wording.format_percent(best['mean'])} of held-out rows."
+        )
     if _with_role("raw", tied) is not None:
         return f"No method does better than the raw data with all {_features(data)}."
     if len(tied) > 1:
-        return f"{words.listed([row['name'] for row in tied])} share the first place."
+        return f"{wording.join_names([row['name'] for row in tied])} share the first place."
     tested = [entry for entry in against if entry["difference"] is not None]
-    beaten = [CALLED[entry["name"]] for entry in tested if entry["real"]]
+    beaten = [REFERENCE_NAMES[entry["name"]] for entry in tested if entry["real"]]
     if len(beaten) == len(tested) and ranked[1]["differs"]:
         return f"{best['name']} separates the classes best."
     if beaten:
-        return f"{best['name']} comes first and is better than {words.listed(beaten)}."
+        return f"{best['name']} comes first and is better than {wording.join_names(beaten)}."
     return f"{best['name']} comes first, but its lead may be chance."
 
 
 def _features(data: dict[str, Any]) -> str:
-    return words.count(data["features"], "feature")
+    return wording.format_count(data["features"], "feature")
 
 
 def _with_role(role: str, rows: Sequence[Row]) -> Row | None:
@@ -208,8 +212,8 @@ def _measure(
 ) -> str:
     """How often the method of the headline is right."""
     best = finder or best
-    held_out = words.count(len(comparison.tests[0]), "held-out row")
-    right = f"{words.percent(best['mean'])} of {held_out}"
+    held_out = wording.format_count(len(comparison.tests[0]), "held-out row")
+    right = f"{wording.format_percent(best['mean'])} of {held_out}"
     said = f"It names the class of {right} correctly"
     if guessing and finder is None:
         name = "the raw data" if best["role"] == "raw" else best["name"]
@@ -221,12 +225,12 @@ def _measure(
     if best["splits"] > 1:
         said += f", the mean of {best['splits']} splits"
     if best["low"] is not None and best["high"] is not None and best["low"] < best["high"]:
-        low, high = words.percent(best["low"]), words.percent(best["high"])
+        low, high = wording.format_percent(best["low"]), wording.format_percent(best["high"])
         said += f" (95 % interval for new rows: {low} to {high})"
     if finder is not None:
-        balanced = words.percent(finder["scores"]["balanced_accuracy"]["mean"])
+        balanced = wording.format_percent(finder["scores"]["balanced_accuracy"]["mean"])
         said += f", averaged over the classes {balanced}"
-    if len(ranked) >= MANY:
+    if len(ranked) >= MANY_METHODS:
         said += f". The best of {len(ranked)} methods looks a little better than it is"
     return f"{said}."
 
@@ -250,24 +254,24 @@ def _against(
         return said | {"value": "not compared", "words": f"No comparison: {why}."}
     if other is best:
         return said | {"value": "the best itself", "words": "No method is better."}
-    difference, p = lead_over(comparison, other["name"], [row["name"] for row in ranked])[
+    difference, p = compute_leads(comparison, other["name"], [row["name"] for row in ranked])[
         best["name"]
     ]
     if difference is None:
         return said | {"value": "not compared", "words": "They have no split in common."}
     said |= {"difference": difference, "p": p}
-    if words.equal(difference, 0.0):
+    if wording.are_equal(difference, 0.0):
         return said | {"real": False, "value": "no difference", "words": "Right equally often."}
-    said["value"] = words.mistakes(difference)
+    said["value"] = wording.format_mistakes(difference)
     if len(comparison.tests) < FEWEST_SPLITS:
-        few = words.count(len(comparison.tests), "split is", "splits are")
+        few = wording.format_count(len(comparison.tests), "split is", "splits are")
         return said | {"words": f"{few} too few to show whether that is chance."}
     real = p <= ALPHA and difference > 0
     what = "A real difference: chance hardly explains it" if real else "Not proven: may be chance"
-    return said | {"real": real, "words": f"{what} ({words.p_value(p)})."}
+    return said | {"real": real, "words": f"{what} ({wording.format_p_value(p)})."}
 
 
-def lead_over(
+def compute_leads(
     comparison: Comparison, name: str, others: Sequence[str]
 ) -> dict[str, tuple[float | None, float]]:
     """How far each method is ahead of one that was named beforehand, and the p-value of that.
@@ -319,7 +323,7 @@ def _use(
 ) -> str:
     """What to do with the result; `better_than_raw` is None where that was not tested."""
     best, raw = tied[0], _with_role("raw", ranked)
-    if raw is not None and words.equal(raw["mean"], best["mean"]):
+    if raw is not None and wording.are_equal(raw["mean"], best["mean"]):
         said = f"For accuracy keep all features and decide by {raw['decision']}."
         other = next((row for row in ranked if row is not raw and row["dimension"]), None)
         if other is None:
@@ -327,7 +331,7 @@ def _use(
         return f"{said} To see the classes, use {other['name']}{_with_directions(other)}."
     said = f"Use {best['name']}{_with_directions(best)}"
     if len(tied) > 1:
-        others = words.listed([row["name"] for row in tied[1:]])
+        others = wording.join_names([row["name"] for row in tied[1:]])
         said += f" ({others} {'is' if len(tied) == 2 else 'are'} right as often)"
     if better_than_raw:
         return f"{said}: it makes fewer mistakes than all {_features(data)} do."
@@ -335,7 +339,7 @@ def _use(
         return f"{said}."
     if best["dimensions"] is not None and best["dimensions"][1] < data["features"]:
         least, most = best["dimensions"]
-        few = words.count(most, "number") if least == most else f"at most {most} numbers"
+        few = wording.format_count(most, "number") if least == most else f"at most {most} numbers"
         return (
             f"{said}: {few} for each row in place of {data['features']}, and no more mistakes "
             "than with all of them."
@@ -349,7 +353,7 @@ def _with_directions(row: Row) -> str:
         return ""
     least, most = row["dimensions"]
     if least == most:
-        return f" with {words.count(most, 'direction')}"
+        return f" with {wording.format_count(most, 'direction')}"
     return f" with between {least} and {most} directions, chosen anew in each split"
 
 
@@ -360,8 +364,10 @@ def _quick(best: Row, tied: Sequence[Row], ranked: Sequence[Row]) -> str:
         return ""
     times = best["fit_seconds"] / quick["fit_seconds"]
     as_good = "is right as often"
-    if not words.equal(quick["mean"], best["mean"]):
-        as_good = f"is nearly as good ({words.mistakes(quick['mean'] - best['mean'])} in 100)"
+    if not wording.are_equal(quick["mean"], best["mean"]):
+        as_good = (
+            f"is nearly as good ({wording.format_mistakes(quick['mean'] - best['mean'])} in 100)"
+        )
     return f"When time matters: {quick['name']} {as_good} and trains {times:.0f} times faster."
 
 
@@ -374,10 +380,10 @@ def _quicker(best: Row, rows: Sequence[Row]) -> Row | None:
         for row in rows
         if row is not best
         and not row["differs"]
-        and best["mean"] - row["mean"] <= CLOSE
+        and best["mean"] - row["mean"] <= MAX_CLOSE_GAP
         and row["fit_seconds"]
         and row["role"] != "raw"
-        and best["fit_seconds"] >= FASTER * row["fit_seconds"]
+        and best["fit_seconds"] >= MIN_SPEEDUP * row["fit_seconds"]
     ]
     return min(alike, key=lambda row: row["fit_seconds"], default=None)
 
@@ -406,12 +412,12 @@ def _cautions(best: Row, ranked: Sequence[Row], data: dict[str, Any]) -> list[st
     if balanced is not None and best["mean"] - balanced > 0.05:
         said.append(
             f"Small classes are missed more often: averaged over the classes only "
-            f"{words.percent(balanced)} of the rows are right."
+            f"{wording.format_percent(balanced)} of the rows are right."
         )
     few = [c["name"] for c in data["classes"] if c["rows"] < 5]
     if few:
         verb = "has" if len(few) == 1 else "have"
         said.append(
-            f"{words.listed(few)} {verb} fewer than 5 rows: their results are mostly chance."
+            f"{wording.join_names(few)} {verb} fewer than 5 rows: their results are mostly chance."
         )
     return said

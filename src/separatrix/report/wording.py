@@ -11,13 +11,13 @@ from typing import Any
 NO_BREAK = "\N{NO-BREAK SPACE}"
 """Space where a line is not broken."""
 
-LONGEST_NAME = 60
+MAX_NAME_LETTERS = 60
 """Letters of a name that are shown, at most."""
 
-LONGEST_BRIEF = 18
+MAX_BRIEF_LETTERS = 18
 """Letters of a name beside a picture, at most."""
 
-DECISIONS = {
+DECISION_NAMES = {
     "own": "its own rule",
     "3nn": "three nearest neighbours",
     "centroid": "the nearest class mean",
@@ -25,7 +25,7 @@ DECISIONS = {
 }
 """What classifies in a subspace."""
 
-SETTINGS = {
+SETTING_NAMES = {
     "n_splits": "splits",
     "test_size": "share held out",
     "scale": "scaling",
@@ -38,43 +38,43 @@ SETTINGS = {
 # Names -------------------------------------------------------------------------------------------
 
 
-def printable(value: Any) -> str:
+def make_printable(value: Any) -> str:
     """Text with spaces for control characters and for what no encoding can hold.
 
     Examples
     --------
-    >>> printable("a" + chr(0) + "b")
+    >>> make_printable("a" + chr(0) + "b")
     'a b'
     """
     return "".join(c if c.isprintable() else " " for c in str(value))
 
 
-def short(value: Any, longest: int = LONGEST_NAME) -> str:
+def shorten(value: Any, longest: int = MAX_NAME_LETTERS) -> str:
     """A name with its middle left out if it is long.
 
     Examples
     --------
-    >>> short("abcdefghij", 7)
+    >>> shorten("abcdefghij", 7)
     'abcd…ij'
     """
-    text = " ".join(printable(value).split())
+    text = " ".join(make_printable(value).split())
     if len(text) <= longest:
         return text
     tail = (longest - 1) // 3
     return f"{text[: longest - 1 - tail]}…{text[len(text) - tail :]}"
 
 
-def distinct(values: Iterable[Any], longest: int = LONGEST_NAME) -> list[str]:
+def make_distinct(values: Iterable[Any], longest: int = MAX_NAME_LETTERS) -> list[str]:
     """Short names of which no two are the same, and none is empty.
 
     Examples
     --------
-    >>> distinct(["a", "b", "a", ""])
+    >>> make_distinct(["a", "b", "a", ""])
     ['a', 'b', 'a (2)', '(no name)']
     """
     names: list[str] = []
     for value in values:
-        base = name = short(value, longest) or "(no name)"
+        base = name = shorten(value, longest) or "(no name)"
         n = 1
         while name in names:
             n += 1
@@ -83,14 +83,14 @@ def distinct(values: Iterable[Any], longest: int = LONGEST_NAME) -> list[str]:
     return names
 
 
-def briefs(names: Sequence[str], longest: int = LONGEST_BRIEF) -> list[str]:
+def abbreviate(names: Sequence[str], longest: int = MAX_BRIEF_LETTERS) -> list[str]:
     """Names that fit beside a picture: what all of them begin or end with is left out.
 
     Examples
     --------
-    >>> briefs(["a", "b"])
+    >>> abbreviate(["a", "b"])
     ['a', 'b']
-    >>> briefs([f"specimen of group number {i}" for i in (1, 20)])
+    >>> abbreviate([f"specimen of group number {i}" for i in (1, 20)])
     ['… number 1', '… number 20']
     """
     if all(len(name) <= longest for name in names):
@@ -107,7 +107,7 @@ def briefs(names: Sequence[str], longest: int = LONGEST_BRIEF) -> list[str]:
         (f"… {name[len(start) :]}" if start else name)[: -len(end) or None] + ("…" if end else "")
         for name in names
     ]
-    return distinct(cut, longest)
+    return make_distinct(cut, longest)
 
 
 def _shared_words(names: Sequence[str]) -> str:
@@ -117,12 +117,12 @@ def _shared_words(names: Sequence[str]) -> str:
     return found[0] if found and len(found[0]) > 3 else ""
 
 
-def listed(names: Sequence[str], most: int = 3) -> str:
+def join_names(names: Sequence[str], most: int = 3) -> str:
     """Names as a sentence has them.
 
     Examples
     --------
-    >>> listed(["a", "b", "c"]), listed(["a", "b", "c", "d", "e"])
+    >>> join_names(["a", "b", "c"]), join_names(["a", "b", "c", "d", "e"])
     ('a, b and c', 'a, b, c and 2 more')
     """
     shown = list(names[:most])
@@ -135,29 +135,29 @@ def listed(names: Sequence[str], most: int = 3) -> str:
 # Numbers -----------------------------------------------------------------------------------------
 
 
-def equal(first: float, second: float) -> bool:
+def are_equal(first: float, second: float) -> bool:
     """Whether two scores are the same but for rounding."""
     return round(first - second, 12) == 0
 
 
-def count(n: int, one: str, many: str = "") -> str:
+def format_count(n: int, one: str, many: str = "") -> str:
     """A number of things.
 
     Examples
     --------
-    >>> count(1, "row"), count(12345, "row").replace(NO_BREAK, " ")
+    >>> format_count(1, "row"), format_count(12345, "row").replace(NO_BREAK, " ")
     ('1 row', '12 345 rows')
     """
     things = one if n == 1 else many or f"{one}s"
     return f"{n:,}".replace(",", NO_BREAK) + f" {things}"
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """A share of rows; 100 % only if it is all of them.
 
     Examples
     --------
-    >>> [percent(s).replace(NO_BREAK, " ") for s in (0.98765, 0.99999, 1)]
+    >>> [format_percent(s).replace(NO_BREAK, " ") for s in (0.98765, 0.99999, 1)]
     ['98.8 %', '99.9 %', '100 %']
     """
     if share == 1:
@@ -165,12 +165,12 @@ def percent(share: float) -> str:
     return f"{min(max(100 * share, 0.0), 99.9):.1f}{NO_BREAK}%"
 
 
-def mistakes(difference: float) -> str:
+def format_mistakes(difference: float) -> str:
     """A difference of shares that are right, as mistakes in 100 rows.
 
     Examples
     --------
-    >>> mistakes(0.0226), mistakes(-0.01), mistakes(0.0001)
+    >>> format_mistakes(0.0226), format_mistakes(-0.01), format_mistakes(0.0001)
     ('2.3 fewer mistakes', '1.0 more mistakes', '< 0.1 fewer mistakes')
     """
     size = abs(100 * difference)
@@ -178,23 +178,23 @@ def mistakes(difference: float) -> str:
     return f"{number} {'fewer' if difference > 0 else 'more'} mistakes"
 
 
-def p_value(p: float) -> str:
+def format_p_value(p: float) -> str:
     """A probability as it is printed.
 
     Examples
     --------
-    >>> [p_value(p).replace(NO_BREAK, " ") for p in (0.0341, 1e-9, 1)]
+    >>> [format_p_value(p).replace(NO_BREAK, " ") for p in (0.0341, 1e-9, 1)]
     ['p = 0.034', 'p < 0.001', 'p = 1']
     """
     return ("p < 0.001" if p < 0.001 else f"p = {p:.2g}").replace(" ", NO_BREAK)
 
 
-def seconds(value: float | None) -> str:
+def format_seconds(value: float | None) -> str:
     """A time that can be read at a glance.
 
     Examples
     --------
-    >>> [seconds(t) for t in (0.0000123, 0.0123, 1.23, 126, 12345)]
+    >>> [format_seconds(t) for t in (0.0000123, 0.0123, 1.23, 126, 12345)]
     ['0.012 ms', '12 ms', '1.2 s', '2.1 min', '3.4 h']
     """
     if value is None:
@@ -206,12 +206,12 @@ def seconds(value: float | None) -> str:
     return f"{value / 60:.1f} min" if value < 3600 else f"{value / 3600:.1f} h"
 
 
-def memory(n_bytes: int | None) -> str:
+def format_bytes(n_bytes: int | None) -> str:
     """A size that can be read at a glance.
 
     Examples
     --------
-    >>> [memory(n) for n in (None, 900, 12345, 12345678)]
+    >>> [format_bytes(n) for n in (None, 900, 12345, 12345678)]
     ['–', '0.9 kB', '12 kB', '12 MB']
     """
     if n_bytes is None:
@@ -227,7 +227,7 @@ def memory(n_bytes: int | None) -> str:
 # Sentences ---------------------------------------------------------------------------------------
 
 
-def protocol(settings: Mapping[str, Any], n_splits: int) -> str:
+def describe_protocol(settings: Mapping[str, Any], n_splits: int) -> str:
     """How the numbers were measured."""
     share = settings.get("test_size")
     held = "" if share is None else f"{100 * share:.0f} % of the "
@@ -238,11 +238,11 @@ def protocol(settings: Mapping[str, Any], n_splits: int) -> str:
     )
 
 
-def dimension(lines: Sequence[Mapping[str, Any]], decision: str) -> str:
+def describe_dimension(lines: Sequence[Mapping[str, Any]], decision: str) -> str:
     """What the picture of accuracy against dimension shows."""
     if not lines:
         return "None of the methods finds directions one after the other."
-    rule = DECISIONS["3nn" if decision == "own" else decision]
+    rule = DECISION_NAMES["3nn" if decision == "own" else decision]
     longest = max(len(line["accuracy"]) for line in lines)
     if longest == 1:
         return f"Every method here has a single direction; it is judged by {rule}."
@@ -253,12 +253,12 @@ def dimension(lines: Sequence[Mapping[str, Any]], decision: str) -> str:
     )
 
 
-def projections(n_shown: int, n_held_out: int, n_rows: int) -> str:
+def describe_projections(n_shown: int, n_held_out: int, n_rows: int) -> str:
     """Which rows are drawn."""
     which = (
-        f"the {count(n_held_out, 'row')}"
+        f"the {format_count(n_held_out, 'row')}"
         if n_shown == n_held_out
-        else f"{count(n_shown, 'row')} (every few) of the {n_held_out}"
+        else f"{format_count(n_shown, 'row')} (every few) of the {n_held_out}"
     )
     return (
         f"Each point is one of {which} of {n_rows} that were held out of training in the first "
@@ -266,57 +266,57 @@ def projections(n_shown: int, n_held_out: int, n_rows: int) -> str:
     )
 
 
-def right_of(right: int, n: int) -> str:
+def describe_correct(right: int, n: int) -> str:
     """How many of the rows that are drawn were classified correctly."""
     return f"{right} of {n} correct" if right < n else f"all {n} correct"
 
 
-def seen_along(axes: str, n_components: int | None, n_features: int) -> str:
+def describe_axes(axes: str, n_components: int | None, n_features: int) -> str:
     """What a picture is a part of."""
     if axes == "principal axes":
-        return f"decided by all {count(n_features, 'feature')}, seen along principal axes"
-    return "" if n_components is None else f"{count(n_components, 'direction')} in all"
+        return f"decided by all {format_count(n_features, 'feature')}, seen along principal axes"
+    return "" if n_components is None else f"{format_count(n_components, 'direction')} in all"
 
 
-def mistake(truth: str, predicted: str, n: int, tested: int) -> str:
+def describe_mistake(truth: str, predicted: str, n: int, tested: int) -> str:
     """One kind of mistake."""
-    return f"{truth} taken for {predicted}: {n} of {tested} ({percent(n / tested)})"
+    return f"{truth} taken for {predicted}: {n} of {tested} ({format_percent(n / tested)})"
 
 
-def direction(entries: Sequence[Mapping[str, Any]]) -> str:
+def describe_direction(entries: Sequence[Mapping[str, Any]]) -> str:
     """What makes a row lie far along a direction."""
     most = max((abs(e["weight"]) for e in entries), default=0.0)
     large = [e for e in entries if abs(e["weight"]) >= most / 3]
     up = [e["feature"] for e in large if e["weight"] > 0][:3]
     down = [e["feature"] for e in large if e["weight"] < 0][:3]
-    parts = [f"rises with {listed(up)}"] if up else []
-    parts += [f"falls with {listed(down)}"] if down else []
+    parts = [f"rises with {join_names(up)}"] if up else []
+    parts += [f"falls with {join_names(down)}"] if down else []
     return " and ".join(parts)
 
 
-def time(points: Sequence[Mapping[str, Any]]) -> str:
+def describe_times(points: Sequence[Mapping[str, Any]]) -> str:
     """Which method to take when time matters."""
     if not points:
         return "No training times were recorded."
     learning = [point for point in points if point["role"] != "raw"]
     fastest = min(learning or points, key=lambda point: point["seconds"])
     said = (
-        f"{fastest['name']} trains fastest ({seconds(fastest['seconds'])}, "
-        f"{percent(fastest['accuracy'])} correct)."
+        f"{fastest['name']} trains fastest ({format_seconds(fastest['seconds'])}, "
+        f"{format_percent(fastest['accuracy'])} correct)."
     )
     if len(points) > 1:
         said += " Filled points are not beaten in both time and accuracy by any other."
     return f"Time includes choosing the settings. {said}"
 
 
-def settings(chosen: Sequence[Mapping[str, Any]]) -> str:
+def describe_settings(chosen: Sequence[Mapping[str, Any]]) -> str:
     """What splits chose for the parameters of a method.
 
     Examples
     --------
-    >>> settings([{"C": 0.5, "shrinkage": None}, {"C": 2, "shrinkage": None}])
+    >>> describe_settings([{"C": 0.5, "shrinkage": None}, {"C": 2, "shrinkage": None}])
     'C 0.5 to 2, shrinkage none'
-    >>> settings([{"shrinkage": None}, {"shrinkage": 0.1}, {"shrinkage": None}])
+    >>> describe_settings([{"shrinkage": None}, {"shrinkage": 0.1}, {"shrinkage": None}])
     'shrinkage none (2 of 3 splits)'
     """
     names = dict.fromkeys(name for each in chosen for name in each)
@@ -329,12 +329,12 @@ def _usual_value(values: Sequence[Any]) -> str:
     if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
         low, high = f"{min(values):.3g}", f"{max(values):.3g}"
         return low if low == high else f"{low} to {high}"
-    counts = Counter("none" if v is None else short(v) for v in values)
+    counts = Counter("none" if v is None else shorten(v) for v in values)
     value, n = counts.most_common(1)[0]
     return value if n == len(values) else f"{value} ({n} of {len(values)} splits)"
 
 
-def failures(n_failed: int, n_methods: int) -> str:
+def describe_failures(n_failed: int, n_methods: int) -> str:
     """How many methods did not finish."""
     if not n_failed:
         return "Nothing: " + (
@@ -342,4 +342,4 @@ def failures(n_failed: int, n_methods: int) -> str:
             if n_methods == 1
             else f"all {n_methods} methods were done on all splits."
         )
-    return f"{n_failed} of {count(n_methods, 'method')} did not finish all splits."
+    return f"{n_failed} of {format_count(n_methods, 'method')} did not finish all splits."

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import wilcoxon
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.impute import SimpleImputer
@@ -29,11 +28,11 @@ from separatrix import (
     TruncatedIPCAC,
     datasets,
 )
+from separatrix.linalg import Array
+from separatrix.papers.ipcac import literal
+from separatrix.papers.ipcac.linear import Measures, Values, fold, held_out, share_right
+from separatrix.papers.splits import TrainTest
 
-from . import literal
-from .linear import Measures, Split, Values, fold, held_out, share_right
-
-Array = NDArray[Any]
 FACTORS = (0.5, 1.0, 2.0)
 """Of the inverse squared width "scale" of a Gaussian kernel."""
 
@@ -56,7 +55,7 @@ LOCATIONS = {
 """Proteins of each location (Table 6.1)."""
 
 
-def mixture(row: str, seed: int) -> tuple[Split, Any]:
+def mixture(row: str, seed: int) -> tuple[TrainTest, Any]:
     """Round or random Gaussians, and the best rule for them."""
     if row in ROWS_A_GAUSSIAN:
         bunch = datasets.make_gaussian_mixtures(ROWS_A_GAUSSIAN[row], 500, random_state=seed)
@@ -73,7 +72,7 @@ def mixture(row: str, seed: int) -> tuple[Split, Any]:
 # Models ----------------------------------------------------------------------------------------
 
 
-def tuned(model: Any, grid: dict[str, Any], X: Array, y: Array) -> dict[str, Any]:
+def search_grid(model: Any, grid: dict[str, Any], X: Array, y: Array) -> dict[str, Any]:
     """The best of a grid by two folds of at most 600 rows."""
     return dict(GridSearchCV(model, grid, cv=2).fit(X[:600], y[:600]).best_params_)
 
@@ -82,11 +81,11 @@ def tuned_kernels(X: Array, y: Array, shares: dict[str, Any]) -> dict[str, dict[
     """Widths of kernels, by name of the method, and C of the support vector machine."""
     widths = [factor / (X.shape[1] * X.var()) for factor in FACTORS]
     models = {name: KernelIPCAC(**more) for name, more in shares.items()}
-    found = {name: tuned(m, {"kernel_gamma": widths}, X, y) for name, m in models.items()}
-    return found | {"SVM": tuned(SVC(), {"gamma": widths, "C": [1, 10]}, X, y)}
+    found = {name: search_grid(m, {"kernel_gamma": widths}, X, y) for name, m in models.items()}
+    return found | {"SVM": search_grid(SVC(), {"gamma": widths, "C": [1, 10]}, X, y)}
 
 
-WHOLE: dict[str, Any] = {
+UNTRUNCATED: dict[str, Any] = {
     "K-IPCAC": {},
     "K-IPCAC_var": {"variance": 0.99},
     "K-TIPCAC": {"truncate": True, "variance": 0.99},
@@ -95,10 +94,10 @@ LEADING: dict[str, Any] = {"K-IPCAC": {}, "K-TIPCAC": {"truncate": True}}
 
 
 @lru_cache(maxsize=8)
-def settings_of(row: str) -> dict[str, dict[str, Any]]:
+def tune_settings(row: str) -> dict[str, dict[str, Any]]:
     """What is tuned once for a row, on a set of its own."""
     split, _ = mixture(row, 10_000)
-    return tuned_kernels(split.X, split.y, WHOLE if row in ROWS_A_GAUSSIAN else LEADING)
+    return tuned_kernels(split.X, split.y, UNTRUNCATED if row in ROWS_A_GAUSSIAN else LEADING)
 
 
 def kernels(settings: dict[str, dict[str, Any]], shares: dict[str, Any]) -> dict[str, Any]:
@@ -106,17 +105,17 @@ def kernels(settings: dict[str, dict[str, Any]], shares: dict[str, Any]) -> dict
     return found | {"SVM": SVC(**settings["SVM"])}
 
 
-def predictions(models: dict[str, Any], split: Split) -> dict[str, Array]:
+def predictions(models: dict[str, Any], split: TrainTest) -> dict[str, Array]:
     return {name: m.fit(split.X, split.y).predict(split.X_test) for name, m in models.items()}
 
 
-def truncated_literally(split: Split, gamma: float, variance: float = 0.99) -> Array:
+def truncated_literally(split: TrainTest, gamma: float, variance: float = 0.99) -> Array:
     K, K_test = (rbf_kernel(X, split.X, gamma=gamma) for X in (split.X, split.X_test))
     scores, threshold = literal.truncated_kernel(K, K_test, split.y == 1, variance)
     return (scores > threshold).astype(int)
 
 
-def measures(predicted: dict[str, Array], y: Array, *, balanced: bool = False) -> Measures:
+def measure_scores(predicted: dict[str, Array], y: Array, *, balanced: bool = False) -> Measures:
     """Accuracy, specificity and sensitivity; the second class, 1, is positive."""
     spec = {name: share_right(p[y == 0], 0) for name, p in predicted.items()}
     sens = {name: share_right(p[y == 1], 1) for name, p in predicted.items()}
@@ -131,14 +130,14 @@ def measures(predicted: dict[str, Array], y: Array, *, balanced: bool = False) -
 
 def table5_3(row: str, seed: int) -> Measures:
     split, best = mixture(row, seed)
-    settings = settings_of(row)
-    models = kernels(settings, WHOLE) | {"MixtureIPCAC": MixtureIPCAC(random_state=seed)}
+    settings = tune_settings(row)
+    models = kernels(settings, UNTRUNCATED) | {"MixtureIPCAC": MixtureIPCAC(random_state=seed)}
     predicted = predictions(models, split) | {"best possible": best(split.X_test)}
     bare = KernelIPCAC(ridge=0, **settings["K-IPCAC"]).fit(split.X, split.y)
     predicted["K-IPCAC literal"] = literal.cut_at_training_row(bare, *split[:3])
     gamma = settings["K-TIPCAC"]["kernel_gamma"]
     predicted["K-TIPCAC literal"] = truncated_literally(split, gamma)
-    return measures(predicted, split.y_test)
+    return measure_scores(predicted, split.y_test)
 
 
 def clusters(seed: int) -> dict[str, Any]:
@@ -152,20 +151,20 @@ def tables5_4_and_5_5(row: str, seed: int) -> Measures:
     """Of sets as described, which are separable, the printed methods alone."""
     split, best = mixture(row, seed)
     described = row.endswith("described")
-    settings = settings_of(f"{row[:5]}, means x 0.5" if described else row)
+    settings = tune_settings(f"{row[:5]}, means x 0.5" if described else row)
     models = kernels(settings, LEADING) | clusters(seed) | {"IPCAC_var": IPCAC(0.99)}
     if described:
         del models["P-IPCAC, full nodes"]
         predicted = predictions(models, split)
-        return {"": measures(predicted, split.y_test, balanced=True)[""]}
+        return {"": measure_scores(predicted, split.y_test, balanced=True)[""]}
     few = KernelIPCAC(n_landmarks=500, random_state=seed, **settings["K-IPCAC"])
     predicted = predictions(models | {"K-IPCAC, 500 landmarks": few}, split)
     predicted["best possible"] = best(split.X_test)
     predicted["P-IPCAC, literal jury"] = literal.best_of_each_team(models["P-IPCAC"], split.X_test)
-    return measures(predicted, split.y_test, balanced=row.startswith("set"))
+    return measure_scores(predicted, split.y_test, balanced=row.startswith("set"))
 
 
-def heart_rows(row: str, repeat: int, data: Callable[[str], Any]) -> tuple[Split, Split]:
+def heart_rows(row: str, repeat: int, data: Callable[[str], Any]) -> tuple[TrainTest, TrainTest]:
     """A fold of the heart data: as it is, and standardised; -9 or the mean fills in."""
     bunch = data("heart_hungarian")
     filled = bunch.X if row.endswith("mean filled in") else bunch.X_m9
@@ -187,7 +186,7 @@ def table5_6(row: str, repeat: int, data: Callable[[str], Any]) -> Measures:
     predicted["P-IPCAC, literal jury"] = literal.best_of_each_team(models["P-IPCAC"], split.X_test)
     gamma = settings["K-TIPCAC"]["kernel_gamma"]
     predicted["K-TIPCAC literal"] = truncated_literally(split, gamma)
-    found = measures(predicted, split.y_test, balanced=True)
+    found = measure_scores(predicted, split.y_test, balanced=True)
     names = ("balanced accuracy", "sensitivity", "specificity")  # the healthy, 0, are positive
     return dict(zip(names, found.values(), strict=True))
 
@@ -220,7 +219,7 @@ def times(row: str, repeat: int, data: Callable[[str], Any]) -> Values:
 # Many classes ----------------------------------------------------------------------------------
 
 
-def many_classes(row: str, repeat: int, data: Callable[[str], Any]) -> Split:
+def many_classes(row: str, repeat: int, data: Callable[[str], Any]) -> TrainTest:
     """Proteins, or what stands in for them."""
     if row == "22 classes":
         halves = [(n + 1) // 2 for n in LOCATIONS.values()]
@@ -235,7 +234,7 @@ def many_classes(row: str, repeat: int, data: Callable[[str], Any]) -> Split:
     return split._replace(X=step.fit_transform(split.X), X_test=step.transform(split.X_test))
 
 
-def graph_and_others(split: Split) -> dict[str, Any]:
+def graph_and_others(split: TrainTest) -> dict[str, Any]:
     node = KernelIPCAC(truncate=True, variance=0.955)
     return {
         "DDAG K-TIPCAC": DDAGClassifier(node, reducer=TruncatedIPCAC()),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -29,12 +28,11 @@ from separatrix import (
 from separatrix.decision.thresholds import accuracy_threshold
 from separatrix.evaluate.stream import prequential
 from separatrix.io.originals import message_text
-from separatrix.linalg import principal_angles
+from separatrix.linalg import Array, principal_angles
+from separatrix.papers.ipcac import literal
+from separatrix.papers.ipcac.peers import SecondOrderPerceptron, first_order
+from separatrix.papers.splits import TrainTest
 
-from . import literal
-from .peers import SecondOrderPerceptron, first_order
-
-Array = NDArray[Any]
 Values = dict[str, float]
 """By column."""
 
@@ -44,37 +42,28 @@ REUTERS = 23149
 AXES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 200, 250, 300, 350, 400, 440)
 
 
-class Split(NamedTuple):
-    """Rows to learn from and rows to be tested on; labels are 0 and 1."""
-
-    X: Any
-    y: Array
-    X_test: Any
-    y_test: Array
-
-
 # Data ------------------------------------------------------------------------------------------
 
 
-def pair(n_samples: int, n_features: int, scale: float, seed: int) -> Split:
+def pair(n_samples: int, n_features: int, scale: float, seed: int) -> TrainTest:
     """Two random Gaussians, of which a tenth of the rows is held out."""
     bunch = datasets.make_gaussian_pair(n_samples, n_features, mean_scale=scale, random_state=seed)
     return held_out(bunch.data, bunch.target)
 
 
-def held_out(X: Array, y: Array) -> Split:
+def held_out(X: Array, y: Array) -> TrainTest:
     """The last tenth of shuffled rows held out."""
     n = len(y) * 9 // 10
-    return Split(X[:n], y[:n], X[n:], y[n:])
+    return TrainTest(X[:n], y[:n], X[n:], y[n:])
 
 
-def fold(X: Any, y: Array, repeat: int, n_folds: int = 10) -> Split:
+def fold(X: Any, y: Array, repeat: int, n_folds: int = 10) -> TrainTest:
     """Fold after fold of shuffled rows, run after run."""
     run, k = divmod(repeat, n_folds)
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=run)
     train, test = list(folds.split(np.zeros(len(y)), y))[k]
     train = np.random.default_rng(repeat).permutation(train)
-    return Split(X[train], y[train], X[test], y[test])
+    return TrainTest(X[train], y[train], X[test], y[test])
 
 
 def heart(data: Callable[[str], Any]) -> tuple[Array, Array]:
@@ -112,7 +101,7 @@ def share_right(predicted: Array, y: Any) -> float:
     return 100 * float(np.mean(predicted == y))
 
 
-def tested(models: dict[str, Any], split: Split) -> Values:
+def tested(models: dict[str, Any], split: TrainTest) -> Values:
     """Accuracy of models on held-out rows, after fitting them in place."""
     return {
         name: share_right(model.fit(split.X, split.y).predict(split.X_test), split.y_test)
@@ -120,14 +109,14 @@ def tested(models: dict[str, Any], split: Split) -> Values:
     }
 
 
-def streamed(model: Any, split: Split, batch: int) -> Any:
+def streamed(model: Any, split: TrainTest, batch: int) -> Any:
     """A model that has learned the rows in batches."""
     for rows in gen_batches(len(split.y), batch):
         model.partial_fit(split.X[rows], split.y[rows], classes=[0, 1])
     return model
 
 
-def learned(models: dict[str, Any], split: Split, batch: int) -> Values:
+def learned(models: dict[str, Any], split: TrainTest, batch: int) -> Values:
     """Accuracy of models on held-out rows, after a stream."""
     return {
         name: share_right(streamed(model, split, batch).predict(split.X_test), split.y_test)
@@ -135,7 +124,7 @@ def learned(models: dict[str, Any], split: Split, batch: int) -> Values:
     }
 
 
-def tuned_hyperplane(split: Split, seed: int) -> LinearSVC:
+def tuned_hyperplane(split: TrainTest, seed: int) -> LinearSVC:
     """A linear support vector machine with C from a grid, by some of the rows."""
     some = np.random.default_rng(seed).permutation(len(split.y))[:500]
     grid = GridSearchCV(LinearSVC(dual="auto"), {"C": [1e-3, 1e-2, 0.1, 1]}, cv=5)
@@ -152,7 +141,7 @@ def online_models() -> dict[str, Any]:
     }
 
 
-def regularised_fisher(split: Split) -> float:
+def regularised_fisher(split: TrainTest) -> float:
     """Accuracy of R-FLDA, the difference of two means, with the threshold (3.17)."""
     model = DirectDiscriminant().fit(split.X, split.y)
     sign = np.sign(np.diff(model.means_ @ model.components_[0]))[0]
@@ -198,7 +187,7 @@ def table3_1(row: str, seed: int) -> Values:
     return values | {"IPCAC literal": cut_literally(models["IPCAC"], split)}
 
 
-def cut_literally(model: Any, split: Split) -> float:
+def cut_literally(model: Any, split: TrainTest) -> float:
     predicted = literal.cut_at_training_row(model, split.X, split.y, split.X_test)
     return share_right(predicted, split.y_test)
 
@@ -230,7 +219,7 @@ def table4_2(row: str, repeat: int, data: Callable[[str], Any]) -> Values:
     return values | {"IPCAC literal": cut_literally(models["IPCAC"], split)}
 
 
-def stream_of(row: str, repeat: int, data: Callable[[str], Any]) -> tuple[Split, int]:
+def stream_of(row: str, repeat: int, data: Callable[[str], Any]) -> tuple[TrainTest, int]:
     """The data of Tables 4.3 and 4.4, and how many rows come at a time."""
     if row in PAIRS_4:
         return pair(*PAIRS_4[row], repeat), BATCH
@@ -241,7 +230,7 @@ def stream_of(row: str, repeat: int, data: Callable[[str], Any]) -> tuple[Split,
         return fold(*heart(data), repeat), 20
     news = data("rcv1_ccat")
     X, y = sp.csr_matrix(news.X), (news.y > 0).astype(int)
-    return Split(X[:REUTERS], y[:REUTERS], X[REUTERS:], y[REUTERS:]), 1000
+    return TrainTest(X[:REUTERS], y[:REUTERS], X[REUTERS:], y[REUTERS:]), 1000
 
 
 def table4_3(row: str, repeat: int, data: Callable[[str], Any]) -> Values:
@@ -306,7 +295,7 @@ Measures = dict[str, Values]
 """Accuracy, precision and recall, by the end of the row's name."""
 
 
-def measures(predicted: dict[str, Array], y: Array) -> Measures:
+def measure_filters(predicted: dict[str, Array], y: Array) -> Measures:
     """Of predictions by name; spam, 1, is positive."""
     return {
         "": {name: share_right(p, y) for name, p in predicted.items()},
@@ -338,7 +327,7 @@ def one_model(texts: Array, y: Array, repeat: int) -> Measures:
     X, X_test = latent.transform(known), latent.transform(new)
     predicted = {m: model.fit(X, split.y).predict(X_test) for m, model in spam_models().items()}
     predicted["TruncatedIPCAC, words"] = TruncatedIPCAC().fit(known, split.y).predict(new)
-    return measures(predicted, split.y_test)
+    return measure_filters(predicted, split.y_test)
 
 
 def merged_models(texts: Array, y: Array, repeat: int) -> Measures:
@@ -357,10 +346,12 @@ def merged_models(texts: Array, y: Array, repeat: int) -> Measures:
     for part in parts:
         fitted = {name: model.fit(X[part], y[part]) for name, model in spam_models().items()}
         models.append(fitted["IPCAC_var"])
-        sites.append(measures({m: model.predict(X_test) for m, model in fitted.items()}, y_test))
+        sites.append(
+            measure_filters({m: model.predict(X_test) for m, model in fitted.items()}, y_test)
+        )
     printed = literal.MergedModel([(X[part], y[part] == 1) for part in parts], 0.99)
     together = np.concatenate(parts)
-    whole = measures(
+    whole = measure_filters(
         {
             "MM-IPCAC": merge(models).predict(X_test),
             "MM-IPCAC literal": printed.predict(X_test).astype(int),

@@ -9,17 +9,14 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from separatrix import MixtureIPCAC
 from separatrix.ipcac.ipcac import log2_rule
-from separatrix.linalg import ThinSVD, partial_whiten
-
-Array = NDArray[Any]
+from separatrix.linalg import Array, ThinSVD, partial_whiten
 
 
-def accuracy_threshold(scores: Array, second: Array) -> float:
+def printed_threshold(scores: Array, second: Array) -> float:
     """The mean of the training projections that are the best thresholds (3.17).
 
     Each candidate is a training row itself, which then lies on the threshold: there is no margin
@@ -34,7 +31,7 @@ def accuracy_threshold(scores: Array, second: Array) -> float:
 
 def cut_at_training_row(model: Any, X: Array, y: Array, X_test: Array) -> Array:
     """Predictions of a fitted classifier of two classes with that threshold instead of its own."""
-    gamma = accuracy_threshold(model.decision_function(X), y == model.classes_[1])
+    gamma = printed_threshold(model.decision_function(X), y == model.classes_[1])
     return model.classes_[(model.decision_function(X_test) > gamma).astype(int)]
 
 
@@ -65,7 +62,7 @@ class MergedModel:
             white = (X - centre) @ (axes / np.sqrt(values)) @ axes.T
             means = [white[~second].mean(axis=0), white[second].mean(axis=0)]
             F = (means[1] - means[0]) / np.linalg.norm(means[1] - means[0])
-            gamma = accuracy_threshold(white @ F, second)
+            gamma = printed_threshold(white @ F, second)
             back = (axes * np.sqrt(values)) @ axes.T
             covariance += share * (axes * values) @ axes.T
             sizes = np.array([np.sum(~second), np.sum(second)]) / total
@@ -165,7 +162,7 @@ def truncated_kernel(
     values, axes = _leading(centred, variance)
     h = np.where(second, 1 / np.sum(second), -1 / np.sum(~second))
     alpha = h + axes @ ((1 / values - 1) * (axes.T @ h))
-    return K_test @ alpha, accuracy_threshold(K @ alpha, second)
+    return K_test @ alpha, printed_threshold(K @ alpha, second)
 
 
 def best_of_each_team(model: MixtureIPCAC, X: Array) -> Array:

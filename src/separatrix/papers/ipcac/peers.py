@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import SGDClassifier
 
-Array = NDArray[Any]
+from separatrix.linalg import Array
 
 
 class SecondOrderPerceptron(BaseEstimator):

@@ -9,10 +9,11 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import Figure, Piece, tables_of
-from . import curved, linear
+from separatrix.papers.figures import Figure, Piece
+from separatrix.papers.ipcac import curved, linear
+from separatrix.papers.tables import read_tables
 
-ROWS: dict[str, dict[str, int]] = {
+REPEATS_BY_ROW: dict[str, dict[str, int]] = {
     "table3.1": {
         "Synth 1 as described": 20,
         "Synth 1, 2000 features, means x 0.25": 8,
@@ -70,16 +71,16 @@ ROWS: dict[str, dict[str, int]] = {
 }
 """Rows that are run, by table, and how often in a full run."""
 
-QUICK = 2
+MAX_QUICK_REPEATS = 2
 
 
-def pieces(table: str, quick: bool) -> list[Piece]:
+def list_pieces(table: str, quick: bool) -> list[Piece]:
     """The repeats of all rows, in turns: a run that is cut short has its share of each."""
-    rows = ROWS[table]
+    rows = REPEATS_BY_ROW[table]
     every = [
         Piece(row, repeat, repeat)
         for row, n in rows.items()
-        for repeat in range(min(n, QUICK) if quick else n)
+        for repeat in range(min(n, MAX_QUICK_REPEATS) if quick else n)
     ]
     return sorted(every, key=lambda piece: piece.repeat / rows[piece.row])
 
@@ -136,7 +137,7 @@ def _found(
             return curved.weighted_means(_printed_scores())
         case "table6.4":
             return {row: curved.signed_rank_tests(_printed_scores(), row)}
-    raise ValueError(f"there is no table {table!r}: there are {', '.join(ROWS)}")
+    raise ValueError(f"there is no table {table!r}: there are {', '.join(REPEATS_BY_ROW)}")
 
 
 def _ended(row: str, found: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
@@ -145,5 +146,5 @@ def _ended(row: str, found: dict[str, dict[str, float]]) -> dict[str, dict[str, 
 
 def _printed_scores() -> dict[str, dict[str, float]]:
     """The F-scores that Table 6.3 prints, by location."""
-    printed = next(t for t in tables_of(Path(__file__).parent) if t.id == "table6.3").published
+    printed = next(t for t in read_tables(Path(__file__).parent) if t.id == "table6.3").published
     return {row: {m: cell.value for m, cell in cells.items()} for row, cells in printed.items()}

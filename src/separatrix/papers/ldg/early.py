@@ -15,16 +15,15 @@ from sklearn.svm import LinearSVC
 from separatrix import LDG, EarlyClassifier, LocalQDA
 from separatrix.evaluate.stream import ReliabilityRecord, reliability_curve
 from separatrix.linalg import Array
+from separatrix.papers.figures import DataFolder, Figure, Piece
+from separatrix.papers.ldg import literal
 from separatrix.selection import greedy_rule
-
-from .. import Data, Figure, Piece
-from . import literal
 
 RELIABILITIES = (0.001, 0.1, 0.25, 0.9)
 MOST_SERIES = 300
 """Test series that are decided on; files may have them class after class, so they are drawn."""
 
-SERIES = {  # of table 5.1, in files
+SERIES_FILES = {  # of table 5.1, in files
     "Chlorine Concentration": "ChlorineConcentration",
     "Italy Power Demand": "ItalyPowerDemand",
     "Face (All)": "FaceAll",
@@ -63,12 +62,12 @@ class Series(NamedTuple):
         return self._replace(X_test=self.X_test[drawn], y_test=self.y_test[drawn])
 
 
-def series_of(row: str, data: Data) -> Series:
-    found = data(f"ucr_{(SERIES | OURS)[row]}")
+def series_of(row: str, data: DataFolder) -> Series:
+    found = data(f"ucr_{(SERIES_FILES | OURS)[row]}")
     return Series(found.X_train, found.y_train, found.X_test, found.y_test)
 
 
-def svm() -> Any:
+def make_svm() -> Any:
     return LinearSVC(max_iter=20_000)
 
 
@@ -80,7 +79,7 @@ UNKNOWN = 60
 CORRELATIONS = (0.0, 0.5, 0.9, 1.0)
 
 
-def ellipsoid_masses(piece: Piece, data: Data) -> list[Figure]:
+def ellipsoid_masses(piece: Piece, data: DataFolder) -> list[Figure]:
     """Measure of ellipsoids that are to have 0.9, when values are correlated."""
     rho = float(piece.row.rpartition(" ")[2])
     R = (1 - rho) * np.eye(UNKNOWN) + rho
@@ -98,19 +97,19 @@ def ellipsoid_masses(piece: Piece, data: Data) -> list[Figure]:
 # Figures 5.6 and 5.7 ---------------------------------------------------------------------------
 
 
-Setting = Callable[[], EarlyClassifier]
+MakeClassifier = Callable[[], EarlyClassifier]
 """How decisions are made."""
 
 
-def local(**settings: Any) -> Setting:
+def local(**settings: Any) -> MakeClassifier:
     return lambda: EarlyClassifier(LocalQDA(), **settings)
 
 
-def linear(**settings: Any) -> Setting:
-    return lambda: EarlyClassifier(svm(), **settings)
+def linear(**settings: Any) -> MakeClassifier:
+    return lambda: EarlyClassifier(make_svm(), **settings)
 
 
-REGIONS: dict[str, Setting] = {
+REGIONS: dict[str, MakeClassifier] = {
     "local QDA, quadratic": local(),
     "local QDA, box": local(region="box"),
     "local QDA, Chebyshev": local(region="chebyshev"),
@@ -118,19 +117,19 @@ REGIONS: dict[str, Setting] = {
     "linear SVM, box": linear(region="box"),
     "linear SVM, Chebyshev": linear(region="chebyshev"),
 }
-MODELS: dict[str, Setting] = {
+MODELS: dict[str, MakeClassifier] = {
     "local QDA, joint Gaussian": REGIONS["local QDA, quadratic"],
     "local QDA, GMM": local(conditional="mixture"),
     "linear SVM, joint Gaussian": REGIONS["linear SVM, quadratic"],
     "linear SVM, GMM": linear(conditional="mixture"),
 }
-IDEAL: dict[str, Setting] = {
+IDEAL: dict[str, MakeClassifier] = {
     "linear SVM, ideal": linear(region="ideal"),
     "linear SVM, ideal, GMM": linear(region="ideal", conditional="mixture"),
 }
 
 
-def settings_of(table: str, row: str) -> dict[str, Setting]:
+def list_settings(table: str, row: str) -> dict[str, MakeClassifier]:
     """Lines of a figure; "ideal" is for two classes."""
     if table.startswith("figure5.6"):
         return REGIONS
@@ -138,19 +137,19 @@ def settings_of(table: str, row: str) -> dict[str, Setting]:
 
 
 @lru_cache(maxsize=128)
-def records(row: str, setting: Setting, data: Data) -> list[ReliabilityRecord]:
+def measure_curve(row: str, setting: MakeClassifier, data: DataFolder) -> list[ReliabilityRecord]:
     """Decisions of one setting on the test series of a set, for each τ."""
     series = series_of(row, data).some(MOST_SERIES)
     model = setting().fit(series.X, series.y)
     return reliability_curve(model, series.X_test, series.y_test, RELIABILITIES, times=[])
 
 
-def decided(table: str, piece: Piece, data: Data) -> list[Figure]:
+def decided(table: str, piece: Piece, data: DataFolder) -> list[Figure]:
     """Reliability and average time of one line."""
     row = set_of(table)
     n_times = series_of(row, data).X.shape[1]
     found = []
-    for record in records(row, settings_of(table, row)[piece.row], data):
+    for record in measure_curve(row, list_settings(table, row)[piece.row], data):
         tau = str(record["required"])
         found.append(Figure(piece.row, tau, 0, 100 * record["reliability"]))
         found.append(Figure(f"{piece.row}, time", tau, 0, 100 * record["time"] / n_times))
@@ -231,7 +230,7 @@ def fixed_time_qda(model: LocalQDA, series: Series, t: int) -> EarlyLabels:
     return EarlyLabels(label, np.full(len(label), t), model.predict(series.X_test))
 
 
-RELIABLE: dict[str, Setting] = {
+RELIABLE: dict[str, MakeClassifier] = {
     "Rel. Class.": REGIONS["local QDA, quadratic"],
     "LDG Rel. Class.": local(reducer=LDG("auto")),
     "Rel. Class., reg = 0.1": lambda: EarlyClassifier(LocalQDA(reg=0.1)),
@@ -247,7 +246,7 @@ class Line(NamedTuple):
 
 
 @lru_cache(maxsize=32)
-def compared(row: str, data: Data) -> dict[str, Line]:
+def compare_methods(row: str, data: DataFolder) -> dict[str, Line]:
     """Every line of figures 5.8 to 5.11; fixed times are those of a line before, rounded up."""
     series = series_of(row, data).some(MOST_SERIES)
     n_times = series.X.shape[1]
@@ -266,7 +265,7 @@ def compared(row: str, data: Data) -> dict[str, Line]:
 
     lines = {}
     for name, setting in RELIABLE.items():
-        known = records(row, setting, data)
+        known = measure_curve(row, setting, data)
         shares = [(r["reliability"], r["accuracy"], r["time"] / n_times) for r in known]
         lines[name] = Line(*(100 * np.array(shares).T).tolist())
         times = [math.ceil(r["time"]) for r in known]
@@ -289,10 +288,10 @@ def compared(row: str, data: Data) -> dict[str, Line]:
     return lines
 
 
-def beside_others(table: str, piece: Piece, data: Data) -> list[Figure]:
+def beside_others(table: str, piece: Piece, data: DataFolder) -> list[Figure]:
     """Reliability (5.8, 5.9) or accuracy (5.10, 5.11), and time."""
     one_set = table not in OTHERS
-    lines = compared(set_of(table) if one_set else piece.row, data)
+    lines = compare_methods(set_of(table) if one_set else piece.row, data)
     of_reliability = table.startswith(("figure5.8", "figure5.9"))
     found = []
     for name, line in lines.items():
@@ -313,14 +312,14 @@ def beside_others(table: str, piece: Piece, data: Data) -> list[Figure]:
 TIMED_SERIES, TIMED_REPEATS = 50, 2
 
 
-def seconds_to_decide(setting: Setting, series: Series) -> float:
+def seconds_to_decide(setting: MakeClassifier, series: Series) -> float:
     model = setting().fit(series.X, series.y)
     start = time.perf_counter()
     model.decide_early(series.X_test, reliability=0.9)
     return time.perf_counter() - start
 
 
-def decision_times(table: str, piece: Piece, data: Data) -> list[Figure]:
+def decision_times(table: str, piece: Piece, data: DataFolder) -> list[Figure]:
     """Ratios of times within a classifier."""
     series = series_of(piece.row, data).some(TIMED_SERIES)
     settings, reference = (
@@ -337,7 +336,7 @@ def decision_times(table: str, piece: Piece, data: Data) -> list[Figure]:
     return found
 
 
-def ldg_features(piece: Piece, data: Data) -> list[Figure]:
+def ldg_features(piece: Piece, data: DataFolder) -> list[Figure]:
     series = series_of(piece.row, data)
     model = LDG("auto").fit(series.X, series.y)
     path = model.selection_["n_components"]
@@ -350,7 +349,7 @@ def ldg_features(piece: Piece, data: Data) -> list[Figure]:
     return [Figure(piece.row, name, piece.repeat, value) for name, value in values.items()]
 
 
-def first_value_times(piece: Piece, data: Data) -> list[Figure]:
+def first_value_times(piece: Piece, data: DataFolder) -> list[Figure]:
     """Time to judge series by their first value, without and with LDG."""
     series = series_of(piece.row, data).some(4 * TIMED_SERIES)
     spent = []
@@ -370,10 +369,10 @@ def first_value_times(piece: Piece, data: Data) -> list[Figure]:
 # Tables ----------------------------------------------------------------------------------------
 
 OTHERS = {
-    "figure5.8-others": tuple(SERIES)[:6],
-    "figure5.9-others": tuple(SERIES)[6:],
-    "figure5.10-others": tuple(SERIES)[:6],
-    "figure5.11-others": tuple(SERIES)[6:],
+    "figure5.8-others": tuple(SERIES_FILES)[:6],
+    "figure5.9-others": tuple(SERIES_FILES)[6:],
+    "figure5.10-others": tuple(SERIES_FILES)[:6],
+    "figure5.11-others": tuple(SERIES_FILES)[6:],
 }
 """Tables of the sets that are not drawn."""
 
@@ -381,13 +380,13 @@ OTHERS = {
 def set_of(table: str) -> str:
     """The set that a figure is about: ``figure5.6-synthetic-control``."""
     name = table.partition("-")[2]
-    return next(row for row in SERIES | OURS if row.lower().replace(" ", "-") == name)
+    return next(row for row in SERIES_FILES | OURS if row.lower().replace(" ", "-") == name)
 
 
-def pieces(table: str, quick: bool) -> list[Piece]:
+def list_early_pieces(table: str, quick: bool) -> list[Piece]:
     """A line of a figure, or a data set and a repeat."""
     if table.startswith(("figure5.6", "figure5.7")):
-        lines = settings_of(table, set_of(table))
+        lines = list_settings(table, set_of(table))
         return [Piece(line) for line in lines if not (quick and line.startswith("local"))]
     if table in OTHERS:
         return [Piece(row) for row in OTHERS[table] if row not in DRAWN]
@@ -395,12 +394,12 @@ def pieces(table: str, quick: bool) -> list[Piece]:
         return [Piece(set_of(table))]
     if table == "section5.2":
         return [Piece(f"correlation {rho:g}", i, i) for rho in CORRELATIONS for i in range(10)]
-    rows = THREE if table in ("table5.2", "table5.3") else tuple(SERIES)
+    rows = THREE if table in ("table5.2", "table5.3") else tuple(SERIES_FILES)
     repeats = 1 if quick or table == "table5.4" else TIMED_REPEATS
     return [Piece(row, i) for row in rows for i in range(repeats)]
 
 
-def measure(table: str, piece: Piece, data: Data) -> list[Figure]:
+def measure_early(table: str, piece: Piece, data: DataFolder) -> list[Figure]:
     """The figures of one piece."""
     if table.startswith(("figure5.6", "figure5.7")):
         return decided(table, piece, data)

@@ -8,11 +8,11 @@ import numpy as np
 import scipy.linalg
 import scipy.stats
 
-from separatrix.base.rows import LabelledData
-from separatrix.fisher.local import LocalScatters, local_scatters
+from separatrix.fisher.local import AffinityScatters, affinity_scatters
 from separatrix.ldg.sparse import Deflated, single_features, sparse_smallest
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
 
 
 def grown_until_drop(scores: Array) -> int:
@@ -35,20 +35,20 @@ def generalised_directions(Sb: Array, Sw: Array, k: int) -> Array:
     return np.real(V[:, np.argsort(-sizes, kind="stable")[:k]])
 
 
-def fisher_directions(X: Array, y: Array) -> Array:
+def printed_fisher_directions(X: Array, y: Array) -> Array:
     """FDA as printed: as many directions as classes less one."""
     moments = ClassMoments.from_data(X, y)
     return generalised_directions(moments.Sb, moments.Sw, len(moments.classes) - 1)
 
 
-def local_fisher_scatters(X: Array, y: Array, n_neighbors: int = 7) -> LocalScatters:
+def local_fisher_scatters(X: Array, y: Array, n_neighbors: int = 7) -> AffinityScatters:
     """Local scatter within classes and in total (2.8, 2.9)."""
     classes, codes = np.unique(y, return_inverse=True)
-    data = LabelledData(X, codes, classes, None, None)
-    return local_scatters(data, ClassMoments.from_data(X, y), n_neighbors)
+    data = LabelledRows(X, codes, classes)
+    return affinity_scatters(data, ClassMoments.from_data(X, y), n_neighbors)
 
 
-def local_fisher_directions(X: Array, y: Array, k: int) -> Array:
+def printed_local_fisher_directions(X: Array, y: Array, k: int) -> Array:
     """LFDA as printed."""
     found = local_fisher_scatters(X, y)
     return generalised_directions(found.total - found.within, found.within, k)

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from separatrix.papers.figures import DataFolder, Figure, Piece
+from separatrix.papers.ldg.early import list_early_pieces, measure_early
+from separatrix.papers.ldg.sparse import list_sparse_pieces, measure_sparse
+from separatrix.papers.ldg.subspaces import list_subspace_pieces, measure_subspaces
+from separatrix.papers.ldg.transfer import list_transfer_pieces, measure_transfer
 
-from .. import Data, Figure, Piece
-from . import early, sparse, subspaces, transfer
-
-MODULES = {
-    "table3": subspaces,
-    "figure3.3": transfer,
-    "figure3": sparse,
-    "figure4": transfer,
+CHAPTERS = {
+    "table3": (list_subspace_pieces, measure_subspaces),
+    "figure3.3": (list_transfer_pieces, measure_transfer),
+    "figure3": (list_sparse_pieces, measure_sparse),
+    "figure4": (list_transfer_pieces, measure_transfer),
+    "": (list_early_pieces, measure_early),
 }
+"""By the beginning of the name of a table, the first that fits: its pieces and their figures."""
 
 
-def pieces(table: str, quick: bool) -> list[Piece]:
-    """What a table is made of: a data set and a repeat, a draw, or a line of a figure."""
-    return list(_chapter(table).pieces(table, quick))
+def list_pieces(table: str, quick: bool) -> list[Piece]:
+    """The parts of a table: a data set and a repeat, a draw, or a line of a figure."""
+    return CHAPTERS[_find_chapter(table)][0](table, quick)
 
 
-def measure(table: str, piece: Piece, data: Data) -> list[Figure]:
+def measure(table: str, piece: Piece, data: DataFolder) -> list[Figure]:
     """The figures of one piece."""
-    return list(_chapter(table).measure(table, piece, data))
+    return CHAPTERS[_find_chapter(table)][1](table, piece, data)
 
 
-def _chapter(table: str) -> Any:
-    """The module that a table is run by."""
-    for start, module in MODULES.items():
-        if table.startswith(start):
-            return module
-    return early
+def _find_chapter(table: str) -> str:
+    return next(start for start in CHAPTERS if table.startswith(start))

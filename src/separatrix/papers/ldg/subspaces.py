@@ -26,8 +26,11 @@ from separatrix import (
 from separatrix.ldg.ldg import GAMMAS, gamma_path
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.papers.figures import DataFolder, Figure, Piece, make_figures
+from separatrix.papers.ldg import literal
+from separatrix.papers.splits import TrainTest
 from separatrix.selection import (
-    MOST_COMPONENTS,
+    MAX_COMPONENTS,
     DimensionPath,
     dimension_path,
     every_direction,
@@ -36,13 +39,10 @@ from separatrix.selection import (
     neighbour_scores,
 )
 
-from .. import Data, Figure, Piece
-from . import literal
-
-REPEATS, SELDOM, QUICK = 10, 5, 2
+FULL_SPLITS, SLOW_SPLITS, QUICK_SPLITS = 10, 5, 2
 MOST_TRAINED = 3000
 
-NAMES = {  # of table 3.1, in files
+TABLE31_FILES = {  # of table 3.1, in files
     "Diabetes": "pima_diabetes",
     "Wine": "wine",
     "Image Seg": "image_segmentation",
@@ -64,7 +64,7 @@ LARGE = ("USPS", "Isolet", "MNIST", "Gisette", "Mutants", "Arcene")
 
 NCA_SETS = ("Diabetes", "Wine", "German", "Derm", "Ion")
 
-SERIES = {  # of table 3.3, in files
+TABLE33_FILES = {  # of table 3.3, in files
     "Beef": "Beef",
     "CBF": "CBF",
     "Cinc ECG Torso": "CinCECGTorso",
@@ -93,13 +93,8 @@ SERIES = {  # of table 3.3, in files
 }
 
 
-class Split(NamedTuple):
-    """Rows to learn from, and rows to be tested on."""
-
-    X: Array
-    y: Array
-    X_test: Array
-    y_test: Array
+class ScoredSplit(TrainTest):
+    """Training and test rows, with the score of the thesis."""
 
     def accuracy(self, Z: Array, Z_test: Array) -> float:
         """Of three nearest neighbours in the subspace, in percent."""
@@ -115,13 +110,13 @@ class Split(NamedTuple):
         return len(np.unique(self.y))
 
 
-def parted(X: Any, y: Array, n_train: int, seed: int) -> Split:
+def parted(X: Any, y: Array, n_train: int, seed: int) -> ScoredSplit:
     """Rows parted at random, and standardised by those to learn from."""
     order = np.random.default_rng(seed).permutation(len(y))
     rows = X[order].toarray() if sp.issparse(X) else X[order]
     scaler = StandardScaler().fit(rows[:n_train])
     X, y = scaler.transform(rows), y[order]
-    return Split(X[:n_train], y[:n_train], X[n_train:], y[n_train:])
+    return ScoredSplit(X[:n_train], y[:n_train], X[n_train:], y[n_train:])
 
 
 def together(found: Any, version: str = "") -> tuple[Any, Array]:
@@ -136,38 +131,33 @@ def repeated(rows: Iterable[str], quick: bool, seldom: Iterable[str] = ()) -> li
     """Each row ten times, row after row, and some of them five times."""
     pieces = []
     for row in rows:
-        repeats = QUICK if quick else SELDOM if row in seldom else REPEATS
+        repeats = QUICK_SPLITS if quick else SLOW_SPLITS if row in seldom else FULL_SPLITS
         pieces += [Piece(row, repeat, repeat) for repeat in range(repeats)]
     return pieces
-
-
-def figures(piece: Piece, values: dict[str, float]) -> list[Figure]:
-    """Of the columns of one row."""
-    return [Figure(piece.row, column, piece.repeat, value) for column, value in values.items()]
 
 
 # Table 3.1 -------------------------------------------------------------------------------------
 
 
-def split31(row: str, data: Data, seed: int) -> Split:
+def split31(row: str, data: DataFolder, seed: int) -> ScoredSplit:
     """70 percent of the rows to learn from, at most 3000."""
     if row == "Ringnorm":
         drawn = datasets.make_ringnorm(7400, random_state=seed)
         X, y = drawn.data, drawn.target
     else:
-        X, y = together(data(NAMES[row]))
+        X, y = together(data(TABLE31_FILES[row]))
         X = X[:, :33] if row == "Derm" else X  # without the age
         X, y = (X[:300], y[:300]) if row == "Dexter" else (X, y)  # the training file
     return parted(X, y, min(MOST_TRAINED, round(0.7 * len(y))), seed)
 
 
-def most_directions(split: Split) -> int:
+def most_directions(split: ScoredSplit) -> int:
     """40, or fewer where the rows span less."""
     some = min(split.X.shape) < 100
-    return min(MOST_COMPONENTS, int(np.linalg.matrix_rank(split.X))) if some else MOST_COMPONENTS
+    return min(MAX_COMPONENTS, int(np.linalg.matrix_rank(split.X))) if some else MAX_COMPONENTS
 
 
-def source_ldg(split: Split) -> LDG:
+def source_ldg(split: ScoredSplit) -> LDG:
     """LDG with k and γ chosen as the thesis does, and up to 40 directions."""
     k = LocalQDA().fit(split.X, split.y).n_neighbors_
     most = most_directions(split)
@@ -179,23 +169,23 @@ def source_ldg(split: Split) -> LDG:
     return models[int(np.argmax(scores))]
 
 
-def grown(split: Split, Z: Array, Z_test: Array) -> float:
+def grown(split: ScoredSplit, Z: Array, Z_test: Array) -> float:
     """Accuracy in the dimension that grows until the score of the training rows drops."""
-    k = literal.grown_until_drop(leave_one_out_scores(Z[:, :MOST_COMPONENTS], split.y))
+    k = literal.grown_until_drop(leave_one_out_scores(Z[:, :MAX_COMPONENTS], split.y))
     return split.accuracy(Z[:, :k], Z_test[:, :k])
 
 
-def grown_of(model: Any, split: Split) -> float:
+def grown_of(model: Any, split: ScoredSplit) -> float:
     fitted = model.fit(split.X, split.y)
     return grown(split, fitted.transform(split.X), fitted.transform(split.X_test))
 
 
-def grown_ldg(split: Split) -> float:
+def grown_ldg(split: ScoredSplit) -> float:
     model = source_ldg(split)
     return grown(split, model.transform(split.X), model.transform(split.X_test))
 
 
-def grown_nca(split: Split) -> float:
+def grown_nca(split: ScoredSplit) -> float:
     """One fit for each dimension."""
     scores: list[float] = []
     accuracy = 0.0
@@ -208,7 +198,7 @@ def grown_nca(split: Split) -> float:
     return accuracy
 
 
-METHODS31: dict[str, Callable[[Split], float]] = {
+METHODS31: dict[str, Callable[[ScoredSplit], float]] = {
     "LDG": grown_ldg,
     "PCA": lambda split: grown_of(PCA(most_directions(split)), split),
     "FDA": partial(grown_of, FisherDiscriminant()),
@@ -216,7 +206,7 @@ METHODS31: dict[str, Callable[[Split], float]] = {
 }
 
 
-def refitted31(split: Split) -> dict[str, float]:
+def refitted31(split: ScoredSplit) -> dict[str, float]:
     """LDG with everything fitted again in each fold: the best dimension, and the greedy one."""
     model = LDG("auto").fit(split.X, split.y)
     path = model.selection_["n_components"]
@@ -225,18 +215,18 @@ def refitted31(split: Split) -> dict[str, float]:
     return {"LDG auto": best, "LDG refitted": split.accuracy_in(model, greedy)}
 
 
-def literal31(split: Split) -> dict[str, float]:
+def literal31(split: ScoredSplit) -> dict[str, float]:
     """FDA and LFDA as printed."""
-    most = min(MOST_COMPONENTS, split.X.shape[1])
-    W = literal.fisher_directions(split.X, split.y)
-    W_local = literal.local_fisher_directions(split.X, split.y, most)
+    most = min(MAX_COMPONENTS, split.X.shape[1])
+    W = literal.printed_fisher_directions(split.X, split.y)
+    W_local = literal.printed_local_fisher_directions(split.X, split.y, most)
     return {
         "FDA as printed": grown(split, split.X @ W, split.X_test @ W),
         "LFDA as printed": grown(split, split.X @ W_local, split.X_test @ W_local),
     }
 
 
-def table31(piece: Piece, data: Data) -> list[Figure]:
+def table31(piece: Piece, data: DataFolder) -> list[Figure]:
     split = split31(piece.row, data, piece.seed)
     values = {name: method(split) for name, method in METHODS31.items()}
     values |= refitted31(split)
@@ -244,18 +234,18 @@ def table31(piece: Piece, data: Data) -> list[Figure]:
         values["NCA"] = grown_nca(split)
     if split.X.shape[1] <= 1000:
         values |= literal31(split)
-    return figures(piece, values)
+    return make_figures(piece, values)
 
 
-def times31(piece: Piece, data: Data) -> list[Figure]:
+def times31(piece: Piece, data: DataFolder) -> list[Figure]:
     split = split31(piece.row, data, piece.seed)
     methods = {**METHODS31, "LDG auto": refitted31}
     seconds = {name: timed(method, split) for name, method in methods.items()}
     reference = seconds.pop("PCA")
-    return figures(piece, {name: spent / reference for name, spent in seconds.items()})
+    return make_figures(piece, {name: spent / reference for name, spent in seconds.items()})
 
 
-def timed(method: Callable[[Split], Any], split: Split) -> float:
+def timed(method: Callable[[ScoredSplit], Any], split: ScoredSplit) -> float:
     """Seconds."""
     start = time.perf_counter()
     method(split)
@@ -268,9 +258,9 @@ SMALL_GAMMAS = (0.9, 0.7, 0.5, 0.3, 0.1, 0.01)
 RIDGES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 
 
-def split33(row: str, data: Data, seed: int) -> Split:
+def split33(row: str, data: DataFolder, seed: int) -> ScoredSplit:
     """Series put together and parted again; those of the year of the thesis where they differ."""
-    found = data(f"ucr_{SERIES[row]}")
+    found = data(f"ucr_{TABLE33_FILES[row]}")
     version = "_2011" if "X_train_2011" in found else ""
     return parted(*together(found, version), len(found.y_train), seed)
 
@@ -283,7 +273,7 @@ class Chosen(NamedTuple):
     best: int
 
 
-def chosen(models: Sequence[Any], split: Split, n_folds: int | None = 5) -> Chosen:
+def choose_by_folds(models: Sequence[Any], split: ScoredSplit, n_folds: int | None = 5) -> Chosen:
     """The model with the best score in C - 1 dimensions, then its best candidate dimension."""
     few = split.n_classes - 1
     paths = [
@@ -299,7 +289,7 @@ def score_in(path: DimensionPath, k: int) -> float:
     return float(path.scores.mean(axis=0)[min(k, len(path.dimensions)) - 1])
 
 
-def small_ldgs(split: Split) -> list[LDG]:
+def small_ldgs(split: ScoredSplit) -> list[LDG]:
     k = LocalQDA().fit(split.X, split.y).n_neighbors_
     return [LDG(gamma=gamma, n_neighbors=k) for gamma in SMALL_GAMMAS]
 
@@ -310,7 +300,7 @@ def ridged(make: Callable[..., Any], within: Array) -> list[Any]:
     return [make(shrinkage=ridge / (ridge + average)) for ridge in RIDGES]
 
 
-def fisher_within(split: Split) -> Array:
+def fisher_within(split: ScoredSplit) -> Array:
     """The covariance within classes (2.6)."""
     moments = ClassMoments.from_data(split.X, split.y)
     return np.asarray(moments.Sw / moments.n_samples)
@@ -324,26 +314,28 @@ class WithinAxes(PCA):
         return np.asarray(super().fit_transform(X))
 
 
-SMALL: dict[str, Callable[[Split], Chosen]] = {
-    "LDG": lambda split: chosen(small_ldgs(split), split),
-    "PCA": lambda split: chosen([PCA()], split),
+TABLE33_METHODS: dict[str, Callable[[ScoredSplit], Chosen]] = {
+    "LDG": lambda split: choose_by_folds(small_ldgs(split), split),
+    "PCA": lambda split: choose_by_folds([PCA()], split),
     "PCA FDA": lambda split: fixed(make_pipeline(WithinAxes(), FisherDiscriminant()), split),
-    "Reg. FDA": lambda split: chosen(ridged(FisherDiscriminant, fisher_within(split)), split),
+    "Reg. FDA": lambda split: choose_by_folds(
+        ridged(FisherDiscriminant, fisher_within(split)), split
+    ),
     "DLDA": lambda split: fixed(DirectDiscriminant(), split),
     "GDA": lambda split: fixed(GSVDDiscriminant(), split),
-    "PCA LFDA": lambda split: chosen(
+    "PCA LFDA": lambda split: choose_by_folds(
         [make_pipeline(WithinAxes(), LocalFisherDiscriminant())], split
     ),
-    "Reg. LFDA": lambda split: chosen(
+    "Reg. LFDA": lambda split: choose_by_folds(
         ridged(LocalFisherDiscriminant, literal.local_fisher_scatters(split.X, split.y).within),
         split,
     ),
-    "LDG resubstituted": lambda split: chosen(small_ldgs(split), split, n_folds=None),
+    "LDG resubstituted": lambda split: choose_by_folds(small_ldgs(split), split, n_folds=None),
     "Fisher, shrunk": lambda split: fixed(FisherDiscriminant(shrinkage="auto"), split),
 }
 
 
-def fixed(model: Any, split: Split) -> Chosen:
+def fixed(model: Any, split: ScoredSplit) -> Chosen:
     """A model with nothing to choose."""
     few = split.n_classes - 1
     return Chosen(model.fit(split.X, split.y), few, few)
@@ -357,11 +349,11 @@ class Small(NamedTuple):
 
 
 @lru_cache(maxsize=512)
-def small(row: str, seed: int, data: Data) -> Small:
+def small(row: str, seed: int, data: DataFolder) -> Small:
     """What tables 3.3 and 3.4 show of one split."""
     split = split33(row, data, seed)
     few, best = {}, {}
-    for name, choose in SMALL.items():
+    for name, choose in TABLE33_METHODS.items():
         found = choose(split)
         few[name] = split.accuracy_in(found.model, found.few)
         best[name] = split.accuracy_in(found.model, found.best)
@@ -370,40 +362,40 @@ def small(row: str, seed: int, data: Data) -> Small:
     return Small(few, best)
 
 
-def times35(piece: Piece, data: Data) -> list[Figure]:
+def times35(piece: Piece, data: DataFolder) -> list[Figure]:
     split = split33(piece.row, data, piece.seed)
-    methods: dict[str, Callable[[Split], Any]] = {
-        **SMALL,
+    methods: dict[str, Callable[[ScoredSplit], Any]] = {
+        **TABLE33_METHODS,
         "LDG auto": lambda split: LDG("auto").fit(split.X, split.y),
     }
     del methods["LDG resubstituted"]
     seconds = {name: timed(method, split) for name, method in methods.items()}
     reference = seconds.pop("Reg. FDA")
-    return figures(piece, {name: spent / reference for name, spent in seconds.items()})
+    return make_figures(piece, {name: spent / reference for name, spent in seconds.items()})
 
 
 # Tables ----------------------------------------------------------------------------------------
 
-MEASURED: dict[str, Callable[[Piece, Data], list[Figure]]] = {
+TABLE_FUNCTIONS: dict[str, Callable[[Piece, DataFolder], list[Figure]]] = {
     "table3.1": table31,
     "table3.1-times": times31,
-    "table3.3": lambda piece, data: figures(piece, small(piece.row, piece.seed, data).few),
-    "table3.4": lambda piece, data: figures(piece, small(piece.row, piece.seed, data).best),
+    "table3.3": lambda piece, data: make_figures(piece, small(piece.row, piece.seed, data).few),
+    "table3.4": lambda piece, data: make_figures(piece, small(piece.row, piece.seed, data).best),
     "table3.5": times35,
 }
 TIMED31 = ("Image Seg", "Ringnorm", "Statlog", *LARGE, "Dexter")
 
 
-def pieces(table: str, quick: bool) -> list[Piece]:
+def list_subspace_pieces(table: str, quick: bool) -> list[Piece]:
     """A data set and a repeat."""
     if table == "table3.1":
-        return repeated(NAMES, quick, LARGE)
+        return repeated(TABLE31_FILES, quick, LARGE)
     if table == "table3.1-times":
         once = LARGE if not quick else TIMED31
         return [Piece(row, i, i) for row in TIMED31 for i in range(1 if row in once else 2)]
-    return repeated(SERIES, quick, SERIES if table == "table3.5" else ())
+    return repeated(TABLE33_FILES, quick, TABLE33_FILES if table == "table3.5" else ())
 
 
-def measure(table: str, piece: Piece, data: Data) -> list[Figure]:
+def measure_subspaces(table: str, piece: Piece, data: DataFolder) -> list[Figure]:
     """The figures of one piece."""
-    return MEASURED[table](piece, data)
+    return TABLE_FUNCTIONS[table](piece, data)

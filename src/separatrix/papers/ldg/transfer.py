@@ -10,11 +10,10 @@ from sklearn.decomposition import PCA
 
 from separatrix import LDG, DomainScaler, FisherDiscriminant, LocalQDA, TransferLDG
 from separatrix.linalg import Array
+from separatrix.papers.figures import DataFolder, Figure, Piece
+from separatrix.papers.ldg import literal
+from separatrix.papers.ldg.subspaces import ScoredSplit, together
 from separatrix.selection import neighbour_scores
-
-from .. import Data, Figure, Piece
-from . import literal
-from .subspaces import Split, together
 
 DRAWS, QUICK_DRAWS = 200, 20
 NO_CLASSES = 1e-9
@@ -43,7 +42,7 @@ def gaussian_rows(means: Array, variances: Array, rng: np.random.Generator) -> t
 MEANS33, VARIANCES33 = np.array([[-0.1, -1.0], [0.1, 1.0]]), np.array([0.01, 1.0])
 
 
-def figure33(piece: Piece, data: Data) -> list[Figure]:
+def figure33(piece: Piece, data: DataFolder) -> list[Figure]:
     gamma = GAMMA_ROWS[piece.row]
     X, y = gaussian_rows(MEANS33, VARIANCES33, np.random.default_rng(piece.seed))
     covariance = np.diag(VARIANCES33)
@@ -64,7 +63,7 @@ TARGET_MEANS = np.array([[-1.2, 2.0], [0.5, 2.0]])
 VARIANCES43 = np.array([0.2, 0.3])
 
 
-def figure43(piece: Piece, data: Data) -> list[Figure]:
+def figure43(piece: Piece, data: DataFolder) -> list[Figure]:
     gamma = GAMMA_ROWS[piece.row]
     rng = np.random.default_rng(piece.seed)
     X_source, y = gaussian_rows(SOURCE_MEANS, VARIANCES43, rng)
@@ -90,7 +89,7 @@ def figure43(piece: Piece, data: Data) -> list[Figure]:
 
 # Figure 4.5 ------------------------------------------------------------------------------------
 
-DIMENSIONS = (2, 5, 9, 15, 20, 30)
+DRAWN_DIMENSIONS = (2, 5, 9, 15, 20, 30)
 TRANSFERS = {
     "MNIST to USPS": ("mnist_3000", "usps"),
     "USPS to MNIST": ("usps", "mnist_3000"),
@@ -98,8 +97,8 @@ TRANSFERS = {
     "DSLR to Webcam": ("surf10_dslr", "surf10_webcam"),
     "Webcam to DSLR": ("surf10_webcam", "surf10_dslr"),
 }
-ALPHAS = (0.0, 0.1, 0.3, 0.5)
-GAMMAS = (0.9, 0.8, 0.6, 0.4, 0.2)
+ALPHA_GRID = (0.0, 0.1, 0.3, 0.5)
+GAMMA_GRID = (0.9, 0.8, 0.6, 0.4, 0.2)
 
 
 class Domain(NamedTuple):
@@ -112,7 +111,7 @@ class Domain(NamedTuple):
 class Transfer(NamedTuple):
     """Rows of both domains, where they are from, and what is to be classified."""
 
-    split: Split
+    split: ScoredSplit
     domain: Array
 
 
@@ -132,7 +131,7 @@ def some_of_each(y: Array, n: int, seed: int) -> Array:
     return np.concatenate([rng.permutation(np.flatnonzero(y == c))[:n] for c in np.unique(y)])
 
 
-def domain_of(name: str, data: Data) -> Domain:
+def domain_of(name: str, data: DataFolder) -> Domain:
     """All rows of the images of products, 300 of each digit."""
     X, y = together(data(name))
     if name.startswith("surf10"):
@@ -142,7 +141,7 @@ def domain_of(name: str, data: Data) -> Domain:
     return Domain(X, y[few])
 
 
-def transfer_of(row: str, data: Data, seed: int) -> Transfer:
+def transfer_of(row: str, data: DataFolder, seed: int) -> Transfer:
     """Two target rows of each class beside the source, without features that do not vary."""
     source, target = (domain_of(name, data) for name in TRANSFERS[row])
     few = some_of_each(target.y, 2, seed)
@@ -154,7 +153,7 @@ def transfer_of(row: str, data: Data, seed: int) -> Transfer:
     scaler = DomainScaler()
     X = scaler.fit_transform(X, sample_domain=domain)
     X_test = scaler.transform(target.X[rest][:, varies])
-    return Transfer(Split(X, y, X_test, target.y[rest]), domain)
+    return Transfer(ScoredSplit(X, y, X_test, target.y[rest]), domain)
 
 
 def resubstituted(given: Transfer, n_neighbors: int) -> TransferLDG:
@@ -163,16 +162,18 @@ def resubstituted(given: Transfer, n_neighbors: int) -> TransferLDG:
     at = given.split.n_classes + 5
 
     def fitted(alpha: float, gamma: float) -> TransferLDG:
-        model = TransferLDG(max(DIMENSIONS), alpha=alpha, gamma=gamma, n_neighbors=n_neighbors)
+        model = TransferLDG(
+            max(DRAWN_DIMENSIONS), alpha=alpha, gamma=gamma, n_neighbors=n_neighbors
+        )
         return model.fit(X, y, sample_domain=domain)
 
     def score(model: TransferLDG) -> float:
         Z = model.transform(X)[:, :at]
         return float(np.mean([alone_right(Z, y, i) for i in np.flatnonzero(domain < 0).tolist()]))
 
-    tried = [fitted(alpha, GAMMAS[0]) for alpha in ALPHAS]
+    tried = [fitted(alpha, GAMMA_GRID[0]) for alpha in ALPHA_GRID]
     best = max(tried, key=score)
-    others = [fitted(best.alpha_, gamma) for gamma in GAMMAS[1:]]
+    others = [fitted(best.alpha_, gamma) for gamma in GAMMA_GRID[1:]]
     return max([best, *others], key=score)
 
 
@@ -188,7 +189,7 @@ def transfer_lines(given: Transfer) -> dict[str, Any]:
     X, y, domain = given.split.X, given.split.y, given.domain
     source = domain > 0
     k = LocalQDA().fit(X[source], y[source]).n_neighbors_
-    most = max(DIMENSIONS)
+    most = max(DRAWN_DIMENSIONS)
     make = partial(TransferLDG, most)
     return {
         "transfer LDG": make(n_neighbors=k).fit(X, y, sample_domain=domain),
@@ -200,13 +201,13 @@ def transfer_lines(given: Transfer) -> dict[str, Any]:
     }
 
 
-def figure45(piece: Piece, data: Data) -> list[Figure]:
+def figure45(piece: Piece, data: DataFolder) -> list[Figure]:
     given = transfer_of(piece.row, data, piece.seed)
     split = given.split
     found = []
     for name, model in transfer_lines(given).items():
         Z, Z_test = model.transform(split.X), model.transform(split.X_test)
-        ends = np.array([k for k in DIMENSIONS if k <= Z.shape[1]])
+        ends = np.array([k for k in DRAWN_DIMENSIONS if k <= Z.shape[1]])
         scores = neighbour_scores(Z, split.y, Z_test, split.y_test, ends)
         found += [
             Figure(name, str(k), piece.repeat, 100 * score)
@@ -218,7 +219,7 @@ def figure45(piece: Piece, data: Data) -> list[Figure]:
 # Tables ----------------------------------------------------------------------------------------
 
 
-def pieces(table: str, quick: bool) -> list[Piece]:
+def list_transfer_pieces(table: str, quick: bool) -> list[Piece]:
     """A draw of rows, with a γ or for a pair of domains."""
     if table.startswith("figure4.5"):
         row = next(row for row in TRANSFERS if table.endswith(row.lower().replace(" ", "-")))
@@ -227,7 +228,7 @@ def pieces(table: str, quick: bool) -> list[Piece]:
     return [Piece(row, i, i) for row in GAMMA_ROWS for i in range(draws)]
 
 
-def measure(table: str, piece: Piece, data: Data) -> list[Figure]:
+def measure_transfer(table: str, piece: Piece, data: DataFolder) -> list[Figure]:
     """The figures of one piece."""
     measured = {"figure3.3": figure33, "figure4.3": figure43}.get(table, figure45)
     return measured(piece, data)

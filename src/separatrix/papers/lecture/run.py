@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,33 +12,28 @@ from separatrix import LDG, FisherDiscriminant, GroupedDiscriminant, datasets
 from separatrix.decision.rules import quadratic_gaussian_scores
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.papers.figures import DataFolder, Figure, Piece, make_figures
 
-from .. import Data, Figure, Piece
-
-REPEATS, QUICK = 10, 2
+FULL_REPEATS, QUICK_REPEATS = 10, 2
 
 
-def pieces(table: str, quick: bool) -> list[Piece]:
+def list_pieces(table: str, quick: bool) -> list[Piece]:
     """A row and a draw, or a row whose figures are exact."""
-    repeats = QUICK if quick else REPEATS
-    rows = ROWS[table]
+    repeats = QUICK_REPEATS if quick else FULL_REPEATS
+    rows = EXAMPLE_ROWS[table]
     drawn = table in ("example2", "example4", "phoneme")
     return [Piece(row, i, i) for row in rows for i in range(repeats if drawn else 1)]
 
 
-def measure(table: str, piece: Piece, data: Data) -> list[Figure]:
+def measure(table: str, piece: Piece, data: DataFolder) -> list[Figure]:
     """The figures of one piece."""
-    return MEASURED[table](piece, data)
-
-
-def figures(piece: Piece, values: Mapping[str, float]) -> list[Figure]:
-    return [Figure(piece.row, column, piece.repeat, value) for column, value in values.items()]
+    return EXAMPLE_FUNCTIONS[table](piece, data)
 
 
 # Section 3.1 -----------------------------------------------------------------------------------
 
 
-def example1(piece: Piece, data: Data) -> list[Figure]:
+def example1(piece: Piece, data: DataFolder) -> list[Figure]:
     found = data({"NCI": "nci60", "Khan": "khan_srbct"}[piece.row])
     if "X" in found:
         X, y = found.X, found.y
@@ -63,7 +58,7 @@ def gaussian_pair(n: int, d: int, rng: np.random.Generator) -> tuple[Array, Arra
     return rng.normal(size=(2 * n, d)) + y[:, None], y
 
 
-def example2(piece: Piece, data: Data) -> list[Figure]:
+def example2(piece: Piece, data: DataFolder) -> list[Figure]:
     rng = np.random.default_rng(piece.seed)
     d = int(piece.row)
     X_test, y_test = gaussian_pair(10_000, d, rng)
@@ -134,7 +129,7 @@ def accuracy(Z: Array, y: Array, Z_test: Array, y_test: Array) -> float:
     return 100 * float(np.mean(classes[scores.argmax(axis=1)] == y_test))
 
 
-def example4(piece: Piece, data: Data) -> list[Figure]:
+def example4(piece: Piece, data: DataFolder) -> list[Figure]:
     draw, k = EXAMPLES[piece.row]
     rng = np.random.default_rng(piece.seed)
     X, y = draw(300, rng)
@@ -149,17 +144,17 @@ def example4(piece: Piece, data: Data) -> list[Figure]:
     for name, model in models.items():
         fitted = model.fit(X, y)
         values[name] = accuracy(fitted.transform(X), y, fitted.transform(X_test), y_test)
-    return figures(piece, values)
+    return make_figures(piece, values)
 
 
-def named(row: str) -> tuple[Array, Array]:
+def load_rows(row: str) -> tuple[Array, Array]:
     found = datasets.load("digits" if row == "two pixels" else row)
     X = found.data[:, [20, 43]] if row == "two pixels" else found.data
     return X, found.target
 
 
-def reconstruction(piece: Piece, data: Data) -> list[Figure]:
-    X, _ = named(piece.row)
+def reconstruction(piece: Piece, data: DataFolder) -> list[Figure]:
+    X, _ = load_rows(piece.row)
     centred = X - X.mean(axis=0)
     evals, W = np.linalg.eigh(centred.T @ centred)
     values = {}
@@ -167,18 +162,18 @@ def reconstruction(piece: Piece, data: Data) -> list[Figure]:
         kept = W[:, -k:]
         error = np.sum((centred - centred @ kept @ kept.T) ** 2)
         values[str(k)] = error / evals[:-k].sum()
-    return figures(piece, values)
+    return make_figures(piece, values)
 
 
-def discriminants(piece: Piece, data: Data) -> list[Figure]:
-    X, y = named(piece.row)
+def discriminants(piece: Piece, data: DataFolder) -> list[Figure]:
+    X, y = load_rows(piece.row)
     model = FisherDiscriminant().fit(X, y)
     values = {"directions": len(model.components_), "rank within classes": model.rank_}
-    return figures(piece, values)
+    return make_figures(piece, values)
 
 
-def criterion(piece: Piece, data: Data) -> list[Figure]:
-    X, y = named(piece.row)
+def criterion(piece: Piece, data: DataFolder) -> list[Figure]:
+    X, y = load_rows(piece.row)
     moments = ClassMoments.from_data(X, y)
     W = FisherDiscriminant().fit(X, y).components_
     between, within = (np.linalg.det(W @ S @ W.T) for S in (moments.Sb, moments.Sw))
@@ -186,12 +181,12 @@ def criterion(piece: Piece, data: Data) -> list[Figure]:
     product = np.prod(np.sort(evals)[::-1][: len(W)])
     centred = X - X.mean(axis=0)
     total = float(np.linalg.norm(centred.T @ centred) / np.linalg.norm(moments.Sw + moments.Sb))
-    return figures(piece, {"criterion": between / within / product, "total": total})
+    return make_figures(piece, {"criterion": between / within / product, "total": total})
 
 
-def phoneme(piece: Piece, data: Data) -> list[Figure]:
+def phoneme(piece: Piece, data: DataFolder) -> list[Figure]:
     if piece.row == "digits":
-        X, y = named("digits")
+        X, y = load_rows("digits")
     else:
         found = data(piece.row.lower())
         if "X" in found:
@@ -215,10 +210,10 @@ def phoneme(piece: Piece, data: Data) -> list[Figure]:
         fitted = model.fit(X[train], y[train])
         Z, Z_test = fitted.transform(X[train]), fitted.transform(X[test])
         values[name] = accuracy(Z, y[train], Z_test, y[test])
-    return figures(piece, values)
+    return make_figures(piece, values)
 
 
-ROWS = {
+EXAMPLE_ROWS = {
     "example1": ("Khan", "NCI"),
     "example2": ("1", "2", "4", "8", "16", "32", "64"),
     "example4": tuple(EXAMPLES),
@@ -227,7 +222,7 @@ ROWS = {
     "mda-criterion": ("digits", "wine", "iris"),
     "phoneme": ("digits", "USPS", "PHONEME"),
 }
-MEASURED: dict[str, Callable[[Piece, Data], list[Figure]]] = {
+EXAMPLE_FUNCTIONS: dict[str, Callable[[Piece, DataFolder], list[Figure]]] = {
     "example1": example1,
     "example2": example2,
     "example4": example4,

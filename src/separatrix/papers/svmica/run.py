@@ -22,11 +22,9 @@ from separatrix import (
     SupportVectorProjection,
 )
 from separatrix.linalg import Array
-
-from .. import Figure, Piece
-from .literal import printed_shares
-
-Data = Callable[[str], Any]
+from separatrix.papers.figures import DataFolder, Figure, Piece
+from separatrix.papers.splits import TrainTest
+from separatrix.papers.svmica.literal import printed_shares
 
 NOISE: dict[str, float | None] = {
     "no noise": None,
@@ -43,7 +41,7 @@ MOST_NEIGHBOURS = 50
 NEAR_BEST = 0.995
 
 
-def pieces(table: str, quick: bool) -> list[Piece]:
+def list_pieces(table: str, quick: bool) -> list[Piece]:
     """A set and a noise, or a run of choices inside."""
     levels = list(NOISE)[: 2 if quick else None]
     if table == "table4.1":
@@ -55,10 +53,10 @@ def pieces(table: str, quick: bool) -> list[Piece]:
     return [Piece("Arrhythmia")]
 
 
-def measure(table: str, piece: Piece, data: Data) -> list[Figure]:
+def measure(table: str, piece: Piece, data: DataFolder) -> list[Figure]:
     """Percent of right decisions; for the formulas, what they give."""
     if table == "table4.1-inside":
-        return chosen_inside(data, piece)
+        return score_nested_choice(data, piece)
     if table == "equation3.6":
         return undefined_distances(data)
     if table == "section3.2":
@@ -76,16 +74,7 @@ def measure(table: str, piece: Piece, data: Data) -> list[Figure]:
 # Data and noise --------------------------------------------------------------------------------
 
 
-class Split(NamedTuple):
-    """Standardised rows to learn from and to be judged by; labels are numbers of classes."""
-
-    X: Array
-    y: Array
-    X_test: Array
-    y_test: Array
-
-
-def splits(data: Data, name: str, noise: float | None, seed: int) -> list[Split]:
+def splits(data: DataFolder, name: str, noise: float | None, seed: int) -> list[TrainTest]:
     """The two folds of a run, or the one split that is given."""
     rng = np.random.default_rng(seed)
     bunch = data(SETS[name])
@@ -104,7 +93,7 @@ def splits(data: Data, name: str, noise: float | None, seed: int) -> list[Split]
     for train, test in folds:
         scale = StandardScaler().fit(X[train])
         rows = scale.transform(X[train]), scale.transform(X[test])
-        found.append(Split(rows[0], codes[train], rows[1], codes[test]))
+        found.append(TrainTest(rows[0], codes[train], rows[1], codes[test]))
     return found
 
 
@@ -117,83 +106,83 @@ def filled_at_random(X: Array, rng: np.random.Generator) -> Array:
 # The best setting on the rows that judge, as the source chooses it ------------------------------
 
 
-class Setting(NamedTuple):
+class ReducedRows(NamedTuple):
     """A fitted reduction, and the numbers of its first directions that are tried."""
 
     reducer: Any
     dimensions: Sequence[int]
 
 
-Method = Callable[[Split], Iterator[Setting]]
+Method = Callable[[TrainTest], Iterator[ReducedRows]]
 
-DIMENSIONS = (5, 10, 15, 20, 30, 40, 60)
+KEPT_DIMENSIONS = (5, 10, 15, 20, 30, 40, 60)
 COSTS = (0.003, 0.01, 0.1, 1.0)
 WIDTHS = (0.1, 1.0, 10.0)
 
 
-def pca(split: Split) -> Iterator[Setting]:
-    yield Setting(PCA(min(60, *split.X.shape), random_state=0), DIMENSIONS)
+def pca(split: TrainTest) -> Iterator[ReducedRows]:
+    yield ReducedRows(PCA(min(60, *split.X.shape), random_state=0), KEPT_DIMENSIONS)
 
 
-def fisher(split: Split, **options: Any) -> Iterator[Setting]:
-    yield Setting(FisherDiscriminant(**options), (2, 4, 8, 12))
+def fisher(split: TrainTest, **options: Any) -> Iterator[ReducedRows]:
+    yield ReducedRows(FisherDiscriminant(**options), (2, 4, 8, 12))
 
 
-def pca_fisher(split: Split) -> Iterator[Setting]:
+def pca_fisher(split: TrainTest) -> Iterator[ReducedRows]:
     for n in (20, 40, 60, 100):
         yield from fisher(split, pca=min(n, *split.X.shape))
 
 
-def shrunk_fisher(split: Split) -> Iterator[Setting]:
+def shrunk_fisher(split: TrainTest) -> Iterator[ReducedRows]:
     for shrinkage in (0.05, 0.1, 0.2, 0.4, 0.8):
         yield from fisher(split, shrinkage=shrinkage)
 
 
-def ica(split: Split) -> Iterator[Setting]:
+def ica(split: TrainTest) -> Iterator[ReducedRows]:
     for n in (10, 20, 30, 40):
-        yield Setting(FastICA(n, random_state=0, whiten="unit-variance"), (n,))
+        yield ReducedRows(FastICA(n, random_state=0, whiten="unit-variance"), (n,))
 
 
-def kernel_pca(split: Split) -> Iterator[Setting]:
+def kernel_pca(split: TrainTest) -> Iterator[ReducedRows]:
     d = split.X.shape[1]
     for width in WIDTHS:
-        yield Setting(KernelPCA(60, kernel="rbf", gamma=width / d), DIMENSIONS)
+        yield ReducedRows(KernelPCA(60, kernel="rbf", gamma=width / d), KEPT_DIMENSIONS)
 
 
-def kernel_fisher(split: Split) -> Iterator[Setting]:
+def kernel_fisher(split: TrainTest) -> Iterator[ReducedRows]:
     d = split.X.shape[1]
     for width in WIDTHS:
-        yield Setting(KernelFisherDiscriminant(kernel_gamma=width / d), (4, 8, 12))
+        yield ReducedRows(KernelFisherDiscriminant(kernel_gamma=width / d), (4, 8, 12))
 
 
-def svm(split: Split) -> Iterator[Setting]:
+def project_svm(split: TrainTest) -> Iterator[ReducedRows]:
     for C in COSTS:
         for redundancy in (0.0, 0.2):
-            yield Setting(SupportVectorProjection(C=C, redundancy=redundancy), (13,))
+            yield ReducedRows(SupportVectorProjection(C=C, redundancy=redundancy), (13,))
 
 
-def svm_ica(split: Split) -> Iterator[Setting]:
+def svm_ica(split: TrainTest) -> Iterator[ReducedRows]:
     for C in COSTS:
         for redundancy in (0.0, 0.2):
             for n in (15, 25):
                 model = SupportVectorICA(n, C=C, redundancy=redundancy, random_state=0)
-                yield Setting(model, (n,))
+                yield ReducedRows(model, (n,))
 
 
-def linear_kernel(split: Split) -> Iterator[Setting]:
+def linear_kernel(split: TrainTest) -> Iterator[ReducedRows]:
     for C in COSTS:
         for n in (15, 25):
             model = KernelSupportVectorICA(n, C=C, kernel="linear", random_state=0)
-            yield Setting(model, (n,))
+            yield ReducedRows(model, (n,))
 
 
-def rbf_kernel(split: Split) -> Iterator[Setting]:
+def rbf_kernel(split: TrainTest) -> Iterator[ReducedRows]:
     d = split.X.shape[1]
     for C in (0.3, 1.0, 3.0, 10.0):
         for width in (0.1, 0.3, 1.0):
             for n in (15, 25):
                 model = KernelSupportVectorICA(n, C=C, kernel_gamma=width / d, random_state=0)
-                yield Setting(model, (n,))
+                yield ReducedRows(model, (n,))
 
 
 METHODS: dict[str, Method] = {
@@ -206,7 +195,7 @@ METHODS: dict[str, Method] = {
     "linear SVM+ICA": svm_ica,
     "nonlinear SVM+ICA, linear": linear_kernel,
     "nonlinear SVM+ICA, rbf": rbf_kernel,
-    "SVM projections": svm,
+    "SVM projections": project_svm,
     "Fisher, shrinkage": shrunk_fisher,
 }
 CLASSWISE: dict[str, tuple[str, str]] = {
@@ -225,7 +214,7 @@ class Run(NamedTuple):
 
 
 @cache  # table 4.1 has what the other tables show by class
-def best_runs(data: Data, name: str, noise: str, method: str) -> list[Run]:
+def best_runs(data: DataFolder, name: str, noise: str, method: str) -> list[Run]:
     """The runs of a method in its best setting."""
     n_runs = 1 if name == "Khan" and NOISE[noise] is None else N_RUNS  # nothing is drawn
     runs = [splits(data, name, NOISE[noise], seed) for seed in range(n_runs)]
@@ -233,7 +222,7 @@ def best_runs(data: Data, name: str, noise: str, method: str) -> list[Run]:
     return list(map(Run, truth, best_setting(runs, METHODS[method])))
 
 
-def best_setting(runs: Sequence[Sequence[Split]], method: Method) -> list[Array]:
+def best_setting(runs: Sequence[Sequence[TrainTest]], method: Method) -> list[Array]:
     """Which test rows of each run are right in the setting that is best on average.
 
     Of those within 99.5 % of the best it is the one with the fewest directions.
@@ -257,7 +246,7 @@ def best_setting(runs: Sequence[Sequence[Split]], method: Method) -> list[Array]
     return [right[:, neighbours] for right in tried[near]]
 
 
-def right_by_neighbours(Z: Array, Z_test: Array, split: Split) -> Array:
+def right_by_neighbours(Z: Array, Z_test: Array, split: TrainTest) -> Array:
     """For each test row whether the nearest 1, 2, … neighbours are right about it."""
     most = min(MOST_NEIGHBOURS, len(Z))
     nearest = NearestNeighbors(n_neighbors=most).fit(Z).kneighbors(Z_test, return_distance=False)
@@ -278,8 +267,8 @@ def classwise(runs: Sequence[Run], name: str, noise: str) -> list[Figure]:
 
 # Every choice inside the training rows ----------------------------------------------------------
 
-NEIGHBOURS = [3, 5, 9, 15]
-INSIDE: dict[str, tuple[Any, dict[str, list[Any]]]] = {
+NEIGHBOUR_GRID = [3, 5, 9, 15]
+SEARCHES: dict[str, tuple[Any, dict[str, list[Any]]]] = {
     "no reduction": ("passthrough", {}),
     "PCA": (PCA(random_state=0), {"n_components": [10, 15, 25, 40]}),
     "Fisher, shrinkage": (FisherDiscriminant(), {"shrinkage": [0.05, 0.1, 0.2, 0.4]}),
@@ -303,14 +292,14 @@ INSIDE: dict[str, tuple[Any, dict[str, list[Any]]]] = {
 }
 
 
-def chosen_inside(data: Data, piece: Piece) -> list[Figure]:
+def score_nested_choice(data: DataFolder, piece: Piece) -> list[Figure]:
     """Two folds; costs, dimensions and neighbours are chosen inside each training half."""
     bunch = data("arrhythmia")
     X, y = filled_at_random(bunch.X, np.random.default_rng(piece.seed)), bunch.y
     folds = list(StratifiedKFold(2, shuffle=True, random_state=piece.seed).split(X, y))
     found = []
     with TemporaryDirectory() as kept:  # a reduction serves all numbers of neighbours
-        for name, (reducer, grid) in INSIDE.items():
+        for name, (reducer, grid) in SEARCHES.items():
             right = sum(
                 int(np.sum(searched(reducer, grid, kept).fit(X[a], y[a]).predict(X[b]) == y[b]))
                 for a, b in folds
@@ -326,7 +315,7 @@ def searched(reducer: Any, grid: dict[str, list[Any]], kept: str) -> GridSearchC
     choices = {f"{name}__{key}": values for key, values in grid.items()}
     return GridSearchCV(
         steps,
-        {**choices, "kneighborsclassifier__n_neighbors": NEIGHBOURS},
+        {**choices, "kneighborsclassifier__n_neighbors": NEIGHBOUR_GRID},
         cv=KFold(3, shuffle=True, random_state=0),
         error_score=0.0,
     )
@@ -335,13 +324,13 @@ def searched(reducer: Any, grid: dict[str, list[Any]], kept: str) -> GridSearchC
 # What the formulas give -------------------------------------------------------------------------
 
 
-def standardised(data: Data) -> tuple[Array, Array]:
+def standardised(data: DataFolder) -> tuple[Array, Array]:
     bunch = data("arrhythmia")
     X = filled_at_random(bunch.X, np.random.default_rng(0))
     return StandardScaler().fit_transform(X), bunch.y
 
 
-def undefined_distances(data: Data) -> list[Figure]:
+def undefined_distances(data: DataFolder) -> list[Figure]:
     """Share of pairs of hyperplanes whose ratio of shares is no finite number."""
     X, y = standardised(data)
     found = []
@@ -356,7 +345,7 @@ def undefined_distances(data: Data) -> list[Figure]:
     return found
 
 
-def correlations(data: Data) -> list[Figure]:
+def correlations(data: DataFolder) -> list[Figure]:
     """Largest correlation between a feature of a hyperplane and an independent component."""
     X, y = standardised(data)
     models = {

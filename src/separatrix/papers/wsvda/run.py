@@ -20,14 +20,11 @@ from separatrix import (
     WithinSupportVectorDiscriminant,
 )
 from separatrix.linalg import Array
-
-from .. import Figure, Piece
-from .literal import PrintedWSVDA
-
-Data = Callable[[str], Any]
+from separatrix.papers.figures import DataFolder, Figure, Piece
+from separatrix.papers.wsvda.literal import PrintedWSVDA
 
 
-class Problem(NamedTuple):
+class BinaryProblem(NamedTuple):
     """A data set, two of its classes by number, folds, training rows of each class in a fold."""
 
     name: str
@@ -38,11 +35,11 @@ class Problem(NamedTuple):
 
 
 PROBLEMS = {
-    "Heart": Problem("heart_statlog", (0, 1), 5, (30, 24)),
-    "Wine 1-2": Problem("wine", (0, 1), 5, (12, 15), together=True),
-    "Wine 1-3": Problem("wine", (0, 2), 7, (9, 7), together=True),
-    "Wine 2-3": Problem("wine", (1, 2), 10, (8, 5), together=True),
-    "Sonar": Problem("sonar", (0, 1), 10, (11, 10)),
+    "Heart": BinaryProblem("heart_statlog", (0, 1), 5, (30, 24)),
+    "Wine 1-2": BinaryProblem("wine", (0, 1), 5, (12, 15), together=True),
+    "Wine 1-3": BinaryProblem("wine", (0, 2), 7, (9, 7), together=True),
+    "Wine 2-3": BinaryProblem("wine", (1, 2), 10, (8, 5), together=True),
+    "Sonar": BinaryProblem("sonar", (0, 1), 10, (11, 10)),
 }
 APART = ", each feature scaled"
 PROBLEMS |= {
@@ -63,7 +60,7 @@ CURVES = {
 PAIRS = {"1 and 2": (0, 1), "3 and 4": (2, 3), "5 and 6": (4, 5)}
 
 
-def pieces(table: str, quick: bool) -> list[Piece]:
+def list_pieces(table: str, quick: bool) -> list[Piece]:
     """A problem of table 3, a fold of figure 2, or a whole curve."""
     if table == "table3":
         names = ["Heart", "Wine 1-3"] if quick else list(PROBLEMS)
@@ -73,14 +70,14 @@ def pieces(table: str, quick: bool) -> list[Piece]:
     return [Piece(CURVES[table][0])]
 
 
-def measure(table: str, piece: Piece, data: Data) -> list[Figure]:
+def measure(table: str, piece: Piece, data: DataFolder) -> list[Figure]:
     """Percent of right decisions, or of rows on their side of a line."""
     if table == "figure2":
         return separated(task(data, PROBLEMS["Sonar"]), piece.repeat)
     shares = shares_right(data, piece.row)
     if table == "table3":
         best = {column: by_number.max() for column, by_number in shares.items()}
-        best |= chosen_inside(task(data, PROBLEMS[piece.row]))
+        best |= score_nested(task(data, PROBLEMS[piece.row]))
         return [Figure(piece.row, column, 0, share) for column, share in best.items()]
     return curves(shares, CURVES[table][1])
 
@@ -88,7 +85,7 @@ def measure(table: str, piece: Piece, data: Data) -> list[Figure]:
 # The protocol ----------------------------------------------------------------------------------
 
 
-class Task(NamedTuple):
+class PreparedProblem(NamedTuple):
     """Rows, labels, number of folds, training rows of each class in a fold."""
 
     X: Array
@@ -115,22 +112,22 @@ class Task(NamedTuple):
             yield rows, np.setdiff1d(np.arange(len(self.y)), rows)
 
 
-def task(data: Data, problem: Problem) -> Task:
+def task(data: DataFolder, problem: BinaryProblem) -> PreparedProblem:
     """The rows of two classes, scaled as the source scales them."""
     bunch = data(problem.name)
     labels = np.unique(bunch.y)[list(problem.pair)]
     kept = np.isin(bunch.y, labels)
-    X = scaled(np.asarray(bunch.X, dtype=float), None if problem.together else 0)
-    return Task(X[kept], bunch.y[kept], problem.n_folds, problem.n_train)
+    X = scale_features(np.asarray(bunch.X, dtype=float), None if problem.together else 0)
+    return PreparedProblem(X[kept], bunch.y[kept], problem.n_folds, problem.n_train)
 
 
-def scaled(X: Array, axis: int | None) -> Array:
+def scale_features(X: Array, axis: int | None) -> Array:
     """To [-1, 1], each feature by itself or all of them together."""
     low, high = X.min(axis=axis), X.max(axis=axis)
     return 2 * (X - low) / np.where(high > low, high - low, 1.0) - 1
 
 
-RULES: dict[str, Callable[[], Any]] = {
+CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "KNN": lambda: KNeighborsClassifier(5),
     "NC": NearestCentroid,
 }
@@ -148,7 +145,7 @@ def reducers(most: int) -> dict[str, Any]:
 
 
 @cache  # the figures have what table 3 has the best of
-def shares_right(data: Data, row: str) -> dict[str, Array]:
+def shares_right(data: DataFolder, row: str) -> dict[str, Array]:
     """For each column the percent of rows that are right, by number of directions."""
     posed = task(data, PROBLEMS[row])
     most = min(posed.X.shape[1], sum(posed.n_train) - 1)
@@ -161,11 +158,11 @@ def shares_right(data: Data, row: str) -> dict[str, Array]:
     for train, test in posed.folds():
         X, y, new, truth = posed.X[train], posed.y[train], posed.X[test], posed.y[test]
         add("SVM", slice(None), SVC(kernel="linear").fit(X, y).predict(new), truth)
-        for name, rule in RULES.items():
+        for name, rule in CLASSIFIERS.items():
             add(name, slice(None), rule().fit(X, y).predict(new), truth)
         for method, reducer in reducers(most).items():
             Z, Z_new = reducer.fit(X, y).transform(X), reducer.transform(new)
-            for name, rule in RULES.items():
+            for name, rule in CLASSIFIERS.items():
                 for k in range(most):
                     decided = rule().fit(Z[:, : k + 1], y).predict(Z_new[:, : k + 1])
                     add(f"{method}+{name}", k, decided, truth)
@@ -184,7 +181,7 @@ def curves(shares: dict[str, Array], rule: str) -> list[Figure]:
     ]
 
 
-def separated(posed: Task, fold: int) -> list[Figure]:
+def separated(posed: PreparedProblem, fold: int) -> list[Figure]:
     """Share of rows on their side of the best line in pairs of features, of one fold."""
     train, test = list(posed.folds())[fold]
     methods: dict[str, Any] = {"no reduction": None, **reducers(6)}
@@ -207,7 +204,7 @@ def separated(posed: Task, fold: int) -> list[Figure]:
 # Today -----------------------------------------------------------------------------------------
 
 
-def chosen_inside(posed: Task) -> dict[str, float]:
+def score_nested(posed: PreparedProblem) -> dict[str, float]:
     """Percent of rows that are right where every choice is made among the training rows."""
     grid = {
         "withinsupportvectordiscriminant__ridge": [1e-6, 1.0],

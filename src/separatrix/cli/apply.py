@@ -1,0 +1,145 @@
+"""The commands that use a model: predict and transform."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+from separatrix.cli.console import Console
+from separatrix.cli.inputs import decides_early, read_model_and_rows
+from separatrix.cli.options import (
+    DATA_HELP,
+    console_options,
+    data_argument,
+    model_argument,
+    output_option,
+    table_options,
+)
+from separatrix.cli.output import check_outputs, write_rows
+
+keep_option = click.option(
+    "--keep", multiple=True, metavar="COL", help="Column to copy; may be repeated."
+)
+
+
+@click.command("predict", epilog=DATA_HELP)
+@model_argument
+@data_argument
+@output_option("File for the predictions (csv, tsv, parquet, npz).  [default: print csv]")
+@click.option("--proba", is_flag=True, help="Add the probability of each class.")
+@keep_option
+@table_options
+@console_options
+def predict_command(
+    model: str,
+    data: str,
+    output: str | None,
+    proba: bool,
+    keep: Sequence[str],
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Classify the rows of a table; columns are found by name, in any order.
+
+    If the table has the labels, too, the share of correct predictions is printed.
+
+    \b
+    Examples:
+      separatrix predict wine.model new.csv
+      separatrix predict genes.model new.csv --keep sample --proba -o found.csv
+      cut -d, -f1-14 all.csv | separatrix predict wine.model - > found.csv
+    """
+    console = Console(as_json, quiet)
+    check_outputs([output], inputs=[model, data], tables=True)
+    stored, table = read_model_and_rows(console, model, data, keep, options)
+    if not hasattr(stored.model, "predict"):
+        raise ValueError(f"{model} projects and does not classify: use `separatrix transform`")
+    if proba and not hasattr(stored.model, "predict_proba"):
+        raise ValueError(f"{model} gives no probabilities: leave out --proba")
+    predictions = _predict(stored.model, table.X)
+    if proba:
+        probabilities = stored.model.predict_proba(table.X)
+        predictions |= {
+            f"p({c})": probabilities[:, i] for i, c in enumerate(stored.model.classes_)
+        }
+    record = _summarize_predictions(console, stored.model, table, predictions)
+    write_rows(console, table.kept, predictions, output, record)
+
+
+def _predict(model: Any, X: Any) -> dict[str, Any]:
+    """Columns of the result; models that decide early add whether and how reliably they do."""
+    if not decides_early(model):
+        return {"prediction": model.predict(X)}
+    decisions = model.decide(X)
+    return {
+        "prediction": decisions.label,
+        "decided": decisions.decided,
+        "reliability": decisions.reliability,
+    }
+
+
+def _summarize_predictions(
+    console: Console, model: Any, table: Any, predictions: dict[str, Any]
+) -> dict[str, Any]:
+    """Number of rows, share decided, and accuracy where labels are known; said in notes, too."""
+    labels = predictions["prediction"]
+    record: dict[str, Any] = {"rows": len(labels)}
+    if "decided" in predictions:
+        record["decided"] = float(predictions["decided"].mean())
+        console.note(f"{100 * record['decided']:.2f} % of {len(labels)} rows are decided")
+    if table.y is not None and not _knows_any(model, table.y):
+        console.note(
+            f"Labels are not compared: those of column {table.target!r}, such as "
+            f"{str(table.y[0])!r}, are not among the model's classes, "
+            f"{', '.join(map(str, model.classes_[:10]))}"
+        )
+    elif table.y is not None:
+        record["accuracy"] = float((table.y == labels.astype(str)).mean())
+        console.note(f"{100 * record['accuracy']:.2f} % of {len(labels)} labels are as predicted")
+    return record
+
+
+def _knows_any(model: Any, labels: Iterable[str]) -> bool:
+    """Whether any of the labels is a class of the model; True if it does not list its classes."""
+    classes = getattr(model, "classes_", None)
+    return classes is None or not {str(label) for label in classes}.isdisjoint(labels)
+
+
+@click.command("transform", epilog=DATA_HELP)
+@model_argument
+@data_argument
+@output_option("File for the coordinates (csv, tsv, parquet, npz).  [default: print csv]")
+@keep_option
+@table_options
+@console_options
+def transform_command(
+    model: str,
+    data: str,
+    output: str | None,
+    keep: Sequence[str],
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Project the rows of a table on the subspace of a model.
+
+    \b
+    Examples:
+      separatrix transform wine.model wine --keep target -o plane.csv
+      separatrix transform genes.model new.csv | head
+    """
+    console = Console(as_json, quiet)
+    check_outputs([output], inputs=[model, data], tables=True)
+    stored, table = read_model_and_rows(console, model, data, keep, options)
+    steps = stored.model
+    if hasattr(steps, "steps") and not hasattr(steps[-1], "transform"):
+        steps = steps[:-1]
+    if not hasattr(steps, "transform"):
+        raise ValueError(f"{model} classifies without a subspace: use `separatrix predict`")
+    Z = steps.transform(table.X)
+    named = steps[-1:] if hasattr(steps, "steps") else steps
+    columns = dict(zip(named.get_feature_names_out(), Z.T, strict=True))
+    write_rows(console, table.kept, columns, output, {"rows": len(Z), "components": Z.shape[1]})

@@ -1,0 +1,186 @@
+"""The command that fits a model to a table and keeps it in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from separatrix.cli.console import Console
+from separatrix.cli.dask import engine_option, fit_blocks
+from separatrix.cli.inputs import read_labelled_table
+from separatrix.cli.methods import build_estimator
+from separatrix.cli.options import (
+    DATA_HELP,
+    console_options,
+    data_argument,
+    decision_option,
+    method_option,
+    output_option,
+    preparation_options,
+    seed_option,
+    set_option,
+    table_options,
+    target_option,
+)
+from separatrix.cli.output import check_outputs
+
+
+class Fitted(NamedTuple):
+    """A fitted model, and what is said of it.
+
+    `words` are the columns that are read as text, `chosen` the parameters that tuning chose.
+    """
+
+    model: Any
+    target: str
+    n_rows: int
+    n_features: int
+    classes: list[Any]
+    words: Sequence[str] = ()
+    chosen: dict[str, Any] | None = None
+
+
+@click.command("fit", epilog=DATA_HELP)
+@data_argument
+@target_option
+@method_option
+@set_option
+@decision_option("Classifier in the subspace; 3nn for methods that have none.")
+@click.option(
+    "--tune",
+    is_flag=True,
+    help="Choose settings as `compare` does in each split; without it they are defaults.",
+)
+@output_option("File for the model.", required=True)
+@engine_option
+@table_options
+@preparation_options
+@seed_option
+@console_options
+def fit_command(
+    data: str,
+    method: str,
+    settings: Sequence[str],
+    decision: str,
+    tune: bool,
+    output: str,
+    engine: str,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Learn a subspace from a labelled table and keep it in a file, with all that comes before it.
+
+    \b
+    Examples:
+      separatrix fit wine -o wine.model
+      separatrix fit wine -m KernelIPCAC --tune -o wine.model    # as `compare` judged it
+      separatrix fit genes.csv -t kind --id sample -m LDG --set n_components=2 -o genes.model
+      separatrix fit site1.csv --no-scale -o site1.model    # can be merged
+      separatrix fit days/ --engine dask -t kind -o days.model    # larger than memory
+    """
+    console = Console(as_json, quiet)
+    if tune and settings:
+        raise click.UsageError("--tune chooses the settings: leave out --set, or --tune")
+    if tune and engine == "dask":
+        raise click.UsageError("--tune needs rows in memory: leave out --engine, or --tune")
+    check_outputs([output], inputs=[data])
+    estimator = build_estimator(method, settings, seed)
+    if engine == "dask":
+        fitted = _fit_blocks(console, data, estimator, decision, options)
+    else:
+        to_tune = method if tune else None
+        fitted = _fit_in_memory(console, data, estimator, to_tune, decision, seed, options)
+    _save(fitted, output, method, options["missing"])
+    console.done(*_describe(fitted, output, method))
+
+
+def _fit_blocks(
+    console: Console, data: str, estimator: Any, decision: str, options: Mapping[str, Any]
+) -> Fitted:
+    model, target, n_rows = fit_blocks(console, data, estimator, decision, options)
+    return Fitted(model, target, n_rows, model.n_features_in_, estimator.classes_.tolist())
+
+
+def _fit_in_memory(
+    console: Console,
+    data: str,
+    estimator: Any,
+    to_tune: str | None,
+    decision: str,
+    seed: int,
+    options: Mapping[str, Any],
+) -> Fitted:
+    """A model of a table that is read whole; `to_tune` names a method that is tuned to it."""
+    from separatrix.evaluate.comparison import tuned
+    from separatrix.evaluate.records import to_plain
+    from separatrix.io.tables import find_text_columns, preprocessing
+
+    table = read_labelled_table(console, data, options)
+    prepare = preprocessing(
+        table.X, **{name: options[name] for name in ("scale", "categorical", "missing")}
+    )
+    chosen = None
+    if to_tune is not None:
+        protocol = {"scale": prepare, "decision": decision, "random_state": seed}
+        model, found = tuned(to_tune, table.X, table.y, **protocol)
+        chosen = to_plain(found)
+    else:
+        model = assemble(prepare, estimator, decision, len(table.y)).fit(table.X, table.y)
+    classes = sorted(set(table.y.tolist()))
+    words = find_text_columns(table.X)
+    n_rows, n_features = table.X.shape
+    return Fitted(model, table.target, n_rows, n_features, classes, words, chosen)
+
+
+def assemble(prepare: Any, estimator: Any, decision: str, n_rows: int) -> Any:
+    """Preprocessing, the method, and the rule that classifies, as one model."""
+    from sklearn.base import is_classifier
+    from sklearn.pipeline import make_pipeline
+
+    from separatrix.evaluate.classify import rule_to_keep
+
+    if decision == "own" and not is_classifier(estimator):
+        decision = "3nn"
+    if decision != "own" and not hasattr(estimator, "transform"):
+        raise ValueError(f"{type(estimator).__name__} has no subspace: leave out --decision")
+    steps = [prepare, estimator, rule_to_keep(decision, n_rows)]
+    present = [step for step in steps if step is not None]
+    return make_pipeline(*present) if len(present) > 1 else present[0]
+
+
+def _save(fitted: Fitted, output: str, method: str, missing: str) -> None:
+    from separatrix.io.models import save
+
+    notes = {
+        "target": fitted.target,
+        "words": list(fitted.words),
+        "missing": missing,
+        "method": method,
+        "rows": fitted.n_rows,
+    }
+    if fitted.chosen is not None:
+        notes["chosen"] = fitted.chosen
+    save(fitted.model, output, notes=notes)
+
+
+def _describe(fitted: Fitted, output: str, method: str) -> tuple[dict[str, Any], str]:
+    """The result of the command as a record and in words."""
+    record = {
+        "model": output,
+        "method": method,
+        "rows": fitted.n_rows,
+        "features": fitted.n_features,
+    }
+    text = (
+        f"{method} learned {fitted.n_rows} rows, {fitted.n_features} features, "
+        f"{len(fitted.classes)} classes: {output}"
+    )
+    if fitted.chosen is not None:
+        record["chosen"] = fitted.chosen
+        chosen = ", ".join(f"{name}={value}" for name, value in fitted.chosen.items())
+        text += f"\nChosen: {chosen or 'nothing, there is no choice'}"
+    return {**record, "classes": fitted.classes}, text

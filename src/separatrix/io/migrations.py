@@ -1,0 +1,58 @@
+"""Models of older files, brought to the form that models have today.
+
+Types that moved or got other names are in `separatrix.io.names`. Here is what changed inside of
+them: a function for each format that is no longer written changes one part of a model, as it was
+built from such a file, into that of the next format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from separatrix.io.audit import walk_parts
+
+Migration = Callable[[Any], None]
+"""Changes the attributes of an object of this package, ``vars(part)``, in place."""
+
+
+def from_format_1(part: Any) -> None:
+    """Format 2 has other names of types; what is inside of them is the same."""
+
+
+MIGRATIONS: dict[int, Migration] = {1: from_format_1}
+"""By the format of the file."""
+
+
+def migrate(model: Any, written: int) -> None:
+    """Bring a model from a file of the format `written` to today's form, and check that it is.
+
+    Parameters
+    ----------
+    model : estimator
+        As it was built from the file.
+    written : int
+        The format of the file.
+    """
+    own = [p for p in walk_parts(model) if type(p).__module__.startswith("separatrix.")]
+    for number in sorted(format_ for format_ in MIGRATIONS if format_ >= written):
+        for part in own:
+            MIGRATIONS[number](part)
+    for part in own:
+        if isinstance(part, BaseEstimator):
+            check_parameter_names(part)
+
+
+def check_parameter_names(estimator: BaseEstimator) -> None:
+    """Raise unless an estimator has the parameters of its class, and no others."""
+    kind = type(estimator).__name__
+    expected = set(type(estimator)._get_param_names())
+    public = {name for name in vars(estimator) if name[0] != "_" and name[-1] != "_"}
+    if missing := sorted(expected - public):
+        raise ValueError(f"its {kind} lacks {', '.join(missing)}, parameters of this version")
+    if unknown := sorted(public - expected):
+        raise ValueError(
+            f"its {kind} has {', '.join(unknown)[:200]}, which is no parameter in this version"
+        )

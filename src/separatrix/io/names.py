@@ -1,0 +1,144 @@
+"""The names by which model files know the types of this package: code moves, names stay.
+
+A file names a type ``separatrix.<name>``, never by its module. Public types have the names of
+`separatrix.CONTENTS`, the parts that fitted models hold besides those of `PART_TYPES`. Names are
+translated when a file is written, and back before anything in a file is checked or built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+PACKAGE = "separatrix"
+
+PART_TYPES = {
+    # statistics
+    "AxisRows": "moments.scatter.AxisRows",
+    "Scatter": "moments.scatter.Scatter",
+    "SlidingWindow": "moments.window.SlidingWindow",
+    "SparseRows": "moments.scatter.SparseRows",
+    "ThinSVD": "linalg.span.ThinSVD",
+    "WindowRows": "moments.window.Rows",
+    # kernels, choices, decisions
+    "DimensionPath": "selection.DimensionPath",
+    "GridScores": "selection.GridScores",
+    "Kernel": "kernels.Kernel",
+    "KernelMap": "kernels.KernelMap",
+    "LinearRule": "decision.rules.LinearRule",
+    "Quadratic": "decision.rules.Quadratic",
+    # incomplete rows
+    "Conditional": "early.conditional.Conditional",
+    "DenseFactor": "early.conditional.DenseFactor",
+    "FeatureUnits": "early.conditional.FeatureUnits",
+    "Gaussian": "early.conditional.Gaussian",
+    "ScoreTable": "early.region.ScoreTable",
+    "ThinFactor": "early.conditional.ThinFactor",
+    "View": "early.conditional.View",
+    # columns of text that were given as numbers
+    "ValueNames": "io.tables.ValueNames",
+}
+"""Name in files → the type today, below ``separatrix``. A type that moves or gets another name
+changes on the right alone. A named tuple that is no longer there is ``builtins.tuple`` on the
+right: `separatrix.io.migrations` gets its values as a plain tuple."""
+
+FORMAT_1_NAMES = {"separatrix.window.Rows": "WindowRows"}
+"""Files of format 1 have modules of that time: a class is known by its name without the module,
+but for these."""
+
+FORMAT_1_FIELDS = {
+    "AxisRows": "svd",
+    "Conditional": "units models weights B shift",
+    "DenseFactor": "L",
+    "DimensionPath": "dimensions scores n_components rule",
+    "FeatureUnits": "mean scale varies",
+    "Gaussian": "mean scatter shrinkage closed widening",
+    "GridScores": "settings scores chosen",
+    "Kernel": "name params origin",
+    "KernelMap": "kernel points centre basis",
+    "LinearRule": "coef intercept",
+    "Quadratic": "Q c b",
+    "ScoreTable": "gains steepness own",
+    "SparseRows": "S E",
+    "ThinFactor": "A G diagonal",
+    "ThinSVD": "U s",
+    "ValueNames": "values",
+    "View": "mean factor origin gains varies",
+    "WindowRows": "start X y weights",
+}
+"""Fields of the named tuples in files of format 1, which do not say them."""
+
+
+@cache
+def types_by_name() -> dict[str, type]:
+    """The types of this package that files may hold, by the names that files give them."""
+    contents = import_module(PACKAGE).CONTENTS  # by name: it lists modules of higher layers
+    public = {name: f"{home}.{name}" for name, home in contents.items()}
+    found = {name: _find(path) for name, path in {**public, **PART_TYPES}.items()}
+    return {name: kind for name, kind in found.items() if isinstance(kind, type)}
+
+
+def _find(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    home = import_module(module if module == "builtins" else f"{PACKAGE}.{module}")
+    return getattr(home, name, None)  # a public module has no type of its name
+
+
+def full_name(kind: type) -> str:
+    """Module and name of a type, today."""
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def nodes(schema: Any) -> Iterator[dict[str, Any]]:
+    """All parts of a schema that name a type."""
+    waiting = [schema]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if isinstance(item.get("__module__"), str) and isinstance(item.get("__class__"), str):
+                yield item
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+
+
+def write_stable_names(schema: Any) -> None:
+    """Replace types of today by their names in files, and say the fields of named tuples."""
+    known = {full_name(kind): (name, kind) for name, kind in types_by_name().items()}
+    for node in nodes(schema):
+        name, kind = known.get(f"{node['__module__']}.{node['__class__']}", (None, None))
+        if kind is not None and kind.__module__ != "builtins":
+            node.update(__module__=PACKAGE, __class__=name)
+            if issubclass(kind, tuple):
+                node["fields"] = list(kind._fields)  # type: ignore[attr-defined]
+
+
+def read_stable_names(schema: Any) -> None:
+    """Replace names in a file by types of today; what is unknown is left to be found so."""
+    for node in nodes(schema):
+        module, name = node["__module__"], node["__class__"]
+        if module != PACKAGE and not module.startswith(f"{PACKAGE}."):
+            continue
+        name = FORMAT_1_NAMES.get(f"{module}.{name}", name)
+        kind = types_by_name().get(name)
+        if kind is None:
+            continue
+        node.update(__module__=kind.__module__, __class__=kind.__qualname__)
+        fields = node.pop("fields", FORMAT_1_FIELDS.get(name, "").split())
+        if issubclass(kind, tuple) and kind is not tuple:
+            _arrange(node, name, fields, list(kind._fields))  # type: ignore[attr-defined]
+
+
+def _arrange(node: dict[str, Any], name: str, fields: list[str], wanted: list[str]) -> None:
+    """Put the values of a named tuple in the order of its fields today."""
+    if fields == wanted:
+        return
+    if sorted(fields) != sorted(wanted) or len(node.get("content", ())) != len(fields):
+        raise ValueError(
+            f"its {name} has the fields {', '.join(map(str, fields))[:200]}, but in this version "
+            f"{', '.join(wanted)}"
+        )
+    values = dict(zip(fields, node["content"], strict=True))
+    node["content"] = [values[field] for field in wanted]

@@ -1,0 +1,107 @@
+"""Class moments in fewer coordinates: principal axes, and the span of the centred rows.
+
+No d×d matrix is made where fewer rows than features are held.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+
+from separatrix.linalg import Array, Lift, orthonormal_again, top_eigh
+from separatrix.moments.class_moments import ClassMoments, contrasts
+from separatrix.moments.labelled import LabelledRows, row_blocks
+from separatrix.moments.scatter import Scatter, Stack, joint_span, multiplied_out, operator
+
+
+def max_total_rank(moments: ClassMoments) -> int:
+    """A bound on the rank of St that needs no decomposition."""
+    n_rows = sum(scatter.n_rows for scatter in moments.scatters)
+    n_rows += int(np.count_nonzero(moments.counts)) - 1
+    has_rank = moments.is_thin and not moments.is_truncated
+    return min(moments.n_features, n_rows) if has_rank else moments.n_features
+
+
+def total_axes(moments: ClassMoments, k: int) -> tuple[Array, Array]:
+    """The k largest eigenvalues of St, and their eigenvectors as columns.
+
+    Rows that are held are multiplied with each other on the smaller side, all at once when they
+    are few.
+    """
+    stack = _total_factor(moments)
+    if stack is None:
+        within, Hb = moments.within, moments.between_rows()
+        if not within.is_thin:
+            return top_eigh(within.matrix() + Hb.T @ Hb, k)
+        apply = operator(moments.n_features, lambda V: within.apply(V) + Hb.T @ (Hb @ V))
+        return top_eigh(apply, k)
+    evals, U = stack.top_eigh(k)
+    # small eigenvalues magnify the rounding of U
+    axes = orthonormal_again(stack.transposed_matmul(U / np.sqrt(evals)))
+    return evals + moments.floor, axes
+
+
+def between_along_axes(moments: ClassMoments, k: int) -> tuple[Array, Lift]:
+    """The k largest eigenvalues of St, and a function that weighs Hb along their axes U.
+
+    The function takes weights c, one for each axis, to ``U c Uᵀ Hbᵀ``. Where rows are held the
+    axes themselves are not formed: Hb is among the rows.
+    """
+    stack, Hb = _total_factor(moments), moments.between_rows()
+    if stack is None:
+        evals, axes = total_axes(moments, k)
+        return evals, lambda c: axes @ (c[:, None] * (axes.T @ Hb.T))
+    evals, U = stack.top_eigh(k)
+    last = U[len(U) - len(Hb) :]
+    return evals + moments.floor, lambda c: stack.transposed_matmul(U @ (c[:, None] * last.T))
+
+
+def _total_factor(moments: ClassMoments) -> Stack | None:
+    """A factor of St made of rows that are held, when they are fewer than features."""
+    within, Hb = moments.within, moments.between_rows()
+    weights, blocks = zip(*within.rows, (1.0, Hb), strict=True)
+    n_rows = sum(R.shape[0] for R in blocks)
+    if not within.is_thin or n_rows >= moments.n_features or min(weights) < 0:
+        return None
+    return Stack(blocks, np.sqrt(weights))
+
+
+def reduce_to_span(moments: ClassMoments) -> tuple[ClassMoments, Lift]:
+    """Moments in coordinates of the span of the centred rows, and the map back to features.
+
+    Samples fewer than features span fewer dimensions than there are features: every
+    rotation-equivariant method is exact there. Moments that hold a d×d matrix already are
+    returned as they are.
+    """
+    rows = [(weight, R) for scatter in moments.scatters for weight, R in scatter.rows]
+    if not moments.is_thin or sum(R.shape[0] for _, R in rows) >= moments.n_features:
+        return moments, lambda W: W
+    Hb = moments.between_rows()
+    # the rows of a class sum to zero
+    bound = sum(R.shape[0] for _, R in rows) - 1
+    spanned, parts = joint_span([R for _, R in rows] + [Hb], bound)
+    rank = spanned.coordinates.shape[1]
+    pieces = iter([(weight, Y) for (weight, _), Y in zip(rows, parts, strict=False)])
+    scatters = [
+        Scatter(
+            rank,
+            multiplied_out(rank, list(islice(pieces, len(scatter.rows)))),
+            floor=scatter.floor,
+        )
+        for scatter in moments.scatters
+    ]
+    deviations = contrasts(moments.counts) @ parts[-1]
+    offsets = deviations / np.sqrt(np.where(moments.counts > 0, moments.counts, 1.0))[:, None]
+    return moments.in_coordinates(offsets, scatters), spanned.lift
+
+
+def fourth_moment(moments: ClassMoments, rows: LabelledRows) -> float:
+    """``Σ ‖x - m_c‖⁴`` over rows that these are the moments of."""
+    total = 0.0
+    for block in row_blocks(*rows.X.shape):
+        part = rows.part(block)
+        Z = moments.centred(part.X, part.codes)
+        squares = np.einsum("ij,ij->i", Z, Z)
+        total += float(squares**2 @ (np.ones(len(Z)) if part.weights is None else part.weights))
+    return total

@@ -1,0 +1,49 @@
+"""`separatrix predict`: labels are compared, columns kept."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from tests.cli.running import fitted, run
+
+
+def test_labels_that_the_model_does_not_know_are_not_compared(table):
+    run("fit", "flowers.csv", "--id", "plant", "-o", "a.model", "-q")
+    table.assign(kind=np.where(table["kind"] == "ash", "oak", "fir")).to_csv("new.csv")
+    said = run("predict", "a.model", "new.csv", "-o", "found.csv").stderr
+    assert "those of column 'kind', such as 'oak', are not among the model's classes, ash," in said
+    assert "as predicted" not in said
+    table.assign(kind=np.where(table["kind"] == "ash", "ash", "fir")).to_csv("new.csv")
+    assert "as predicted" in run("predict", "a.model", "new.csv", "-o", "found.csv").stderr
+
+
+def test_columns_are_kept_as_they_were(bare_table):
+    fitted()
+    bare_table["file"] = [f"{i:03d}" for i in range(60)]
+    bare_table["note"] = [None, "a b", *["c"] * 58]
+    bare_table["size"] = [float("nan"), *range(59)]
+    bare_table.to_csv("new.csv", index=False)
+    keep = ["--keep", "file", "--keep", "note", "--keep", "size", "--keep", "file"]
+    record = json.loads(
+        run("predict", "a.model", "new.csv", *keep, "--json").stdout,
+        parse_constant=lambda name: pytest.fail(f"{name} is no JSON"),
+    )
+    columns = record["columns"]
+    assert list(columns) == ["file", "note", "size", "prediction"]
+    assert columns["file"][:2] == ["000", "001"]
+    assert columns["note"][:2] == [None, "a b"]
+    assert columns["size"][:2] == [None, 0.0]
+    run("predict", "a.model", "new.csv", *keep, "-o", "found.npz")
+    with np.load("found.npz") as found:
+        assert found["file"][:2].tolist() == ["000", "001"]
+        assert found["note"][:2].tolist() == ["", "a b"]
+        assert_array_equal(found["prediction"], columns["prediction"])
+    run("predict", "a.model", "new.csv", *keep, "-o", "found.csv.gz")
+    text = gzip.decompress(Path("found.csv.gz").read_bytes()).decode()
+    assert text == run("predict", "a.model", "new.csv", *keep).stdout

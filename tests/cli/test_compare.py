@@ -1,0 +1,152 @@
+"""`separatrix compare`: what it prints, writes and keeps."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.neighbors import KNeighborsClassifier
+
+from separatrix import (
+    FisherDiscriminant,
+    GroupedDiscriminant,
+    evaluate,
+)
+from separatrix.cli import console
+from separatrix.cli.compare import describe_interruption, prepare_rows, summarize_comparison
+from separatrix.io.tables import preprocessing, read_table
+from tests.cli.running import process, refused, run
+from tests.comparisons import made_up
+
+
+def test_methods_are_compared(table):
+    arguments = ["compare", "flowers.csv", "--id", "plant", "--splits", "2",
+                 "--methods", "FisherDiscriminant,raw", "--seed", "3"]  # fmt: skip
+    record = json.loads(run(*arguments, "--json").stdout)
+    assert record["settings"]["random_state"] == 3
+    assert record["settings"]["n_splits"] == 2
+    assert {m["name"] for m in record["methods"]} == {"FisherDiscriminant", "raw"}
+    means = [m["accuracy"]["mean"] for m in record["methods"]]
+    assert means == sorted(means, reverse=True)
+    text = run(*arguments).stdout
+    assert re.search(rf"{record['methods'][0]['name']} +{means[0]:.3f}", text)
+    assert record["verdict"][0] in text
+    assert "The report" not in text
+    assert (
+        f"The report is {Path('r.html').absolute()}"
+        in run(*arguments, "--report", "r.html").stdout
+    )
+    page = Path("r.html").read_text()
+    assert "flowers.csv" in page
+    assert all(sentence in page for sentence in record["verdict"])
+
+
+def test_methods_may_be_given_one_by_one(table):
+    found = run("compare", "flowers.csv", "--id", "plant", "--splits", "1", "--json",
+                "--methods", "raw", "--methods", "LDA,IPCAC")  # fmt: skip
+    assert {m["name"] for m in json.loads(found.stdout)["methods"]} == {"raw", "LDA", "IPCAC"}
+
+
+def test_what_fails_in_a_comparison_is_told(table, monkeypatch):
+    monkeypatch.setattr(GroupedDiscriminant, "fit", None)
+    table.drop(columns="plant").to_csv("flowers.csv", index=False)
+    options = ["--methods", "raw,GroupedDiscriminant", "--splits", "1"]
+    found = run("compare", "flowers.csv", *options)
+    assert "GroupedDiscriminant failed: " in found.stdout
+
+
+def test_text_becomes_columns_in_a_comparison(table):
+    table["place"] = np.where(table["kind"] == "ash", "hill", "river")
+    table.to_csv("flowers.csv", index=False)
+    found = run("compare", "flowers.csv", "-t", "kind", "--id", "plant", "--categorical", "onehot",
+                "--methods", "raw,LDA", "--splits", "1", "--json")  # fmt: skip
+    assert json.loads(found.stdout)["features"] == 4
+
+
+def test_gaps_are_filled_in_each_training_part(table):
+    table.loc[::7, "v1"] = None
+    table.to_csv("flowers.csv", index=False)
+    options = ["--id", "plant", "--methods", "raw,LDA", "--splits", "2"]
+    assert "missing in 9 of 60 rows" in refused("compare", "flowers.csv", *options)
+    found = run("compare", "flowers.csv", *options, "--missing", "median", "--json")
+    assert {m["status"] for m in json.loads(found.stdout)["methods"]} == {"done"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_comparison_says_how_to_go_on(number):
+    child = process("compare", "wine", "--splits", "900", "--methods", "raw,LDA",
+                    "--results", "folds.jsonl")  # fmt: skip
+    folds = Path("folds.jsonl")
+    while child.poll() is None and (not folds.exists() or folds.read_bytes().count(b"\n") < 3):
+        time.sleep(0.01)
+    child.send_signal(number)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == console.INTERRUPTED, err
+    assert err == (
+        "What is done is in folds.jsonl: the same command goes on with it.\nError: interrupted\n"
+    )
+    assert out == ""
+    assert "Traceback" not in err
+
+
+def test_methods_that_lack_splits_are_listed_after_the_others():
+    found = made_up({"none": [None] * 4, "easy": [0.99, 0.99, None, None], "whole": [0.9] * 4})
+    listed = summarize_comparison(found, {"cautions": []})["methods"]
+    assert [method["name"] for method in listed] == ["whole", "easy", "none"]
+
+
+def test_a_comparison_prepares_rows_as_a_fit_does(bare_table):
+    bare_table["place"] = np.random.default_rng(0).choice(["hill", "river", "lake"], 60)
+    bare_table.loc[::9, "place"] = None
+    bare_table.loc[::7, "v1"] = None
+    bare_table.to_csv("flowers.csv", index=False)
+    how = {"categorical": "onehot", "missing": "median", "scale": True}
+    parts = read_table("flowers.csv", target="kind")
+    X, steps = prepare_rows(parts, how)
+    y = parts.y
+    methods = [("neighbours", KNeighborsClassifier(3)), "FisherDiscriminant"]
+    found = evaluate.compare(methods, X, y, n_splits=4, scale=steps)
+    for fold, test in zip(found["neighbours"].folds, found.tests, strict=True):
+        train = np.setdiff1d(np.arange(60), test)
+        prepare = preprocessing(parts.X, **how).fit(parts.X.iloc[train])
+        model = KNeighborsClassifier(3).fit(prepare.transform(parts.X.iloc[train]), y[train])
+        expected = model.predict(prepare.transform(parts.X.iloc[list(test)]))
+        assert_array_equal([found.classes[i] for i in fold.predicted], expected)
+    features = found["FisherDiscriminant"].folds[0].loadings.features
+    assert features == tuple(prepare.get_feature_names_out())
+    assert "place_river" in features
+
+
+def test_a_comparison_in_which_nothing_works_is_no_success(bare_table, monkeypatch):
+    monkeypatch.setattr(FisherDiscriminant, "fit", None)
+    options = ["compare", "flowers.csv", "--methods", "FisherDiscriminant", "--splits", "2"]
+    done = run(*options, "--report", "r.html", code=1)
+    assert "FisherDiscriminant failed" in done.stdout
+    assert "every method failed" in done.stderr
+    assert Path("r.html").exists()
+
+
+def test_what_remains_of_a_comparison_is_told():
+    assert describe_interruption(0, "folds.jsonl") == "No fold was done yet."
+    assert "--results FILE keeps it" in describe_interruption(3, None)
+    Path("folds.jsonl").write_text('{"separatrix": "comparison"}\n')
+    assert describe_interruption(0, "folds.jsonl") == "No fold was done yet."
+    Path("folds.jsonl").write_text('{"separatrix": "comparison"}\n{}\n')
+    assert describe_interruption(0, "folds.jsonl").startswith("What is done is in folds.jsonl")
+
+
+def test_a_comparison_that_is_ended_at_once_says_that_nothing_was_done():
+    child = process("compare", "digits", "--methods", "NCA", "--results", "folds.jsonl")
+    while not Path("folds.jsonl").exists() and child.poll() is None:
+        pass
+    child.send_signal(signal.SIGTERM)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == console.INTERRUPTED, err
+    assert err == "No fold was done yet.\nError: interrupted\n"
+    assert out == ""

@@ -1,0 +1,94 @@
+"""Exit codes, messages and progress."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from separatrix.cli import console
+from separatrix.cli.program import program
+from tests.cli.running import (
+    ENVIRONMENT,
+    process,
+    refused,
+    run,
+    stream_file,
+)
+
+
+def test_a_fault_of_the_program_is_not_taken_for_the_users(monkeypatch):
+    def broken(name):
+        raise KeyError("inside")
+
+    monkeypatch.setattr("separatrix.io.bundled.load_bundled", broken)
+    assert "This is a fault of the program" in refused("datasets", code=70)
+    result = CliRunner().invoke(program, ["--debug", "datasets"])
+    assert isinstance(result.exception, KeyError)
+
+
+def test_exit_codes_are_documented():
+    text = " ".join(run("--help").stdout.split())
+    for code in console.EXIT_CODES:
+        assert re.search(rf"\b{code} \w", text)
+
+
+def test_a_closed_pipe_ends_quietly():
+    stream_file(20_000)
+    run("fit", "stream.csv", "-o", "a.model")
+    child = process("predict", "a.model", "stream.csv", "-q", "--proba")
+    child.stdout.readline()
+    child.stdout.close()
+    assert child.wait(timeout=60) == console.OUTPUT_CLOSED
+    assert child.stderr.read() == ""
+    child.stderr.close()
+
+
+def test_progress_is_shown_on_terminals_only(monkeypatch):
+    stream_file(300)
+    assert run("stream", "stream.csv", "--batch-size", "100").stderr == ""
+    pty = pytest.importorskip("pty")
+    leader, follower = pty.openpty()
+    child = process("stream", "stream.csv", "--batch-size", "100", stderr=follower)
+    out = child.stdout.read()
+    child.stdout.close()
+    child.wait(timeout=60)
+    os.close(follower)
+    shown = os.read(leader, 100_000).decode()
+    os.close(leader)
+    assert "stream" in shown
+    assert out.startswith("300 rows, error 0.")
+
+
+def test_debug_shows_where_a_file_failed(tmp_path):
+    result = subprocess.run(
+        [sys.executable, "-m", "separatrix", "--debug", "predict", "none.model", "wine"],
+        env=ENVIRONMENT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "Traceback" in result.stderr
+    assert "FileNotFoundError" in result.stderr
+
+
+def test_output_that_nobody_can_read_is_no_success():
+    command = f"{sys.executable} -m separatrix datasets"
+    closed = subprocess.run(
+        ["sh", "-c", f"{command} >&-"],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert closed.returncode == console.OUTPUT_CLOSED, closed.stderr
+    assert closed.stderr == ""
+    if Path("/dev/full").exists():
+        full = subprocess.run(
+            ["sh", "-c", f"{command} > /dev/full"],
+            env=ENVIRONMENT, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert full.returncode == console.INPUT_ERROR
+        assert full.stderr == "Error: No space left on device\n"

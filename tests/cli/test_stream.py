@@ -1,0 +1,253 @@
+"""`separatrix stream`: interrupted streams go on exactly."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from numpy.testing import assert_array_equal
+
+from separatrix import (
+    OnlineIPCAC,
+    load,
+)
+from separatrix.cli import console
+from separatrix.io.models import read
+from tests.cli.running import process, refused, run, stream_file
+
+
+def whole_stream(*options):
+    run("stream", "stream.csv", "-o", "whole.model", "--batch-size", "100", *options)
+    return load("whole.model")
+
+
+def assert_same_state(a, b, X):
+    assert_array_equal(a.predict_proba(X), b.predict_proba(X))
+    assert_array_equal(a.moments_.Sw, b.moments_.Sw)
+
+
+def test_a_stream_is_learned_batch_by_batch():
+    frame = stream_file()
+    done = run("stream", "stream.csv", "-o", "a.model", "--batch-size", "100", "--json")
+    record = json.loads(done.stdout)
+    assert record["rows"] == 4000
+    assert record["tested"] == 3900
+    assert record["error"] == record["wrong"] / 3900
+    model = OnlineIPCAC()
+    for i in range(0, 4000, 100):
+        part = frame[i : i + 100]
+        model.partial_fit(part.iloc[:, :4], part["state"], classes=["high", "low"])
+    assert_same_state(load("a.model"), model, frame.iloc[:, :4])
+    predicted = run("predict", "a.model", "stream.csv")
+    assert "labels are as predicted" in predicted.stderr
+
+
+@pytest.mark.parametrize("window", ["None", "300"])
+def test_a_stream_that_was_cut_goes_on_exactly(window):
+    frame = stream_file()
+    options = ["--set", f"window={window}"]
+    whole = whole_stream(*options)
+    lines = Path("stream.csv").read_bytes().splitlines(keepends=True)
+    Path("part.csv").write_bytes(b"".join(lines[:1501]))
+    arguments = ["part.csv", "-o", "a.model", "--batch-size", "100", *options]
+    run("stream", *arguments)
+    Path("part.csv").write_bytes(b"".join(lines))
+    record = json.loads(run("stream", *arguments, "--resume", "--json").stdout)
+    assert record["resumed_after"] == 1500
+    assert record["rows"] == 4000
+    assert_same_state(load("a.model"), whole, frame.iloc[:, :4])
+    again = json.loads(run("stream", *arguments, "--resume", "--json").stdout)
+    assert again["rows"] == 4000
+    assert again["resumed_after"] == 4000
+
+
+def test_a_stream_from_standard_input_skips_what_it_knows():
+    frame = stream_file()
+    whole = whole_stream()
+    text = Path("stream.csv").read_text()
+    lines = text.splitlines(keepends=True)
+    options = ["-", "-o", "a.model", "--batch-size", "100"]
+    run("stream", *options, input="".join(lines[:2001]))
+    run("stream", *options, "--resume", input=text)
+    assert_same_state(load("a.model"), whole, frame.iloc[:, :4])
+    assert "not the rows that were learned" in refused(
+        "stream", *options, "--resume", input="".join([lines[0], *lines[5:]])
+    )
+    news = "".join([lines[0], *lines[-50:]])
+    record = run("stream", *options, "--resume", "--new-rows", "--json", input=news)
+    assert json.loads(record.stdout)["rows"] == 4050
+
+
+def test_what_was_learned_before_a_bad_batch_is_kept():
+    frame = stream_file(1000)
+    frame.loc[550, "v1"] = None
+    frame.to_csv("stream.csv", index=False)
+    options = ["stream.csv", "-o", "a.model", "--batch-size", "100"]
+    assert "in the batch after 500 rows: values are missing" in refused("stream", *options)
+    assert load("a.model").moments_.n_samples == 500
+    resumed = run("stream", *options, "--resume", "--missing", "skip", "--json")
+    record = json.loads(resumed.stdout)
+    assert (record["resumed_after"], record["rows"], record["left_out"]) == (500, 999, 1)
+
+
+def test_a_killed_stream_goes_on_without_learning_rows_twice():
+    frame = stream_file(8000)
+    whole = whole_stream()
+    arguments = ["stream", "stream.csv", "-o", "a.model", "--batch-size", "100"]
+    killed = process(*arguments, "--checkpoint-every", "1")
+    while not Path("a.model").exists() and killed.poll() is None:
+        time.sleep(0.002)
+    killed.send_signal(signal.SIGKILL)
+    assert killed.wait() == -signal.SIGKILL, killed.stderr.read()
+    killed.stdout.close()
+    killed.stderr.close()
+    assert load("a.model").moments_.n_samples < 8000
+    record = json.loads(run(*arguments, "--resume", "--json").stdout)
+    assert 0 < record["resumed_after"] < 8000
+    assert record["rows"] == 8000
+    assert_same_state(load("a.model"), whole, frame.iloc[:, :4])
+    kept = json.loads(Path("whole.model").read_bytes().split(b"\n", 2)[1])["notes"]["stream"]
+    assert {key: record[key] for key in kept} == kept
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_stream_keeps_what_it_learned(number):
+    frame = stream_file(1000)
+    header, *lines = Path("stream.csv").read_text().splitlines(keepends=True)
+    child = process("stream", "-", "-o", "a.model", "--batch-size", "100", stdin=subprocess.PIPE)
+    child.stdin.write(header + "".join(lines[:350]))
+    child.stdin.flush()
+    time.sleep(0.1)
+    wait_until_read(child)
+    child.send_signal(number)
+    code = child.wait(timeout=60)
+    assert code == console.INTERRUPTED, child.stderr.read()
+    assert child.stderr.read() == "Error: interrupted\n"
+    for pipe in (child.stdout, child.stderr, child.stdin):
+        pipe.close()
+    model = load("a.model")
+    assert model.moments_.n_samples == 300
+    expected = OnlineIPCAC()
+    for i in range(0, 300, 100):
+        part = frame[i : i + 100]
+        expected.partial_fit(part.iloc[:, :4], part["state"], classes=["high", "low"])
+    assert_same_state(model, expected, frame.iloc[:, :4])
+
+
+def test_a_signal_during_learning_waits_for_the_batch(monkeypatch):
+    """The model and the place in the stream must be those of the same rows."""
+    stream_file(1000)
+    learn, batches = OnlineIPCAC.partial_fit, []
+
+    def interrupted(self, X, y, classes=None):
+        learn(self, X, y, classes)
+        batches.append(len(y))
+        if len(batches) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(OnlineIPCAC, "partial_fit", interrupted)
+    options = ["stream.csv", "-o", "a.model", "--batch-size", "100"]
+    assert refused("stream", *options, code=console.INTERRUPTED) == "Error: interrupted"
+    assert load("a.model").moments_.n_samples == 300
+    assert read("a.model").notes["stream"]["rows"] == 300
+
+
+def wait_until_read(child):
+    """Until a process sleeps on its standard input, or has ended."""
+    for _ in range(2000):
+        time.sleep(0.01)
+        try:
+            state = Path(f"/proc/{child.pid}/wchan").read_text()
+            status = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            time.sleep(5)
+            return
+        if "pipe" in state and status == "S":
+            return
+
+
+def test_a_stream_without_rows_is_refused():
+    Path("a.csv").write_text("a,b,kind\n")
+    assert "there are no rows to learn from" in refused("stream", "a.csv", "-o", "a.model")
+    Path("a.csv").write_text("a,b,kind\n,1,x\n,2,y\n")
+    options = ["a.csv", "-o", "a.model", "--missing", "skip"]
+    assert "all 2 have gaps" in refused("stream", *options)
+    assert not Path("a.model").exists()
+
+
+def test_a_stream_of_one_class_says_so():
+    Path("a.csv").write_text("a,b,kind\n1,2,x\n2,1,x\n3,1,x\n")
+    done = run("stream", "a.csv", "-o", "a.model")
+    assert "All 3 rows have the label 'x': nothing is separated" in done.stderr
+    with open("a.csv", "a") as file:
+        file.write("5,6,y\n6,4,y\n")
+    assert run("stream", "a.csv", "-o", "a.model", "--resume").stderr == ""
+
+
+def test_a_stream_that_goes_on_knows_its_columns():
+    frame = stream_file(1000)
+    frame.insert(0, "plant", [f"p{i}" for i in range(1000)])
+    frame["remark"] = "none"
+    frame.to_csv("stream.csv", index=False)
+    names = ["-t", "state", "--id", "plant", "--id", "remark"]
+    options = ["-o", "a.model", "--batch-size", "100"]
+    run("stream", "stream.csv", *options[2:], *names, "-o", "whole.model")
+    frame[:500].to_csv("part.csv", index=False)
+    run("stream", "part.csv", *options, *names)
+    frame.to_csv("part.csv", index=False)
+    done = run("stream", "part.csv", *options, "--resume")
+    assert done.stderr == ""
+    features = ["v0", "v1", "v2", "v3"]
+    whole, model = load("whole.model"), load("a.model")
+    assert_array_equal(model.predict_proba(frame[features]), whole.predict_proba(frame[features]))
+    assert "the labels were those of 'state' before, not of 'remark'" in refused(
+        "stream", "part.csv", *options, "--resume", "-t", "remark"
+    )
+    news = frame[["v3", "state", "v1", "v0", "v2"]].assign(more=1.0)[-100:]
+    news.to_csv("news.csv", index=False)
+    done = run("stream", "news.csv", *options, "--resume", "--new-rows")
+    assert done.stderr == "Not in the model, so left out: more\n"
+    whole.partial_fit(frame[features][-100:], frame["state"][-100:])
+    assert_array_equal(
+        load("a.model").predict_proba(frame[features]), whole.predict_proba(frame[features])
+    )
+
+
+@pytest.mark.parametrize(
+    "options", ["--new-rows -o a.model", "--resume --restart -o a.model", "--resume"]
+)
+def test_options_that_contradict_each_other(options):
+    stream_file(100)
+    assert "Usage:" in run("stream", "stream.csv", *options.split(), code=2).stderr
+
+
+def test_a_stream_goes_on_with_the_settings_it_was_begun_with():
+    stream_file(300)
+    options = ["stream.csv", "-o", "a.model", "--batch-size", "100", "--set", "window=150"]
+    run("stream", *options)
+    assert "begun with window=150: leave out --set window" in refused(
+        "stream", *options[:-1], "window=20", "--resume"
+    )
+    assert "the model is a OnlineIPCAC, not a FisherDiscriminant" in refused(
+        "stream", *options[:-2], "--resume", "-m", "FisherDiscriminant"
+    )
+    run("stream", *options, "--resume", "-m", "OnlineIPCAC")
+    run("stream", *options[:-2], "--resume")
+
+
+def test_a_stream_advises_options_that_it_has():
+    Path("a.csv").write_text("a,b,kind\nred,2,x\nblue,1,y\n")
+    message = refused("stream", "a.csv")
+    assert "Leave them out (--ignore)" in message
+    assert "--categorical" not in message
+    Path("a.csv").write_text("a,b,kind\n,2,x\n4,1,y\n")
+    assert "(--missing skip)" in refused("stream", "a.csv")
+    Path("a.csv").write_text("a,b,kind\n1,2,x\n4,1,y\n,2,x\n4,1,y\n")
+    message = refused("early", "a.csv")
+    assert "--missing" not in message
+    assert "Leave out these rows" in message

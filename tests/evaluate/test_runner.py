@@ -1,0 +1,77 @@
+"""Folds that are known, folds to run, and the clock."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from separatrix.evaluate.comparison import compare
+from tests.evaluate.comparing import CHEAP, Counted, X, Y, without_times
+
+
+def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path):
+    methods = [Counted(), ("again", Counted(1)), "raw"]
+    whole = compare(methods, X, Y, n_splits=3, memory=False)
+    path = tmp_path / "folds.jsonl"
+
+    def interrupt(state):
+        if state.done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compare(methods, X, Y, n_splits=3, memory=False, results=path, progress=interrupt)
+    assert len(path.read_text().splitlines()) == 1 + 4
+    cut = path.read_bytes()
+    path.write_bytes(cut[:-7])  # in the middle of a line: one fold is lost
+    Counted.fits = 0
+    told = []
+    found = compare(methods, X, Y, n_splits=3, memory=False, results=path, progress=told.append)
+    assert without_times(found) == without_times(whole)
+    assert Counted.fits == 4  # of the six, the two before the third of the nine were there
+    assert told[0].done == 3
+    Counted.fits = 0
+    again = compare(methods, X, Y, n_splits=3, memory=False, results=path)
+    assert (Counted.fits, again) == (0, found)
+    more = compare(methods, X, Y, n_splits=4, memory=False, results=path)
+    assert Counted.fits == 2
+    assert more.methods[0].folds[:3] == found.methods[0].folds
+
+
+@pytest.mark.parametrize(
+    ("reason", "fits"),
+    [
+        ("the process died: out of memory, or a crash of compiled code", 1),
+        ("_ArrayMemoryError: Unable to allocate", 1),
+        ("FileNotFoundError: gone", 1),
+        ("OSError: no space", 1),
+        ("ValueError: wrong: OSError", 0),
+    ],
+)
+def test_what_failed_for_a_passing_reason_is_tried_again(tmp_path, reason, fits):
+    path = tmp_path / "folds.jsonl"
+    compare([Counted()], X, Y, **CHEAP, results=path)
+    head, line, last = path.read_text().splitlines()
+    entry = json.loads(line)
+    entry["fold"] |= {"status": "failed", "reason": reason, "scores": {}}
+    path.write_text("\n".join([head, json.dumps(entry), last]) + "\n")
+    for more in (fits, 0):  # what it came to is kept
+        Counted.fits = 0
+        (method,) = compare([Counted()], X, Y, **CHEAP, results=path).methods
+        assert Counted.fits == more
+        assert method.status == ("done" if fits else "partial")
+
+
+def test_a_fit_that_was_stopped_is_tried_again_with_more_time(tmp_path):
+    path = tmp_path / "folds.jsonl"
+    compare([Counted()], X, Y, **CHEAP, results=path)
+    lines = path.read_text().splitlines()
+    entry = json.loads(lines[1])
+    entry["fold"] |= {"status": "stopped", "reason": "time budget of 50 s", "seconds": 50.0}
+    path.write_text("\n".join([lines[0], json.dumps(entry)]) + "\n")
+    Counted.fits = 0
+    (method,) = compare([Counted()], X, Y, **CHEAP, results=path, time_budget=50).methods
+    assert (method.status, method.n_done) == ("failed", 0)
+    assert method.reason == "time budget of 50 s; 0 of 2 splits done"
+    (method,) = compare([Counted()], X, Y, **CHEAP, results=path).methods
+    assert (method.status, Counted.fits) == ("done", 2)

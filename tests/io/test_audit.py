@@ -1,0 +1,133 @@
+"""Content of models from files: compiled code is given nothing that it would follow astray."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from separatrix import load, save
+from separatrix.io import archive
+from separatrix.io.audit import NotAllowedError, check_content
+from separatrix.io.models import pack_file
+from tests.discovery import TALL
+from tests.io.model_files import assert_answers_alike, assert_rejected, saved_and_loaded
+
+
+def neighbours(**changes):
+    model = KNeighborsClassifier(3, algorithm="brute").fit(*TALL)
+    vars(model).update(changes)
+    return model
+
+
+def encoder(kinds=(("a",), ("b",), ("c",)), **changes):
+    model = OneHotEncoder(drop="first", sparse_output=False).fit(np.array(kinds))
+    vars(model).update(changes)
+    return model
+
+
+ROWS, CODES = neighbours()._fit_X, neighbours()._y
+UNSOUND = {
+    "labels": (lambda: neighbours(_y=CODES + 100), "labels that are not"),
+    "float labels": (lambda: neighbours(_y=CODES + 0.5), "labels that are not"),
+    "few labels": (lambda: neighbours(_y=CODES[:5].copy()), "inconsistent numbers"),
+    "narrow rows": (lambda: neighbours(_fit_X=ROWS[:, :1].copy()), "has 1 features, not 6"),
+    "wide rows": (lambda: neighbours(_fit_X=np.hstack([ROWS] * 9)), "has 54 features, not 6"),
+    "wider queries": (lambda: neighbours(n_features_in_=400_000), "6 features, not 400000"),
+    "few rows": (lambda: neighbours(_fit_X=ROWS[:2].copy()), "inconsistent numbers"),
+    "one axis": (lambda: neighbours(_fit_X=ROWS.ravel()), "not finite numbers"),
+    "gaps": (lambda: neighbours(_fit_X=ROWS * np.nan), "not finite numbers"),
+    "sparse rows": (lambda: neighbours(_fit_X=sp.csr_array(ROWS[:, :1])), "1 features, not 6"),
+    "words": (lambda: neighbours(_fit_X=np.full(ROWS.shape, "word")), "not finite numbers"),
+    "metric": (lambda: neighbours(metric="precomputed"), "metric="),
+    "weights of a metric": (lambda: neighbours(metric_params={"w": ROWS[0].copy()}), "metric="),
+    "order": (lambda: encoder([[1], [2], [3]], categories_=[np.array([3, 1, 2])]), "Unsorted"),
+    "no categories": (lambda: encoder(categories_=[np.array([], "U1")]), "no sound categories"),
+    "more columns": (lambda: encoder(n_features_in_=2), "1 features, not 2"),
+    "rare": (lambda: encoder(max_categories=2), "rare"),
+    "covered method": (lambda: neighbours(predict=str), "predict of a KNeighborsClassifier"),
+}
+
+
+@pytest.mark.parametrize(("make", "message"), UNSOUND.values(), ids=UNSOUND)
+def test_content_that_compiled_code_would_follow_is_rejected(make, message, tmp_path, monkeypatch):
+    """Both when it is saved and when it comes from a file: predicting from it could crash."""
+    model = make_pipeline(make())
+    with pytest.raises(ValueError, match=f"(?s)cannot be saved: .*{message}"):
+        save(model, tmp_path / "a.model")
+    with monkeypatch.context() as unchecked:
+        unchecked.setattr(archive, "check_content", lambda _: None)
+        content = pack_file(model, {})
+    assert_rejected(tmp_path, content, f"(?s)is rejected, and nothing in it was run: .*{message}")
+
+
+DERIVED = {
+    "two outputs": lambda: neighbours(outputs_2d_=True),
+    "tree": lambda: neighbours(_fit_method="kd_tree"),
+    "metric": lambda: neighbours(effective_metric_="precomputed"),
+    "fewer rows": lambda: neighbours(n_samples_fit_=2),
+    "columns": lambda: encoder(_n_features_outs=[-7]),
+    "dropped": lambda: encoder(_drop_idx_after_grouping=np.array([-7], object)),
+    "rare": lambda: encoder(_infrequent_enabled=True),
+}
+
+
+@pytest.mark.parametrize("make", DERIVED.values(), ids=DERIVED)
+def test_private_attributes_are_derived_anew(make, tmp_path, monkeypatch):
+    """Values in a file that would lead astray do not come back."""
+    with monkeypatch.context() as unchecked:
+        unchecked.setattr(archive, "check_content", lambda _: None)
+        (tmp_path / "a.model").write_bytes(pack_file(make(), {}))
+    again = load(tmp_path / "a.model")
+    sound = type(again) is KNeighborsClassifier
+    assert_answers_alike(
+        neighbours() if sound else encoder(), again, TALL[0] if sound else np.array([["b"], ["c"]])
+    )
+
+
+TABLE = pd.DataFrame({"a": ["x", "y", None, "z"], "b": [1.0, 2.0, 4.0, 1.0], "c": [True] * 4})
+TABLES = {
+    "kinds": TABLE,
+    "text": np.array([["a", "bb"], ["c", "d"]]),
+    "objects": np.array([["a", 1], ["c", 2]], dtype=object),
+    "numbers": np.arange(6).reshape(3, 2),
+}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+@pytest.mark.parametrize("how", [{}, {"drop": "first"}, {"drop": "if_binary"}], ids=str)
+def test_encoders_of_all_kinds_of_columns_come_back(table, how, tmp_path):
+    model = OneHotEncoder(sparse_output=False, **how).fit(table)
+    again = saved_and_loaded(model, tmp_path)
+    assert vars(again).keys() == vars(model).keys()
+    for known, same in zip(model.categories_, again.categories_, strict=True):
+        assert known.dtype == same.dtype
+    assert_array_equal(again.transform(table), model.transform(table))
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "kd_tree", "ball_tree", "brute"])
+def test_nearest_neighbours_come_back_with_their_trees(algorithm, tmp_path):
+    model = KNeighborsClassifier(3, algorithm=algorithm).fit(*TALL)
+    again = saved_and_loaded(model, tmp_path)
+    assert vars(again).keys() == vars(model).keys()
+    assert type(again._tree) is type(model._tree)
+    assert_answers_alike(model, again, TALL[0] + 0.1)
+
+
+def test_sparse_indices_outside_are_found():
+    matrix = sp.csr_array(np.eye(3))
+    matrix.indices[1] = 7
+    with pytest.raises(ValueError, match="ndices"):
+        check_content([matrix])
+
+
+def test_a_part_is_found_wherever_it_is():
+    bad = neighbours(predict=str)
+    for holder in ([bad], {"a": (bad,)}, np.array([bad, 1], dtype=object), make_pipeline(bad)):
+        with pytest.raises(NotAllowedError, match="predict of a KNeighbors"):
+            check_content(holder)

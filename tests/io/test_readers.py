@@ -1,0 +1,127 @@
+"""Files as data frames: the same rows from every format, and labels as they are written."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from separatrix.io.readers import parse_lines
+from separatrix.io.tables import read_table
+from tests.io.tree_tables import FRAME, written
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "csv.gz", "parquet", "npz", "arff"])
+def test_every_format_holds_the_same_table(form, tmp_path):
+    table = read_table(written(tmp_path, form))
+    assert table.X.columns.tolist() == ["size", "count"]
+    assert (table.X.dtypes == np.float64).all()
+    assert_array_equal(table.X, FRAME[["size", "count"]])
+    assert_array_equal(table.y, FRAME["kind"])
+    assert table.target == ("y" if form == "npz" else "kind")
+
+
+def test_bundled_names_and_standard_input(monkeypatch):
+    iris = read_table("iris")
+    assert iris.X.shape == (150, 4)
+    assert set(iris.y) == {"setosa", "versicolor", "virginica"}
+    text = io.TextIOWrapper(io.BytesIO(FRAME.to_csv(index=False).encode()))
+    monkeypatch.setattr(sys, "stdin", text)
+    assert read_table("-").y.tolist() == FRAME["kind"].tolist()
+
+
+@pytest.mark.parametrize("form", ["npz", "parquet", "arff"])
+def test_formats_that_are_no_text_come_by_standard_input_too(form, tmp_path, monkeypatch):
+    class Pipe(io.BytesIO):
+        def seekable(self):
+            return False
+
+        def seek(self, *_):
+            raise OSError("a pipe")
+
+    class Stdin:
+        buffer = Pipe(written(tmp_path, form).read_bytes())
+
+    monkeypatch.setattr(sys, "stdin", Stdin)
+    assert read_table("-", form=form).y.tolist() == FRAME["kind"].tolist()
+
+
+def test_a_file_wins_over_a_bundled_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    FRAME.to_csv("wine", index=False)
+    assert len(read_table("wine", form="csv").y) == 4
+
+
+def test_columns_without_names_get_some():
+    table = read_table(io.BytesIO(b"1;2;a\n3;4;b\n"), sep=";", header=False)
+    assert table.X.columns.tolist() == ["x0", "x1"]
+    assert table.target == "x2"
+
+
+def test_files_that_are_something_else(tmp_path):
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(b"PK")
+    with pytest.raises(ValueError, match=r"a.xlsx could be anything: name it by its format"):
+        read_table(path)
+    for form in ("npz", "parquet", "arff", "csv"):
+        bad = tmp_path / f"b.{form}"
+        bad.write_bytes(b"\xff\xfe\x00nonsense")
+        with pytest.raises(ValueError, match=f"b.{form}"):
+            read_table(bad)
+    with pytest.raises(FileNotFoundError, match=r"no file none.csv, nor a bundled .*: these are"):
+        read_table("none.csv")
+    with pytest.raises(FileNotFoundError, match="did you mean wine"):
+        read_table("wime")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"Z": np.ones((2, 2))}, "needs a two-dimensional array X or data: it has Z"),
+        ({"X": np.ones((2, 2)), "y": np.ones((2, 1))}, "y must have one label for each of 2"),
+        ({"X": np.ones((2, 2)), "feature_names": ["a"]}, "1 feature_names for 2 features"),
+        ({"X": np.array([[{}]], object)}, "not an npz file of plain arrays"),
+    ],
+)
+def test_arrays_that_are_no_table(arrays, message, tmp_path):
+    np.savez(tmp_path / "a.npz", **arrays)
+    with pytest.raises(ValueError, match=message):
+        read_table(tmp_path / "a.npz")
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    path.write_bytes(b"PAR1")
+
+    def none(*_, **__):
+        raise ImportError("Unable to find a usable engine")
+
+    monkeypatch.setattr(pd, "read_parquet", none)
+    with pytest.raises(ImportError, match=r"pip install 'separatrix\[parquet\]'"):
+        read_table(path)
+
+
+def test_labels_are_left_as_they_are_written_and_gaps_among_them_counted():
+    lines = b"1, 01 ,NA\n2,NA,NaN\n,  ,x\n4,True,y\n5,1.50,\n"
+    frame = parse_lines(io.BytesIO(lines), ["a", "kind", "b"], "kind", ",")
+    assert frame["kind"].dropna().tolist() == ["01", "True", "1.50"]
+    assert frame.attrs["gaps"] == {"NA": 1, "": 1}
+    assert frame["a"].isna().tolist() == [False, False, True, False, False]
+    assert frame["b"].isna().tolist() == [True, True, False, False, True]
+
+
+@pytest.mark.parametrize("sep", [",", "::", r"\s+"])
+def test_columns_of_text_are_left_as_they_are_written(sep):
+    between = " " if sep == r"\s+" else sep
+    lines = "\n".join(
+        between.join(row) for row in (("01", "2", "a"), ("NA", "3", "null"))
+    ).encode()
+    frame = parse_lines(io.BytesIO(lines), ["code", "size", "kind"], "kind", sep, ["code"])
+    assert frame["code"].iloc[0] == "01"
+    assert frame["code"].isna().tolist() == [False, True]
+    assert frame["size"].tolist() == [2, 3]
+    assert frame.attrs["gaps"] == {"null": 1}

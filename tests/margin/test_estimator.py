@@ -1,0 +1,102 @@
+"""Parameters, kernels and warnings that all methods with hyperplanes share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from separatrix import (
+    KernelSupportVectorICA,
+    MarginMaximizingDiscriminant,
+    SupportVectorICA,
+    SupportVectorProjection,
+    WithinSupportVectorDiscriminant,
+)
+from tests.discovery import TALL, same_up_to_sign
+from tests.margin.margin_data import (
+    PAIR,
+    every_data,
+)
+
+
+def calls_that_warn():
+    X, y = PAIR
+    outweighed = np.r_[np.zeros(75), np.ones(5)]
+    small = MarginMaximizingDiscriminant(2, C=1e-6)
+    return {
+        "unfinished": lambda: MarginMaximizingDiscriminant(C=1e6, max_iter=1).fit(X, y),
+        "fewer": lambda: small.fit(X, y),
+        "none": lambda: MarginMaximizingDiscriminant(C=1e-6).fit_transform(X, outweighed),
+        "ica": lambda: SupportVectorICA(ica_max_iter=1, random_state=0).fit(*TALL),
+        "kernel": lambda: KernelSupportVectorICA(ica_max_iter=1, random_state=0).fit(*TALL),
+        "pipeline": lambda: make_pipeline(StandardScaler(), small).fit(X, y),
+    }
+
+
+@pytest.mark.parametrize("call", calls_that_warn().values(), ids=calls_that_warn())
+def test_warnings_point_at_the_line_that_called(call):
+    with pytest.warns(UserWarning, match="hyperplane|FastICA") as said:
+        call()
+    assert {warning.filename for warning in said} == {__file__}
+    assert all(warning.lineno == call.__code__.co_firstlineno for warning in said)
+
+
+def test_a_class_weight_of_two_is_every_row_of_the_class_twice():
+    X, y = PAIR
+    weighed = MarginMaximizingDiscriminant(2, C=0.1, class_weight={1: 2}).fit(X, y)
+    repeats = np.where(y == 1, 2, 1)
+    repeated = MarginMaximizingDiscriminant(2, C=0.1).fit(
+        np.repeat(X, repeats, axis=0), np.repeat(y, repeats)
+    )
+    assert_allclose(weighed.components_, repeated.components_, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        ({7: 1.0}, r"labels that are not in y: \[7\]"),
+        ({1: 0.0}, "positive numbers"),
+        ({0: "x"}, r"class_weight=\{0: 'x'\} must hold positive numbers"),
+        ("heavy", "class_weight='heavy' is not valid"),
+    ],
+)
+def test_odd_weights_are_refused(weight, words):
+    with pytest.raises(ValueError, match=words):
+        MarginMaximizingDiscriminant(class_weight=weight).fit(*PAIR)
+
+
+def test_a_linear_fit_that_is_refused_leaves_the_kernel_fit():
+    X, y = PAIR
+    model = MarginMaximizingDiscriminant(kernel="rbf").fit(X, y)
+    before = dict(vars(model), kernel=None)
+    with pytest.raises(ValueError, match="NaN"):
+        model.set_params(kernel=None).fit(np.full_like(X, np.nan), y)
+    assert vars(model) == before
+
+
+LINEAR = {
+    "mmda": MarginMaximizingDiscriminant(4, C=0.5),
+    "wsvda": WithinSupportVectorDiscriminant(4, ridge=0.1),
+    "projection": SupportVectorProjection(C=0.5),
+}
+
+
+@pytest.mark.parametrize("model", LINEAR.values(), ids=LINEAR)
+@every_data
+def test_the_linear_kernel_is_the_linear_method(model, X, y):
+    linear = clone(model).fit(X, y)
+    options = {"kernel": "linear"}
+    if (
+        "ridge" in model.get_params()
+    ):  # a share of the mean over dimensions, here those of the span
+        options["ridge"] = 0.1 * linear.rank_ / X.shape[1]
+    kernel = clone(model).set_params(**options).fit(X, y)
+    new = X.mean(axis=0) + np.random.default_rng(0).normal(size=(50, X.shape[1]))
+    Z, expected = kernel.transform(new), linear.transform(new)
+    assert_allclose(same_up_to_sign(expected, Z), expected, atol=1e-6 * np.abs(expected).max())
+    assert linear.dual_coef_ is None
+    assert kernel.dual_coef_.shape == (len(linear.components_), len(X))

@@ -1,0 +1,114 @@
+"""Normals and independent components."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+
+from separatrix import (
+    KernelSupportVectorICA,
+    SupportVectorICA,
+    SupportVectorProjection,
+)
+from separatrix.margin.ica import independent_directions, orthogonal_complement, uncorrelated_axes
+from tests.discovery import TALL
+from tests.margin.margin_data import (
+    PAIR,
+    every_data,
+    quiet,
+)
+
+
+@quiet
+@every_data
+@pytest.mark.parametrize("k", [None, 1, 2, 5])
+def test_independent_directions_are_orthogonal_to_the_normals(X, y, k):
+    model = SupportVectorICA(k, random_state=0).fit(X, y)
+    n_normals, W = model.n_normals_, model.components_
+    expected = {2: 1, 3: 3}[len(set(y))]
+    assert n_normals == min(expected, k or expected)
+    assert len(W) == model.n_components_ == (k or 2 * expected)
+    assert_allclose(W[:n_normals] @ W[n_normals:].T, 0, atol=1e-12)
+    assert_allclose(np.linalg.norm(W, axis=1), 1)
+    projection = SupportVectorProjection().fit(X, y)
+    assert_allclose(W[:n_normals], projection.components_[:n_normals], atol=1e-9)
+
+
+@quiet
+def test_orthogonal_directions_do_not_make_uncorrelated_features():
+    X, y = TALL
+    linear = SupportVectorICA(random_state=0).fit_transform(X, y)
+    assert np.abs(np.corrcoef(linear.T)[:3, 3:]).max() > 0.1
+    uncorrelated = KernelSupportVectorICA(kernel="linear", random_state=0).fit_transform(X, y)
+    assert np.abs(np.corrcoef(uncorrelated.T)[:3, 3:]).max() < 1e-10
+
+
+def centred(K):
+    H = np.eye(len(K)) - 1 / len(K)
+    return H @ K @ H
+
+
+@quiet
+@every_data
+def test_the_identities_of_the_uncorrelated_subspace_hold(X, y):
+    model = KernelSupportVectorICA(kernel_gamma="median", random_state=0).fit(X, y)
+    K = centred(rbf_kernel(X, gamma=model.kernel_gamma_))
+    beta, A = model.uncorrelated_coef_.T, model.dual_coef_.T
+    G = (K @ A[:, : model.n_normals_]).T
+    scale = np.abs(G).max()
+    assert_allclose(G @ K @ beta, 0, atol=1e-10 * scale)
+    assert_allclose(beta.T @ K @ beta, np.eye(beta.shape[1]), atol=1e-8)
+    assert_allclose(beta.T @ K @ K @ beta, np.diag(model.uncorrelated_variances_), atol=1e-8)
+    Z = model.transform(X)
+    assert_allclose(Z, K @ A, atol=1e-10)
+    first, second = Z[:, : model.n_normals_], Z[:, model.n_normals_ :]
+    assert_allclose(first.T @ second, 0, atol=1e-10)
+    # both blocks have the same size in feature space
+    for block in (A[:, : model.n_normals_], A[:, model.n_normals_ :]):
+        assert_allclose(np.trace(block.T @ K @ block), 1)
+
+
+@quiet
+def test_the_uncorrelated_subspace_is_that_of_the_printed_matrix():
+    X, y = PAIR
+    model = KernelSupportVectorICA(kernel_gamma=0.05, random_state=0).fit(X, y)
+    K = centred(rbf_kernel(X, gamma=0.05))
+    G = (K @ model.dual_coef_[: model.n_normals_].T).T
+    E = (np.eye(len(K)) - G.T @ np.linalg.solve(G @ K @ G.T, G @ K)) @ K  # (3.36), t = 1
+    evals = np.sort(np.linalg.eigvals(E).real)[::-1]
+    kept = evals[evals >= 1e-3 * evals.sum()]
+    assert_allclose(model.uncorrelated_variances_, kept, rtol=1e-6)
+
+
+def test_independent_sources_are_found():
+    rng = np.random.default_rng(0)
+    sources = rng.uniform(-1, 1, (4000, 3))
+    sources -= sources.mean(axis=0)
+    rows = sources @ rng.standard_normal((3, 3))
+    W = independent_directions(rows, 3, max_iter=200, tol=1e-6, random_state=0)
+    correlation = np.abs(np.corrcoef((rows @ W).T, sources.T)[:3, 3:])
+    assert_allclose(np.sort(correlation.max(axis=1)), 1, atol=0.01)
+    assert_allclose(np.cov((rows @ W).T, bias=True), np.eye(3), atol=1e-6)
+
+
+def test_an_ica_that_does_not_converge_says_what_to_do():
+    with pytest.warns(ConvergenceWarning, match=r"ica_max_iter=1.*fewer components"):
+        SupportVectorICA(ica_max_iter=1, random_state=0).fit(*TALL)
+
+
+def test_complements_and_uncorrelated_axes():
+    rng = np.random.default_rng(0)
+    W = rng.standard_normal((7, 3))
+    B = orthogonal_complement(np.column_stack([W, W[:, 0]]))
+    assert B.shape == (7, 4)
+    assert_allclose(B.T @ W, 0, atol=1e-12)
+    assert_allclose(B.T @ B, np.eye(4), atol=1e-12)
+    Z = rng.standard_normal((30, 7)) * np.arange(1, 8)
+    variances, V = uncorrelated_axes(Z, W)
+    S = Z.T @ Z
+    assert_allclose(V.T @ S @ W, 0, atol=1e-9)
+    assert_allclose(V.T @ S @ V, np.diag(variances), atol=1e-9)
+    assert (np.diff(variances) < 0).all()

@@ -1,0 +1,122 @@
+"""Normals of each class against the rest, without repetitions."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+
+from separatrix import (
+    SupportVectorProjection,
+)
+from separatrix.margin.estimator import one_against_rest
+from separatrix.margin.hyperplane import Hyperplane
+from separatrix.margin.projection import (
+    order_elimination,
+    redundancy_distances,
+    support_vector_normals,
+)
+from tests.discovery import labelled
+from tests.margin.margin_data import (
+    AS_LIBSVM,
+    angle,
+    every_data,
+    svc,
+)
+
+
+@every_data
+def test_projections_are_the_normals_of_each_class_against_the_rest(X, y):
+    model = SupportVectorProjection(C=0.1).fit(X, y)
+    classes = np.unique(y)
+    assert set(model.class_of_component_) == set(classes if len(classes) > 2 else classes[1:])
+    for w, c, accuracy in zip(
+        model.components_, model.class_of_component_, model.accuracy_, strict=True
+    ):
+        theirs = svc(X, y == c, 0.1)
+        assert angle(w, theirs.coef_[0]) < AS_LIBSVM
+        assert_allclose(np.linalg.norm(w), 1)
+        assert_allclose(accuracy, theirs.score(X - X.mean(axis=0), y == c), atol=0.02)
+
+
+def printed_elimination(distance, redundancy):
+    """Figure 3.2, except that one direction is always left."""
+    left = list(range(len(distance)))
+    while len(left) > 1:
+        d = distance[np.ix_(left, left)]
+        if d.min() > redundancy or redundancy == 0:
+            break
+        left.pop(int(np.unravel_index(d.argmin(), d.shape)[0]))
+    return set(left)
+
+
+def test_one_path_of_elimination_serves_every_threshold():
+    rng = np.random.default_rng(0)
+    W, accuracy = rng.standard_normal((4, 9)), rng.uniform(0.6, 1, 9)
+    distance = redundancy_distances(W, accuracy)
+    path = order_elimination(distance, np.ones(9))
+    sizes = set()
+    for redundancy in [0, *np.sort(path.distances), *np.sort(path.distances) - 1e-9, 1]:
+        kept = path.kept(redundancy)
+        assert set(kept) == printed_elimination(distance, redundancy)
+        sizes.add(len(kept))
+    assert {1, 9} <= sizes
+    assert len(sizes) > 3
+    assert_array_equal(path.kept(0), path.order[::-1])
+
+
+def test_the_distance_is_the_printed_one_with_accuracy():
+    W = np.array([[1.0, 1.0, -1.0], [0.0, 1.0, 0.1]])
+    r = np.array([0.9, 0.6, 0.8])
+    full, acute = redundancy_distances(W, r), redundancy_distances(W, r, acute=True)
+    assert_allclose(full[1, 0], (np.pi / 4) * 0.6 / 0.9 * 0.5 / np.pi)
+    assert full[1, 0] < full[0, 1]  # the worse of a pair is the nearer one, and goes
+    obtuse = np.pi - np.arctan(0.1)
+    assert_allclose(full[2, 0], obtuse * 0.8 / 0.9 * 0.5 / np.pi)
+    assert_allclose(acute[2, 0], np.arctan(0.1) * 0.8 / 0.9 * 0.5 / np.pi)
+
+
+def test_redundancy_leaves_the_end_of_the_path():
+    X, y = labelled(200, 10, n_classes=6)
+    all_of_them = SupportVectorProjection().fit(X, y)
+    path = all_of_them.elimination_distances_
+    assert all_of_them.n_components_ == 6 == len(path) + 1
+    assert_array_equal(all_of_them.class_of_component_, all_of_them.eliminated_[::-1])
+    some = SupportVectorProjection(redundancy=path[0] * 1.0001).fit(X, y)
+    assert 1 <= some.n_components_ < 6
+    assert_array_equal(some.eliminated_, all_of_them.eliminated_)
+    assert_allclose(some.components_, all_of_them.components_[: some.n_components_], atol=1e-12)
+    assert SupportVectorProjection(redundancy=1.0).fit(X, y).n_components_ == 1
+    acute = SupportVectorProjection(angle="acute").fit(X, y)
+    lines = redundancy_distances(all_of_them.components_.T, all_of_them.accuracy_, acute=True)
+    assert_allclose(acute.elimination_distances_[0], lines.min())
+    assert acute.elimination_distances_[0] < path[0] - 0.01
+
+
+def test_of_two_as_near_the_one_with_the_narrower_margin_goes():
+    distance = np.array([[np.inf, 0.1, 0.4], [0.1, np.inf, 0.4], [0.4, 0.4, np.inf]])
+    assert_array_equal(order_elimination(distance, np.array([3.0, 1.0, 2.0])).order, [1, 2, 0])
+    assert_array_equal(order_elimination(distance, np.array([1.0, 3.0, 2.0])).order, [0, 2, 1])
+
+
+def test_a_class_between_the_others_has_no_hyperplane():
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    X = 0.1 * rng.standard_normal((90, 2))
+    X[:, 0] += 3.0 * (y - 1)
+    for C in (0.01, 1.0, 100.0):
+        model = SupportVectorProjection(C=C).fit(X, y)
+        assert set(model.class_of_component_) == {0, 2}
+
+
+def test_a_hyperplane_no_better_than_chance_is_no_direction():
+    Z = np.array([[1.0], [2.0], [-1.0], [-2.0]])
+    problems = one_against_rest(np.array([0, 1, 2, 0]), np.arange(3), 1.0, None)
+    planes = iter([(0.0, 1.0), (-1.0, -3.0), (1.0, 0.0)])  # accuracies 1/2, 3/4, 1/4
+
+    def find(points, signs, cost):
+        w, b = next(planes)
+        return Hyperplane(np.array([w]), b, True, 1)
+
+    normals = support_vector_normals(Z, problems, find)
+    assert_array_equal(normals.of_class, [1])
+    assert_allclose(normals.accuracy, [0.75])

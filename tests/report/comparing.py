@@ -1,0 +1,48 @@
+"""Comparisons and their verdicts, for tests of the report."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from separatrix import datasets
+from separatrix.report import facts, wording
+
+NOISY = [0.9, 0.8, 0.95, 0.7, 0.85, 0.9, 0.75, 0.8, 0.9, 0.85]
+
+
+PARTS = [
+    "verdict",
+    "leaderboard",
+    "dimension",
+    "projections",
+    "confusion",
+    "loadings",
+    "time",
+    "failures",
+    "reproduce",
+]
+
+
+def plain(text):
+    return text.replace(wording.NO_BREAK, " ")
+
+
+def said(comparison):
+    return facts(comparison)["verdict"]
+
+
+def against(verdict, name):
+    return next(entry for entry in verdict["against"] if entry["name"] == name)
+
+
+def replaced(comparison, name, **changes):
+    """The comparison with a changed record of one method."""
+    methods = [
+        dataclasses.replace(m, **changes) if m.name == name else m for m in comparison.methods
+    ]
+    return dataclasses.replace(comparison, methods=tuple(methods))
+
+
+def two_classes():
+    data = datasets.load("breast_cancer")
+    return data.data[:150], data.target[:150]
