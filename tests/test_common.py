@@ -11,8 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -352,33 +350,3 @@ def test_works_in_pipelines_and_grid_search(estimator):
     grid = {f"{step}__n_components": [1, 2]} if reducible else {}
     search = GridSearchCV(pipeline, grid, cv=StratifiedKFold(3)).fit(X, y)
     assert search.best_score_ > 0.7
-
-
-@st.composite
-def small_integer_data(draw):
-    """Few rows of few small integers: ties, duplicates, constant columns, singletons, n < d."""
-    n, d = draw(st.integers(2, 9)), draw(st.integers(1, 7))
-    entry = st.integers(-2, 2)
-    X = draw(st.lists(st.lists(entry, min_size=d, max_size=d), min_size=n, max_size=n))
-    y = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n).filter(lambda y: len(set(y)) > 1))
-    offset = draw(st.sampled_from([0.0, 1e6]))
-    return np.array(X, dtype=float) + offset, np.array(y)
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("estimator", subspace_estimators(), ids=name_of)
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(data=small_integer_data())
-def test_degenerate_data_have_an_answer(estimator, data):
-    X, y = data
-    if name_of(estimator) == "GroupedDiscriminant" and X.shape[1] == 1:
-        estimator = clone(estimator).set_params(groups=1)
-    fitted = clone(estimator).fit(X, y)
-    Z = fitted.transform(X)
-    assert np.isfinite(Z).all()
-    # nothing finer than the data is amplified: integers of size 2 project to moderate numbers
-    assert np.abs(Z).max(initial=0) < 1e4
-    if hasattr(fitted, "predict"):
-        if hasattr(fitted, "predict_proba"):
-            assert np.isfinite(fitted.predict_proba(X)).all()
-        assert set(fitted.predict(X)) <= set(y)

@@ -372,12 +372,12 @@ def select_shrinkage(Z: Array, codes: Array) -> float:
         The model that each row belongs to; each has a mean and a covariance of its own.
     """
     scores = np.zeros(len(SHRINKAGE_GRID))
-    for fit, held in training_parts(codes, N_FOLDS):
+    for fit, held in training_parts(codes, N_FOLDS) if Z.shape[1] else ():
         for code in np.unique(codes[held]):
             known, new = fit[codes[fit] == code], held[codes[held] == code]
             moments = ClassMoments.from_data(Z[known], codes[known])
             scores += log_likelihoods(moments, Z[new])
-    # nothing is held out where every row is alone in its model: all scores are 0 then
+    # nothing varies, or every row is alone in its model and none held out: all scores are 0 then
     return float(SHRINKAGE_GRID[::-1][np.argmax(scores[::-1])])
 
 

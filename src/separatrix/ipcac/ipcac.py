@@ -55,8 +55,10 @@ def with_unit_covariance(found: Solution, moments: ClassMoments) -> Solution:
     """The same directions, scaled so that all rows have unit variance along each."""
     assert found.within is not None, "directions of classifiers come with their scatter"
     W, Hb = found.W, moments.between_rows()
-    total = np.sum(W * moments.within_apply(W), axis=0) + np.sum((Hb @ W) ** 2, axis=0)
-    scale = np.sqrt(moments.n_samples / total)
+    # a scatter of numerical zero may come out negative
+    within = np.sum(W * moments.within_apply(W), axis=0).clip(0.0)
+    total = within + np.sum((Hb @ W) ** 2, axis=0)
+    scale = np.sqrt(moments.n_samples / np.where(total > 0, total, moments.n_samples))
     return found._replace(W=W * scale, within=found.within * np.outer(scale, scale))
 
 

@@ -185,8 +185,8 @@ class ClassMoments:
             # products in float32 are twice as fast; in float64 where they hide directions
             if multiplied and moments.eps > EPS and hides_directions(moments.Sw, moments.eps):
                 moments = add_up(dtype=np.float64)
+            spread = moments.trace_within()
         # a class mean is finite unless one of its entries is not: the check costs nothing
-        spread = moments.trace_within()
         if not (np.isfinite(moments._offsets).all() and np.isfinite(spread)):
             refuse_nonfinite(rows.X, rows.feature_names)
             raise ValueError("Input X has values so large that their squares overflow: rescale it")

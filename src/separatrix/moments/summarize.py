@@ -222,10 +222,11 @@ def _centre_rows(X: Array, members: Array, weights: Array, Z: Array, origin: Arr
 def _summarize_means(rows: LabelledRows, per_class: bool) -> Statistics:
     """Counts and means, for methods that look at the rows themselves; the scatter is empty."""
     n_features, counts = rows.X.shape[1], rows.counts
-    sums = rows.class_sums(rows.X.astype(np.float64, copy=False))
-    means = sums / np.where(counts > 0, counts, 1.0)[:, None]
+    # from a row of the data: the mean of equal rows is then that row, to the last digit
+    origin = rows.X[0].astype(np.float64)
+    offsets = rows.class_sums(rows.X - origin) / np.where(counts > 0, counts, 1.0)[:, None]
     scatters = [Scatter(n_features)] * (len(rows.classes) if per_class else 1)
-    return Statistics(counts, means, np.zeros(n_features), scatters, precision_of(rows.X))
+    return Statistics(counts, offsets, origin, scatters, precision_of(rows.X))
 
 
 def _summarize_sparse(rows: LabelledRows, per_class: bool) -> Statistics:

@@ -1,0 +1,174 @@
+"""Data with ties, copies, constants and classes of one row: an error in words, or a whole model.
+
+Draws are fixed: Python's `Random` gives the same numbers everywhere. `make fuzz` draws new ones,
+and its findings are the named examples here.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from separatrix import (
+    IPCAC,
+    DDAGClassifier,
+    DirectDiscriminant,
+    DomainScaler,
+    EarlyClassifier,
+    FisherDiscriminant,
+    GSVDDiscriminant,
+    KernelFisherDiscriminant,
+    KernelIPCAC,
+    KernelLDG,
+    LocalFisherDiscriminant,
+    LocalQDA,
+    MixtureIPCAC,
+    OnlineIPCAC,
+    SparseLDG,
+    TruncatedIPCAC,
+)
+from tests.discovery import all_estimators, name_of, subspace_estimators
+from tests.fuzz.cases import Case, draw_case
+from tests.fuzz.checks import check_case
+
+N_DRAWS = 12
+N_INTEGER_DRAWS = 60
+
+ON_A_LINE = np.outer([1.0, -2, 3, 0.5, 2, -1, 0.3, 4], [0.3, -0.1, 0.7])
+CLASSES_ON_A_LINE = np.array([0, 1, 2, 0, 1, 2, 0, 1])
+POINTS = np.random.RandomState(0).standard_normal((3, 5))
+EQUAL_ROWS = np.full((3, 5), 1e8 + 0.1)
+
+FOUND = {
+    "one scatterless direction of two was taken for one with scatter": Case(
+        GSVDDiscriminant(),
+        np.array(
+            [
+                [-1.0, 2, 0, -2, -2],
+                [2, -2, -2, -1, 0],
+                [0, 1, 0, 0, 0],
+                [-1, 0, 0, 0, 0],
+                [-1, 2, 0, -2, -2],
+                [2, -2, -2, -1, 0],
+                [0, 0, 0, 0, 0],
+                [0, 0, 0, 0, -1],
+            ]
+        ),
+        np.array([0, 0, 0, 0, 0, 0, 1, 2]),
+        None,
+    ),
+    "the same with other signs": Case(
+        GSVDDiscriminant(),
+        np.array(
+            [
+                [-1.0, 2, 0, 2, 2],
+                [2, 2, 2, -1, 0],
+                [0, -1, 0, 0, 0],
+                [-1, 2, 0, 2, 2],
+                [2, 2, 2, -1, 0],
+                [0, 0, 1, 0, 0],
+                [0, 0, 0, -1, 0],
+                [0, 1, 0, -1, 0],
+            ]
+        ),
+        np.array([0, 0, 0, 0, 0, 2, 1, 2]),
+        None,
+    ),
+    "a row in each class": Case(DirectDiscriminant(), POINTS, np.arange(3), None),
+    "a row in each class, regularised": Case(
+        DirectDiscriminant(regularization=0.5), POINTS, np.arange(3), None
+    ),
+    "class means on a line, one axis whitened": Case(
+        TruncatedIPCAC(n_whitened=1), ON_A_LINE, CLASSES_ON_A_LINE, None
+    ),
+    "the same online": Case(
+        OnlineIPCAC(n_whitened=1, decay=0.001), ON_A_LINE, CLASSES_ON_A_LINE, None
+    ),
+    "two landmarks on a line": Case(
+        KernelIPCAC(kernel="poly", degree=1, kernel_gamma=1000.0, n_landmarks=2, random_state=0),
+        sp.csr_array(
+            np.outer(
+                [0.083, 0.432, 0.0578, -0.2052],
+                [3.515, -2.395, -2.43, -4.03, 2.855, 1.685, -3.525, 3.16],
+            )
+        ),
+        np.array([1, 2, 0, 0]),
+        None,
+    ),
+    "equal rows far from the origin": Case(SparseLDG(), EQUAL_ROWS, np.array([1, 0, 0]), None),
+    "equal rows in decisions that come early": Case(
+        EarlyClassifier(FisherDiscriminant()), np.ones((10, 2)), np.arange(10) % 2, None
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FOUND.values(), ids=FOUND)
+def test_examples_that_once_failed_have_an_answer(case):
+    assert check_case(case, Random(0))
+
+
+MAGNITUDES = (
+    DDAGClassifier(IPCAC()),
+    DomainScaler(),
+    FisherDiscriminant(),
+    KernelFisherDiscriminant(),
+    KernelLDG(),
+    LocalFisherDiscriminant(),
+    LocalQDA(),
+    MixtureIPCAC(),
+    OnlineIPCAC(),
+    SparseLDG(),
+)
+
+
+@pytest.mark.parametrize("estimator", MAGNITUDES, ids=name_of)
+@pytest.mark.parametrize(("scale", "word"), [(1e-160, "small"), (1e160, "large")])
+def test_values_beyond_double_precision_are_an_error_in_words(estimator, scale, word):
+    X, y = np.random.RandomState(0).standard_normal((12, 3)), np.arange(12) % 3
+    with pytest.raises(ValueError, match=f"so {word} that their squares .*: rescale it"):
+        clone(estimator).fit(scale * X, y)
+
+
+def test_a_window_without_weight_is_an_error_in_words():
+    X, y = np.random.RandomState(0).standard_normal((12, 3)), np.arange(12) % 3
+    with pytest.raises(ValueError, match=r"within window=4 have a sample_weight of zero"):
+        OnlineIPCAC(window=4).fit(X, y, sample_weight=np.arange(12) < 8)
+
+
+@pytest.mark.parametrize("estimator", all_estimators(), ids=name_of)
+def test_draws_are_refused_in_words_or_have_an_answer(estimator):
+    accepted = 0
+    for seed in range(N_DRAWS):
+        random = Random(seed)
+        accepted += check_case(draw_case(random, estimator), random)
+    assert accepted > N_DRAWS / 3
+
+
+def draw_small_integers(random: Random) -> tuple[np.ndarray, np.ndarray]:
+    """Few rows of few small integers: ties, copies, constant columns, classes of one, n < d."""
+    n, d = random.randint(2, 9), random.randint(1, 7)
+    X = [[random.randint(-2, 2) for _ in range(d)] for _ in range(n)]
+    y = [0, 1] + [random.randint(0, 2) for _ in range(n - 2)]
+    return np.array(X) + random.choice([0.0, 1e6]), np.array(y)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("estimator", subspace_estimators(), ids=name_of)
+def test_small_integers_have_an_answer(estimator):
+    for seed in range(N_INTEGER_DRAWS):
+        X, y = draw_small_integers(Random(seed))
+        model = clone(estimator)
+        if name_of(estimator) == "GroupedDiscriminant" and X.shape[1] == 1:
+            model.set_params(groups=1)
+        Z = model.fit(X, y).transform(X)
+        assert np.isfinite(Z).all()
+        # nothing finer than the data is amplified: integers of size 2 project to moderate numbers
+        assert np.abs(Z).max(initial=0) < 1e4
+        if hasattr(model, "predict_proba"):
+            assert np.isfinite(model.predict_proba(X)).all()
+        if hasattr(model, "predict"):
+            assert set(model.predict(X)) <= set(y)
