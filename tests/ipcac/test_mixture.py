@@ -21,8 +21,8 @@ from separatrix.ipcac import mixture as ipcac_mixture
 from separatrix.ipcac.clusters import (
     bic_gain,
     em_clusters,
-    merged_clusters,
     mahalanobis_distances,
+    merged_clusters,
     x_means,
 )
 from separatrix.ipcac.mixture import activation_power, jury, wins_and_scores
