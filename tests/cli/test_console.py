@@ -92,3 +92,14 @@ def test_output_that_nobody_can_read_is_no_success():
         )  # fmt: skip
         assert full.returncode == console.INPUT_ERROR
         assert full.stderr == "Error: No space left on device\n"
+
+
+@pytest.mark.parametrize("name", console.APP_PACKAGES)
+def test_a_package_that_is_not_installed_is_named_with_the_remedy(name, monkeypatch):
+    def absent():
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr("separatrix.cli.listings.list_bundled", absent)
+    assert refused("datasets") == (
+        f"Error: {name} is not installed: pip install 'separatrix[app]'"
+    )

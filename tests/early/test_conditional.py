@@ -156,32 +156,21 @@ def test_likelihoods_of_held_out_rows_are_those_of_the_normal_density(n):
     assert_allclose(found - found[-1], np.subtract(expected, expected[-1]), rtol=1e-8)
 
 
-def test_the_shrinkage_is_the_one_under_which_held_out_rows_are_likeliest():
-    Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    chosen = select_shrinkage(Z, np.zeros(len(Z), dtype=int))
+@pytest.mark.parametrize("rows", [X, WIDE], ids=["tall", "wide"])
+def test_the_shrinkage_is_the_one_under_which_held_out_rows_are_likeliest(rows):
+    Z, codes = (rows - rows.mean(axis=0)) / rows.std(axis=0), np.zeros(len(rows), dtype=int)
+    chosen = select_shrinkage(Z, codes)
     scores = []
     for share in SHRINKAGE_GRID:
         total = 0.0
-        for fit, held in training_parts(np.zeros(len(Z), dtype=int), N_FOLDS):
-            S = (1 - share) * np.cov(Z[fit].T, bias=True) + share * np.eye(7)
+        for fit, held in training_parts(codes, N_FOLDS):
+            S = (1 - share) * np.cov(Z[fit].T, bias=True) + share * np.eye(Z.shape[1])
             total += multivariate_normal.logpdf(Z[held], Z[fit].mean(axis=0), S).sum()
         scores.append(total)
     assert chosen == SHRINKAGE_GRID[np.argmax(scores)]
     assert SHRINKAGE_GRID[0] < chosen < 1
-    assert EarlyClassifier(LinearSVC()).fit(X, y).regularization_ == chosen
-
-
-def test_the_shrinkage_of_few_rows_is_chosen_as_that_of_many():
-    Z = (WIDE - WIDE.mean(axis=0)) / WIDE.std(axis=0)
-    chosen = select_shrinkage(Z, np.zeros(len(Z), dtype=int))
-    scores = []
-    for share in SHRINKAGE_GRID:
-        total = 0.0
-        for fit, held in training_parts(np.zeros(len(Z), dtype=int), N_FOLDS):
-            S = (1 - share) * np.cov(Z[fit].T, bias=True) + share * np.eye(30)
-            total += multivariate_normal.logpdf(Z[held], Z[fit].mean(axis=0), S).sum()
-        scores.append(total)
-    assert chosen == SHRINKAGE_GRID[np.argmax(scores)]
+    labels = y if rows is X else wide_y
+    assert EarlyClassifier(LinearSVC()).fit(rows, labels).regularization_ == chosen
 
 
 def test_the_same_rows_choose_the_same_shrinkage():

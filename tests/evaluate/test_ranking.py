@@ -219,7 +219,7 @@ def test_too_few_data_sets_are_said_to_be_too_few(n):
     assert found.methods == ("m2", "m1", "m0")
     assert len(found.groups) == 1
     assert any(
-        f"{n} data sets are too few to tell two of 3 methods apart" in note
+        f"{n} data sets are too few to distinguish two of 3 methods" in note
         and "at least 7" in note
         for note in found.notes
     )

@@ -53,7 +53,7 @@ def test_another_stream_is_not_taken_for_the_old_one():
     assert list(iter_batches(io.BytesIO(content), start=last.end, head=head))
     with pytest.raises(ValueError, match="not the rows that were learned before"):
         list(iter_batches(io.BytesIO(other), start=last.end, head=head))
-    with pytest.raises(ValueError, match="shorter than what was learned"):
+    with pytest.raises(ValueError, match="shorter than the part that was learned"):
         list(iter_batches(io.BytesIO(content[: HASHED_BYTES + 5]), start=last.end, head=head))
 
 

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import separatrix.moments
 import separatrix.moments.labelled
 from separatrix import ClassMoments
+from separatrix.moments.spectra import reduce_to_span, total_axes
 from tests.discovery import labelled
 
 SHAPES = {"dense form": (200, 7), "thin form": (30, 80)}

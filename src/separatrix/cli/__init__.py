@@ -5,19 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-NEEDED = ("click", "pandas", "rich", "skops")
-"""Packages of the `app` extra, without which no command can run."""
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command, by default the one that the process was started with."""
     try:
         from separatrix.cli.program import program
     except ModuleNotFoundError as error:
-        if error.name not in NEEDED:
+        if error.name != "click":
             raise
         sys.exit(
-            f"Error: the command line needs the package {error.name}, which is not installed: "
+            "Error: the command line needs the package click, which is not installed: "
             "pip install 'separatrix[app]'"
         )
     program(arguments, prog_name="separatrix")

@@ -26,6 +26,9 @@ EXIT_CODES = {
 }
 """Exit codes of the commands."""
 
+APP_PACKAGES = ("pandas", "rich", "skops")
+"""Packages of the `app` extra that commands import when they need them."""
+
 
 class CommandGroup(click.Group):
     """Commands that report an error in a sentence; a traceback is shown with --debug only."""
@@ -59,6 +62,8 @@ def _describe_error(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError):
         name = f"{error.filename}: " if error.filename else ""
         return f"{name}{error.strerror or error}", INPUT_ERROR
+    if isinstance(error, ModuleNotFoundError) and error.name in APP_PACKAGES:
+        return f"{error.name} is not installed: pip install 'separatrix[app]'", INPUT_ERROR
     if isinstance(error, ValueError | ImportError | MemoryError):
         return str(error) or type(error).__name__, INPUT_ERROR
     fault = f"{type(error).__name__}: {error}"

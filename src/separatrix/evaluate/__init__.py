@@ -1,4 +1,4 @@
-"""Protocols that return plain records: comparing, ranking, streams."""
+"""Comparing methods, ranking them, and following streams; all return plain records."""
 
 from separatrix.evaluate.comparison import Tuned, compare, tuned
 from separatrix.evaluate.methods import Contender, contenders

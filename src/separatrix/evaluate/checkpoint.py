@@ -44,7 +44,7 @@ class JsonLinesFile:
         With the name of the content for ``"separatrix"``, the number of the format for
         ``"format"``, and all else that entries share. A file with another heading raises.
     other : str
-        How the message goes on for a file that differs in what entries share.
+        How the message goes on for a file whose entries share something else.
 
     Attributes
     ----------

@@ -71,8 +71,8 @@ def compare(
         Named methods are tuned (`evaluate.methods.GRIDS`); estimators are fitted as they are
         given, which may well be a `GridSearchCV`.
     X : array, data frame or sparse matrix (n_samples, n_features)
-        Rows. What is missing or infinite is refused, unless a transformer is given as `scale`:
-        it may fill in what is missing.
+        Rows. Missing or infinite values raise, unless a transformer is given as `scale`: it may
+        fill them in.
     y : array (n_samples,)
         Labels. A class of one row is always in the training part.
     n_splits : int
@@ -84,9 +84,10 @@ def compare(
         one), as the training part has it. A transformer is cloned and fitted to the training part;
         columns that it makes have the names that it gives them, or numbers.
     decision : "own", "3nn", "centroid" or "gaussian"
-        What classifies rows in the subspace: the method itself where it can and three nearest
-        neighbours otherwise; or for all methods three nearest neighbours, the nearest class mean,
-        or Gaussians of one covariance. Classifiers without a subspace always decide themselves.
+        The rule that classifies rows in the subspace: the method itself where it can and three
+        nearest neighbours otherwise; or for all methods three nearest neighbours, the nearest
+        class mean, or Gaussians of one covariance. Classifiers without a subspace always decide
+        themselves.
     feature_names : iterable of str, optional
         Names of the columns; those of a data frame by default.
     time_budget : float, optional
@@ -94,19 +95,19 @@ def compare(
         stopped and splits that have not begun are skipped; the record says how many were done.
     memory : bool
         Measure the peak memory of a fit, by one more fit on split 0. It is left out where a fit
-        takes more than five seconds, or more than a tenth of what is left of `time_budget`.
+        takes more than five seconds, or more than a tenth of the rest of `time_budget`.
     n_jobs : int, optional
         How many folds run at a time, as in joblib: None is 1, -1 all cores. Each uses one BLAS
         thread. Results do not depend on it.
     client : distributed.Client, optional
         Run the folds on the workers of this Dask client instead, one at a time on each. A
-        `time_budget` is refused then: folds cannot be stopped there.
+        `time_budget` raises then: folds cannot be stopped there.
     results : path, optional
         File to which each fold is added as soon as it is finished (JSON, one a line). When the
-        file is there already, what it holds is not computed again: an interrupted comparison goes
-        on, and more splits or methods may be asked for. A file of other data is refused, and one
-        that another comparison is writing. Folds that failed because a process died, or for want
-        of memory or a file, are tried again.
+        file exists already, its folds are not computed again: an interrupted comparison goes
+        on, and more splits or methods may be asked for. A file of other data raises, and so
+        does one that another comparison is writing. Folds that failed because a process died, or
+        for want of memory or a file, are tried again.
     progress : callable, optional
         Called with a `Progress` after each fold, and about every second in between when there are
         worker processes.
@@ -123,7 +124,7 @@ def compare(
     Notes
     -----
     No number in the records has seen a row that it is computed on: see the page "Comparing
-    methods" of the manual for what each number means.
+    methods" of the manual for the meaning of each number.
 
     Parameters are chosen by at most 500 training rows, drawn from each class by its share, in
     three folds, one parameter after the other. Beyond 1000 training rows kernel methods use 300
@@ -248,7 +249,7 @@ class Tuned(NamedTuple):
     model : estimator
         Fitted: a pipeline of scaling, method and decision, or the method where it is alone.
     chosen : dict
-        Parameters that were chosen, and what they were set to; as ``Fold.chosen``.
+        Parameters that were chosen, and their values; as ``Fold.chosen``.
     """
 
     model: Any
@@ -286,8 +287,8 @@ def tuned(
     Notes
     -----
     Invariant: fitted to the training part of the first split of a comparison with the same
-    settings, the model predicts for its test part what the fold did. What is chosen is fitted once
-    more, so that the model knows labels and names of columns.
+    settings, the model predicts for its test part the same as the fold. The method is fitted once
+    more with the chosen parameters, so that the model knows labels and names of columns.
 
     Examples
     --------

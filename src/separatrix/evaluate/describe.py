@@ -98,7 +98,7 @@ def feature_weights(model: Any, X: Any, Z: Array) -> Array | None:
 
 
 def make_loadings(W: Array, X: Any, feature_names: Sequence[str]) -> Loadings:
-    """Directions by what a standard deviation of each feature adds to them, of length one."""
+    """The change along each direction by one standard deviation of each feature, of length one."""
     scaler = StandardScaler(with_mean=False).fit(X)
     weights = W * np.sqrt(scaler.var_)
     weights /= np.maximum(np.linalg.norm(weights, axis=1, keepdims=True), np.finfo(float).tiny)

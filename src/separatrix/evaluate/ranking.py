@@ -17,9 +17,9 @@ from separatrix.evaluate.records import SCORES, Comparison
 from separatrix.linalg import Array
 
 FEWEST_SPLITS = 5
-"""Common splits below which no two methods are told apart: the variance is hardly known."""
+"""Common splits below which no two methods are distinguished: the variance is hardly known."""
 
-MOST_EXACT = 50
+MAX_EXACT_DIFFERENCES = 50
 """Differences up to which Wilcoxon's test sums over all signs; beyond, its normal limit."""
 
 
@@ -54,7 +54,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Methods from best to worst, and which of them could be told apart.
+    """Methods from best to worst, and which of them differ.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Ranking:
     left_out : dict of str
         Methods that could not be ranked, and why.
     notes : tuple of str
-        What a reader should know, in sentences: too few data sets, ties, and the like.
+        Sentences for the reader: too few data sets, ties, and the like.
     """
 
     methods: tuple[str, ...]
@@ -143,7 +143,7 @@ def mean_interval(
     """
     given = np.asarray(values, dtype=float)
     mean = float(given.mean())
-    if len(given) < 2 or not np.ptp(_rounded(given)):
+    if len(given) < 2 or not np.ptp(_round_scores(given)):
         if n_test is None:
             return mean, 0.0, mean, mean
         found = stats.binomtest(round(mean * n_test), n_test).proportion_ci(level)
@@ -158,9 +158,9 @@ def corrected_t_test(
     """Whether the mean of paired differences over repeated splits of one data set is zero.
 
     The corrected resampled t-test: ``t = mean / corrected_error`` with J - 1 degrees of freedom.
-    The variance counts as that of one test row at least, ``1 / n_test²``: no share of so many rows
-    is known better. Without `n_test`, differences that are all the same have p = 0, the limit of
-    the formula, or p = 1 when they are zero. Fewer than two say nothing: p = 1.
+    The variance counts as that of one test row at least, ``1 / n_test²``: no share of `n_test`
+    rows is known better. Without `n_test`, differences that are all the same have p = 0, the limit
+    of the formula, or p = 1 when they are zero. Fewer than two say nothing: p = 1.
 
     Returns
     -------
@@ -176,7 +176,7 @@ def corrected_t_test(
     >>> round(t, 2), round(p, 3)
     (2.19, 0.116)
     """
-    given = _rounded(differences)
+    given = _round_scores(differences)
     if len(given) < 2:
         return None, 1.0
     mean, error = float(given.mean()), corrected_error(given, test_size)
@@ -192,8 +192,9 @@ def wilcoxon_test(differences: ArrayLike) -> tuple[float | None, float]:
     """Whether paired differences over data sets are symmetric about zero.
 
     Wilcoxon's signed ranks; the ranks of zeros are shared between both signs. All zeros have
-    p = 1. Up to `MOST_EXACT` differences the p-value is the share of all signs, ties and zeros
-    included: twice a rank is a whole number, and sums of n of them are counted one by one.
+    p = 1. Up to `MAX_EXACT_DIFFERENCES` differences the p-value is the share of all signs, ties
+    and zeros included: twice a rank is a whole number, and sums of n of them are counted one by
+    one.
 
     Returns
     -------
@@ -204,10 +205,10 @@ def wilcoxon_test(differences: ArrayLike) -> tuple[float | None, float]:
     >>> wilcoxon_test([0.1, 0.2, 0.3, 0.4, 0.5])
     (0.0, 0.0625)
     """
-    given = _rounded(differences)
+    given = _round_scores(differences)
     if len(given) < 2 or not given.any():
         return None, 1.0
-    if len(given) > MOST_EXACT:
+    if len(given) > MAX_EXACT_DIFFERENCES:
         found = stats.wilcoxon(given, zero_method="zsplit")
         return float(found.statistic), float(min(found.pvalue, 1.0))
     doubled = np.rint(2 * stats.rankdata(np.abs(given))).astype(int)
@@ -251,8 +252,8 @@ def nemenyi_difference(n_methods: int, n_sets: int, alpha: float = 0.05) -> floa
     return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_sets)))
 
 
-def _rounded(values: ArrayLike) -> Array:
-    """Scores are shares: differences that are equal but for rounding are ties."""
+def _round_scores(values: ArrayLike) -> Array:
+    """Scores without their last digits: differences that are equal but for these are ties."""
     return np.round(np.asarray(values, dtype=float), 12)
 
 
@@ -290,7 +291,7 @@ def rank_methods(
     n_test : int, optional
         Test rows of a split, beside `test_size`: no difference is known better than to one of
         them. That of a `Comparison` is known; without it methods whose scores differ by the same
-        on all splits are told apart however small that is, and a note says so.
+        on all splits are distinguished however small that is, and a note says so.
     alpha : float in (0, 1)
         Level of significance.
 
@@ -301,10 +302,10 @@ def rank_methods(
     Notes
     -----
     A method that lacks a score on a data set is left out, and listed with the reason. On one data
-    set two methods are compared on the splits that both have, and are told apart only where these
-    are five or more. Methods that lack splits stand after all others, in the order of how far they
-    are ahead of these on the splits they have: they may have missed the hard ones. A method needs
-    two splits.
+    set two methods are compared on the splits that both have, and are distinguished only where
+    these are five or more. Methods that lack splits stand after all others, in the order of how
+    far they are ahead of these on the splits they have: they may have missed the hard ones. A
+    method needs two splits.
 
     The share of test rows of a `Comparison` is the one it really has, which is above its
     ``test_size`` where classes are small: one row of each is held out.
@@ -343,7 +344,7 @@ def rank_methods(
         scores = {str(name): np.asarray(scores[name], dtype=float) for name in scores.columns}
     elif not isinstance(scores, Mapping):
         scores = data_set_scores(_comparisons(scores), score)
-    names, table = _table(scores)
+    names, table = _score_table(scores)
     if test_size is None:
         return _over_data_sets(names, table, alpha)
     return _over_splits(names, table, test_size, n_test, alpha)
@@ -387,7 +388,7 @@ def data_set_scores(
     return table
 
 
-def _table(scores: Mapping[str, Sequence[float | None]]) -> tuple[list[str], Array]:
+def _score_table(scores: Mapping[str, Sequence[float | None]]) -> tuple[list[str], Array]:
     """Names, and an array with a row for each data set or split; NaN where there is no score."""
     names = list(scores)
     for name, values in scores.items():
@@ -429,15 +430,15 @@ def _over_data_sets(names: list[str], table: Array, alpha: float) -> Ranking:
     if not settled:
         notes.append(
             f"Friedman's test finds no difference among the {k} methods (p = {p_value:.3g}): no "
-            "two of them are told apart."
+            "two of them are distinguished."
         )
     needed = math.ceil(math.log2(2 * max(len(tested), 1) / alpha))
     if tested and n_sets < needed:
         notes.append(
-            f"{n_sets} data sets are too few to tell two of {k} methods apart at the level "
+            f"{n_sets} data sets are too few to distinguish two of {k} methods at the level "
             f"{alpha:g}: that takes at least {needed}."
         )
-    pairs = _pairs(names, table, tested, alpha, [settled] * len(tested))
+    pairs = _test_pairs(names, table, tested, alpha, [settled] * len(tested))
     reach = nemenyi_difference(k, n_sets, alpha) if k > 1 else None
     mean_ranks = ranks.mean(axis=0)
     return Ranking(
@@ -481,7 +482,7 @@ def _over_splits(
         known = differences[~np.isnan(differences)]
         tested.append((i, j, *corrected_t_test(known, test_size, n_test)))
         enough.append(len(known) >= FEWEST_SPLITS)
-    pairs = _pairs(names, table, tested, alpha, enough)
+    pairs = _test_pairs(names, table, tested, alpha, enough)
     notes = _notes_on_splits(names, _behind(table)[1], n_splits, enough.count(False))
     n_certain = sum(1 for *_, p in tested if p == 0)
     if n_certain:
@@ -525,8 +526,8 @@ def _notes_on_splits(names: list[str], lacking: Array, n_splits: int, n_short: i
     elif n_short:
         are = "pair of methods has" if n_short == 1 else "pairs of methods have"
         notes.append(
-            f"{n_short} {are} fewer than {FEWEST_SPLITS} splits in common: too few to tell two "
-            "methods apart."
+            f"{n_short} {are} fewer than {FEWEST_SPLITS} splits in common: too few to "
+            "distinguish two methods."
         )
     partial = [name for name, lacks in zip(names, lacking, strict=True) if lacks]
     if partial:
@@ -539,7 +540,7 @@ def _notes_on_splits(names: list[str], lacking: Array, n_splits: int, n_short: i
 
 def _ranks(table: Array) -> Array:
     """Ranks in each row, 1 for the largest score; shared by ties, NaN where there is none."""
-    return stats.rankdata(-_rounded(table), axis=1, nan_policy="omit")
+    return stats.rankdata(-_round_scores(table), axis=1, nan_policy="omit")
 
 
 def _ordered(
@@ -554,14 +555,14 @@ def _friedman(table: Array) -> tuple[float | None, float | None]:
     n_sets, k = table.shape
     if k < 3 or n_sets < 2:
         return None, None
-    rounded = _rounded(table)
+    rounded = _round_scores(table)
     if (rounded == rounded[:, :1]).all():
         return 0.0, 1.0
     found = stats.friedmanchisquare(*rounded.T)
     return float(found.statistic), float(found.pvalue)
 
 
-def _pairs(
+def _test_pairs(
     names: list[str],
     table: Array,
     tested: list[tuple[int, int, float | None, float]],

@@ -1,4 +1,4 @@
-"""What a comparison of methods leaves behind: plain records, and a file of finished folds."""
+"""The plain records of a comparison, and their way to JSON and back."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Loadings:
         when there are few.
     weights : tuple of tuples of float
         For each of up to three directions a weight for each of these features. Directions are
-        scaled to length one over all features, so that methods can be told from each other.
+        scaled to length one over all features, so that methods can be compared.
     n_features : int
-        How many features there are in all.
+        Number of all features.
     """
 
     features: tuple[str, ...]
@@ -83,17 +83,17 @@ class Fold:
     predict_seconds : float
         Wall time of scaling, projecting and classifying all test rows.
     peak_bytes : int or None
-        Most memory that Python and NumPy held at a time during one more fit with what had been
-        chosen, beyond what they held before it. Measured on split 0 only, where the fit was quick
-        and enough is left of the time budget.
+        Most memory that Python and NumPy held at a time during one more fit with the chosen
+        parameters, beyond the memory held before it. Measured on split 0 only, where the fit was
+        quick and enough is left of the time budget.
     chosen : dict
-        Parameters that were chosen inside the training part, and what they were set to.
+        Parameters that were chosen inside the training part, and their values.
     n_components : int or None
         Directions of the fitted subspace; None where there is none.
     n_rows : int
         Training rows that the method was fitted to.
     predicted : tuple of int
-        What was predicted for each test row, as a number in ``Comparison.classes``.
+        The predicted class of each test row, as a number in ``Comparison.classes``.
     path : tuple of float
         Held-out accuracy with the first 1, 2, … directions, by the rule of the comparison; by
         three nearest neighbours where the rule is the method's own; with 2000 rows of each part at
@@ -103,8 +103,8 @@ class Fold:
     loadings : Loadings or None
         Split 0 of linear methods only.
     warnings : tuple of str
-        What the method warned about while it was fitted, each warning once; and what could not be
-        described or measured of it, and why.
+        Warnings of the method while it was fitted, each once; and facts that could not be
+        described or measured, and why.
     """
 
     method: str
@@ -159,13 +159,13 @@ class MethodRecord:
         Of this package; "reference" are raw data and methods of scikit-learn, "given" are
         estimators that the caller brought.
     description : str
-        What it does, in a sentence.
+        A sentence on how it works.
     estimator : str
         The estimator before anything was chosen.
     grid : dict
         The values that were tried for each parameter.
     decision : "3nn", "centroid", "gaussian" or "own"
-        What classified the projected rows.
+        The rule that classified the projected rows.
     status : "done", "partial" or "failed"
         All splits, some, or none of them have scores.
     reason : str
@@ -175,7 +175,7 @@ class MethodRecord:
     summary : dict of Summary
         For each score over the splits that were done.
     folds : tuple of Fold
-        In the order of splits. Splits that were not tried because the time budget was spent have
+        In the order of splits. Splits that were not tried because the time budget was used up have
         none.
     """
 
@@ -274,7 +274,8 @@ class Progress:
     elapsed : float
         Seconds since the start.
     remaining : float or None
-        Estimate of the seconds to come, from what folds took so far; None before the first.
+        Estimate of the seconds to come, from the times of the folds so far; None before the
+        first.
     running : tuple of str
         Methods being fitted now.
     fold : Fold or None
@@ -290,7 +291,7 @@ class Progress:
 
 
 def spelled_out(estimator: Any) -> str:
-    """An estimator as it is printed, without dots in place of what is long where that can be."""
+    """An estimator as it is printed, in full where scikit-learn would put dots."""
     try:
         return estimator.__repr__(N_CHAR_MAX=10**6)
     except TypeError:  # not scikit-learn's way to print
@@ -339,7 +340,7 @@ def from_plain(kind: Any, plain: Any) -> Any:
     kind : type
         Such as `Comparison` or `Fold`.
     plain : dict
-        What `to_plain` gave.
+        The result of `to_plain`.
 
     Examples
     --------

@@ -91,7 +91,7 @@ def _seconds_by_method(folds: Iterable[Fold]) -> dict[str, float]:
 
 
 class Clock:
-    """How far a comparison is, and how long it will take by what folds took so far."""
+    """How far a comparison is, and the time left, estimated from the folds so far."""
 
     def __init__(
         self, todo: list[Job], total: int, known: Iterable[Fold], n_jobs: int | None

@@ -181,9 +181,9 @@ def learn(
     batches : iterable of Batch
         Such as `iter_batches` yields.
     progress : StreamProgress
-        What was learned before.
+        The progress before these batches.
     missing : "refuse" or "skip"
-        What becomes of rows with gaps.
+        Raise for rows with missing values, or leave them out.
 
     Yields
     ------
@@ -274,7 +274,7 @@ def reliability_curve(
         Values of τ; the defaults are those of Parrish's thesis.
     times : sequence of int, optional
         Numbers of leading values after which all series are decided. By default the average times
-        at which τ led to decisions, rounded up: what the same patience gives to everybody.
+        at which τ led to decisions, rounded up: the same patience for every series.
 
     Returns
     -------

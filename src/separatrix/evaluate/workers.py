@@ -29,10 +29,10 @@ MAX_SILENT_SECONDS = 1.0
 """Seconds after which something is yielded even when no fold has ended."""
 
 DIED = "the process died"
-"""How the reason of a fold begins whose process did not live to tell it."""
+"""Beginning of the reason of a fold whose process died."""
 
 Outcome = tuple[Job, Fold | None]
-"""A job and its fold; None in its place where the time of the method was spent before."""
+"""A job and its fold; None where the time of the method was used up before it began."""
 
 
 def run_jobs(
@@ -98,7 +98,7 @@ def run_jobs(
 
 
 class RunningJob(NamedTuple):
-    """What a worker is doing: a job, or None while its process starts."""
+    """A worker and its job, or None while its process starts."""
 
     worker: Worker
     job: Job | None
@@ -109,7 +109,7 @@ def _in_workers(
     waiting: deque[Job], path: Path, n_workers: int, budget: Budget
 ) -> Iterator[Outcome | list[Job]]:
     idle: list[Worker] = []
-    running = dict(_started(path) for _ in range(min(n_workers, len(waiting))))
+    running = dict(_start_worker(path) for _ in range(min(n_workers, len(waiting))))
     try:
         while waiting or any(task.job is not None for task in running.values()):
             while waiting and idle:
@@ -128,12 +128,12 @@ def _in_workers(
                     future.result()
                     idle.append(task.worker)
                     continue
-                fold = _fold_of(future, task.job, budget.seconds, time.monotonic() - task.start)
+                fold = _make_fold(future, task.job, budget.seconds, time.monotonic() - task.start)
                 if future in ended and future.exception() is None:
                     idle.append(task.worker)
                 else:
                     task.worker.end()
-                    running.update([_started(path)] if waiting else [])
+                    running.update([_start_worker(path)] if waiting else [])
                 budget.spend(fold)
                 yield task.job, fold
     finally:
@@ -141,14 +141,14 @@ def _in_workers(
             worker.end()
 
 
-def _started(path: Path) -> tuple[Future[Any], RunningJob]:
+def _start_worker(path: Path) -> tuple[Future[Any], RunningJob]:
     """A process that is starting, which is not the time of a fold."""
     worker = Worker(path)
     return worker.last, RunningJob(worker, None, time.monotonic())
 
 
-def _fold_of(future: Future[Fold], job: Job, budget: float, seconds: float) -> Fold:
-    """What came of a job: its fold, or why there is none."""
+def _make_fold(future: Future[Fold], job: Job, budget: float, seconds: float) -> Fold:
+    """The fold of a job, or a record of why there is none."""
     if not future.done():
         status, reason = "stopped", f"time budget of {budget:g} s"
     elif future.exception() is None:
@@ -167,7 +167,7 @@ def _is_death(error: BaseException | None) -> bool:
 
 
 def may_work_again(fold: Fold) -> bool:
-    """Whether a fold failed for what may pass: a process that died, memory, files.
+    """Whether a fold failed for a passing reason: a process that died, memory, files.
 
     Examples
     --------
@@ -258,7 +258,7 @@ def _on_client(
                 continue
             for future in ended:
                 job = running.pop(future)
-                yield job, _fold_of(future, job, float("inf"), time.monotonic() - start)
+                yield job, _make_fold(future, job, float("inf"), time.monotonic() - start)
     finally:
         client.cancel([*running, there])
 
@@ -281,7 +281,7 @@ class Worker:
 
     def __init__(self, path: Path) -> None:
         self.executor = ProcessPoolExecutor(1, initializer=_start, initargs=(path, os.getpid()))
-        with interrupts_held_back():  # a process inherits what is held back
+        with interrupts_held_back():  # a process inherits blocked signals
             self.last: Future[Any] = self.executor.submit(os.getpid)
 
     def submit(self, job: Job, time_left: float) -> Future[Fold]:

@@ -158,7 +158,7 @@ def _skip(file: BinaryIO, names: bytes, start: int, head: str | None) -> None:
     while left > 0:
         if not (passed := file.read(min(left, 1 << 20))):
             raise ValueError(
-                f"the stream is {left} bytes shorter than what was learned from it before"
+                f"the stream is {left} bytes shorter than the part that was learned before"
             )
         left -= len(passed)
     if not passed.endswith(b"\n") and file.readline().strip():
@@ -217,7 +217,9 @@ def table_batches(
                 first = False
             yield Batch(table.X, table.y, label, place, table_hash)
     if place < start:
-        raise ValueError(f"the table is {start - place} rows shorter than what was learned of it")
+        raise ValueError(
+            f"the table is {start - place} rows shorter than the part that was learned before"
+        )
 
 
 HASHED_ROWS = 100

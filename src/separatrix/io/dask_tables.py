@@ -85,7 +85,7 @@ def open_table(
     form : "parquet", "csv", "tsv" or "zarr", optional
         The format where the name does not tell.
     sep : str, optional
-        What stands between the values of a line.
+        Separator of the values of a line.
     header : bool
         Whether the first line of each file has names; otherwise columns are x0, x1, …
 

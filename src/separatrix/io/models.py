@@ -31,13 +31,13 @@ FIRST_LINE = re.compile(rb"(separatrix model (\d{1,6}) (\d{1,15})) ([0-9a-f]{64}
 
 
 class Stored(NamedTuple):
-    """What is in a model file.
+    """The content of a model file.
 
     Attributes
     ----------
     model : estimator
     notes : dict
-        What was noted beside the model.
+        Notes beside the model.
     versions : dict
         Packages that wrote the file.
     """
@@ -60,8 +60,8 @@ def save(
     ----------
     model : estimator
         Of this package, a `ClassMoments`, or a scikit-learn pipeline around one. Functions, such
-        as a kernel of one's own, and random generators are not written: they are refused. So they
-        are before the model is fitted, where a look at its parameters is enough.
+        as a kernel of one's own, and random generators raise an error, also before the
+        model is fitted, where they are among its parameters.
     path : str or path
         The file.
     notes : mapping, optional
@@ -211,7 +211,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     rights = 0o666 & ~_umask()
     if target.exists():
         mode = target.stat().st_mode
-        if not stat.S_ISREG(mode):  # a device or a pipe stays what it is, a folder refuses
+        if not stat.S_ISREG(mode):  # a device or a pipe stays what it is, a folder raises
             target.write_bytes(content)
             return
         rights = stat.S_IMODE(mode)

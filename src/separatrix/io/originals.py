@@ -73,7 +73,7 @@ def load_original(name: str, folder: str | os.PathLike[str] | None) -> Bunch:
 
 
 def find_original(name: str, folder: str | os.PathLike[str] | None) -> Callable[[], Bunch] | None:
-    """What reads a data set from a folder, or None where it is not there."""
+    """A function that reads a data set from a folder, or None where it is not there."""
     if folder is not None:
         place = Path(folder)
         if (place / f"{name}.npz").is_file():
@@ -150,7 +150,7 @@ def read_lines(
     paths : list of paths
         Files whose lines follow each other; packed ones end with ``.gz``.
     sep : str or None
-        What stands between values; None is any white space.
+        Separator of values; None is any white space.
     label : int
         Place of the label in a line.
     skip : int

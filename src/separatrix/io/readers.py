@@ -33,15 +33,15 @@ SUFFIXES = {
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 
 OTHER_SEPARATORS = {";": "--sep ';'", "\t": "--format tsv", "|": "--sep '|'"}
-"""What else may be between values, and the option that says so."""
+"""Other separators of values, and the options that name them."""
 
 _NONE = ["", "None", "NULL", "null", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
 _NOT_A = ["NA", "N/A", "n/a", "#N/A", "#NA", "#N/A N/A", "<NA>", "NaN", "nan", "-NaN", "-nan"]
 GAPS = frozenset((*_NONE, *_NOT_A))
-"""What stands for a missing value in text."""
+"""Words for a missing value in text."""
 
 DAMAGE_ERRORS = (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile, re.error)
-"""What readers raise on content that was cut off or altered."""
+"""Errors of readers on content that was cut off or altered."""
 
 TargetOf = Callable[[Sequence[str]], str | None]
 """The column of labels by the names of all columns."""
@@ -92,7 +92,7 @@ def find_format(source: Any) -> str:
 
 
 def find_source_name(source: Any) -> str:
-    """What a source is called in messages."""
+    """The name of a source in messages."""
     if str(source) == "-":
         return "standard input"
     return str(source if isinstance(source, str | Path) else getattr(source, "name", "the table"))
@@ -236,7 +236,7 @@ def _csv(file: Any, sep: str, **how: Any) -> Any:
 
 
 def _unlike(error: Exception, names: Sequence[str], lines_before: int) -> str:
-    """What is wrong with lines that are not all alike."""
+    """The fault of lines that are not all alike, for a message."""
     found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
     if isinstance(error, IndexError) or found is None:
         return f"its lines are no table of {len(names)} columns: {error}"

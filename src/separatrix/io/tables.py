@@ -82,7 +82,7 @@ def read_table(
     form : "csv", "tsv", "parquet", "npz" or "arff", optional
         The format where the name does not tell; csv for standard input.
     sep : str, optional
-        What stands between the values of a line.
+        Separator of the values of a line.
     header : bool
         Whether the first line has names; otherwise columns are x0, x1, …
     words : sequence of str
@@ -199,7 +199,7 @@ def _written(value: Any) -> str:
 
 
 def format_labels(labels: Any, name: str, gaps: Mapping[str, int] | None = None) -> np.ndarray:
-    """Labels as text: whole numbers without a point, names as they are; fractions are refused.
+    """Labels as text: whole numbers without a point, names as they are; fractions raise an error.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def find_text_columns(X: Any) -> list[str]:
 
 
 class Remedies(NamedTuple):
-    """What to do about columns of text, and about gaps."""
+    """Advice about columns of text, and about gaps."""
 
     words: str
     gaps: str
@@ -308,11 +308,11 @@ def check_features(
     X : data frame
         Features, as in `Table`.
     categorical : "refuse" or "onehot"
-        Whether columns of text are refused, or get a column for each of their values.
+        Whether columns of text raise an error, or get a column for each of their values.
     missing : "refuse", "mean", "median" or "most_frequent"
-        Whether gaps are refused, or filled in by what the training rows have in the column.
+        Whether gaps raise an error, or are filled in from the training rows.
     remedies : Remedies
-        What the messages advise.
+        Advice in the messages.
     """
     words = find_text_columns(X)
     if words and categorical == "refuse":
@@ -360,7 +360,7 @@ def check_informative(X: Any) -> None:
 
 
 def _content(column: Any) -> str:
-    """What a column of text holds, in a few words."""
+    """The content of a column of text, in a few words."""
     pd = import_pandas()
     values = column.dropna()
     if pd.api.types.is_datetime64_any_dtype(column):
@@ -394,7 +394,9 @@ def find_row_numbers(X: Any) -> list[str]:
 def preprocessing(
     X: Any, *, scale: bool = True, categorical: str = "refuse", missing: str = "refuse"
 ) -> Any:
-    """What makes numbers of a table, to be fitted with the training rows and kept with the model.
+    """Steps that make numbers of a table.
+
+    They are fitted with the training rows and kept with the model.
 
     Parameters
     ----------
@@ -598,7 +600,7 @@ def check_header(columns: Iterable[str], target: str | None, labels: Iterable[st
     target : str or None
         That of the labels, which nobody has given.
     labels : iterable of str
-        What there is in this column: a name that is among it is no name.
+        Values of this column: a name that is among them is no name.
     """
     names = [name for name in columns if name != target]
     if not all(map(is_number, names)):

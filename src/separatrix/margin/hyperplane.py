@@ -2,10 +2,10 @@
 
 ``min ½‖w‖² + Σ c_i max(0, 1 - y_i (w·z_i + b))`` over w and b, for rows z_i with signs y_i.
 
-Three solvers, each for the problems on which the others fail (CPU times with one thread): small
-and wide ones by decomposition of the dual, 2 to 10 times as fast there as Newton's method; tall
-ones by Newton's method (`newton`), 50 to 370 times as fast there as decomposition; those too large
-for either by coordinate descent.
+Three solvers, each for the problems where the others are slow (CPU times with one thread): small
+and wide ones by decomposition of the dual, up to 10 times as fast there as Newton's method; tall
+ones by Newton's method (`newton`), 45 to 380 times as fast there where classes overlap and costs
+are high; those too large for either by coordinate descent.
 """
 
 from __future__ import annotations

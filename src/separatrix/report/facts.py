@@ -256,29 +256,6 @@ def _leaderboard(comparison: Comparison, ranking: Ranking | None) -> dict[str, A
     for row in rows:
         row["found"] = _recall_of_small_classes(comparison, comparison[row["name"]])
     _assign_places(rows)
-    notes = [] if ranking is None else [*ranking.notes]
-    first = [row for row in rows if row["place"] == 1]
-    if len(ranked) >= 5 and len(first) == 1:
-        notes.append(
-            f"The first of {len(ranked)} methods is in part the luckiest: expect slightly less "
-            "of it on new data."
-        )
-    if ranking is not None and len(ranked) > 2:
-        notes.append(
-            f"Letters come from testing every two methods, {len(ranking.pairs)} tests in all; "
-            f"the comparisons at the top need {len(ranked) - 1} each, and are less strict for it."
-        )
-    if any(not row["std"] and row["low"] != row["high"] for row in rows):
-        n_test = len(comparison.tests[0])
-        notes.append(
-            f"Intervals of scores that do not vary are Clopper and Pearson's, for the {n_test} "
-            "rows of one split."
-        )
-    if rest:
-        notes.append(
-            "Methods without a place were not done on all splits, and are not compared: "
-            f"{wording.join_names(rest)}."
-        )
     scores = [
         {"key": key, "name": name}
         for key, name in SCORE_NAMES.items()
@@ -290,8 +267,40 @@ def _leaderboard(comparison: Comparison, ranking: Ranking | None) -> dict[str, A
         "groups": 0 if ranking is None else len(ranking.groups),
         "test": "" if ranking is None else ranking.test,
         "alpha": None if ranking is None else ranking.alpha,
-        "notes": notes,
+        "notes": _list_notes(comparison, ranking, rows),
     }
+
+
+def _list_notes(
+    comparison: Comparison, ranking: Ranking | None, rows: Sequence[dict[str, Any]]
+) -> list[str]:
+    """What to know about places, letters and intervals."""
+    n_ranked = 0 if ranking is None else len(ranking.methods)
+    notes = [] if ranking is None else [*ranking.notes]
+    first = [row for row in rows if row["place"] == 1]
+    if n_ranked >= 5 and len(first) == 1:
+        notes.append(
+            f"The first of {n_ranked} methods is in part the luckiest: expect slightly less "
+            "of it on new data."
+        )
+    if ranking is not None and n_ranked > 2:
+        notes.append(
+            f"Letters come from testing every two methods, {len(ranking.pairs)} tests in all; "
+            f"the comparisons at the top need {n_ranked - 1} each, and are less strict for it."
+        )
+    if any(not row["std"] and row["low"] != row["high"] for row in rows):
+        n_test = len(comparison.tests[0])
+        notes.append(
+            f"Intervals of scores that do not vary are Clopper and Pearson's, for the {n_test} "
+            "rows of one split."
+        )
+    rest = [row["name"] for row in rows if not row["ranked"]]
+    if rest:
+        notes.append(
+            "Methods without a place were not done on all splits, and are not compared: "
+            f"{wording.join_names(rest)}."
+        )
+    return notes
 
 
 def _describe_method(method: MethodRecord) -> dict[str, Any]:

@@ -137,7 +137,7 @@
 
   const isWrong = (view, i) => view.predicted[i] !== rows.labels[i];
 
-  // along one direction rows lie in a lane for each class, scattered so that they can be told apart
+  // along one direction rows lie in a lane for each class, scattered so that they can be distinguished
   function lane(i) {
     const n = classes.length;
     const scatter = ((i * 0.6180339887) % 1) - 0.5;

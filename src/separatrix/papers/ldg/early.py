@@ -57,7 +57,7 @@ class Series(NamedTuple):
     y_test: Array
 
     def some(self, most: int) -> Series:
-        """With so many of the test series, the same in every run."""
+        """With n of the test series, the same in every run."""
         drawn = np.random.default_rng(0).permutation(len(self.y_test))[:most]
         return self._replace(X_test=self.X_test[drawn], y_test=self.y_test[drawn])
 
