@@ -61,6 +61,9 @@ LANDMARKS_ON_A_LINE = np.array(  # digit by digit: another rounding hides the fa
         ],
     ]
 )
+FAR_WITH_OUTLIER = np.random.RandomState(5).standard_normal((8, 2)).round(2)
+FAR_WITH_OUTLIER[0] *= 1e6
+FAR_WITH_OUTLIER += 1e8
 EQUAL_ROWS = np.full((3, 5), 1e8 + 0.1)
 
 FOUND = {
@@ -113,6 +116,12 @@ FOUND = {
         np.array([1, 2, 0, 0]),
         None,
     ),
+    "sparse rows far from the origin, in clusters": Case(
+        MixtureIPCAC(random_state=0),
+        sp.csr_array(FAR_WITH_OUTLIER),
+        np.arange(8) % 2,
+        None,
+    ),
     "equal rows far from the origin": Case(SparseLDG(), EQUAL_ROWS, np.array([1, 0, 0]), None),
     "equal rows in decisions that come early": Case(
         EarlyClassifier(FisherDiscriminant()), np.ones((10, 2)), np.arange(10) % 2, None
@@ -151,6 +160,12 @@ def test_a_window_without_weight_is_an_error_in_words():
     X, y = np.random.RandomState(0).standard_normal((12, 3)), np.arange(12) % 3
     with pytest.raises(ValueError, match=r"within window=4 have a sample_weight of zero"):
         OnlineIPCAC(window=4).fit(X, y, sample_weight=np.arange(12) < 8)
+
+
+def test_priors_that_exclude_every_class_with_rows_are_an_error_in_words():
+    X, y = np.random.RandomState(0).standard_normal((12, 3)), np.arange(12) % 3
+    with pytest.raises(ValueError, match="exclude every class that has rows"):
+        IPCAC(priors=[0.5, 0.0, 0.5]).fit(X, y, sample_weight=y == 1)
 
 
 @pytest.mark.parametrize("estimator", all_estimators(), ids=name_of)
