@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits, load_iris
 
-import separatrix.fisher
 from separatrix import (
     IPCAC,
     ClassMoments,
@@ -23,6 +22,7 @@ from separatrix import (
     TruncatedIPCAC,
     datasets,
 )
+from separatrix.fisher.local import affinity_scatters
 from separatrix.linalg import principal_angles
 from tests.discovery import SHAPES, TALL, WIDE, labelled
 
@@ -389,7 +389,7 @@ def test_local_fisher_is_sugiyamas(k):
 def test_local_fisher_in_blocks_is_local_fisher(monkeypatch):
     X, y = TALL
     whole = LocalFisherDiscriminant().fit(X, y).components_
-    monkeypatch.setattr(separatrix.fisher, "AFFINITY_ENTRIES", 100)
+    monkeypatch.setattr("separatrix.fisher.local.AFFINITY_ENTRIES", 100)
     assert_allclose(LocalFisherDiscriminant().fit(X, y).components_, whole, atol=1e-12)
 
 
@@ -414,7 +414,7 @@ def test_duplicated_rows_do_not_break_local_scaling():
 
 def test_a_small_class_does_not_disturb_the_others():
     X, y = TALL
-    Sw = separatrix.fisher.local_scatters
+    Sw = affinity_scatters
     tiny = np.r_[y, [3, 3]]
     far = np.vstack([X, X[:2] + 100])
     for k in (1, 7):
@@ -422,8 +422,8 @@ def test_a_small_class_does_not_disturb_the_others():
         alone = local_scatters_by_pairs(X, y, k)[0]
         own = local_scatters_by_pairs(far[-2:], tiny[-2:], k)[0]
         assert_allclose(by_pairs, alone + own, atol=1e-9)
-        data = LocalFisherDiscriminant()._validated(far, tiny)
-        assert_allclose(Sw(data, data.moments(), k).within, by_pairs, atol=1e-9)
+        data = LocalFisherDiscriminant()._validate(far, tiny)
+        assert_allclose(Sw(data, ClassMoments.from_rows(data), k).within, by_pairs, atol=1e-9)
 
 
 # Groups ----------------------------------------------------------------------------------------

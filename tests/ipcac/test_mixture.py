@@ -21,8 +21,8 @@ from separatrix.ipcac import mixture as ipcac_mixture
 from separatrix.ipcac.clusters import (
     bic_gain,
     em_clusters,
+    mahalanobis_distances,
     merged_clusters,
-    squared_distances,
     x_means,
 )
 from separatrix.ipcac.mixture import activation_power, jury, wins_and_scores
@@ -139,7 +139,7 @@ def test_distances_are_by_the_shrunk_covariance(shape):
     differences = rng.normal(size=(3, shape[1]))
     expected = np.einsum("ij,ij->i", differences, np.linalg.solve(covariance, differences.T).T)
     for rows in (X, sp.csr_array(X)):
-        found = squared_distances(rows, X.mean(axis=0), differences)
+        found = mahalanobis_distances(rows, X.mean(axis=0), differences)
         assert_allclose(found, expected, rtol=1e-8)
 
 

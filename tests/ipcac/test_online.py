@@ -21,6 +21,7 @@ from separatrix import (
     merge,
 )
 from separatrix.linalg import ThinSVD, principal_angles
+from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.spectra import (
     between_along_axes,
     max_total_rank,
@@ -463,13 +464,13 @@ def test_the_window_keeps_few_sums_and_summarises_each_row_a_few_times():
     X, y = labelled(6000, 3, 2)
     summarised, most = [], 0
 
-    def summarise(X, y, weights):
-        summarised.append(len(y))
-        return ClassMoments.from_data(X, y, classes=[0, 1])
+    def summarise(rows):
+        summarised.append(len(rows.codes))
+        return ClassMoments.from_rows(rows)
 
     window = SlidingWindow(2048)
     for i in range(6000):
-        window.push(X[[i]], y[[i]], None, summarise, lambda moments: moments)
+        window.push(LabelledRows(X[[i]], y[[i]], np.arange(2)), summarise, lambda moments: moments)
         most = max(most, len(window._front) + len(window._back))
     assert most <= 2 * N_PARTS
     # once to be checked, once in a stretch, less than once when its stretch is cut

@@ -33,6 +33,7 @@ from separatrix import (
     OnlineIPCAC,
     TruncatedIPCAC,
 )
+from separatrix.base.blockwise import ROW_METHODS
 from separatrix.evaluate.comparison import compare
 from separatrix.moments import class_moments, subsample
 from tests.discovery import all_estimators, labelled, name_of
@@ -173,14 +174,14 @@ def test_sparse_blocks_are_refused_where_sparse_rows_are():
 def test_threads_do_not_meet(monkeypatch):
     X, y = labelled(300, 4, n_classes=6, seed=6)
     order = np.argsort(y, kind="stable")  # threads summarise different classes
-    summary = IPCAC._summary
+    summary = IPCAC._summarize
 
     def slow(self, *args):
         time.sleep(0.005)  # for another thread to come between
         return summary(self, *args)
 
     whole = IPCAC().fit(X, y)
-    monkeypatch.setattr(IPCAC, "_summary", slow)
+    monkeypatch.setattr(IPCAC, "_summarize", slow)
     with dask.config.set(scheduler="threads", num_workers=8):
         model = IPCAC().fit(array(X[order], 10), y[order])
     assert_same_model(model, whole, X)
@@ -475,7 +476,7 @@ def test_what_is_asked_of_rows_is_lazy_and_has_their_blocks(estimator):
     X, y = TALL
     estimator = clone(estimator).fit(X, y)
     rows, _, calls = counted(X, y)
-    for method in separatrix.base.BY_BLOCKS:
+    for method in ROW_METHODS:
         if not hasattr(estimator, method):
             continue
         result = getattr(estimator, method)(rows)
@@ -664,7 +665,7 @@ def test_kernels_with_landmarks_learn_from_all_rows(estimator, X, y):
     rows, kinds, calls = counted(many, labels, 100)
     model = clone(estimator).fit(rows, kinds)
     assert set(calls.values()) == {2}
-    assert model.ridge_ > 0 or model.ridge == 0 or not model._ridge_share()
+    assert model.ridge_ > 0 or model.ridge == 0 or not model._ridge_share
     Z = model.transform(many)
     assert_allclose(Z.mean(axis=0), 0, atol=1e-9 * np.abs(Z).max())
     assert model.score(X, y) > 0.9

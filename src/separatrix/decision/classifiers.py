@@ -63,20 +63,25 @@ class SubspaceClassifier(ClassifierMixin, SubspaceEstimator):
             For two classes the log-odds of ``classes_[1]``; in the methods that decide by a
             threshold the distance to it.
         """
-        return self._rule.decision(self._project(X))
+        Z = self._project(X)
+        return self._rule.decision(Z)
 
     def predict(self, X: ArrayLike) -> Array:
         """The most probable class of each row; a tie goes to the class that sorts first."""
-        winners = self._rule.scores(self._project(X)).argmax(axis=1)
+        winners = self._scores(X).argmax(axis=1)
         return self.classes_[winners]
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Posterior probabilities of the classes under the Gaussian model."""
-        return softmax(self._rule.scores(self._project(X)), axis=1)
+        return softmax(self._scores(X), axis=1)
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Logarithms of `predict_proba`."""
-        return log_softmax(self._rule.scores(self._project(X)), axis=1)
+        return log_softmax(self._scores(X), axis=1)
+
+    def _scores(self, X: ArrayLike) -> Array:
+        Z = self._project(X)
+        return self._rule.scores(Z)
 
     @property
     def coef_(self) -> Array:

@@ -27,7 +27,7 @@ from separatrix.moments.labelled import LabelledRows, rows_per_block
 from separatrix.moments.neighbours import averaging, class_neighbours
 from separatrix.selection import GridScores, best_rule
 
-NEIGHBOURS = (1, 2, 4, 8, 16, 32, 64, 128)
+NEIGHBOUR_COUNTS = (1, 2, 4, 8, 16, 32, 64, 128)
 """What ``n_neighbors="auto"`` tries; of equals the first wins."""
 
 
@@ -159,7 +159,7 @@ class LocalQDA(ClassifierMixin, BaseEstimator):
 
     def _left_out(self) -> GridScores:
         """Share of rows that are right for each number of neighbours, from one search."""
-        tried = [k for k in NEIGHBOURS if k < 2 * self._counts.max()]
+        tried = [k for k in NEIGHBOUR_COUNTS if k < 2 * self._counts.max()]
         found = class_neighbours(self._rows, self._codes, tried[-1])
         judged = np.flatnonzero(self._counts[self._codes] > 1)
         scores = np.zeros((1, len(tried)))
@@ -261,7 +261,8 @@ class LocalQDA(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: ArrayLike) -> Array:
         """The most probable class of each row; a tie goes to the class that sorts first."""
-        return self.classes_[self._scores(X).argmax(axis=1)]
+        winners = self._scores(X).argmax(axis=1)
+        return self.classes_[winners]
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Posterior probabilities of the classes under the Gaussians of the neighbours."""

@@ -16,9 +16,10 @@ import joblib
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.evaluate.fold import Data, Job
+from separatrix.evaluate.fold import Job
 from separatrix.evaluate.records import Fold, from_plain, to_plain
 from separatrix.linalg import Array
+from separatrix.moments.labelled import LabelledRows
 
 try:
     import fcntl
@@ -208,14 +209,14 @@ class ResultsFile(JsonLinesFile):
 # Keys --------------------------------------------------------------------------------------------
 
 
-def data_key(data: Data) -> str:
+def data_key(data: LabelledRows) -> str:
     """A hash of rows, labels and names of features, whatever the layout of the array."""
     X = data.X
     entries = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
     # joblib.hash distinguishes strides, and those of one column are arbitrary: flat entries
     flat = [part.ravel() for part in entries]
     labels = data.codes.astype(np.int64), data.classes.tolist()
-    return joblib.hash([flat, X.shape, *labels, list(data.feature_names)])
+    return joblib.hash([flat, X.shape, *labels, data.column_names])
 
 
 def job_key(job: Job, test: Array) -> str:

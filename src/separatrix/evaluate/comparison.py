@@ -20,7 +20,7 @@ from sklearn.utils.validation import column_or_1d
 
 from separatrix.evaluate.checkpoint import ResultsFile, data_key, job_key
 from separatrix.evaluate.classify import DECISION_RULES, decision_of, rule_to_keep
-from separatrix.evaluate.fold import Data, Job, make_scaler, train_method
+from separatrix.evaluate.fold import Job, make_scaler, train_method
 from separatrix.evaluate.methods import LEFT_OUT, Contender, contenders
 from separatrix.evaluate.ranking import mean_interval
 from separatrix.evaluate.records import (
@@ -33,6 +33,7 @@ from separatrix.evaluate.records import (
 )
 from separatrix.evaluate.runner import fold_id, run_folds
 from separatrix.moments.checks import encode_labels, refuse_lazy_frame, refuse_nonfinite_rows
+from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import split_rows
 
 # Comparing methods -------------------------------------------------------------------------------
@@ -168,7 +169,7 @@ def compare(
     return Comparison(
         classes=tuple(data.classes.tolist()),
         class_counts=tuple(np.bincount(data.codes).tolist()),
-        feature_names=data.feature_names,
+        feature_names=tuple(data.column_names),
         n_samples=len(data.codes),
         labels=tuple(data.codes.tolist()),
         tests=tuple(tuple(test.tolist()) for test in tests),
@@ -331,7 +332,7 @@ def _rows_of(X: Any, rows: np.ndarray) -> Any:
 
 def check_data(
     X: Any, y: ArrayLike, feature_names: Iterable[str] | None, *, allow_missing: bool = False
-) -> Data:
+) -> LabelledRows:
     """Checked rows with classes and names of features; raise for data that cannot be compared."""
     refuse_lazy_frame(X, "compare")
     if feature_names is None and hasattr(X, "columns"):
@@ -358,7 +359,9 @@ def check_data(
         raise ValueError(f"y has only one class, {classes.tolist()[0]!r}: two or more are needed")
     if np.bincount(codes).max() < 2:
         raise ValueError("every row has a class of its own: none can be held out")
-    return Data(X=rows, codes=codes, classes=classes, feature_names=tuple(names))
+    return LabelledRows(
+        X=rows, codes=codes, classes=classes, feature_names=np.array(names, dtype=object)
+    )
 
 
 def check_no_label_missing(labels: np.ndarray) -> None:

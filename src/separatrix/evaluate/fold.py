@@ -30,6 +30,7 @@ from separatrix.evaluate.methods import Contender, limit_groups, settings_by_siz
 from separatrix.evaluate.records import Fold
 from separatrix.kernels import inverse_width
 from separatrix.linalg import Array
+from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import (
     GRID_FOLDS,
     best_rule,
@@ -48,15 +49,6 @@ MAX_MEASURED_SECONDS = 5.0
 
 MAX_MEASURED_SHARE = 0.1
 """Share of the time left that this fit may have taken: tracing makes it several times slower."""
-
-
-class Data(NamedTuple):
-    """Labelled rows as all folds see them: `codes` are numbers in `classes`."""
-
-    X: Any
-    codes: Array
-    classes: Array
-    feature_names: tuple[str, ...]
 
 
 class Job(NamedTuple):
@@ -89,14 +81,14 @@ RowSplit = tuple[Array, Array]
 # The fold ----------------------------------------------------------------------------------------
 
 
-def run_fold(job: Job, data: Data, rows: RowSplit, time_left: float = math.inf) -> Fold:
+def run_fold(job: Job, data: LabelledRows, rows: RowSplit, time_left: float = math.inf) -> Fold:
     """One method on one split; an error becomes part of the record.
 
     Parameters
     ----------
     job : Job
         The method and its settings.
-    data : Data
+    data : LabelledRows
         All labelled rows.
     rows : pair of arrays
         Numbers of the training rows and of the test rows.
@@ -129,7 +121,7 @@ def describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split()) or 'no message'}"
 
 
-def _score_fold(job: Job, data: Data, rows: RowSplit, deadline: float) -> dict[str, Any]:
+def _score_fold(job: Job, data: LabelledRows, rows: RowSplit, deadline: float) -> dict[str, Any]:
     """Scores and the other fields of a fold that works."""
     train, test = rows
     codes, truth = data.codes[train], data.codes[test]
@@ -155,7 +147,7 @@ def _score_fold(job: Job, data: Data, rows: RowSplit, deadline: float) -> dict[s
         "predicted": tuple(predicted.tolist()),
     }
     if hasattr(fitted.model, "transform"):
-        names = name_columns(scaler, data.feature_names, known.shape[1])
+        names = name_columns(scaler, data.column_names, known.shape[1])
         record |= _describe_subspace(job, fitted, known, codes, new, truth, names)
     return record | _measure_memory(job, trained, known, codes, deadline)
 

@@ -13,9 +13,10 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from separatrix.evaluate.checkpoint import ResultsFile
-from separatrix.evaluate.fold import Data, Job, RowSplit
+from separatrix.evaluate.fold import Job, RowSplit
 from separatrix.evaluate.records import Fold, Progress
 from separatrix.evaluate.workers import may_work_again, run_jobs
+from separatrix.moments.labelled import LabelledRows
 
 FoldId = tuple[str, int]
 """Name of a method and number of a split."""
@@ -29,7 +30,7 @@ def fold_id(job: Job) -> FoldId:
 def run_folds(
     jobs: list[Job],
     keys: dict[FoldId, str],
-    data: Data,
+    data: LabelledRows,
     splits: Sequence[RowSplit],
     file: ResultsFile | None,
     n_jobs: int | None,

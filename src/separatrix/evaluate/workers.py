@@ -21,9 +21,10 @@ import joblib
 from joblib.externals.loky import ProcessPoolExecutor
 from threadpoolctl import threadpool_limits
 
-from separatrix.evaluate.fold import Data, Job, RowSplit, run_fold
+from separatrix.evaluate.fold import Job, RowSplit, run_fold
 from separatrix.evaluate.methods import method_classes
 from separatrix.evaluate.records import Fold
+from separatrix.moments.labelled import LabelledRows
 
 MAX_SILENT_SECONDS = 1.0
 """Seconds after which something is yielded even when no fold has ended."""
@@ -37,7 +38,7 @@ Outcome = tuple[Job, Fold | None]
 
 def run_jobs(
     jobs: Iterable[Job],
-    data: Data,
+    data: LabelledRows,
     splits: Sequence[RowSplit],
     *,
     n_jobs: int | None,
@@ -55,7 +56,7 @@ def run_jobs(
     ----------
     jobs : iterable of Job
         Started in this order.
-    data : Data
+    data : LabelledRows
         Written to a temporary file once, with the splits; all workers map it into memory.
     splits : sequence of pairs
         Numbers of the training rows and of the test rows, by the number of the split.
@@ -237,7 +238,7 @@ class Budget:
 
 
 def _on_client(
-    jobs: list[Job], data: Data, splits: Sequence[RowSplit], client: Any
+    jobs: list[Job], data: LabelledRows, splits: Sequence[RowSplit], client: Any
 ) -> Iterator[Outcome | list[Job]]:
     """Folds run by the workers of a Dask client, as they end; the rows are sent once to each."""
     from distributed import TimeoutError as NotYet
@@ -266,7 +267,7 @@ def _on_client(
 _one_at_a_time = threading.Lock()
 
 
-def _run_alone(job: Job, shared: tuple[Data, Sequence[RowSplit]]) -> Fold:
+def _run_alone(job: Job, shared: tuple[LabelledRows, Sequence[RowSplit]]) -> Fold:
     """A fold while no other thread of this process runs one: warnings belong to all threads."""
     data, splits = shared
     with _one_at_a_time, threadpool_limits(1):

@@ -59,13 +59,13 @@ def remove_fit_only(model: Any) -> Any:
 def check_content(model: Any) -> None:
     """Raise when compiled code would follow numbers in the model to where nothing is."""
     for part in list(walk_parts(model)):
-        check_methods(part)
+        check_no_covered_methods(part)
         check = CHECKS.get(type(part).__name__)
         if check is not None:
             check(part)
 
 
-def check_methods(part: Any) -> None:
+def check_no_covered_methods(part: Any) -> None:
     """Raise when an attribute stands where a method of the type should be found."""
     kind = type(part)
     covered = [n for n in getattr(part, "__dict__", ()) if callable(getattr(kind, n, None))]

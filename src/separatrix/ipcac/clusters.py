@@ -173,7 +173,7 @@ def merged_clusters(X: Any, labels: Array) -> Array:
     while (k := int(labels.max()) + 1) > 1:
         means = _means(X, labels)
         distance = np.stack(
-            [squared_distances(X[labels == c], means[c], means - means[c]) for c in range(k)]
+            [mahalanobis_distances(X[labels == c], means[c], means - means[c]) for c in range(k)]
         )
         distance = np.minimum(distance, distance.T)
         distance[np.tril_indices(k)] = np.inf
@@ -184,7 +184,7 @@ def merged_clusters(X: Any, labels: Array) -> Array:
     return labels
 
 
-def squared_distances(X: Any, mean: Array, differences: Array) -> Array:
+def mahalanobis_distances(X: Any, mean: Array, differences: Array) -> Array:
     """Mahalanobis' squared lengths of some differences, by the covariance of rows.
 
     The covariance is shrunk as Ledoit and Wolf do, ``(1 - α) S + α μ I``, so that it has an

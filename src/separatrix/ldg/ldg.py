@@ -55,7 +55,7 @@ from separatrix.selection import (
 GAMMAS = (1.0, 0.8, 0.6, 0.4, 0.2)
 """What ``gamma="auto"`` tries; of equals the first wins, as in the source."""
 
-NEIGHBOURS = (4, 1, 16)
+NEIGHBOURS_TRIED = (4, 1, 16)
 """What ``n_neighbors="auto"`` tries."""
 
 
@@ -143,7 +143,7 @@ def judging_dimension(n_classes: int, rank: int) -> int:
 
 def tried_neighbours(counts: Array) -> tuple[int, ...]:
     """Numbers of neighbours worth trying: not more than the largest class has beside a row."""
-    return tuple(k for k in NEIGHBOURS if k < max(2, counts.max()))
+    return tuple(k for k in NEIGHBOURS_TRIED if k < max(2, counts.max()))
 
 
 class LDG(SubspaceEstimator):

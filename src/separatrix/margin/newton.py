@@ -89,7 +89,7 @@ class SolverResult(NamedTuple):
     finished: bool = True
 
 
-class Start(NamedTuple):
+class NewtonStart(NamedTuple):
     """A normal, an intercept and the half-width ε of a zone to begin with."""
 
     normal: Array
@@ -114,7 +114,7 @@ def capped_newton(
         if enough or n_iter >= max_iter:
             break
         cap *= FIRST_COST_CAP
-        start = Start(found.normal, found.intercept, FIRST_HALF_WIDTH)
+        start = NewtonStart(found.normal, found.intercept, FIRST_HALF_WIDTH)
     if not (enough and found.finished):
         warn_unfinished(n_iter, max_iter)
     return found._replace(
@@ -122,21 +122,21 @@ def capped_newton(
     )
 
 
-def _start(points: Points, signs: Array, cost: Array, max_iter: int) -> Start:
+def _start(points: Points, signs: Array, cost: Array, max_iter: int) -> NewtonStart:
     """The start: for many rows the solution of a part of them (a third less time in all)."""
     n, r = points.rows.shape
-    start = Start(np.zeros(r), 0.0, FIRST_HALF_WIDTH)
+    start = NewtonStart(np.zeros(r), 0.0, FIRST_HALF_WIDTH)
     every = n // (ROWS_PER_FEATURE_SAMPLED * r)
     if every < 2:
         return start
     some = np.random.default_rng(0).permutation(n)[::every]
     part, eps = Points(points.rows[some], None), FIRST_HALF_WIDTH / ZONE_SHRINKAGE
     found = smoothed_newton(part, signs[some], every * cost[some], eps, max_iter, start)
-    return Start(found.normal, found.intercept, eps)
+    return NewtonStart(found.normal, found.intercept, eps)
 
 
 def smoothed_newton(
-    points: Points, signs: Array, cost: Array, tol: float, max_iter: int, start: Start
+    points: Points, signs: Array, cost: Array, tol: float, max_iter: int, start: NewtonStart
 ) -> SolverResult:
     """Minimise the smoothed problem while ε shrinks, until it is exact or ε ends at `tol`."""
     Z = points.rows

@@ -56,6 +56,13 @@ class LabelledRows(NamedTuple):
         return self.classes[self.codes]
 
     @property
+    def column_names(self) -> list[str]:
+        """Names of the features; x0, x1, … where they have none."""
+        if self.feature_names is None:
+            return [f"x{j}" for j in range(self.X.shape[1])]
+        return [str(name) for name in self.feature_names]
+
+    @property
     def counts(self) -> Array:
         """Samples of each class, or sums of their weights."""
         return np.bincount(self.codes, self.weights, len(self.classes)).astype(np.float64)

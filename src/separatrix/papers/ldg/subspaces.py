@@ -265,7 +265,7 @@ def split33(row: str, data: DataFolder, seed: int) -> ScoredSplit:
     return parted(*together(found, version), len(found.y_train), seed)
 
 
-class Chosen(NamedTuple):
+class ChosenSettings(NamedTuple):
     """A model fitted to all training rows, and the dimensions to judge it in."""
 
     model: Any
@@ -273,7 +273,9 @@ class Chosen(NamedTuple):
     best: int
 
 
-def choose_by_folds(models: Sequence[Any], split: ScoredSplit, n_folds: int | None = 5) -> Chosen:
+def choose_by_folds(
+    models: Sequence[Any], split: ScoredSplit, n_folds: int | None = 5
+) -> ChosenSettings:
     """The model with the best score in C - 1 dimensions, then its best candidate dimension."""
     few = split.n_classes - 1
     paths = [
@@ -282,7 +284,7 @@ def choose_by_folds(models: Sequence[Any], split: ScoredSplit, n_folds: int | No
     ]
     best = int(np.argmax([score_in(path, few) for path in paths]))
     fitted = every_direction(models[best]).fit(split.X, split.y)
-    return Chosen(fitted, few, paths[best].n_components)
+    return ChosenSettings(fitted, few, paths[best].n_components)
 
 
 def score_in(path: DimensionPath, k: int) -> float:
@@ -314,7 +316,7 @@ class WithinAxes(PCA):
         return np.asarray(super().fit_transform(X))
 
 
-TABLE33_METHODS: dict[str, Callable[[ScoredSplit], Chosen]] = {
+TABLE33_METHODS: dict[str, Callable[[ScoredSplit], ChosenSettings]] = {
     "LDG": lambda split: choose_by_folds(small_ldgs(split), split),
     "PCA": lambda split: choose_by_folds([PCA()], split),
     "PCA FDA": lambda split: fixed(make_pipeline(WithinAxes(), FisherDiscriminant()), split),
@@ -335,10 +337,10 @@ TABLE33_METHODS: dict[str, Callable[[ScoredSplit], Chosen]] = {
 }
 
 
-def fixed(model: Any, split: ScoredSplit) -> Chosen:
+def fixed(model: Any, split: ScoredSplit) -> ChosenSettings:
     """A model with nothing to choose."""
     few = split.n_classes - 1
-    return Chosen(model.fit(split.X, split.y), few, few)
+    return ChosenSettings(model.fit(split.X, split.y), few, few)
 
 
 class Small(NamedTuple):

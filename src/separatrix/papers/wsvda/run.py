@@ -24,7 +24,7 @@ from separatrix.papers.figures import DataFolder, Figure, Piece
 from separatrix.papers.wsvda.literal import PrintedWSVDA
 
 
-class BinaryProblem(NamedTuple):
+class TwoClassSet(NamedTuple):
     """A data set, two of its classes by number, folds, training rows of each class in a fold."""
 
     name: str
@@ -35,11 +35,11 @@ class BinaryProblem(NamedTuple):
 
 
 PROBLEMS = {
-    "Heart": BinaryProblem("heart_statlog", (0, 1), 5, (30, 24)),
-    "Wine 1-2": BinaryProblem("wine", (0, 1), 5, (12, 15), together=True),
-    "Wine 1-3": BinaryProblem("wine", (0, 2), 7, (9, 7), together=True),
-    "Wine 2-3": BinaryProblem("wine", (1, 2), 10, (8, 5), together=True),
-    "Sonar": BinaryProblem("sonar", (0, 1), 10, (11, 10)),
+    "Heart": TwoClassSet("heart_statlog", (0, 1), 5, (30, 24)),
+    "Wine 1-2": TwoClassSet("wine", (0, 1), 5, (12, 15), together=True),
+    "Wine 1-3": TwoClassSet("wine", (0, 2), 7, (9, 7), together=True),
+    "Wine 2-3": TwoClassSet("wine", (1, 2), 10, (8, 5), together=True),
+    "Sonar": TwoClassSet("sonar", (0, 1), 10, (11, 10)),
 }
 APART = ", each feature scaled"
 PROBLEMS |= {
@@ -112,7 +112,7 @@ class PreparedProblem(NamedTuple):
             yield rows, np.setdiff1d(np.arange(len(self.y)), rows)
 
 
-def task(data: DataFolder, problem: BinaryProblem) -> PreparedProblem:
+def task(data: DataFolder, problem: TwoClassSet) -> PreparedProblem:
     """The rows of two classes, scaled as the source scales them."""
     bunch = data(problem.name)
     labels = np.unique(bunch.y)[list(problem.pair)]
