@@ -39,6 +39,11 @@ class SubspaceClassifier(ClassifierMixin, SubspaceEstimator):
         given = check_priors(getattr(self, "priors", None), moments.classes)
         priors = moments.counts / moments.n_samples if given is None else given
         seen = np.where(moments.counts > 0, priors, 0.0)
+        if not seen.any():
+            raise ValueError(
+                f"priors={priors.tolist()} exclude every class that has rows: give one of them a "
+                "positive prior"
+            )
         centred = np.where(seen[:, None] > 0, moments.means - moments.mean, 0.0)
         rule = linear_gaussian_rule(
             centred @ solution.W, solution.within / moments.n_samples, seen
