@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 from separatrix.base.estimator import SubspaceEstimator, fit_rows
 from separatrix.base.solution import Solution
+from separatrix.selection import DimensionPath
 from tests.discovery import TALL
 
 
@@ -56,6 +57,8 @@ def test_auto_is_chosen_between_summarizing_and_solving():
     model = MeanDifferences("auto").fit(*TALL)
     assert model.n_components == "auto"
     assert len(model.components_) == model.selection_["n_components"].n_components
+    one = {"n_components": DimensionPath(np.arange(1, 3), np.zeros((0, 2)), 1, "best")}
+    assert model._n_wanted(2, "", one) == 1
 
 
 def test_more_directions_than_there_are_is_an_error_with_the_reason():

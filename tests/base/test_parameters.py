@@ -17,7 +17,7 @@ from separatrix.base.parameters import (
 
 CASES = {
     "one of": (one_of(None, "auto"), [None, "auto"], ["best", 0, np.ones(2)]),
-    "whole": (whole_number(2), [2, np.int64(7)], [1, 2.0, True, "2", None]),
+    "whole": (whole_number(1), [1, np.int64(7)], [0, 1.0, True, "1", None]),
     "real": (real_number(0, 1), [0, 1, 0.5, np.float32(0.5)], [-0.1, 1.1, True, np.nan, "a"]),
     "open": (real_number(0, open_low=True), [1e-9, 1e9], [0, -1]),
     "array": (array_like(), [[1, 2], np.ones(2)], ["ab", 3, None]),

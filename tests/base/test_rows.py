@@ -51,7 +51,7 @@ def test_whatever_raises_leaves_the_estimator_as_it_was(error):
 @pytest.mark.parametrize("offset", [0.0, 1e9])
 def test_a_centred_product_keeps_its_digits(rng, monkeypatch, offset):
     """Centring after the product would cancel the digits of rows far from the origin."""
-    monkeypatch.setattr("separatrix.moments.labelled.BLOCK_ENTRIES", 60)
+    monkeypatch.setattr("separatrix.moments.labelled.MAX_BLOCK_ENTRIES", 60)
     rows = rng.integers(-8, 8, (40, 6)).astype(float)
     W = rng.standard_normal((6, 2))
     centre = np.full(6, offset)

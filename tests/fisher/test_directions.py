@@ -10,10 +10,10 @@ from sklearn.covariance import ledoit_wolf as ledoit_wolf_of_rows
 
 from separatrix import ClassMoments
 from separatrix.fisher.directions import (
-    axes_wanted,
+    count_wanted_axes,
     fisher_directions,
-    leading_axes,
     ledoit_wolf,
+    reduce_to_leading_axes,
     shrink,
     split_within,
 )
@@ -40,6 +40,8 @@ def test_a_singular_scatter_is_the_limit_of_a_vanishing_ridge(rng):
         angles = scipy.linalg.subspace_angles(found.W[:, :k], ridged.W[:, :k])
         assert angles.max() < 1e-4
     assert_allclose(Sw @ found.W[:, :3], 0, atol=1e-10)
+    between = found.W.T @ Hb.T @ Hb @ found.W
+    assert_allclose(between, np.diag(np.diagonal(between)), atol=1e-9)
 
 
 def test_the_split_has_perfect_directions_and_white_ones(rng):
@@ -64,12 +66,14 @@ def test_the_shrinkage_is_that_of_ledoit_and_wolf():
 
 @pytest.mark.parametrize(("pca", "n"), [(2, 2), (0.5, 1), (0.75, 2), (1.0, 4)])
 def test_axes_are_counted_or_by_their_share(pca, n):
-    assert axes_wanted(np.array([6.0, 3.0, 2.0, 1.0]), 12.0, pca) == n
+    assert count_wanted_axes(np.array([6.0, 3.0, 2.0, 1.0]), 12.0, pca) == n
+    # ten tenths add up to less than one
+    assert count_wanted_axes(np.full(10, 0.1), 1.0, 1.0) == 10
 
 
 def test_leading_axes_keep_the_moments_along_them():
     X, y = TALL
-    small, lift = leading_axes(ClassMoments.from_data(X, y), 3)
+    small, lift = reduce_to_leading_axes(ClassMoments.from_data(X, y), 3)
     W = lift(np.eye(3))
     expected = ClassMoments.from_data((X - X.mean(axis=0)) @ W, y)
     assert_allclose(small.Sw, expected.Sw, atol=1e-9)

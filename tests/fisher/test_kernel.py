@@ -16,7 +16,7 @@ from separatrix.fisher.kernel import (
     mean_contrasts,
     ridge_span,
 )
-from separatrix.kernels import centred_gram, settled_kernel
+from separatrix.kernels import compute_centred_gram, settle_kernel
 from tests.base.kernel_data import PAIR, assert_same_model, every_data, new_rows
 
 
@@ -57,7 +57,7 @@ def test_the_span_of_the_means_holds_the_solution(X, y, kernel, make, monkeypatc
 
 def test_a_kernel_matrix_of_full_rank_needs_neither_ridge_nor_eigenvalues():
     X, y = PAIR
-    gram = centred_gram(X, settled_kernel(X, laplacian_kernel))
+    gram = compute_centred_gram(X, settle_kernel(X, laplacian_kernel))
     H = mean_contrasts(y, 2)
     to_span, rows = ridge_span(gram, H, 0.0)
     expected = np.linalg.pinv(gram.matrix, hermitian=True) @ H

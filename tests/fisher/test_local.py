@@ -43,7 +43,7 @@ def test_local_fisher_is_sugiyamas(k):
 def test_local_fisher_in_blocks_is_local_fisher(monkeypatch):
     X, y = TALL
     whole = LocalFisherDiscriminant().fit(X, y).components_
-    monkeypatch.setattr("separatrix.fisher.local.AFFINITY_ENTRIES", 100)
+    monkeypatch.setattr("separatrix.fisher.local.MAX_AFFINITY_ENTRIES", 100)
     assert_allclose(LocalFisherDiscriminant().fit(X, y).components_, whole, atol=1e-12)
 
 

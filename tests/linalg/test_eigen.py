@@ -18,7 +18,7 @@ def test_top_eigenpairs_do_not_depend_on_the_route(rng, form):
     evals = np.r_[10.0, 9.0, 5.0, np.linspace(1, -3, 57)]
     S = symmetric(rng, evals)
     given = aslinearoperator(S) if form == "operator" else S
-    found, V = linalg.top_eigh(given, 3, lanczos_from=0 if form == "lanczos" else 2000)
+    found, V = linalg.top_eigh(given, 3, max_dense_order=0 if form == "lanczos" else 2000)
     assert_allclose(found, [10, 9, 5], rtol=1e-10)
     assert_allclose(S @ V, V * found, atol=1e-8)
 

@@ -32,7 +32,7 @@ def test_span_does_not_depend_on_its_route(rng, monkeypatch):
     rows = rng.standard_normal((8, 60))
     rows -= rows.mean(axis=0)
     quick = linalg.span(rows, bound=7)
-    monkeypatch.setattr(sys.modules["separatrix.linalg.span"], "WELL_CONDITIONED", 2.0)
+    monkeypatch.setattr(sys.modules["separatrix.linalg.span"], "MIN_GRAM_RCOND", 2.0)
     careful = linalg.span(rows, bound=7)
     for s in (quick, careful):
         basis = s.lift(np.eye(7))

@@ -13,9 +13,9 @@ from separatrix import (
 )
 from separatrix.moments.checks import (
     check_entries,
+    check_finite,
+    check_in_memory,
     is_dask,
-    refuse_lazy_frame,
-    refuse_nonfinite_rows,
 )
 from tests.discovery import labelled
 
@@ -57,26 +57,26 @@ def test_rows_that_are_not_in_memory_are_named_with_the_remedy():
         def collect(self): ...
 
     with pytest.raises(TypeError, match=r"LazyFrame, which holds no rows yet: call X\.collect"):
-        refuse_lazy_frame(LazyFrame())
+        check_in_memory(LazyFrame())
     da = pytest.importorskip("dask.array")
     with pytest.raises(TypeError, match=r"LocalQDA looks at all rows.*distributed\.subsample"):
-        refuse_lazy_frame(da.zeros((3, 2)), "LocalQDA")
-    refuse_lazy_frame(np.zeros((3, 2)))
+        check_in_memory(da.zeros((3, 2)), "LocalQDA")
+    check_in_memory(np.zeros((3, 2)))
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_the_first_column_with_nan_or_infinity_is_named(make):
     X = np.ones((4, 3))
-    refuse_nonfinite_rows(make(X))
+    check_finite(make(X))
     X[2, 1], X[0, 2] = np.inf, np.nan
     with pytest.raises(ValueError, match="contains infinity in column 'b'"):
-        refuse_nonfinite_rows(make(X), ["a", "b", "c"])
+        check_finite(make(X), ["a", "b", "c"])
 
 
 def test_infinities_of_both_signs_are_found():
     X = np.array([[np.inf], [-np.inf]])
     with pytest.raises(ValueError, match="infinity in column 0"):
-        refuse_nonfinite_rows(X)
+        check_finite(X)
 
 
 def test_entries_whose_squares_leave_the_range_are_an_error():

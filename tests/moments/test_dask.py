@@ -168,7 +168,7 @@ def test_sparse_blocks_are_refused_where_sparse_rows_are():
 
 def test_threads_do_not_meet(monkeypatch):
     X, y = labelled(300, 4, n_classes=6, seed=6)
-    order = np.argsort(y, kind="stable")  # threads summarise different classes
+    order = np.argsort(y, kind="stable")  # threads summarize different classes
     summary = IPCAC._summarize
 
     def slow(self, *args):

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from separatrix.moments.neighbours import averaging, class_neighbours
+from separatrix.moments.neighbours import averaging_matrix, class_neighbours
 from tests.discovery import labelled
 
 X, y = labelled(60, 3)
@@ -17,7 +17,7 @@ X, y = labelled(60, 3)
 @pytest.mark.parametrize("k", [1, 5])
 @pytest.mark.parametrize("entries", [1 << 20, 100], ids=["at once", "in blocks"])
 def test_neighbours_are_those_of_all_pairs(monkeypatch, make, k, entries):
-    monkeypatch.setattr("separatrix.moments.neighbours.DISTANCES_AT_ONCE", entries)
+    monkeypatch.setattr("separatrix.moments.neighbours.MAX_DISTANCES", entries)
     D = np.linalg.norm(X[:, None] - X, axis=2)
     np.fill_diagonal(D, np.inf)
     for c, found in enumerate(class_neighbours(make(X), y, k)):
@@ -30,9 +30,9 @@ def test_a_row_fills_the_list_of_its_own_class_and_does_not_count():
     own, other = class_neighbours(points, np.array([0, 0, 1]), 2)
     assert own[0].tolist() == [1, 0]
     assert other[2].tolist() == [2]  # alone in its class
-    means = averaging(own, np.arange(3), 3) @ points
+    means = averaging_matrix(own, np.arange(3), 3) @ points
     assert_allclose(means[:2], [[1.0], [0.0]])
-    assert_allclose((averaging(other, np.arange(3), 3) @ points)[2], [5.0])
+    assert_allclose((averaging_matrix(other, np.arange(3), 3) @ points)[2], [5.0])
 
 
 def test_neighbours_may_be_sought_among_other_rows():

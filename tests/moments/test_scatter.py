@@ -82,7 +82,7 @@ def test_rows_in_any_form_are_one_scatter(rng):
         assert_allclose(scatter.apply(V), Z.T @ (Z @ V), atol=1e-12)
         assert_allclose(scatter.projected(V).matrix(), V.T @ Z.T @ Z @ V, atol=1e-11)
         if not isinstance(R, AxisRows):
-            part = scatter.columns(chosen).matrix()
+            part = scatter.select_columns(chosen).matrix()
             assert_allclose(part, Z[:, chosen].T @ Z[:, chosen], atol=1e-12)
 
 

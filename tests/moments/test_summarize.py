@@ -84,7 +84,7 @@ def test_threads_and_blocks_change_nothing(monkeypatch, per_class):
     X, y = labelled(3000, 8)
     whole = ClassMoments.from_data(X, y, per_class=per_class)
     monkeypatch.setattr("separatrix.moments.summarize.MIN_THREADED_PRODUCTS", 0)
-    monkeypatch.setattr(separatrix.moments.labelled, "BLOCK_ENTRIES", 1)
+    monkeypatch.setattr(separatrix.moments.labelled, "MAX_BLOCK_ENTRIES", 1)
     assert_equal_moments(ClassMoments.from_data(X, y, per_class=per_class), whole, rtol=1e-13)
 
 
