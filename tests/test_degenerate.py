@@ -41,6 +41,29 @@ N_INTEGER_DRAWS = 60
 ON_A_LINE = np.outer([1.0, -2, 3, 0.5, 2, -1, 0.3, 4], [0.3, -0.1, 0.7])
 CLASSES_ON_A_LINE = np.array([0, 1, 2, 0, 1, 2, 0, 1])
 POINTS = np.random.RandomState(0).standard_normal((3, 5))
+LANDMARKS_ON_A_LINE = np.array(  # digit by digit: another rounding hides the failure
+    [
+        [
+            *(0.291745, -0.198785, -0.20168999999999998, -0.33449),
+            *(0.23696499999999998, 0.139855, -0.292575, 0.26228),
+        ],
+        [
+            *(1.51848, -1.03464, -1.04976, -1.7409600000000003),
+            *(1.23336, 0.7279200000000001, -1.5228, 1.3651200000000001),
+        ],
+        [
+            *(0.203167, -0.13843099999999997, -0.140454, -0.232934),
+            *(0.16501899999999997, 0.097393, -0.20374499999999998, 0.18264799999999998),
+        ],
+        [
+            *(-0.721278, 0.491454, 0.498636, 0.826956),
+            *(-0.585846, -0.345762, 0.72333, -0.648432),
+        ],
+    ]
+)
+FAR_WITH_OUTLIER = np.random.RandomState(5).standard_normal((8, 2)).round(2)
+FAR_WITH_OUTLIER[0] *= 1e6
+FAR_WITH_OUTLIER += 1e8
 EQUAL_ROWS = np.full((3, 5), 1e8 + 0.1)
 
 FOUND = {
@@ -78,7 +101,6 @@ FOUND = {
         np.array([0, 0, 0, 0, 0, 2, 1, 2]),
         None,
     ),
-    "a row in each class": Case(DirectDiscriminant(), POINTS, np.arange(3), None),
     "a row in each class, regularised": Case(
         DirectDiscriminant(regularization=0.5), POINTS, np.arange(3), None
     ),
@@ -90,13 +112,14 @@ FOUND = {
     ),
     "two landmarks on a line": Case(
         KernelIPCAC(kernel="poly", degree=1, kernel_gamma=1000.0, n_landmarks=2, random_state=0),
-        sp.csr_array(
-            np.outer(
-                [0.083, 0.432, 0.0578, -0.2052],
-                [3.515, -2.395, -2.43, -4.03, 2.855, 1.685, -3.525, 3.16],
-            )
-        ),
+        sp.csr_array(LANDMARKS_ON_A_LINE),
         np.array([1, 2, 0, 0]),
+        None,
+    ),
+    "sparse rows far from the origin, in clusters": Case(
+        MixtureIPCAC(random_state=0),
+        sp.csr_array(FAR_WITH_OUTLIER),
+        np.arange(8) % 2,
         None,
     ),
     "equal rows far from the origin": Case(SparseLDG(), EQUAL_ROWS, np.array([1, 0, 0]), None),
@@ -137,6 +160,12 @@ def test_a_window_without_weight_is_an_error_in_words():
     X, y = np.random.RandomState(0).standard_normal((12, 3)), np.arange(12) % 3
     with pytest.raises(ValueError, match=r"within window=4 have a sample_weight of zero"):
         OnlineIPCAC(window=4).fit(X, y, sample_weight=np.arange(12) < 8)
+
+
+def test_priors_that_exclude_every_class_with_rows_are_an_error_in_words():
+    X, y = np.random.RandomState(0).standard_normal((12, 3)), np.arange(12) % 3
+    with pytest.raises(ValueError, match="exclude every class that has rows"):
+        IPCAC(priors=[0.5, 0.0, 0.5]).fit(X, y, sample_weight=y == 1)
 
 
 @pytest.mark.parametrize("estimator", all_estimators(), ids=name_of)

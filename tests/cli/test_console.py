@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -75,7 +76,7 @@ def test_debug_shows_where_a_file_failed(tmp_path):
 
 
 def test_output_that_nobody_can_read_is_no_success():
-    command = f"{sys.executable} -m separatrix datasets"
+    command = f"{shlex.quote(sys.executable)} -m separatrix datasets"
     closed = subprocess.run(
         ["sh", "-c", f"{command} >&-"],
         env=ENVIRONMENT,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -194,7 +195,7 @@ def test_a_table_may_come_through_a_pipe(bare_table):
 
 
 def test_standard_input_that_is_closed_is_told():
-    command = f"{sys.executable} -m separatrix compare - <&-"
+    command = f"{shlex.quote(sys.executable)} -m separatrix compare - <&-"
     done = subprocess.run(
         ["sh", "-c", command], env=ENVIRONMENT, capture_output=True, text=True, check=False
     )

@@ -427,6 +427,7 @@ def test_models_that_were_stored_in_parts_are_restored(rule):
     }
     again = EarlyClassifier.__new__(EarlyClassifier)
     again.__setstate__(state)
+    again._read_format_1()
     assert vars(again).keys() == vars(model).keys()
     rows = with_gaps(NEW)
     assert_array_equal(again.decide(rows).reliability, model.decide(rows).reliability)

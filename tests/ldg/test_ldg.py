@@ -372,11 +372,11 @@ def test_without_a_dimension_gamma_is_judged_in_what_each_fold_keeps(X, y):
 
 def test_a_setting_chosen_for_what_it_keeps_in_folds_keeps_the_leading_direction():
     model = LDG()
-    model.selection_ = {"gamma": GridScores(({},), np.array([[0.7], [0.0]]), {})}
-    assert model._n_kept(5, 0) == 1
-    assert model._n_kept(5, 3) == 3
-    model.selection_ = {"gamma": GridScores(({},), np.zeros((2, 1)), {})}
-    assert model._n_kept(5, 0) == 0  # there was none in the folds either
+    scored = {"gamma": GridScores(({},), np.array([[0.7], [0.0]]), {})}
+    assert model._n_kept(5, 0, scored) == 1
+    assert model._n_kept(5, 3, scored) == 3
+    useless = {"gamma": GridScores(({},), np.zeros((2, 1)), {})}
+    assert model._n_kept(5, 0, useless) == 0  # there was none in the folds either
 
 
 def test_only_what_is_auto_is_tried():

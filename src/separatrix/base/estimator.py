@@ -258,6 +258,9 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             "coincide. transform returns no columns."
         )
 
+    def _read_format_1(self) -> None:
+        """Bring the attributes of a model from a file of format 1 to their form today."""
+
     # new rows ---------------------------------------------------------------------------------
 
     def transform(self, X: ArrayLike) -> Array:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.solution import Solution
-from separatrix.decision.rules import check_priors, linear_gaussian_rule
+from separatrix.decision.rules import ThresholdRule, check_priors, linear_gaussian_rule
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 
@@ -32,12 +32,18 @@ class SubspaceClassifier(ClassifierMixin, SubspaceEstimator):
 
     classes_: Array
     _rule: Any
+    threshold_: Any
 
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
         assert solution.within is not None, "classifiers state the scatter they decide by"
         given = check_priors(getattr(self, "priors", None), moments.classes)
         priors = moments.counts / moments.n_samples if given is None else given
         seen = np.where(moments.counts > 0, priors, 0.0)
+        if not seen.any():
+            raise ValueError(
+                f"priors={priors.tolist()} exclude every class that has rows: give one of them a "
+                "positive prior"
+            )
         centred = np.where(seen[:, None] > 0, moments.means - moments.mean, 0.0)
         rule = linear_gaussian_rule(
             centred @ solution.W, solution.within / moments.n_samples, seen
@@ -58,20 +64,34 @@ class SubspaceClassifier(ClassifierMixin, SubspaceEstimator):
             For two classes the log-odds of ``classes_[1]``; in the methods that decide by a
             threshold the distance to it.
         """
-        return self._rule.decision(self._project(X))
+        Z = self._project(X)
+        return self._rule.decision(Z)
 
     def predict(self, X: ArrayLike) -> Array:
         """The most probable class of each row; a tie goes to the class that sorts first."""
-        winners = self._rule.scores(self._project(X)).argmax(axis=1)
+        winners = self._scores(X).argmax(axis=1)
         return self.classes_[winners]
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Posterior probabilities of the classes under the Gaussian model."""
-        return softmax(self._rule.scores(self._project(X)), axis=1)
+        return softmax(self._scores(X), axis=1)
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Logarithms of `predict_proba`."""
-        return log_softmax(self._rule.scores(self._project(X)), axis=1)
+        return log_softmax(self._scores(X), axis=1)
+
+    def _scores(self, X: ArrayLike) -> Array:
+        Z = self._project(X)
+        return self._rule.scores(Z)
+
+    def _read_format_1(self) -> None:
+        """Files of format 1 hold the sign of a threshold rule as weights beside a linear rule."""
+        super()._read_format_1()
+        weights = self.__dict__.pop("_weights", None)
+        if weights is not None:
+            steepness = float(self._rule.coef[1, 0])
+            sign = 1.0 if steepness >= 0 else -1.0
+            self._rule = ThresholdRule(sign, self.threshold_, abs(steepness))
 
     @property
     def coef_(self) -> Array:

@@ -261,7 +261,8 @@ class LocalQDA(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: ArrayLike) -> Array:
         """The most probable class of each row; a tie goes to the class that sorts first."""
-        return self.classes_[self._scores(X).argmax(axis=1)]
+        winners = self._scores(X).argmax(axis=1)
+        return self.classes_[winners]
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Posterior probabilities of the classes under the Gaussians of the neighbours."""

@@ -319,18 +319,18 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.widening_ = solution.widening
         self._decision_rule = solution.rule
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a stored model; the first ones held the parts of the rule apart."""
-        if "_views" in state:
-            parts = ("_conditional", "_rule", "_directions", "_region")
-            conditional, functions, directions, region = (state[name] for name in parts)
-            discriminants = state["estimator_"] if functions is None else functions
-            n_classes = len(state["classes_"])
-            rule = build_rule(conditional, discriminants, directions, region, n_classes)
-            unused = {*parts, "_views", "_table", "_n_unknown", "_portion"}
-            state = {name: value for name, value in state.items() if name not in unused}
-            state["_decision_rule"] = rule
-        super().__setstate__(state)
+    def _read_format_1(self) -> None:
+        """Files of format 1 hold the parts of the rule apart."""
+        if "_views" not in vars(self):
+            return  # not fitted
+        parts = ("_conditional", "_rule", "_directions", "_region")
+        conditional, functions, directions, region = (vars(self)[name] for name in parts)
+        discriminants = self.estimator_ if functions is None else functions
+        n_classes = len(self.classes_)
+        rule = build_rule(conditional, discriminants, directions, region, n_classes)
+        for name in (*parts, "_views", "_table", "_n_unknown", "_portion"):
+            self.__dict__.pop(name, None)
+        self._decision_rule = rule
 
     # Complete rows -------------------------------------------------------------------------------
 

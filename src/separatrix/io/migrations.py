@@ -1,8 +1,8 @@
 """Models of older files, brought to the form that models have today.
 
-Types that moved or got other names are in `separatrix.io.names`. Here is what changed inside of
-them: a function for each format that is no longer written changes one part of a model, as it was
-built from such a file, into that of the next format.
+Types that moved or got other names are in `separatrix.io.names`. Changes inside of them are the
+matter of the types themselves: a class whose attributes have changed since format 1 has a method
+`_read_format_1`, which changes those of an object that was built from such a file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ Migration = Callable[[Any], None]
 
 
 def from_format_1(part: Any) -> None:
-    """Format 2 has other names of types; what is inside of them is the same."""
+    """Let a part bring its attributes to the form of format 2, where they have changed."""
+    if hasattr(part, "_read_format_1"):
+        part._read_format_1()
 
 
 MIGRATIONS: dict[int, Migration] = {1: from_format_1}

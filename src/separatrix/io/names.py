@@ -21,7 +21,9 @@ PART_TYPES = {
     "SlidingWindow": "moments.window.SlidingWindow",
     "SparseRows": "moments.scatter.SparseRows",
     "ThinSVD": "linalg.span.ThinSVD",
-    "WindowRows": "moments.window.Rows",
+    "LabelledRows": "moments.labelled.LabelledRows",
+    "Stretch": "moments.window.Stretch",
+    "WindowRows": "builtins.tuple",  # of format 1, a Stretch now
     # kernels, choices, decisions
     "DimensionPath": "selection.DimensionPath",
     "GridScores": "selection.GridScores",
@@ -29,14 +31,16 @@ PART_TYPES = {
     "KernelMap": "kernels.KernelMap",
     "LinearRule": "decision.rules.LinearRule",
     "Quadratic": "decision.rules.Quadratic",
+    "ThresholdRule": "decision.rules.ThresholdRule",
     # incomplete rows
-    "Conditional": "early.conditional.Conditional",
+    "Conditional": "early.conditional.ConditionalModel",
     "DenseFactor": "early.conditional.DenseFactor",
+    "IncompleteDecisionRule": "early.region.IncompleteDecisionRule",
     "FeatureUnits": "early.conditional.FeatureUnits",
-    "Gaussian": "early.conditional.Gaussian",
+    "Gaussian": "early.conditional.NormalModel",
     "ScoreTable": "early.region.ScoreTable",
     "ThinFactor": "early.conditional.ThinFactor",
-    "View": "early.conditional.View",
+    "View": "early.conditional.PrefixModel",
     # columns of text that were given as numbers
     "ValueNames": "io.tables.ValueNames",
 }

@@ -27,7 +27,7 @@ from separatrix.kernels import RandomState
 from separatrix.linalg import EPS, Array, column_signs, span
 from separatrix.moments.checks import check_entries, check_finite
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.labelled import LabelledRows, row_blocks
+from separatrix.moments.labelled import LabelledRows, row_blocks, shift_full_columns
 
 # The jury ------------------------------------------------------------------------------------
 
@@ -300,6 +300,8 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
 
     def _split_class(self, X: Any, rng: np.random.RandomState) -> Array:
         """Clusters of the rows of one class."""
+        if sp.issparse(X):  # an offset would cost the digits of products
+            X, _ = shift_full_columns(sp.csr_array(X, dtype=np.float64, copy=True))
         labels = x_means(X, self.max_clusters, rng)
         if self.em:
             if sp.issparse(X):
