@@ -19,16 +19,16 @@ from sklearn.metrics.pairwise import (
 
 from separatrix import kernels as kernel_module
 from separatrix.kernels import (
-    centred_gram,
+    compute_centred_gram,
     empirical_kernel_map,
     inverse_width,
-    landmarks,
-    settled_kernel,
+    place_landmarks,
+    settle_kernel,
 )
 
-rng = np.random.default_rng(0)
-X = rng.normal(size=(30, 4))
-NEW = rng.normal(size=(17, 4))
+draws = np.random.default_rng(0)
+X = draws.normal(size=(30, 4))
+NEW = draws.normal(size=(17, 4))
 H = np.eye(30) - 1 / 30
 
 
@@ -54,7 +54,7 @@ every_kernel = pytest.mark.parametrize(
 
 
 def mapped(X, kernel="rbf", n_landmarks=None, tol=None, random_state=0, **params):
-    settled = settled_kernel(X, kernel, random_state=random_state, **params)
+    settled = settle_kernel(X, kernel, random_state=random_state, **params)
     return empirical_kernel_map(
         X, settled, n_landmarks=n_landmarks, tol=tol, random_state=random_state
     )
@@ -78,7 +78,7 @@ def test_new_rows_have_the_inner_products_of_the_centred_kernel(kernel, params, 
 
 
 @every_kernel
-def test_dual_coefficients_are_orthonormal_in_the_kernel(kernel, params, function):
+def test_dual_coefficients_are_orthonormal_in_the_kernel(rng, kernel, params, function):
     to_features, rows = mapped(X, kernel, tol=1e-6, **params)
     A = to_features.basis
     identity = np.eye(rows.shape[1])
@@ -203,7 +203,7 @@ def test_median_of_coinciding_rows_is_their_mean_distance():
 
 
 def test_median_of_many_rows_looks_at_some(monkeypatch):
-    monkeypatch.setattr(kernel_module, "MEDIAN_ROWS", 10)
+    monkeypatch.setattr(kernel_module, "MAX_MEDIAN_ROWS", 10)
     one, same, other = (inverse_width(X, "median", seed) for seed in (0, 0, 1))
     assert one == same != other
     assert_allclose(one, inverse_width(X, "median", None), rtol=2)
@@ -228,13 +228,13 @@ def test_an_offset_costs_no_digits(kernel):
 def test_blocks_are_the_whole(kernel, params, function, n_landmarks, monkeypatch):
     whole, rows = mapped(X, kernel, n_landmarks=n_landmarks, **params)
     expected = whole.project(NEW)
-    monkeypatch.setattr(kernel_module, "KERNEL_ENTRIES", 100)
+    monkeypatch.setattr(kernel_module, "MAX_KERNEL_ENTRIES", 100)
     _, part_rows = mapped(X, kernel, n_landmarks=n_landmarks, **params)
     assert_allclose(whole.project(NEW), expected, atol=1e-12)
     assert_allclose(part_rows @ part_rows.T, rows @ rows.T, atol=1e-8)
 
 
-def test_projecting_many_rows_holds_few_kernel_values():
+def test_projecting_many_rows_holds_few_kernel_values(rng):
     to_features, _ = mapped(rng.normal(size=(400, 2)))
     many = rng.normal(size=(60_000, 2))
     two = to_features.along(np.eye(to_features.basis.shape[1])[:, :2])
@@ -296,7 +296,7 @@ def test_float32_rows_have_float32_coordinates_of_float64_digits():
 
 @every_kernel
 def test_all_rows_as_landmarks_are_exact(kernel, params, function):
-    settled = settled_kernel(X, kernel, **params)
+    settled = settle_kernel(X, kernel, **params)
     exact, rows = empirical_kernel_map(X, settled, tol=1e-9)
     some, some_rows = kernel_module._nystroem_map(X, settled, np.arange(30), 1e-9)
     assert_allclose(some_rows @ some_rows.T, rows @ rows.T, atol=1e-7)
@@ -305,7 +305,7 @@ def test_all_rows_as_landmarks_are_exact(kernel, params, function):
 
 @every_kernel
 def test_landmarks_give_the_nystroem_kernel(kernel, params, function):
-    settled = settled_kernel(X, kernel, **params)
+    settled = settle_kernel(X, kernel, **params)
     to_features, rows = mapped(X, kernel, n_landmarks=9, tol=1e-9, **params)
     L = to_features.points if settled.origin is None else to_features.points + settled.origin
     low = function(X, L) @ np.linalg.pinv(function(L, L), rcond=1e-9) @ function(L, X)
@@ -314,14 +314,14 @@ def test_landmarks_give_the_nystroem_kernel(kernel, params, function):
 
 
 def test_landmarks_are_means_of_the_rows_nearest_to_the_chosen():
-    settled = settled_kernel(X, "rbf")
+    settled = settle_kernel(X, "rbf")
     chosen = np.array([3, 8, 20])
     nearest = ((X[:, None] - X[chosen]) ** 2).sum(axis=2).argmin(axis=1)
     expected = np.stack([X[nearest == i].mean(axis=0) for i in range(3)])
-    assert_allclose(landmarks(X, settled, chosen) + X.mean(axis=0), expected)
+    assert_allclose(place_landmarks(X, settled, chosen) + X.mean(axis=0), expected)
     doubled = X.copy()
     doubled[8] = X[3]
-    assert landmarks(doubled, settled, chosen).shape == (2, 4)
+    assert place_landmarks(doubled, settled, chosen).shape == (2, 4)
 
 
 def test_landmarks_follow_the_random_state():
@@ -330,7 +330,7 @@ def test_landmarks_follow_the_random_state():
     assert np.abs(first @ first.T - other @ other.T).max() > 1e-3
 
 
-def test_landmarks_need_no_square_matrix():
+def test_landmarks_need_no_square_matrix(rng):
     n, m = 20_000, 50
     many = rng.normal(size=(n, 3))
     tracemalloc.start()
@@ -342,13 +342,13 @@ def test_landmarks_need_no_square_matrix():
 
 
 def test_the_gram_matrix_is_symmetric_and_sums_to_nothing():
-    gram = centred_gram(X, settled_kernel(X, "poly"))
+    gram = compute_centred_gram(X, settle_kernel(X, "poly"))
     assert_allclose(gram.matrix, gram.matrix.T, rtol=1e-9)
     assert_allclose(gram.matrix.sum(axis=0), 0, atol=1e-10)
 
 
-def test_coefficients_that_are_all_alike_say_nothing():
-    gram = centred_gram(X, settled_kernel(X, "rbf"))
+def test_coefficients_that_are_all_alike_say_nothing(rng):
+    gram = compute_centred_gram(X, settle_kernel(X, "rbf"))
     A = rng.normal(size=(30, 2)) + 5
     assert_allclose(gram.map(A).project(X), gram.matrix @ A, atol=1e-12)
     assert_allclose(gram.map(A + 3).project(NEW), gram.map(A).project(NEW), atol=1e-12)

@@ -2,8 +2,8 @@
 
 A kernel is an inner product of rows sent to some feature space. The training rows span no more
 than n dimensions there; in orthonormal coordinates of their span they are ordinary rows Φ, with
-``Φ Φᵀ`` the centred kernel matrix. Any method that does not care how its space is turned finds
-there what it would find in the feature space.
+``Φ Φᵀ`` the centred kernel matrix. A method whose answer turns with the coordinates finds the same
+subspace there as in the feature space.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from separatrix.moments.checks import check_entries
 from separatrix.moments.labelled import class_indicator
 from separatrix.selection import draw_rows
 
-KERNEL_ENTRIES = 1 << 22
-"""Entries of a block of kernel values that is held at once (32 MB)."""
+MAX_KERNEL_ENTRIES = 1 << 22
+"""Largest number of kernel values that are held at once (32 MB)."""
 
-MEDIAN_ROWS = 1000
-"""Rows among which the median distance is sought."""
+MAX_MEDIAN_ROWS = 1000
+"""Largest number of rows among which the median distance is sought."""
 
-DENSE_UP_TO = 6000
-"""Order up to which eigenpairs of a kernel matrix are found densely: their spectra are flat."""
+MAX_DENSE_KERNEL_ORDER = 6000
+"""Largest order of a kernel matrix that is decomposed densely: Lanczos is slow on flat spectra."""
 
 FUNCTIONS: dict[str, Callable[..., Array]] = {
     "linear": linear_kernel,
@@ -44,13 +44,13 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "cosine": cosine_similarity,
 }
 SHIFT_INVARIANT = ("linear", "rbf")
-"""Kernels that see no offset once centred: their rows are centred first, to keep their digits."""
+"""Kernels that an offset of the rows does not change: rows are centred first, to keep digits."""
 
 RandomState = int | np.random.RandomState | None
 
 
 class Kernel(NamedTuple):
-    """A kernel whose numbers are settled.
+    """A kernel with all its numbers.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Kernel(NamedTuple):
             )
         return K
 
-    def refuse_unlike_pairs(self, K: Array) -> None:
+    def check_symmetry(self, K: Array) -> None:
         """Raise when a function of two rows depends on which is the first."""
         if callable(self.name) and (unlike := _asymmetry(K)):
             raise ValueError(
@@ -112,7 +112,7 @@ class Kernel(NamedTuple):
             )
 
 
-def settled_kernel(
+def settle_kernel(
     X: Any,
     kernel: str | Callable[..., Array] = "rbf",
     *,
@@ -145,7 +145,7 @@ def settled_kernel(
     Examples
     --------
     >>> X = np.array([[0.0], [1.0], [3.0]])
-    >>> K = settled_kernel(X, "rbf", kernel_gamma="median").between(X, X - X.mean())
+    >>> K = settle_kernel(X, "rbf", kernel_gamma="median").between(X, X - X.mean())
     >>> K.round(3)[0]
     array([1.   , 0.368, 0.   ])
     """
@@ -158,7 +158,7 @@ def settled_kernel(
             "kernel_gamma, degree and coef0, or a function as kernel"
         )
     if kernel == "precomputed":
-        _refuse_other_than_pairs(X)
+        _check_pairs(X)
     shifts = kernel in SHIFT_INVARIANT and not sp.issparse(X)
     origin = X.mean(axis=0, dtype=np.float64) if shifts else None
     params: dict[str, Any] = {}
@@ -169,7 +169,7 @@ def settled_kernel(
     return Kernel(kernel, params, origin)
 
 
-def _refuse_other_than_pairs(K: Any) -> None:
+def _check_pairs(K: Any) -> None:
     """Raise when a matrix cannot hold the kernel values of all pairs of training rows."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(
@@ -184,7 +184,7 @@ def _refuse_other_than_pairs(K: Any) -> None:
 
 
 def _asymmetry(K: Any) -> float:
-    """By how much a square matrix and its transpose differ; zero where it is rounding."""
+    """The largest difference of a square matrix and its transpose; zero where it is small."""
     unlike = float(np.abs(K - K.T).max())
     return unlike if unlike > 1e-5 * float(np.abs(K).max()) else 0.0
 
@@ -205,7 +205,7 @@ def inverse_width(X: Any, kernel_gamma: float | str, random_state: RandomState =
     if kernel_gamma == "scale":
         width = X.shape[1] * _variance(X)
     else:
-        some = draw_rows(X.shape[0], MEDIAN_ROWS, random_state)
+        some = draw_rows(X.shape[0], MAX_MEDIAN_ROWS, random_state)
         rows = X[some].astype(np.float64)
         if not sp.issparse(X):
             rows -= rows.mean(axis=0)
@@ -261,7 +261,7 @@ class KernelMap(NamedTuple):
 
 def kernel_blocks(n_rows: int, n_points: int) -> Any:
     """Slices over rows such that their kernel values with the points are few."""
-    return gen_batches(n_rows, max(1, KERNEL_ENTRIES // max(n_points, 1)))
+    return gen_batches(n_rows, max(1, MAX_KERNEL_ENTRIES // max(n_points, 1)))
 
 
 class CentredGram(NamedTuple):
@@ -276,7 +276,7 @@ class CentredGram(NamedTuple):
         Mean kernel value of each row.
     matrix : array (n_samples, n_samples)
     largest : float
-        The largest kernel value before centring, which the rounding of the matrix is relative to.
+        The largest kernel value before centring, to which numerical zero is relative.
     """
 
     kernel: Kernel
@@ -293,8 +293,8 @@ class CentredGram(NamedTuple):
         return KernelMap(self.kernel, self.points, self.centre, basis - basis.mean(axis=0))
 
     def principal_axes(self, k: int, *, tol: float | None = None) -> tuple[Array, Array]:
-        """The largest eigenvalues of the matrix, at most k and all above rounding or `tol`."""
-        most = min(k, max(len(self.matrix) - 1, 1))  # centred rows sum to nothing
+        """The largest eigenpairs, at most k, without numerical zeros and those below `tol`."""
+        most = min(k, max(len(self.matrix) - 1, 1))  # centred rows sum to zero: the last is zero
         return _leading_pairs(self.matrix, most, self.largest, tol)
 
     def empirical_map(self, *, tol: float | None = None) -> tuple[KernelMap, Array]:
@@ -322,8 +322,8 @@ class CentredGram(NamedTuple):
 
 
 def _leading_pairs(K: Array, k: int, largest: float, tol: float | None) -> tuple[Array, Array]:
-    """Eigenpairs of more than rounding beside the `largest` kernel value, and more than `tol`."""
-    evals, U = top_eigh(K, k, lanczos_from=DENSE_UP_TO)
+    """Eigenpairs that are not numerical zero beside the `largest` kernel value, or below `tol`."""
+    evals, U = top_eigh(K, k, max_dense_order=MAX_DENSE_KERNEL_ORDER)
     first = float(np.max(evals, initial=0.0))
     rank = numerical_rank(evals, len(K), largest=max(first, largest))
     if tol is not None:
@@ -331,20 +331,20 @@ def _leading_pairs(K: Array, k: int, largest: float, tol: float | None) -> tuple
     return evals[:rank], U[:, :rank]
 
 
-def centred_gram(X: Any, kernel: Kernel) -> CentredGram:
+def compute_centred_gram(X: Any, kernel: Kernel) -> CentredGram:
     """Kernel values of all pairs of training rows, centred: ``(I - 11ᵀ/n) K (I - 11ᵀ/n)``.
 
     Examples
     --------
     >>> X = np.array([[0.0], [1.0], [5.0]])
-    >>> centred_gram(X, settled_kernel(X, "linear")).matrix
+    >>> compute_centred_gram(X, settle_kernel(X, "linear")).matrix
     array([[ 4.,  2., -6.],
            [ 2.,  1., -3.],
            [-6., -3.,  9.]])
     """
     points = kernel.points(X, np.arange(X.shape[0]))
     K = np.array(kernel.between(X, points))
-    kernel.refuse_unlike_pairs(K)
+    kernel.check_symmetry(K)
     largest = float(np.max(np.abs(np.diagonal(K)), initial=0.0))
     centre = K.mean(axis=0)
     K -= centre
@@ -377,7 +377,7 @@ def empirical_kernel_map(
         Number of landmarks; all rows by default, or with as many, which is exact.
     tol : float, optional
         Axes with an eigenvalue below this share of the largest are left out; by default those
-        that are only rounding.
+        that are numerical zero.
     random_state : int, RandomState or None
         Which rows are landmarks.
 
@@ -390,13 +390,13 @@ def empirical_kernel_map(
     Examples
     --------
     >>> X = np.array([[0.0, 1.0], [2.0, 0.0], [1.0, 1.0], [3.0, 2.0]])
-    >>> to_features, rows = empirical_kernel_map(X, settled_kernel(X, "rbf"))
+    >>> to_features, rows = empirical_kernel_map(X, settle_kernel(X, "rbf"))
     >>> rows.shape, bool(np.allclose(to_features.project(X), rows))
     ((4, 3), True)
     """
     if n_landmarks is not None and n_landmarks < X.shape[0]:
         return _nystroem_map(X, kernel, draw_rows(X.shape[0], n_landmarks, random_state), tol)
-    return centred_gram(X, kernel).empirical_map(tol=tol)
+    return compute_centred_gram(X, kernel).empirical_map(tol=tol)
 
 
 def _nystroem_map(
@@ -404,10 +404,10 @@ def _nystroem_map(
 ) -> tuple[KernelMap, Array]:
     """Axes of the landmarks alone; every row where it is nearest to their span."""
     n_samples = X.shape[0]
-    points = landmarks(X, kernel, chosen)
+    points = place_landmarks(X, kernel, chosen)
     own = kernel.rows(X[chosen]) if kernel.name == "precomputed" else points
     K = kernel.values(own, points)
-    kernel.refuse_unlike_pairs(K)
+    kernel.check_symmetry(K)
     evals, U = _leading_pairs(K, len(K), 0.0, tol)
     basis = U / np.sqrt(evals) if len(evals) else np.zeros((len(K), 1))
     centre = np.zeros(len(K))
@@ -420,7 +420,7 @@ def _nystroem_map(
     return KernelMap(kernel, points, centre, basis), rows
 
 
-def landmarks(X: Any, kernel: Kernel, chosen: Array) -> Any:
+def place_landmarks(X: Any, kernel: Kernel, chosen: Array) -> Any:
     """Reference rows that stand for all rows: those chosen, moved to the mean of their own.
 
     Every row belongs to the nearest chosen one (one step of k-means). Where rows are mostly noise

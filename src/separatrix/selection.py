@@ -27,10 +27,10 @@ GRID_FOLDS = 3
 """Folds in which other parameters are chosen; fewer, as every setting costs a fit in each."""
 
 MAX_COMPONENTS = 40
-"""Most directions that are tried when their number is to be chosen, as in Parrish's thesis."""
+"""Largest number of directions that is tried when it is chosen, as in Parrish's thesis."""
 
-BLOCK_PAIRS = 1 << 17
-"""Most distances in memory while coordinates are added to them (1 MB of float64)."""
+MAX_PAIRS = 1 << 17
+"""Largest number of pairs whose distances are held at once (1 MB)."""
 
 Scorer = Callable[[Array, Array, Array, Array, Array], Array]
 """``scorer(Z, y, Z_new, y_new, ends)`` gives a score for the leading ``e`` columns, e in ends."""
@@ -114,7 +114,7 @@ def leave_one_out_scores(
 
 
 def _blocks(n_new: int, n_known: int) -> Iterable[slice]:
-    return gen_batches(n_new, max(1, BLOCK_PAIRS // n_known))
+    return gen_batches(n_new, max(1, MAX_PAIRS // n_known))
 
 
 def _votes_by_dimension(
@@ -495,11 +495,11 @@ def dimension_path(
             raise ValueError(
                 "n_folds=None classifies by nearest neighbours alone: give n_folds to use a scorer"
             )
-        dimensions, scores = _resubstituted(estimator, rows, labels[codes], params)
+        dimensions, scores = _score_resubstituted(estimator, rows, labels[codes], params)
     else:
         judge = _as_scorer(scorer)
         parts = training_parts(codes, n_folds, random_state)
-        dimensions, scores = _refitted(
+        dimensions, scores = _score_refitted(
             estimator, rows, labels[codes], params, judge, parts, progress
         )
     return pick_dimension(dimensions, scores, rule, len(labels))
@@ -527,7 +527,7 @@ class AtMost(int):
     """As many directions as a method finds, up to this number; a value of `n_components`."""
 
 
-def every_direction(estimator: Any) -> Any:
+def keep_every_direction(estimator: Any) -> Any:
     """A clone that keeps all the directions it finds, if it is one of this package."""
     model = clone(estimator)
     if hasattr(model, "_solve") and "n_components" in model.get_params():
@@ -535,14 +535,14 @@ def every_direction(estimator: Any) -> Any:
     return model
 
 
-def columns_by_level(model: Any, n_columns: int) -> tuple[Array, Array]:
-    """Columns by the `n_components` from which on they are there, and how many there are then."""
+def order_columns_by_level(model: Any, n_columns: int) -> tuple[Array, Array]:
+    """Columns in the order in which growing `n_components` adds them, and their number at each."""
     levels = getattr(model, "_component_levels", np.arange(1, n_columns + 1))
     order = np.argsort(levels, kind="stable")
     return order, np.searchsorted(levels[order], np.unique(levels), side="right")
 
 
-def _refitted(
+def _score_refitted(
     estimator: Any,
     X: Any,
     y: Array,
@@ -557,9 +557,9 @@ def _refitted(
     for i, (train, held) in enumerate(parts):
         fold = {name: np.asarray(value)[train] for name, value in params.items()}
         seen = X[:, train] if pairwise else X
-        model = every_direction(estimator).fit(seen[train], y[train], **fold)
+        model = keep_every_direction(estimator).fit(seen[train], y[train], **fold)
         Z, Z_new = (np.asarray(model.transform(seen[part])) for part in (train, held))
-        order, ends = columns_by_level(model, Z.shape[1])
+        order, ends = order_columns_by_level(model, Z.shape[1])
         found.append(scorer(Z[:, order], y[train], Z_new[:, order], y[held], ends))
         if progress is not None and len(ends):
             line = f"best score {found[-1].max():.3f} with {found[-1].argmax() + 1} directions"
@@ -570,11 +570,11 @@ def _refitted(
     return np.arange(1, common + 1), np.stack([scores[:common] for scores in found])
 
 
-def _resubstituted(
+def _score_resubstituted(
     estimator: Any, X: Any, y: Array, params: dict[str, Any]
 ) -> tuple[Array, Array]:
     """The same by leaving one row out of the neighbours only, not of the fit."""
-    model = every_direction(estimator).fit(X, y, **params)
+    model = keep_every_direction(estimator).fit(X, y, **params)
     Z = np.asarray(model.transform(X))
-    order, ends = columns_by_level(model, Z.shape[1])
+    order, ends = order_columns_by_level(model, Z.shape[1])
     return np.arange(1, len(ends) + 1), leave_one_out_scores(Z[:, order], y, ends)[None]

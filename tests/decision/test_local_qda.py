@@ -166,8 +166,8 @@ def test_blocks_do_not_show(monkeypatch, covariance):
     new = labelled(70, 5, seed=3)[0]
     whole = LocalQDA(covariance=covariance).fit(X, y)
     expected = whole.decision_function(new)
-    monkeypatch.setattr("separatrix.moments.neighbours.DISTANCES_AT_ONCE", 2000)
-    monkeypatch.setattr("separatrix.moments.labelled.BLOCK_ENTRIES", 100)
+    monkeypatch.setattr("separatrix.moments.neighbours.MAX_DISTANCES", 2000)
+    monkeypatch.setattr("separatrix.moments.labelled.MAX_BLOCK_ENTRIES", 100)
     parts = LocalQDA(covariance=covariance).fit(X, y)
     assert_allclose(parts.selection_["n_neighbors"].scores, whole.selection_["n_neighbors"].scores)
     assert_allclose(parts.decision_function(new), expected, rtol=1e-9)

@@ -11,28 +11,16 @@ from sklearn.datasets import load_digits, load_iris
 
 from separatrix import (
     IPCAC,
-    ClassMoments,
     DirectDiscriminant,
     FisherDiscriminant,
-    GroupedDiscriminant,
     GSVDDiscriminant,
-    LocalFisherDiscriminant,
     MaximumMarginCriterion,
-    NullSpaceDiscriminant,
     TruncatedIPCAC,
     datasets,
 )
-from separatrix.fisher.local import affinity_scatters
 from separatrix.linalg import principal_angles
-from tests.discovery import SHAPES, TALL, WIDE, labelled
-
-every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
-
-
-def scatters(X, y):
-    m = ClassMoments.from_data(X, y)
-    return m.Sw, m.Sb
-
+from tests.discovery import TALL, WIDE, labelled
+from tests.fisher.scatters import every_shape, scatters
 
 # FisherDiscriminant --------------------------------------------------------------------------
 
@@ -292,54 +280,6 @@ def test_wide_sparse_pca_needs_little_memory():
     assert peak < n * d * 8 / 4
 
 
-# The others ----------------------------------------------------------------------------------
-
-
-def test_null_space_projections_have_no_training_scatter():
-    X, y = WIDE
-    model = NullSpaceDiscriminant().fit(X, y)
-    W = model.components_.T
-    Sw, Sb = scatters(X, y)
-    assert model.uses_null_space_
-    assert_allclose(W.T @ W, np.eye(2), atol=1e-12)
-    assert np.abs(W.T @ Sw @ W).max() < 1e-12 * np.trace(Sw)
-    between = np.diag(W.T @ Sb @ W)
-    assert_allclose(W.T @ Sb @ W, np.diag(between), atol=1e-9 * between[0])
-    assert between[0] > between[1]
-    assert_allclose(model.explained_ratio_, between / between.sum())
-
-
-def test_without_a_null_space_fisher_stands_in_and_says_so():
-    with pytest.warns(UserWarning, match="no null space"):
-        model = NullSpaceDiscriminant().fit(*TALL)
-    assert not model.uses_null_space_
-    assert_array_equal(model.components_, FisherDiscriminant().fit(*TALL).components_)
-
-
-@every_shape
-@pytest.mark.parametrize("nu", [0.0, 0.3])
-def test_direct_discriminant_works_in_the_range_of_sb(X, y, nu):
-    model = DirectDiscriminant(regularization=nu).fit(X, y)
-    W = model.components_.T
-    Sw, Sb = scatters(X, y)
-    assert_allclose(W.T @ (nu * Sb + Sw) @ W, np.eye(2), atol=1e-10)
-    off_diagonal = W.T @ Sb @ W
-    assert_allclose(off_diagonal, np.diag(np.diag(off_diagonal)), atol=1e-9)
-    assert (np.diff(np.diag(off_diagonal)) < 0).all()
-    means = model.means_ - model.mean_
-    assert_allclose(W - np.linalg.pinv(means) @ means @ W, 0, atol=1e-10)
-
-
-@every_shape
-def test_gsvd_diagonalises_both_scatters(X, y):
-    model = GSVDDiscriminant().fit(X, y)
-    W = model.components_.T
-    Sw, Sb = scatters(X, y)
-    assert_allclose(W.T @ Sb @ W, np.diag(model.alpha_**2), atol=1e-10)
-    assert_allclose(W.T @ Sw @ W, np.diag(model.beta_**2), atol=1e-10)
-    assert_allclose(W.T @ (Sb + Sw) @ W, np.eye(2), atol=1e-10)
-
-
 @every_shape
 def test_maximum_margin_directions_are_orthonormal(X, y):
     for k in (None, 1, 5):
@@ -357,120 +297,3 @@ def test_maximum_margin_goes_on_to_the_rank_of_the_data():
     constant = np.column_stack([TALL[0], np.ones(90)])
     with pytest.raises(ValueError, match=r"at most 6 \(the rank"):
         MaximumMarginCriterion(n_components=7).fit(constant, TALL[1])
-
-
-# Local Fisher, against its definition written out pair by pair -------------------------------
-
-
-def local_scatters_by_pairs(X, y, k=7):
-    n = len(X)
-    Ww, Wb = np.zeros((n, n)), np.full((n, n), 1 / n)
-    for c in np.unique(y):
-        rows = np.flatnonzero(y == c)
-        D = np.linalg.norm(X[rows][:, None] - X[rows], axis=2)
-        sigma = np.sort(D, axis=1)[:, min(k, len(rows) - 1)]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            A = np.where(D > 0, np.exp(-(D**2) / np.outer(sigma, sigma)), 1.0)
-        Ww[np.ix_(rows, rows)] = A / len(rows)
-        Wb[np.ix_(rows, rows)] = A * (1 / n - 1 / len(rows))
-    return [X.T @ (np.diag(W.sum(axis=1)) - W) @ X for W in (Ww, Wb)]
-
-
-@pytest.mark.parametrize("k", [1, 7, 100])
-def test_local_fisher_is_sugiyamas(k):
-    X, y = labelled(80, 5)
-    y = np.r_[y[:75], [3, 3, 3, 3, 4]]  # a class smaller than k, and one of a single sample
-    Sw, Sb = local_scatters_by_pairs(X, y, k)
-    W = LocalFisherDiscriminant(n_neighbors=k).fit(X, y).components_.T
-    assert_allclose(W.T @ Sw @ W, np.eye(5), atol=1e-11)
-    assert_allclose(np.diag(W.T @ Sb @ W), scipy.linalg.eigh(Sb, Sw)[0][::-1], rtol=1e-9)
-
-
-def test_local_fisher_in_blocks_is_local_fisher(monkeypatch):
-    X, y = TALL
-    whole = LocalFisherDiscriminant().fit(X, y).components_
-    monkeypatch.setattr("separatrix.fisher.local.AFFINITY_ENTRIES", 100)
-    assert_allclose(LocalFisherDiscriminant().fit(X, y).components_, whole, atol=1e-12)
-
-
-def test_wide_local_fisher_is_exact_in_the_span():
-    X, y = WIDE
-    Sw, Sb = local_scatters_by_pairs(X, y)
-    Sw = 0.9 * Sw + 0.1 * np.trace(Sw) / 60 * np.eye(60)
-    W = LocalFisherDiscriminant(n_components=2, shrinkage=0.1).fit(X, y).components_
-    assert_allclose(W @ Sw @ W.T, np.eye(2), atol=1e-11)
-    assert principal_angles(W, scipy.linalg.eigh(Sb, Sw)[1][:, -2:].T).max() < 1e-9
-
-
-def test_duplicated_rows_do_not_break_local_scaling():
-    X, y = labelled(30, 4)
-    X, y = np.repeat(X, 10, axis=0), np.repeat(y, 10)  # every σ is zero
-    Sw, Sb = local_scatters_by_pairs(X, y)
-    W = LocalFisherDiscriminant().fit(X, y).components_
-    assert np.isfinite(W).all()
-    assert_allclose(Sw, 0, atol=1e-9)  # so every direction is perfect, and sorted by S̃b
-    assert (np.diff(np.diag(W @ Sb @ W.T)) < 0).all()
-
-
-def test_a_small_class_does_not_disturb_the_others():
-    X, y = TALL
-    Sw = affinity_scatters
-    tiny = np.r_[y, [3, 3]]
-    far = np.vstack([X, X[:2] + 100])
-    for k in (1, 7):
-        by_pairs = local_scatters_by_pairs(far, tiny, k)[0]
-        alone = local_scatters_by_pairs(X, y, k)[0]
-        own = local_scatters_by_pairs(far[-2:], tiny[-2:], k)[0]
-        assert_allclose(by_pairs, alone + own, atol=1e-9)
-        data = LocalFisherDiscriminant()._validate(far, tiny)
-        assert_allclose(Sw(data, ClassMoments.from_rows(data), k).within, by_pairs, atol=1e-9)
-
-
-# Groups ----------------------------------------------------------------------------------------
-
-
-def test_groups_give_more_directions_than_classes_less_one():
-    X, y = load_digits(return_X_y=True)
-    model = GroupedDiscriminant(groups=4, n_components=3).fit(X, y)
-    assert model.components_.shape == (12, 64)
-    assert_array_equal(model.group_of_component_, np.repeat(range(4), 3))
-    for g, columns in enumerate(model.groups_):
-        own = model.components_[model.group_of_component_ == g]
-        outside = np.setdiff1d(np.arange(64), columns)
-        assert_array_equal(own[:, outside], 0)
-        expected = FisherDiscriminant(n_components=3).fit(X[:, columns], y)
-        assert_allclose(own[:, columns], expected.components_, atol=1e-12)
-    assert_allclose(model.mean_, X.mean(axis=0), atol=1e-10)
-
-
-def test_a_group_with_few_directions_keeps_all_of_them():
-    X, y = TALL
-    groups = [[0], [1, 2, 3, 4, 5]]
-    model = GroupedDiscriminant(groups=groups, n_components=2).fit(X, y)
-    assert_array_equal(model.group_of_component_, [0, 1, 1])
-    with pytest.raises(ValueError, match=r"n_components=5 is too large.*no group has more"):
-        GroupedDiscriminant(groups=groups, n_components=5).fit(X, y)
-
-
-def test_groups_may_be_lists_of_columns():
-    X, y = TALL
-    model = GroupedDiscriminant(groups=[[0, 3], [1, 2, 4]]).fit(X, y)
-    assert model.components_.shape == (4, 6)
-    assert_array_equal(model.components_[:, 5], 0)
-
-
-@pytest.mark.parametrize(
-    ("groups", "message"),
-    [
-        (7, "groups=7 is more than there are features: n_features=6"),
-        ([[0, 6]], "from 0 to 5"),
-        ([[0, 0]], "different column numbers"),
-        ([[]], "list of column numbers"),
-        ([["a"]], "list of column numbers"),
-        ([], "at least one group"),
-        (0, "groups=0 is not valid"),
-    ],
-)
-def test_bad_groups_are_refused(groups, message):
-    with pytest.raises(ValueError, match=message):
-        GroupedDiscriminant(groups=groups).fit(*TALL)

@@ -425,17 +425,19 @@ def test_random_states_repeat():
 @pytest.mark.parametrize(("X", "y"), [TALL, WIDE], ids=["tall", "wide"])
 def test_moments_of_some_classes_are_those_of_their_rows(X, y):
     every = ClassMoments.from_data(X, y, per_class=True)
-    two = every.of_classes(np.array([0, 2]))
+    two = every.select_classes(np.array([0, 2]))
     alone = ClassMoments.from_data(X[y != 1], y[y != 1], per_class=True)
     for attribute in ("classes", "counts", "means", "mean", "Sw", "Sb", "class_scatters"):
         assert_allclose(getattr(two, attribute), getattr(alone, attribute), atol=1e-10)
     with pytest.raises(ValueError, match="class scatters were not kept"):
-        ClassMoments.from_data(X, y).of_classes(np.array([0]))
+        ClassMoments.from_data(X, y).select_classes(np.array([0]))
 
 
 @pytest.mark.parametrize(("X", "y"), [TALL, WIDE], ids=["tall", "wide"])
 def test_moments_of_joined_classes_are_those_of_their_rows(X, y):
-    joined = ClassMoments.from_data(X, y, per_class=True).joined(np.arange(2), np.array([0, 1, 0]))
+    joined = ClassMoments.from_data(X, y, per_class=True).join_classes(
+        np.arange(2), np.array([0, 1, 0])
+    )
     alone = ClassMoments.from_data(X, y == 1)
     for attribute in ("counts", "means", "mean", "Sw", "Sb"):
         assert_allclose(getattr(joined, attribute), getattr(alone, attribute), atol=1e-10)
@@ -445,7 +447,7 @@ def test_moments_of_joined_classes_are_those_of_their_rows(X, y):
 @pytest.mark.parametrize(("X", "y"), [TALL, WIDE], ids=["tall", "wide"])
 def test_moments_of_some_features_are_those_of_their_columns(X, y, make):
     chosen = np.arange(X.shape[1]) % 3 != 1
-    some = ClassMoments.from_data(make(X), y, per_class=True).columns(chosen)
+    some = ClassMoments.from_data(make(X), y, per_class=True).select_columns(chosen)
     alone = ClassMoments.from_data(X[:, chosen], y, per_class=True)
     for attribute in ("means", "mean", "Sw", "Sb", "class_scatters"):
         assert_allclose(getattr(some, attribute), getattr(alone, attribute), atol=1e-10)

@@ -1,4 +1,4 @@
-"""Streams: the factorisation that grows, the online model, windows, forgetting."""
+"""Streams: the online model, windows, forgetting."""
 
 from __future__ import annotations
 
@@ -20,157 +20,9 @@ from separatrix import (
     datasets,
     merge,
 )
-from separatrix.linalg import ThinSVD, principal_angles
-from separatrix.moments.labelled import LabelledRows
-from separatrix.moments.spectra import (
-    between_along_axes,
-    max_total_rank,
-    reduce_to_span,
-    total_axes,
-)
-from separatrix.moments.window import MAX_UNSUMMED_ROWS, N_PARTS, SlidingWindow
+from separatrix.linalg import principal_angles
 from tests.base.test_batches import assert_same_model
 from tests.discovery import labelled
-
-# The factorisation that grows ------------------------------------------------------------------
-
-
-def rows_of_rank(n, d, rank, seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.standard_normal((n, rank)) @ rng.standard_normal((rank, d))
-
-
-def assert_factors(svd, rows):
-    """Orthonormal to rounding, descending, and the scatter of the rows."""
-    assert_allclose(svd.U.T @ svd.U, np.eye(len(svd.s)), atol=1e-14)
-    assert (np.diff(svd.s) <= 0).all()
-    scatter = rows.T @ rows
-    assert_allclose((svd.U * svd.s**2) @ svd.U.T, scatter, atol=1e-13 * np.trace(scatter))
-
-
-@pytest.mark.parametrize("cuts", [[1, 2, 3, 4], [20], [7, 8, 30], []])
-@pytest.mark.parametrize("rank", [3, 12])
-def test_the_factorisation_of_pieces_is_that_of_the_whole(cuts, rank):
-    rows = rows_of_rank(40, 12, rank)
-    svd = ThinSVD.empty(12)
-    for part in np.split(rows, cuts):
-        svd = svd.appended(part)
-    assert len(svd.s) == rank
-    assert_factors(svd, rows)
-
-
-def test_rows_inside_the_span_add_no_direction():
-    """What is left of them outside is rounding, at any size, and must not become an axis."""
-    rows = rows_of_rank(10, 30, 4)
-    svd = ThinSVD.empty(30).appended(rows)
-    for factor in (1e-9, 1.0, 1e9):
-        assert len(svd.appended(factor * rows).s) == 4
-
-
-def test_nearly_dependent_rows_stay_orthogonal():
-    """Directions just above rounding magnify the error of the first projection."""
-    rng = np.random.default_rng(0)
-    base = rows_of_rank(6, 50, 6)
-    near = base + 1e-11 * rng.standard_normal(base.shape)
-    svd = ThinSVD.empty(50).appended(base).appended(near)
-    assert_factors(svd, np.vstack([base, near]))
-
-
-def test_a_hundred_thousand_updates_leave_the_axes_orthonormal():
-    rng = np.random.default_rng(0)
-    svd = ThinSVD.empty(8)
-    for row in rng.standard_normal((100_000, 1, 8)) * np.linspace(1, 3, 8):
-        svd = svd.appended(row, rank=3)
-    assert_allclose(svd.U.T @ svd.U, np.eye(3), atol=1e-12)
-
-
-def test_no_more_axes_than_features_arise():
-    """With every direction taken, what is left of a row is rounding, whatever its size."""
-    for seed in range(200):
-        rng = np.random.default_rng(seed)
-        rows = [f * rng.standard_normal((1, 2)) for f in (1e3, 1e-9, 1e3)]
-        svd = ThinSVD.empty(2)
-        for row in rows:
-            svd = svd.appended(row)
-        assert_factors(svd, np.vstack(rows))
-
-
-def test_two_factorisations_merge():
-    rows = rows_of_rank(40, 12, 8)
-    parts = [ThinSVD.empty(12).appended(part) for part in np.split(rows, [15])]
-    assert_factors(parts[0].merged(parts[1]), rows)
-    truncated = parts[0].merged(parts[1], rank=2)
-    assert_allclose(truncated.s, np.linalg.svd(rows)[1][:2])
-
-
-def test_the_mean_shift_row_recentres():
-    """The rows of a batch less their mean, and the shift of the mean, give the centred whole."""
-    X = rows_of_rank(50, 9, 9) + 5
-    svd, mean, seen = ThinSVD.empty(9), np.zeros(9), 0
-    for batch in np.split(X, [1, 20, 23]):
-        n, centre = len(batch), batch.mean(axis=0)
-        shift = np.sqrt(seen * n / (seen + n)) * (centre - mean)
-        svd = svd.appended(np.vstack([batch - centre, shift]))
-        mean, seen = mean + n / (seen + n) * (centre - mean), seen + n
-    assert_factors(svd, X - X.mean(axis=0))
-
-
-# Truncated moments ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("per_class", [False, True])
-def test_truncated_moments_keep_means_traces_and_leading_axes(make, per_class):
-    X, y = labelled(40, 120, 2)
-    X[:, :3] *= 30  # three axes that stand out
-    whole = ClassMoments.from_data(make(X), y, per_class=per_class)
-    small = whole.truncated(6)
-    assert small.most_rows() == 6
-    assert small.is_truncated
-    assert_array_equal(small.means, whole.means)
-    for a, b in zip(small._scatters, whole._scatters, strict=True):
-        evals, V = np.linalg.eigh(a.matrix())
-        exact = np.linalg.eigvalsh(b.matrix())
-        assert_allclose(evals[-6:], exact[-6:])
-        assert_allclose(evals[:-6], exact[:-6].mean())
-        assert_allclose(b.matrix() @ V[:, -6:], V[:, -6:] * evals[-6:], atol=1e-8 * evals[-1])
-        assert_allclose(a.diagonal(), a.matrix().diagonal())
-        assert_allclose(a.diagonal().sum(), b.diagonal().sum())
-
-
-def test_truncated_moments_answer_alike_in_every_form():
-    """Axes, products and projections see the floor as the matrix does."""
-    X, y = labelled(60, 80, 3)
-    small = ClassMoments.from_data(X, y).truncated(10)
-    V = np.random.default_rng(0).standard_normal((80, 4))
-    assert_allclose(small.within_apply(V), small.Sw @ V)
-    assert_allclose(small.project(V).Sw, V.T @ small.Sw @ V)
-    evals, axes = total_axes(small, 5)
-    assert_allclose(small.St @ axes, axes * evals, atol=1e-9 * evals[0])
-    assert_allclose(between_along_axes(small, 5)[0], evals)
-    inside, lift = reduce_to_span(small)
-    basis = lift(np.eye(inside.n_features))
-    assert_allclose(inside.Sw, basis.T @ small.Sw @ basis, atol=1e-9 * evals[0])
-    assert max_total_rank(small) == 80
-
-
-def test_truncated_moments_add_decay_and_multiply_out():
-    X, y = labelled(60, 80, 3)
-    small = ClassMoments.from_data(X, y).truncated(10)
-    other = ClassMoments.from_data(X[:20] + 1, y[:20]).truncated(5)
-    both = small + other
-    means = small.means - other.means
-    counts = small.counts * other.counts / (small.counts + other.counts)
-    assert_allclose(both.Sw, small.Sw + other.Sw + (means.T * counts) @ means)
-    assert_allclose(small.decay(0.25).Sw, 0.25 * small.Sw)
-    assert_array_equal(small.decay(1e-250).counts, 0)
-    again = (small.decay(0.25) + small).truncated(12)  # twice the same ten axes
-    assert again.most_rows() == 10
-    assert_allclose(again.Sw, 1.25 * small.Sw, atol=1e-9)
-    many = sum([small] * 9)  # more rows than features: a matrix
-    assert not many.is_thin
-    assert_allclose(many.Sw, 9 * small.Sw)
-
 
 # The online model -------------------------------------------------------------------------------
 
@@ -457,28 +309,6 @@ def test_a_class_that_has_faded_counts_as_never_seen():
         model.partial_fit(X[y == 1], y[y == 1])
     assert model.moments_.counts[0] == 0
     assert_array_equal(model.predict(X), np.ones(100))
-
-
-def test_the_window_keeps_few_sums_and_summarises_each_row_a_few_times():
-    """The cost that its docstring states."""
-    X, y = labelled(6000, 3, 2)
-    summarised, most = [], 0
-
-    def summarise(rows):
-        summarised.append(len(rows.codes))
-        return ClassMoments.from_rows(rows)
-
-    window = SlidingWindow(2048)
-    for i in range(6000):
-        window.push(LabelledRows(X[[i]], y[[i]], np.arange(2)), summarise, lambda moments: moments)
-        most = max(most, len(window._front) + len(window._back))
-    assert most <= 2 * N_PARTS
-    # once to be checked, once in a stretch, less than once when its stretch is cut
-    assert sum(summarised) / 6000 < 3
-    assert window._stop - window._summed < MAX_UNSUMMED_ROWS
-    covered = window._front[-1][0] if window._front else window._turn
-    assert covered - window.start <= MAX_UNSUMMED_ROWS
-    assert sum(len(rows.y) for rows in window._rows) == 2048
 
 
 def test_the_rows_of_a_window_are_not_those_of_the_caller():

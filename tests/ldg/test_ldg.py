@@ -28,7 +28,7 @@ from separatrix.ldg.scatters import (
     orthonormal_descent,
 )
 from separatrix.linalg import principal_angles
-from separatrix.moments.neighbours import averaging, class_neighbours
+from separatrix.moments.neighbours import averaging_matrix, class_neighbours
 from separatrix.selection import GridScores, training_parts
 from tests.discovery import SHAPES, TALL, WIDE, labelled
 
@@ -122,8 +122,8 @@ def test_small_classes_give_what_they_have_and_a_singleton_nothing():
 def test_blocks_do_not_show(monkeypatch):
     X, y = labelled(300, 6)
     whole = LDG(gamma=0.7, n_neighbors=3).fit(X, y)
-    monkeypatch.setattr("separatrix.moments.neighbours.DISTANCES_AT_ONCE", 2000)
-    monkeypatch.setattr("separatrix.moments.labelled.BLOCK_ENTRIES", 100)
+    monkeypatch.setattr("separatrix.moments.neighbours.MAX_DISTANCES", 2000)
+    monkeypatch.setattr("separatrix.moments.labelled.MAX_BLOCK_ENTRIES", 100)
     parts = LDG(gamma=0.7, n_neighbors=3).fit(X, y)
     assert_allclose(parts.components_, whole.components_, atol=1e-10)
 
@@ -252,7 +252,7 @@ def criterion_by_the_book(X, y, k, B, priors=None, local=True):
 
 
 def gaussians(X, y, k):
-    averages = [averaging(f, np.arange(len(X)), len(X)) for f in class_neighbours(X, y, k)]
+    averages = [averaging_matrix(f, np.arange(len(X)), len(X)) for f in class_neighbours(X, y, k)]
     return DiscriminativeGaussians(X, y, averages, np.bincount(y) / len(y))
 
 

@@ -33,18 +33,27 @@ from separatrix import (
     OnlineIPCAC,
     TruncatedIPCAC,
 )
-from separatrix.base.blockwise import ROW_METHODS
 from separatrix.evaluate.comparison import compare
 from separatrix.moments import class_moments, subsample
 from tests.discovery import all_estimators, labelled, name_of
-
-dask = pytest.importorskip("dask")
-da = pytest.importorskip("dask.array")
-dd = pytest.importorskip("dask.dataframe")
-
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:the within-class scatter has no null space", "ignore:FastICA did not converge"
+from tests.moments.dask_data import (
+    PAIR,
+    TALL,
+    array,
+    counted,
+    da,
+    dask,
+    dd,
+    frames,
+    on_every_shape,
 )
+
+pytestmark = [
+    pytest.mark.usefixtures("one_dask_thread"),
+    pytest.mark.filterwarnings(
+        "ignore:the within-class scatter has no null space", "ignore:FastICA did not converge"
+    ),
+]
 
 ESTIMATORS = [
     FisherDiscriminant(),
@@ -62,16 +71,6 @@ ESTIMATORS = [
     GroupedDiscriminant(groups=[[5, 0, 3], [1, 2, 4]]),
 ]
 every = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
-TALL, WIDE = labelled(70, 6, seed=1), labelled(30, 70, seed=1)
-PAIR = labelled(70, 6, n_classes=2, seed=1)
-DATA = {"tall": TALL, "wide": WIDE, "pair": PAIR}
-on_every_shape = pytest.mark.parametrize(("X", "y"), DATA.values(), ids=DATA)
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    with dask.config.set(scheduler="synchronous"):
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +88,6 @@ def client():
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
-
-
-def array(X, size):
-    return da.from_array(X, chunks=(size, X.shape[1]))
 
 
 def assert_same_model(model, whole, X, rtol=1e-9, *, same_rank=True):
@@ -173,7 +168,7 @@ def test_sparse_blocks_are_refused_where_sparse_rows_are():
 
 def test_threads_do_not_meet(monkeypatch):
     X, y = labelled(300, 4, n_classes=6, seed=6)
-    order = np.argsort(y, kind="stable")  # threads summarise different classes
+    order = np.argsort(y, kind="stable")  # threads summarize different classes
     summary = IPCAC._summarize
 
     def slow(self, *args):
@@ -240,17 +235,6 @@ def test_a_fit_to_blocks_can_be_merged_and_updated():
     assert_same_model(first.partial_fit(X[40:], y[40:]), whole, X)
     with pytest.raises(TypeError, match=r"partial_fit.*merge"):
         first.partial_fit(array(X, 9), y)
-
-
-# Kinds of collections ------------------------------------------------------------------------
-
-
-def frames(n_partitions=4):
-    X, y = TALL
-    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
-    names = np.array(["u", "v", "w"])[y]
-    lazy = dd.from_pandas(frame.assign(kind=names), npartitions=n_partitions)
-    return frame, names, lazy.drop(columns="kind"), lazy["kind"]
 
 
 @every
@@ -341,13 +325,6 @@ def test_a_frame_whose_parts_are_not_what_it_says_is_refused():
         FisherDiscriminant().fit(frame, y).score(rows, labels)
 
 
-def test_scores_of_labels_of_another_type_are_refused():
-    X, y = TALL
-    model = FisherDiscriminant().fit(X, y)
-    with pytest.raises(ValueError, match=r"y has labels \['0'.*knows \[0.*differ in type"):
-        model.score(array(X, 20), y.astype(str))
-
-
 def test_labels_in_other_chunks_are_aligned():
     X, y = TALL
     model = FisherDiscriminant().fit(array(X, 50), da.from_array(y, chunks=33))
@@ -400,40 +377,12 @@ def test_remedies_are_those_of_the_collection():
         FisherDiscriminant().fit(X, X[["f0", "f1"]])
 
 
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-def test_frames_that_cannot_be_lazy_are_refused():
-    pytest.importorskip("polars")
-    _, _, X, y = frames()
-    model = FisherDiscriminant().set_output(transform="polars").fit(X, y)
-    with pytest.raises(ValueError, match=r"lazy frame of polars.*set_output\(transform=\"pandas"):
-        model.transform(X)
-
-
 def test_domains_of_lazy_rows_are_one():
     X, y = TALL
     scaler = separatrix.DomainScaler().fit(X, sample_domain=np.where(y, 1, -1))
     assert_allclose(scaler.transform(array(X, 9)).compute(), scaler.transform(X))
     with pytest.raises(TypeError, match=r"DomainScaler\.transform takes nothing beside the rows"):
         scaler.transform(array(X, 9), sample_domain=np.where(y, 1, -1))
-
-
-# One pass, and nothing before it is asked for ------------------------------------------------
-
-
-def counted(X, y, size=20):
-    """Rows and labels from one function, and how often it has made each block."""
-    calls = Counter()
-
-    def block(block_id=None):
-        calls[block_id[0]] += 1
-        start = size * block_id[0]
-        return np.column_stack([X, y])[start : start + size]
-
-    sizes = tuple(min(size, len(X) - start) for start in range(0, len(X), size))
-    both = da.map_blocks(
-        block, chunks=(sizes, (X.shape[1] + 1,)), dtype=float, meta=np.empty((0, 0))
-    )
-    return both[:, :-1], both[:, -1].astype(int), calls
 
 
 @every
@@ -469,65 +418,6 @@ def test_one_pass_over_a_data_frame():
         assert len(calls) == 4
         assert set(calls.values()) == {1}
         assert_same_model(model, whole, TALL[0])
-
-
-@pytest.mark.parametrize("estimator", all_estimators(), ids=name_of)
-def test_what_is_asked_of_rows_is_lazy_and_has_their_blocks(estimator):
-    X, y = TALL
-    estimator = clone(estimator).fit(X, y)
-    rows, _, calls = counted(X, y)
-    for method in ROW_METHODS:
-        if not hasattr(estimator, method):
-            continue
-        result = getattr(estimator, method)(rows)
-        assert not calls, "nothing is computed before it is asked for"
-        expected = getattr(estimator, method)(X)
-        assert result.chunks[0] == rows.chunks[0]
-        assert result.shape == expected.shape
-        assert result.dtype == expected.dtype
-        found = result.compute()
-        assert set(calls.values()) == {1}
-        calls.clear()
-        if method == "predict":
-            assert_array_equal(found, expected)
-        else:
-            assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-    if is_classifier(estimator):
-        assert estimator.score(rows, y) == pytest.approx(estimator.score(X, y))
-        assert set(calls.values()) == {1}
-
-
-def test_lazy_results_are_those_of_the_model_as_it_was():
-    X, y = TALL
-    model = FisherDiscriminant().fit(X, y)
-    lazy, expected = model.transform(array(X, 9)), model.transform(X)
-    model.partial_fit(3 * X, y[::-1])
-    assert np.abs(model.transform(X) - expected).max() > 0.1
-    assert_allclose(lazy.compute(), expected)
-    assert_allclose(model.transform(array(X, 9)).compute(), model.transform(X))
-    assert model.moments_ is not None
-
-
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-def test_set_output_gives_lazy_frames():
-    frame, _, X, y = frames()
-    model = FisherDiscriminant().set_output(transform="pandas").fit(X, y)
-    for rows in (X, array(frame.to_numpy(), 50)):
-        lazy = model.transform(rows)
-        found = lazy.compute()
-        assert isinstance(lazy, dd.DataFrame)
-        assert list(found.columns) == ["fisherdiscriminant0", "fisherdiscriminant1"]
-        assert_allclose(found.to_numpy(), model.transform(frame).to_numpy(), atol=1e-12)
-
-
-def test_scores_count_the_weights():
-    frame, names, X, y = frames()
-    model = FisherDiscriminant(n_components=1).fit(X, y)
-    assert 0.5 < model.score(frame, names) < 1
-    assert model.score(X, y) == pytest.approx(model.score(frame, names))
-    w = np.random.default_rng(0).uniform(size=len(names))
-    weights = da.from_array(w, chunks=(tuple(X.map_partitions(len).compute()),))
-    assert model.score(X, y, weights) == pytest.approx(model.score(frame, names, w))
 
 
 # What is wrong is said -----------------------------------------------------------------------

@@ -1,1 +1,1 @@
-"""What all estimators share."""
+"""The parts that all estimators share."""

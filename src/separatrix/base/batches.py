@@ -19,7 +19,7 @@ from separatrix.base.rows import check_labelled_rows, unchanged_on_failure
 from separatrix.base.solution import Solution
 from separatrix.linalg import Array
 from separatrix.moments.checks import is_dask, is_text
-from separatrix.moments.class_moments import FORGOTTEN, ClassMoments
+from separatrix.moments.class_moments import MIN_COUNT, ClassMoments
 from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.window import SlidingWindow
 
@@ -44,7 +44,7 @@ class Solved:
 
 
 class Memory(NamedTuple):
-    """What a model keeps of the rows it has learned from.
+    """The statistics that a model keeps of the rows it has learned from.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Memory(NamedTuple):
 class MomentEstimator(SubspaceEstimator):
     """Base of the methods that need nothing but moments: they learn in batches and merge.
 
-    A class names its results beyond those below as `Solved`, too.
+    A subclass declares its further results as `Solved`.
     """
 
     _accepts_blocks = True
@@ -209,7 +209,7 @@ class MomentEstimator(SubspaceEstimator):
             return rows
         ages = np.arange(len(rows.codes))[::-1]
         fading = float(self.decay) ** ages
-        fading[fading < FORGOTTEN] = 0.0
+        fading[fading < MIN_COUNT] = 0.0
         return rows._replace(weights=fading if rows.weights is None else rows.weights * fading)
 
     # Statistics of everything seen ------------------------------------------------------------
@@ -234,7 +234,7 @@ class MomentEstimator(SubspaceEstimator):
         return Memory(moments)
 
     def _moments_of(self, memory: Memory, classes: Array) -> ClassMoments:
-        """The moments of all that is remembered."""
+        """The moments of all rows that are remembered."""
         if memory.window is None:
             return memory.moments
         summarize, condense = (
@@ -253,7 +253,7 @@ class MomentEstimator(SubspaceEstimator):
         A window of many rows is a matrix from the first of them on: rows that are held would be
         multiplied again with every step.
         """
-        moments = moments.kept(self._needs_class_scatters(classes))
+        moments = moments.with_class_scatters(self._needs_class_scatters(classes))
         many = self.window is not None and self.window >= moments.n_features
         return moments.with_matrices() if many else moments
 
@@ -265,7 +265,7 @@ class MomentEstimator(SubspaceEstimator):
         moments = super()._add_summaries(parts)
         return self._condense(moments.classes, moments)
 
-    # What is kept, and what waits to be solved for --------------------------------------------
+    # Statistics that are kept, results that wait ----------------------------------------------
 
     def _memory(self) -> Memory | None:
         window = vars(self).get("_window")
@@ -284,7 +284,7 @@ class MomentEstimator(SubspaceEstimator):
         self.moments_ = moments if self.keep_moments else None
 
     def _solve_now(self) -> None:
-        """Solve for the rows that have come since the last solution.
+        """Solve with the rows that have come since the last solution.
 
         Threads that ask at once solve the same problem, and store the same results.
         """
@@ -296,7 +296,7 @@ class MomentEstimator(SubspaceEstimator):
         return "classes_" in vars(self)
 
     def _is_waiting(self) -> bool:
-        """Whether rows have come that are not solved for."""
+        """Whether rows have come since the last solution."""
         return self._is_fitted() and "components_" not in vars(self)
 
     @classmethod
@@ -304,7 +304,7 @@ class MomentEstimator(SubspaceEstimator):
         return [n for kind in cls.__mro__ for n, v in vars(kind).items() if isinstance(v, Solved)]
 
     def _without_memory(self) -> Any:
-        """A copy that judges rows: its results are solved for, its statistics left out."""
+        """A copy that judges rows: solved, and without the statistics."""
         _ = self.components_
         judge = copy(self)
         judge.__dict__.update(moments_=None, _window=None)

@@ -16,7 +16,7 @@ from separatrix.base.parameters import check_parameters
 from separatrix.base.rows import check_several_classes
 from separatrix.linalg import Array
 from separatrix.moments.checks import is_dask, is_text
-from separatrix.moments.dask import Blocks, Summed, labelled_blocks, mapped, one_row
+from separatrix.moments.dask import Blocks, Summed, apply_to_blocks, labelled_blocks, make_zero_row
 from separatrix.moments.labelled import LabelledRows
 
 Kind = TypeVar("Kind", bound=type)
@@ -37,7 +37,7 @@ def sum_blocks(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Blocks, 
     model._check_blocks_suffice()
     blocks = labelled_blocks(X, y, sample_weight)
     worker = _worker(model, blocks)
-    found = blocks.summed(
+    found = blocks.sum_up(
         partial(_summarize_block, worker),
         worker._add_summaries,
         accept_sparse=model._accepts_sparse,
@@ -70,7 +70,7 @@ def lazy_on_dask(kind: Kind) -> Kind:
 
     The results have the blocks of the collection: a Dask array, or a data frame where `set_output`
     asks for frames, or a list of delayed results for a list of delayed blocks. `score` makes one
-    pass. Only the methods in the body of the decorated class are meant.
+    pass. Methods that the class inherits are not changed.
     """
     for name in ROW_METHODS:
         if isfunction(vars(kind).get(name)):
@@ -93,13 +93,15 @@ def _lazily(method: Callable[..., Any]) -> Callable[..., Any]:
             )
         judge = partial(_call_method, _judge(self), method.__name__)
         # one row of zeros shows the form of the result, and raises where all rows would
-        return mapped(X, judge, None if isinstance(X, list | tuple) else judge(one_row(X)))
+        return apply_to_blocks(
+            X, judge, None if isinstance(X, list | tuple) else judge(make_zero_row(X))
+        )
 
     return lazily
 
 
 def _judge(model: Any) -> Any:
-    """A copy of the model with what is needed to judge rows, and no more."""
+    """A copy of the model with no more than it needs to judge rows."""
     return model._without_memory() if hasattr(model, "_without_memory") else copy(model)
 
 
@@ -115,10 +117,10 @@ def _score(in_memory: Callable[..., float]) -> Callable[..., float]:
         check_is_fitted(self)
         judge = _judge(self)
         if not isinstance(X, list | tuple):
-            judge.predict(one_row(X))  # other features raise by their names
+            judge.predict(make_zero_row(X))  # other features raise by their names
         blocks = labelled_blocks(X, y, sample_weight)
         blocks = blocks._replace(feature_names=vars(judge).pop("feature_names_in_", None))
-        right, total = blocks.summed(partial(_count_right, judge)).summary
+        right, total = blocks.sum_up(partial(_count_right, judge)).summary
         return float(right / total)
 
     return score

@@ -1,4 +1,4 @@
-"""What all subspace estimators share: validate → summarize → select → solve → store."""
+"""The base of all subspace estimators: validate → summarize → select → solve → store."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from separatrix.base.rows import (
 )
 from separatrix.base.solution import Solution, shares
 from separatrix.linalg import Array, Lift
-from separatrix.moments.checks import is_dask, refuse_nonfinite
+from separatrix.moments.checks import check_finite_columns, is_dask
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.dask import Blocks
 from separatrix.moments.labelled import LabelledRows
@@ -123,7 +123,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """The summary of all rows, from summaries of some of them."""
         labels = reduce(np.union1d, [part.classes for part in parts])
         per_class = self._needs_class_scatters(labels)
-        return reduce(add, [part.kept(per_class) for part in parts])
+        return reduce(add, [part.with_class_scatters(per_class) for part in parts])
 
     # select -----------------------------------------------------------------------------------
 
@@ -175,11 +175,11 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Parameters
         ----------
         moments : ClassMoments
-            What `_summarize` returned.
+            The result of `_summarize`.
         rows : LabelledRows, Blocks or None
             The rows; None where only their moments are left.
         selected : mapping
-            What `_select` returned.
+            The result of `_select`.
         """
 
     def _find(self, moments: Any, rows: Any, selected: Mapping[str, Any]) -> Solution:
@@ -189,11 +189,11 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return self._add_decision(solution, moments, rows)
 
     def _add_decision(self, solution: Solution, moments: Any, rows: Any) -> Solution:
-        """The solution with what decides in the subspace; classifiers add their rule."""
+        """The solution; classifiers add the rule that decides in the subspace."""
         return solution
 
     def _n_wanted(self, available: int, why: str, selected: Mapping[str, Any]) -> int:
-        """How many of the available directions to keep, or an error that says why not as many."""
+        """Number of directions to keep; raise, with the reason, where fewer are available."""
         if self.n_components is None:
             return available
         if isinstance(self.n_components, str):
@@ -216,7 +216,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         *,
         more_to_come: bool = False,
     ) -> Solution:
-        """The wanted ones of at most ``n_classes - 1`` directions, in all features.
+        """The wanted ones of at most ``n_classes - 1`` directions, lifted to all features.
 
         With more rows to come, directions that are missing so far are no error.
         """
@@ -252,7 +252,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.__dict__.update(fitted)
 
     def _without_directions(self, solution: Solution) -> str:
-        """What is said when no direction was found."""
+        """The warning where no direction was found."""
         return (
             f"{type(self).__name__} found no direction that separates the classes: their means "
             "coincide. transform returns no columns."
@@ -284,7 +284,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             Z = centred_product(rows, self.mean_, self.components_.T)
             suspicious = not np.isfinite(Z.sum() if Z.shape[1] else np.sum(rows))
         if suspicious:
-            refuse_nonfinite(rows, getattr(self, "feature_names_in_", None))
+            check_finite_columns(rows, getattr(self, "feature_names_in_", None))
         return Z
 
     @property

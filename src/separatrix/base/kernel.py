@@ -1,4 +1,4 @@
-"""What all kernel estimators share: the linear method on the rows of a kernel map."""
+"""The base of all kernel estimators: the linear method on the rows of a kernel map."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from separatrix.kernels import (
     KernelMap,
     RandomState,
     empirical_kernel_map,
-    settled_kernel,
+    settle_kernel,
 )
 from separatrix.linalg import Array
-from separatrix.moments.checks import is_dask, refuse_nonfinite_rows
+from separatrix.moments.checks import check_finite, is_dask
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.dask import labelled_blocks, subsample
 from separatrix.moments.labelled import LabelledRows
 
 ROWS_PER_LANDMARK = 10
-"""Rows of a Dask collection that are sampled for each landmark: each is the mean of its own."""
+"""Rows of a Dask collection drawn for each landmark, which is the mean of those nearest to it."""
 
 KERNEL_PARAMETERS: dict[str, Sequence[Allowed]] = {
     "kernel": (
@@ -54,7 +54,7 @@ class Mapped(NamedTuple):
     rows : LabelledRows or None
         The training rows in its coordinates.
     found : mapping
-        Numbers that were settled on the way, by the names of the fitted attributes they become.
+        Fitted attributes found on the way, by name.
     """
 
     map: Any
@@ -66,7 +66,7 @@ def _mapped_moments(
     to_features: KernelMap, per_class: Callable[[Array], bool], block: LabelledRows
 ) -> ClassMoments:
     """Moments of a block of rows in the feature space."""
-    refuse_nonfinite_rows(block.X)
+    check_finite(block.X)
     mapped = block._replace(X=to_features.project(block.X), feature_names=None)
     return ClassMoments.from_rows(mapped, per_class=per_class(block.classes))
 
@@ -133,7 +133,7 @@ class KernelEstimator(SubspaceEstimator):
             )
         mapped = self._to_features(sample)
         summarize = partial(_mapped_moments, mapped.map, self._needs_class_scatters)
-        moments = labelled_blocks(X, y).summed(summarize, clone(self)._add_summaries).summary
+        moments = labelled_blocks(X, y).sum_up(summarize, clone(self)._add_summaries).summary
         mapped = mapped._replace(map=mapped.map.centred_at(moments.mean), rows=None)
         self._store(moments, self._find_in_features(moments, mapped, {}))
         return self
@@ -152,8 +152,8 @@ class KernelEstimator(SubspaceEstimator):
         """The rows in the feature space; with ``kernel=None`` as they are."""
         if self.kernel is None:
             return Mapped(None, rows)
-        refuse_nonfinite_rows(rows.X, rows.feature_names)
-        kernel = settled_kernel(
+        check_finite(rows.X, rows.feature_names)
+        kernel = settle_kernel(
             rows.X,
             self.kernel,
             kernel_gamma=self.kernel_gamma,
@@ -213,7 +213,7 @@ class KernelEstimator(SubspaceEstimator):
         if getattr(self, "_map", None) is None:
             return super()._project(X)
         rows = check_new_rows(self, X, accept_sparse=self._accepts_sparse)
-        refuse_nonfinite_rows(rows, getattr(self, "feature_names_in_", None))
+        check_finite(rows, getattr(self, "feature_names_in_", None))
         return self._map.project(rows)
 
     def __sklearn_tags__(self) -> Tags:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 
 class Allowed(NamedTuple):
-    """A test for a parameter value, the words that say what passes it, and values that do.
+    """A test for a parameter value, a description of the values that pass, and some of them.
 
     The examples hold the ends of a range; tests draw parameters from them.
     """

@@ -1,4 +1,4 @@
-"""Rows that estimators are given, checked by scikit-learn and by us."""
+"""Checks of the rows that estimators are given, and their projection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.linalg import Array
-from separatrix.moments.checks import check_weights, encode_labels, refuse_lazy_frame
+from separatrix.moments.checks import check_in_memory, check_weights, encode_labels
 from separatrix.moments.labelled import LabelledRows, row_blocks, rows_per_block
 
 
@@ -29,7 +29,7 @@ def check_labelled_rows(
     accept_sparse: bool = False,
 ) -> LabelledRows:
     """Rows, labels and weights, checked for everything but NaN and infinity."""
-    refuse_lazy_frame(X, type(estimator).__name__)
+    check_in_memory(X, type(estimator).__name__)
     rows, labels = validate_data(
         estimator,
         X,
@@ -48,7 +48,7 @@ def check_labelled_rows(
 def check_new_rows(estimator: BaseEstimator, X: ArrayLike, *, accept_sparse: bool = False) -> Any:
     """Rows of the features that were learned, checked for everything but NaN and infinity."""
     check_is_fitted(estimator)
-    refuse_lazy_frame(X, type(estimator).__name__)
+    check_in_memory(X, type(estimator).__name__)
     return validate_data(
         estimator,
         X,

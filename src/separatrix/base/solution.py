@@ -1,4 +1,4 @@
-"""What a method finds: directions, the values they maximise, and every other fitted attribute."""
+"""The solution of a method: directions, their criterion, and every other fitted attribute."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Solution(NamedTuple):
 
 
 def shares(criterion: Array) -> Array:
-    """Each value's share of the sum of the positive ones; infinite ones share alike."""
+    """Each value's share of the sum of the positive ones; infinite ones share equally."""
     infinite = np.isinf(criterion)
     positive = infinite.astype(float) if infinite.any() else np.clip(criterion, 0.0, None)
     total = positive.sum()

@@ -17,12 +17,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.rows import check_several_classes, unchanged_on_failure
 from separatrix.linalg import Array
-from separatrix.moments.checks import encode_labels, refuse_lazy_frame
+from separatrix.moments.checks import check_in_memory, encode_labels
 
 
 @lazy_on_dask
 class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Many classes told apart by a classifier for each pair, most of which a row never meets.
+    """Many classes distinguished by a classifier for each pair, most of which a row never meets.
 
     There is a node for each of the ``C (C - 1) / 2`` pairs of C classes: a classifier of these two
     alone. A row starts with the first and the last class. Their node excludes one of them, which
@@ -54,8 +54,8 @@ class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     (Condorcet's winner). Where there is none the answer depends on the order of the classes.
 
     Each node learns from the rows of its two classes only, so a rare class is not outnumbered by
-    all others together, and nodes of small classes are cheap. Rows given twice change what a node
-    decides where they change its classifier, as they do the ridge of `KernelIPCAC`.
+    all others together, and nodes of small classes are cheap. Rows given twice change the answer
+    of a node where they change its classifier, as they do the ridge of `KernelIPCAC`.
 
     References
     ----------
@@ -101,13 +101,13 @@ class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self
             The fitted classifier.
         """
-        _refuse_other_than_classifier(self.estimator)
+        _check_classifier(self.estimator)
         with unchanged_on_failure(self):
             self._fit(X, y)
         return self
 
     def _fit(self, X: ArrayLike, y: ArrayLike) -> None:
-        refuse_lazy_frame(X, type(self).__name__)
+        check_in_memory(X, type(self).__name__)
         rows, labels = validate_data(
             self, X, y, accept_sparse="csr", dtype=None, ensure_all_finite=False
         )
@@ -115,16 +115,16 @@ class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.classes_, codes = encode_labels(labels, rows.shape[0])
         check_several_classes(self, self.classes_)
         self.reducer_ = None if self.reducer is None else clone(self.reducer).fit(rows, labels)
-        rows = self._reduced(rows)
+        rows = self._reduce(rows)
         self.nodes_ = np.array(list(combinations(range(len(self.classes_)), 2)))
         self._members = [np.flatnonzero(codes == c) for c in range(len(self.classes_))]
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fitted)(self.estimator, self._training_rows(rows, node), labels[at])
+            delayed(_fit_clone)(self.estimator, self._training_rows(rows, node), labels[at])
             for node, at in ((node, self._at(node)) for node in self.nodes_)
         )
 
-    def _reduced(self, X: Any) -> Any:
-        """What all nodes see: an array or a sparse matrix, whatever the reducer returns."""
+    def _reduce(self, X: Any) -> Any:
+        """The rows that all nodes see, as an array or a sparse matrix."""
         if self.reducer_ is None:
             return X
         rows = self.reducer_.transform(X)
@@ -138,7 +138,7 @@ class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self._rows_of(X[self._at(node)], node, self.estimator)
 
     def _rows_of(self, X: Any, node: Array, estimator: Any) -> Any:
-        """What a node sees of rows: kernel values only with its own training rows."""
+        """The rows as a node sees them: kernel values only with its own training rows."""
         pairwise = self.reducer_ is None and get_tags(estimator).input_tags.pairwise
         return X[:, self._at(node)] if pairwise else X
 
@@ -155,11 +155,11 @@ class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         array (n_samples,)
         """
         check_is_fitted(self)
-        refuse_lazy_frame(X)
+        check_in_memory(X)
         rows = validate_data(
             self, X, accept_sparse="csr", dtype=None, ensure_all_finite=False, reset=False
         )
-        rows = self._reduced(rows)
+        rows = self._reduce(rows)
         n_classes = len(self.classes_)
         number = {tuple(node): k for k, node in enumerate(self.nodes_.tolist())}
         first = np.zeros(rows.shape[0], dtype=int)
@@ -177,7 +177,7 @@ class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         sees_rows = self.estimator if self.reducer is None else self.reducer
         if not _is_estimator(sees_rows):
-            return tags  # refused by fit
+            return tags  # fit raises
         first = get_tags(sees_rows).input_tags
         tags.input_tags.sparse = first.sparse
         tags.input_tags.pairwise = first.pairwise
@@ -189,13 +189,13 @@ def _is_estimator(value: Any) -> bool:
     return hasattr(value, "fit") and not isinstance(value, type)
 
 
-def _refuse_other_than_classifier(estimator: Any) -> None:
+def _check_classifier(estimator: Any) -> None:
     if not (_is_estimator(estimator) and is_classifier(estimator)):
         raise TypeError(
             f"estimator={estimator!r} is not a classifier: DDAGClassifier takes an instance with "
-            "fit and predict that tells two classes apart, such as KernelIPCAC()"
+            "fit and predict for two classes, such as KernelIPCAC()"
         )
 
 
-def _fitted(estimator: Any, X: Any, y: Array) -> Any:
+def _fit_clone(estimator: Any, X: Any, y: Array) -> Any:
     return clone(estimator).fit(X, y)

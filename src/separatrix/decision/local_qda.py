@@ -21,10 +21,10 @@ from separatrix.base.rows import (
 )
 from separatrix.decision.rules import Quadratic, gaussian_discriminants
 from separatrix.linalg import Array
-from separatrix.moments.checks import refuse_nonfinite_rows
+from separatrix.moments.checks import check_finite
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows, rows_per_block
-from separatrix.moments.neighbours import averaging, class_neighbours
+from separatrix.moments.neighbours import averaging_matrix, class_neighbours
 from separatrix.selection import GridScores, best_rule
 
 NEIGHBOUR_COUNTS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -211,7 +211,7 @@ class LocalQDA(ClassifierMixin, BaseEstimator):
         """Mean and covariance of the neighbours of each point, but for itself."""
         if near.shape[1] == 1:
             return self._rows[near[:, 0]], np.zeros(1)
-        A = averaging(near, excluded, len(self._rows))
+        A = averaging_matrix(near, excluded, len(self._rows))
         mean = A @ self._rows
         if squares is not None:
             # rows are centred: what cancels is rounding beside the ridge
@@ -221,7 +221,7 @@ class LocalQDA(ClassifierMixin, BaseEstimator):
 
     def _centred(self, X: ArrayLike) -> Array:
         rows = check_new_rows(self, X)
-        refuse_nonfinite_rows(rows, getattr(self, "feature_names_in_", None))
+        check_finite(rows, getattr(self, "feature_names_in_", None))
         return np.subtract(rows, self.mean_, dtype=np.float64)
 
     def discriminants(self, X: ArrayLike, *, about: ArrayLike | None = None) -> Quadratic:

@@ -91,7 +91,7 @@ def linear_gaussian_rule(means: Array, covariance: Array, priors: Array) -> Line
     each coordinate (within classes and of their means), a direction whose variance is numerical
     zero is given the variance ``ASSUMED_VARIANCE`` times the largest that the class means have
     along such directions: these decide first, by the nearest mean, and the others decide between
-    classes whose means agree there. A direction along which the means agree, too, has no weight.
+    classes whose means agree there. A direction along which the means agree as well has no weight.
     A row that has the coordinates of a class mean along all directions without variance gets the
     same answer in all coordinates.
 
@@ -140,7 +140,7 @@ def _solve_singular(within: Array, means: Array, deviations: Array) -> Array:
     """`_solve_covariance` where coordinates have unit variance, and `within` has no inverse."""
     parts = range_and_null(within, beside=_largest_eigenvalue(deviations))
     spread = _largest_eigenvalue(deviations @ parts.null)
-    # means that agree up to rounding must not be magnified into a difference
+    # dividing by the assumed variance would magnify a numerical zero into a difference
     null = parts.null if spread > len(within) * EPS else parts.null[:, :0]
     V = np.hstack([parts.range, null])
     evals = np.append(parts.evals, np.full(null.shape[1], ASSUMED_VARIANCE * spread))
@@ -148,7 +148,7 @@ def _solve_singular(within: Array, means: Array, deviations: Array) -> Array:
 
 
 def _largest_eigenvalue(H: Array) -> float:
-    """That of HᵀH."""
+    """The largest eigenvalue of HᵀH."""
     return float(np.linalg.norm(H, 2)) ** 2 if H.size else 0.0
 
 
@@ -227,7 +227,7 @@ def _cholesky_factor(covariance: Array) -> Array:
 
 
 def check_priors(priors: ArrayLike | None, classes: Array) -> Array | None:
-    """Priors as a vector that sums to one, or an error that says what is wrong with them."""
+    """Priors as a vector that sums to one; raise where they are not probabilities."""
     if priors is None:
         return None
     given = np.asarray(priors, dtype=np.float64)
@@ -284,7 +284,7 @@ def gaussian_discriminants(offsets: Array, covariances: Array, log_priors: Array
         The point of reference less the mean.
     covariances : array (..., r) or (..., r, r)
         Variances of independent features, all positive, or matrices. Eigenvalues of a matrix that
-        are numerical zero beside its largest are raised to what is not: it has an inverse then.
+        are numerical zero beside its largest are raised to the smallest that are not.
     log_priors : array (...)
 
     Examples

@@ -40,7 +40,7 @@ from separatrix.early.region import (
 )
 from separatrix.early.stream import Decisions, DecisionStream, decide_series
 from separatrix.linalg import Array
-from separatrix.moments.checks import refuse_lazy_frame, refuse_nonfinite_rows
+from separatrix.moments.checks import check_finite, check_in_memory
 from separatrix.moments.labelled import LabelledRows, row_blocks
 from separatrix.selection import N_FOLDS, training_parts
 
@@ -244,7 +244,7 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 "FisherDiscriminant(), LDG() or PCA(), or None"
             )
         data = check_labelled_rows(self, X, y)
-        refuse_nonfinite_rows(data.X, data.feature_names)
+        check_finite(data.X, data.feature_names)
         check_several_classes(self, data.classes)
         return data._replace(X=data.X.astype(np.float64, copy=False))
 
@@ -497,7 +497,7 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _validate_series(self, X: Any) -> Array:
         """Rows of full width, with NaN beyond the end of the series."""
-        refuse_lazy_frame(X)
+        check_in_memory(X)
         d, shape = self.n_features_in_, np.shape(X)
         if not sp.issparse(X) and len(shape) == 2 and 0 < shape[1] < d:
             named = self._check_leading_names(X)

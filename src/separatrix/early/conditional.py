@@ -260,7 +260,7 @@ def find_directions(moments: ClassMoments, scale: Array) -> Directions:
     n, d = moments.n_samples, np.count_nonzero(spread)
     if n <= d:  # rows that are no more than features vary in fewer directions in any case
         return Directions(spread, None, np.zeros((len(scale), 0)))
-    covariance = moments.columns(spread).Sw / n
+    covariance = moments.select_columns(spread).Sw / n
     varying, constant = split_directions(in_units(covariance, scale[spread]))
     closed = np.zeros((len(scale), constant.shape[1]))
     closed[spread] = constant
@@ -353,7 +353,9 @@ def unit_scatters(moments: ClassMoments, scale: Array) -> list[Array]:
     if not moments.is_thin:
         pairs = zip(moments.class_scatters, moments.counts, strict=True)
         return [in_units(scatter / n, scale) for scatter, n in pairs]
-    rows = [moments.of_classes(np.array([c])).within_factor() for c in range(len(moments.counts))]
+    rows = [
+        moments.select_classes(np.array([c])).within_factor() for c in range(len(moments.counts))
+    ]
     return [(R / scale).T / np.sqrt(n) for R, n in zip(rows, moments.counts, strict=True)]
 
 

@@ -32,7 +32,7 @@ from separatrix.evaluate.records import (
     spelled_out,
 )
 from separatrix.evaluate.runner import fold_id, run_folds
-from separatrix.moments.checks import encode_labels, refuse_lazy_frame, refuse_nonfinite_rows
+from separatrix.moments.checks import check_finite, check_in_memory, encode_labels
 from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import split_rows
 
@@ -303,7 +303,7 @@ def tuned(
     _check_settings(1, 0.5, scale, decision, None, None, random_state)
     (contender,) = contenders([method])
     job = Job(contender, 0, scale, decision, int(random_state), memory=False)
-    refuse_lazy_frame(X, "tuned")
+    check_in_memory(X, "tuned")
     if isinstance(scale, str):
         check_data(X, y, None)  # faults of X are found before it is scaled
     with config_context(transform_output="default"):
@@ -334,7 +334,7 @@ def check_data(
     X: Any, y: ArrayLike, feature_names: Iterable[str] | None, *, allow_missing: bool = False
 ) -> LabelledRows:
     """Checked rows with classes and names of features; raise for data that cannot be compared."""
-    refuse_lazy_frame(X, "compare")
+    check_in_memory(X, "compare")
     if feature_names is None and hasattr(X, "columns"):
         feature_names = X.columns
     rows = check_array(
@@ -348,7 +348,7 @@ def check_data(
             f"feature_names has {len(names)} names, but X has {rows.shape[1]} features"
         )
     if not allow_missing:
-        refuse_nonfinite_rows(rows, np.array(names, dtype=object))
+        check_finite(rows, np.array(names, dtype=object))
     labels = column_or_1d(y)
     check_no_label_missing(labels)
     check_classification_targets(labels)

@@ -15,7 +15,7 @@ from separatrix.evaluate.classify import FittedMethod, project_rows, scorer_of
 from separatrix.evaluate.methods import Contender, is_raw
 from separatrix.evaluate.records import Loadings, View
 from separatrix.linalg import Array
-from separatrix.selection import columns_by_level, draw_rows_by_class
+from separatrix.selection import draw_rows_by_class, order_columns_by_level
 
 MAX_VIEW_DIRECTIONS = 3
 """Directions whose coordinates and loadings are kept."""
@@ -42,7 +42,7 @@ def describe_directions(
     if contender.choose_dimension:
         known, new = (draw_rows_by_class(part, MAX_PATH_ROWS, seed) for part in (codes, truth))
         Z, Z_new = project_rows(fitted.model, X[known]), project_rows(fitted.model, X_new[new])
-        order, ends = columns_by_level(fitted.model, Z.shape[1])
+        order, ends = order_columns_by_level(fitted.model, Z.shape[1])
         score = scorer_of(decision, len(known))
         path = score(Z[:, order], codes[known], Z_new[:, order], truth[new], ends)
         found["path"] = tuple(path.tolist())

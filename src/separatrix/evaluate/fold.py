@@ -34,10 +34,10 @@ from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import (
     GRID_FOLDS,
     best_rule,
-    columns_by_level,
     dimension_path,
     draw_rows_by_class,
-    every_direction,
+    keep_every_direction,
+    order_columns_by_level,
     training_parts,
 )
 
@@ -256,13 +256,13 @@ def train_method(job: Job, X: Any, codes: Array, n_classes: int) -> Trained:
     estimator.set_params(**best.params)
     again, columns = clone(estimator), None
     if best.n_components is not None:
-        estimator = every_direction(estimator)
+        estimator = keep_every_direction(estimator)
     start = time.perf_counter()
     estimator.fit(X[rows], codes[rows])
     seconds = time.perf_counter() - start
     chosen = {**by_size, **best.params, **auto_values(estimator)}
     if best.n_components is not None:
-        order, ends = columns_by_level(estimator, project_rows(estimator, X[:1]).shape[1])
+        order, ends = order_columns_by_level(estimator, project_rows(estimator, X[:1]).shape[1])
         kept = min(best.n_components, len(ends))
         columns = order[: ends[kept - 1]] if kept else order
         chosen["n_components"] = kept

@@ -42,11 +42,11 @@ def fisher_directions(Sw: Array, Hb: Array, *, n_samples: float = 0, eps: float 
     Hb : array (k, d)
         A factor of Sb, such as `ClassMoments.between_rows` gives.
     n_samples : float
-        Number of rows behind the class means, which bounds their rounding.
+        Number of rows behind the class means, which bounds the error of the means.
     eps : float
         Relative precision of the data.
     """
-    order = rounding_order(n_samples, *Hb.shape)
+    order = summation_order(n_samples, *Hb.shape)
     try:
         factor = cholesky_whitener(Sw, beside=np.sum(Hb**2, axis=0), eps=eps)
     except SingularMatrixError:
@@ -56,16 +56,16 @@ def fisher_directions(Sw: Array, Hb: Array, *, n_samples: float = 0, eps: float 
     return Solution(factor.unwhiten(U[:, :k]), s[:k] ** 2, rank=len(Sw), within=np.eye(k))
 
 
-def rounding_order(*sizes: float) -> int:
-    """The size that bounds the rounding of sums; weights may make it senselessly large."""
+def summation_order(*sizes: float) -> int:
+    """The order in the rank rule for sums of this size; bounded, as weights may be huge."""
     return int(min(max(sizes), 1e7))
 
 
 def separating_rank(s: Array, order: int) -> int:
-    """How many singular values of the class means are more than their rounding.
+    """Number of singular values of the class means that are not numerical zero.
 
     The means are measured by the scatter within classes, so that a value of 1 is the spread of
-    the rows: that is what their rounding is relative to. Means are summed in float64.
+    the rows, to which the error of the means is relative. Means are summed in float64.
     """
     return numerical_rank(s, order, largest=max(1.0, float(np.max(s, initial=0.0))))
 
@@ -83,13 +83,15 @@ def _singular_fisher_directions(Sw: Array, Hb: Array, order: int, eps: float) ->
     # and let each direction make up for its own part in them
     W -= perfect @ (Q.T @ (Hb @ W) / np.sqrt(between)[:, None])
     W = np.hstack([perfect, W])
-    within = np.diag(np.repeat([0.0, 1.0], [len(between), k])) + nominal(between, perfect, W)
+    within = np.diag(np.repeat([0.0, 1.0], [len(between), k])) + nominal_scatter(
+        between, perfect, W
+    )
     criterion = np.concatenate([between, np.zeros(k) if len(between) else s[:k] ** 2])
     return Solution(W, criterion, rank=to_white.shape[1], within=within)
 
 
 class WithinSplit(NamedTuple):
-    """The directions that Sw tells apart.
+    """The directions of the space, split by the scatter within classes.
 
     Attributes
     ----------
@@ -109,7 +111,7 @@ class WithinSplit(NamedTuple):
 
 
 def split_within(Sw: Array, Hb: Array, eps: float = EPS) -> WithinSplit:
-    """Split the space by Sw, judging rounding by each feature's own units."""
+    """Split the space by Sw; numerical zero is relative to each feature's own units."""
     scale = np.sqrt(np.diagonal(Sw).clip(0.0) + np.sum(Hb**2, axis=0))
     scale[scale == 0] = 1.0
     scaled = Hb / scale
@@ -119,36 +121,36 @@ def split_within(Sw: Array, Hb: Array, eps: float = EPS) -> WithinSplit:
     k = numerical_rank(s**2, len(Sw), largest=largest, eps=eps)
     null = parts.null @ Vt.T / scale[:, None]
     empty = np.linalg.qr(null[:, k:])[0]  # no scatter of any kind
-    perfect = np.linalg.qr(_less(null[:, :k], empty))[0]
+    perfect = np.linalg.qr(_remove_span(null[:, :k], empty))[0]
     to_white = parts.range / np.sqrt(parts.evals) / scale[:, None]
-    to_white = _less(to_white, np.hstack([perfect, empty]))
-    return WithinSplit(*ordered_by_scatter(perfect, Hb), to_white)
+    to_white = _remove_span(to_white, np.hstack([perfect, empty]))
+    return WithinSplit(*order_by_scatter(perfect, Hb), to_white)
 
 
-def _less(V: Array, Q: Array) -> Array:
+def _remove_span(V: Array, Q: Array) -> Array:
     """Columns of V less their part in the span of the orthonormal columns of Q."""
     return V - Q @ (Q.T @ V)
 
 
-def ordered_by_scatter(Q: Array, Hb: Array) -> tuple[Array, Array]:
+def order_by_scatter(Q: Array, Hb: Array) -> tuple[Array, Array]:
     """Orthonormal directions turned among themselves, by descending scatter between classes."""
     _, s, Vt = np.linalg.svd(Hb @ Q, full_matrices=False)
     return Q @ Vt.T, s**2
 
 
-def nominal(between: Array, perfect: Array, W: Array) -> Array:
-    """The scatter along W of what decisions assume in perfect directions, where there is none.
+def nominal_scatter(between: Array, perfect: Array, W: Array) -> Array:
+    """The scatter along W that decisions assume in perfect directions, where there is none.
 
-    It is 1e-9 of the scatter between classes: enough for those directions to decide by nearest
-    mean before any other, and to leave the others the digits to decide what they cannot.
+    It is 1e-9 of the scatter between classes: so small that those directions decide first, by the
+    nearest mean, and large enough to leave half of the digits to the other directions.
     """
     along = perfect.T @ W
     return 1e-9 * float(np.max(between, initial=0.0)) * along.T @ along
 
 
 def rank_of_means(s: Array, moments: ClassMoments) -> int:
-    """How many singular values of Hb are more than the rounding of the class means."""
-    order = rounding_order(moments.n_samples, moments.n_features)
+    """Number of singular values of Hb that are not numerical zero beside the class means."""
+    order = summation_order(moments.n_samples, moments.n_features)
     spread = max(moments.trace_within(), 0.0) ** 0.5
     return numerical_rank(s, order, largest=max(spread, float(np.max(s, initial=0.0))))
 
@@ -189,15 +191,15 @@ def ledoit_wolf(Sw: Array, fourth_moment: float, n_samples: float, n_features: i
     return float(np.clip(noise / distance, 0.0, 1.0)) if distance > 0 else 0.0
 
 
-def leading_axes(moments: ClassMoments, pca: float) -> tuple[ClassMoments, Lift]:
-    """Moments in the leading principal axes: so many, or so great a share of the variance."""
+def reduce_to_leading_axes(moments: ClassMoments, pca: float) -> tuple[ClassMoments, Lift]:
+    """Moments in leading principal axes: `pca` of them, or enough for that share of variance."""
     if moments.is_thin and moments.holds_sparse_rows:
         V = _sparse_principal_axes(moments, pca)
         return moments.project(V), V.__matmul__
     small, lift = reduce_to_span(moments)
     evals, V = top_eigh(small.St, small.n_features)
     rank = numerical_rank(evals, len(evals), eps=moments.eps)
-    V = V[:, : min(axes_wanted(evals[:rank], evals[:rank].sum(), pca), rank)]
+    V = V[:, : min(count_wanted_axes(evals[:rank], evals[:rank].sum(), pca), rank)]
     return small.project(V), lambda W: lift(V @ W)
 
 
@@ -211,15 +213,15 @@ def _sparse_principal_axes(moments: ClassMoments, pca: float) -> Array:
     while True:
         evals, V = total_axes(moments, k)
         rank = numerical_rank(evals, moments.n_features, eps=moments.eps)
-        wanted = axes_wanted(evals[:rank], total, pca)
+        wanted = count_wanted_axes(evals[:rank], total, pca)
         if wanted <= rank or rank < k or k == most:
             return V[:, : min(wanted, rank)]
         k = min(2 * k, most)
 
 
-def axes_wanted(evals: Array, total: float, pca: float) -> int:
-    """How many axes are asked for: `pca` itself, or enough for that share of the total."""
+def count_wanted_axes(evals: Array, total: float, pca: float) -> int:
+    """Number of axes asked for: `pca` itself, or enough for that share of the total."""
     if isinstance(pca, Integral):
         return int(pca)
-    # a share of 1 must be reached in spite of rounding
+    # the cumulated sum may end a few last digits short of the total, and 1 must be reached
     return int(np.searchsorted(np.cumsum(evals), (pca - len(evals) * EPS) * total)) + 1

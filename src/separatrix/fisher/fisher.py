@@ -26,9 +26,9 @@ from separatrix.decision.classifiers import SubspaceClassifier
 from separatrix.decision.rules import check_priors
 from separatrix.fisher.directions import (
     fisher_directions,
-    leading_axes,
     ledoit_wolf,
     rank_of_means,
+    reduce_to_leading_axes,
     shrink,
 )
 from separatrix.linalg import Array, Lift, range_basis, top_eigh
@@ -62,7 +62,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         Replace Sw by ``(1 - α) Sw + α tr(Sw)/d I``; "auto" takes Ledoit and Wolf's α for the
         pooled within-class rows, which is a second pass over the blocks of a Dask collection.
     pca : None, int or float in (0, 1)
-        Project on principal axes first: so many, or enough for that share of the variance.
+        Number of principal axes to project on first, or the share of the variance they must have.
     priors : array (n_classes,) or None
         Class probabilities; None takes the proportions in the training data. They weigh the
         classes in Sb and in the decision.
@@ -94,7 +94,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
     shrinkage_ : float
         The α that was used.
     selection_ : dict
-        What "auto" was decided by: under "n_components" a `selection.DimensionPath`.
+        The scores that decided "auto": under "n_components" a `selection.DimensionPath`.
     moments_ : ClassMoments or None
         Statistics of everything seen; `partial_fit` adds to them.
 
@@ -184,7 +184,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         """The moments where the problem is solved, the map back, and the features there."""
         if self.pca is None:
             return *reduce_to_span(moments), moments.n_features
-        small, lift = leading_axes(moments, self.pca)
+        small, lift = reduce_to_leading_axes(moments, self.pca)
         return small, lift, small.n_features
 
     def _shrinkage(

@@ -82,7 +82,7 @@ class GroupedDiscriminant(SubspaceEstimator):
 
     def _summarize(self, rows: LabelledRows) -> list[ClassMoments]:
         groups = feature_groups(self.groups, rows.X.shape[1])
-        return [ClassMoments.from_rows(rows.columns(columns)) for columns in groups]
+        return [ClassMoments.from_rows(rows.select_columns(columns)) for columns in groups]
 
     def _add_summaries(self, parts: Sequence[Any]) -> list[ClassMoments]:
         add_up = super()._add_summaries
@@ -132,7 +132,7 @@ class GroupedDiscriminant(SubspaceEstimator):
 
     @property
     def _component_levels(self) -> Array:
-        """Which direction of its group each one is: with so many per group it is there."""
+        """The number of each direction within its group: with as many per group it is there."""
         groups = self.group_of_component_
         return np.arange(1, len(groups) + 1) - np.searchsorted(groups, groups)
 

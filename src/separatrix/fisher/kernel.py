@@ -14,13 +14,13 @@ from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
 from separatrix.decision.rules import check_priors
 from separatrix.fisher.directions import fisher_directions
-from separatrix.kernels import CentredGram, Kernel, KernelMap, RandomState, centred_gram
+from separatrix.kernels import CentredGram, Kernel, KernelMap, RandomState, compute_centred_gram
 from separatrix.linalg import Array, SingularMatrixError, cholesky_whitener
 from separatrix.moments.class_moments import ClassMoments, contrasts
 from separatrix.moments.labelled import LabelledRows
 
 DEFAULT_RIDGE = 0.1
-"""Share of the mean squared distance of the rows from their mean that "auto" adds."""
+"""The ridge of "auto", as a share of the mean squared distance of the rows from their mean."""
 
 
 # The mathematics -----------------------------------------------------------------------------
@@ -43,7 +43,7 @@ def mean_contrasts(codes: Array, n_classes: int) -> Array:
 def ridge_span(gram: CentredGram, H: Array, ridge: float) -> tuple[KernelMap, Array]:
     """The span of ``(St + ρ I)⁻¹ Hbᵀ``, that is of ``(K̃ + ρ I)⁻¹ H``, by one Cholesky factor.
 
-    It is what ``(Sw + ρ I)⁻¹ Hbᵀ`` span: Fisher's directions with a ridge lie in it.
+    ``(Sw + ρ I)⁻¹ Hbᵀ`` has the same span: Fisher's directions with a ridge lie in it.
 
     Raises
     ------
@@ -51,7 +51,8 @@ def ridge_span(gram: CentredGram, H: Array, ridge: float) -> tuple[KernelMap, Ar
         When there is no inverse.
     """
     n_samples = len(H)
-    K = gram.matrix + np.trace(gram.matrix) / n_samples**2  # constants have an inverse, too
+    # centring sends constants to zero: adding their average eigenvalue lets K̃ have an inverse
+    K = gram.matrix + np.trace(gram.matrix) / n_samples**2
     K.flat[:: n_samples + 1] += ridge
     factor = cholesky_whitener(K)
     A = factor.unwhiten(factor.whiten(H))
@@ -77,7 +78,7 @@ def takes_landmarks(n_landmarks: int | None, n_samples: float) -> bool:
 
 def map_by_ridge(rows: LabelledRows, kernel: Kernel, share: float) -> Mapped:
     """Few coordinates in which ridge directions lie; all where the scatter has no inverse."""
-    gram = centred_gram(rows.X, kernel)
+    gram = compute_centred_gram(rows.X, kernel)
     ridge = share * max(float(np.trace(gram.matrix)), 0.0) / rows.X.shape[0]
     try:
         to_span, X = ridge_span(gram, mean_contrasts(rows.codes, len(rows.classes)), ridge)
@@ -121,8 +122,8 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
     kernel_params : dict or None
         Keyword arguments of a function.
     n_landmarks : int or None
-        Use so many landmarks instead of all rows as reference (Nyström): time and memory grow
-        with n times their number, not with n².
+        Number of landmarks that are the reference instead of all rows (Nyström): time and memory
+        grow with n times their number, not with n².
     ridge : "auto" or float
         ρ as a share of the mean squared distance of the training rows from their mean in feature
         space. "auto" is 0.1; 0 is no ridge, which a smooth kernel punishes.

@@ -25,8 +25,8 @@ from separatrix.linalg import (
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 
-AFFINITY_ENTRIES = 1 << 24
-"""Entries of the affinity matrix of a class that are held at once (128 MB)."""
+MAX_AFFINITY_ENTRIES = 1 << 24
+"""Largest number of entries of an affinity matrix that are held at once (128 MB)."""
 
 
 class AffinityScatters(NamedTuple):
@@ -59,7 +59,7 @@ def affinity_scatters(
 def _affinity_laplacian(Z: Array, n_neighbors: int) -> Array:
     """``(diag(A 1) - A) Z`` for the rows of one class, a block of rows of A at a time."""
     k = min(n_neighbors, len(Z) - 1)
-    blocks = list(gen_batches(len(Z), max(1, AFFINITY_ENTRIES // len(Z))))
+    blocks = list(gen_batches(len(Z), max(1, MAX_AFFINITY_ENTRIES // len(Z))))
     whole = squared_distances(Z, Z) if len(blocks) == 1 else None
 
     def distances(block: slice) -> Array:

@@ -14,11 +14,11 @@ from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
 from separatrix.fisher.directions import (
     fisher_directions,
-    nominal,
-    ordered_by_scatter,
+    nominal_scatter,
+    order_by_scatter,
     rank_of_means,
-    rounding_order,
     split_within,
+    summation_order,
 )
 from separatrix.linalg import Array, GeneralizedSVD, gsvd, numerical_rank
 from separatrix.moments.class_moments import ClassMoments
@@ -93,7 +93,7 @@ class NullSpaceDiscriminant(SubspaceClassifier):
         W, between, to_white = split_within(Sw, Hb, moments.eps)
         uses_null_space = len(between) > 0
         if uses_null_space:
-            found = Solution(W, between, to_white.shape[1], within=nominal(between, W, W))
+            found = Solution(W, between, to_white.shape[1], within=nominal_scatter(between, W, W))
         else:
             warn_caller(
                 "the within-class scatter has no null space in these data (there are more samples "
@@ -177,7 +177,7 @@ class DirectDiscriminant(SubspaceClassifier):
         with np.errstate(divide="ignore"):
             criterion = np.where(present, 1 / denominator, np.inf)
         W = Y @ U / np.sqrt(np.where(present, denominator, 1.0))
-        # a direction without scatter has wᵀ Sb w = 1, and decisions assume a trace of that
+        # a direction without scatter has wᵀ Sb w = 1, and decisions assume 1e-9 of that
         scatter = np.where(present, within / np.where(present, denominator, 1.0), 1e-9)
         found = Solution(W, criterion, rank, within=np.diag(scatter))
         return self._keep_wanted(found, lambda W: W, moments, selected)
@@ -239,17 +239,17 @@ class GSVDDiscriminant(SubspaceClassifier):
     ) -> Solution:
         Hb, Hw = moments.between_rows(), moments.within_factor()
         alpha, beta, G = _unit_free_gsvd(Hb, Hw)
-        order = rounding_order(moments.n_samples, *Hb.shape)
+        order = summation_order(moments.n_samples, *Hb.shape)
         most = numerical_rank(alpha, order, largest=1.0)
         alpha, beta, G = alpha[:most], beta[:most], G[:, :most]
         n_perfect = len(beta) - numerical_rank(beta, max(Hb.shape), largest=1.0, eps=moments.eps)
         # along perfect directions alpha is 1 for all of them: order those as Fisher does
-        perfect, between = ordered_by_scatter(np.linalg.qr(G[:, :n_perfect])[0], Hb)
+        perfect, between = order_by_scatter(np.linalg.qr(G[:, :n_perfect])[0], Hb)
         G = np.hstack([perfect / np.sqrt(between), G[:, n_perfect:]])
         beta[:n_perfect] = 0.0
         rest = (alpha / np.where(beta > 0, beta, 1.0))[n_perfect:] ** 2
         criterion = np.concatenate([between, np.zeros_like(rest) if n_perfect else rest])
-        within = np.diag(beta**2) + nominal(between, perfect, G)
+        within = np.diag(beta**2) + nominal_scatter(between, perfect, G)
         found = Solution(G, criterion, len(alpha), within=within)
         found = self._keep_wanted(found, lambda W: W, moments, selected)
         k = found.W.shape[1]

@@ -28,11 +28,11 @@ from separatrix.io.tables import (
 )
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.dask import (
+    apply_to_blocks,
+    check_array_of_rows,
+    join_feature_blocks,
     labelled_blocks,
-    mapped,
-    named,
-    refuse_other_than_rows,
-    whole_rows,
+    name_place_in_errors,
 )
 from separatrix.moments.labelled import LabelledRows
 
@@ -190,7 +190,7 @@ def _counts_rows(path: str) -> bool:
     """Whether the index of a parquet file is a range, which is not among its columns."""
     from pyarrow.parquet import read_schema
 
-    with named(path):
+    with name_place_in_errors(path):
         about = read_schema(path).pandas_metadata or {}
     return any(isinstance(column, dict) for column in about.get("index_columns", ()))
 
@@ -259,7 +259,7 @@ def _from_text(
 def _begin(paths: list[str], every: list[list[str]], sep: str, header: bool) -> Any:
     """The first rows of the first file that has any."""
     for path, names in zip(paths, every, strict=True):
-        with open_bytes(path) as file, named(path):
+        with open_bytes(path) as file, name_place_in_errors(path):
             begin = _lines(file, names, sep, header, nrows=1000)
         if len(begin):
             return begin
@@ -268,7 +268,7 @@ def _begin(paths: list[str], every: list[list[str]], sep: str, header: bool) -> 
 
 def _names(path: str, sep: str, header: bool) -> list[str]:
     """The names of the columns of a file of text."""
-    with open_bytes(path) as file, named(path):
+    with open_bytes(path) as file, name_place_in_errors(path):
         try:
             names = read_column_names(file, sep)
         except UnicodeError:
@@ -309,7 +309,7 @@ def _parse_block(
     content: bytes, place: str, names: list[str], sep: str, header: bool, kinds: dict[str, Any]
 ) -> Any:
     """The lines of a block, with columns in the order of the kinds."""
-    with named(place):
+    with name_place_in_errors(place):
         try:
             frame = _lines(io.BytesIO(content), names, sep, header, dtype=kinds)
         except ValueError:  # it does not say where
@@ -360,7 +360,7 @@ def _numbers(frame: Any) -> list[str]:
 
 
 def _as_numbers(part: Any, partition_info: Any = None) -> Any:
-    with named(f"block {partition_info['number']}" if partition_info else "X"):
+    with name_place_in_errors(f"block {partition_info['number']}" if partition_info else "X"):
         _check_numbers(part, list(part.columns))
         return part.astype(np.float64)
 
@@ -368,7 +368,7 @@ def _as_numbers(part: Any, partition_info: Any = None) -> Any:
 def _text(labels: Any, name: str, partition_info: Any = None) -> Any:
     import pandas as pd
 
-    with named(f"block {partition_info['number']}" if partition_info else "y"):
+    with name_place_in_errors(f"block {partition_info['number']}" if partition_info else "y"):
         texts = _words(labels, name)
     return pd.Series(texts, index=labels.index, name=name, dtype=object)
 
@@ -407,15 +407,15 @@ def _from_zarr(
             )
     rows, labels = (da.from_zarr(source, component=name) for name in pairs[0])
     text = labels.map_blocks(_text_array, pairs[0][1], dtype=object, meta=np.empty(0, object))
-    with named(source):
-        refuse_other_than_rows(rows)
-    return LazyTable(whole_rows(rows), text, pairs[0][1])
+    with name_place_in_errors(source):
+        check_array_of_rows(rows)
+    return LazyTable(join_feature_blocks(rows), text, pairs[0][1])
 
 
 def _text_array(labels: np.ndarray, name: str, block_id: Any = None) -> np.ndarray:
     import pandas as pd
 
-    with named(f"block {block_id[0]} of {name}" if block_id else name):
+    with name_place_in_errors(f"block {block_id[0]} of {name}" if block_id else name):
         return _words(pd.Series(labels), name).astype(object)
 
 
@@ -441,7 +441,7 @@ def scale_table(table: LazyTable) -> tuple[Any, LazyTable]:
     import pandas as pd
     from sklearn.preprocessing import StandardScaler
 
-    found = labelled_blocks(table.X, table.y).summed(_moments_of_one_class, accept_sparse=False)
+    found = labelled_blocks(table.X, table.y).sum_up(_moments_of_one_class, accept_sparse=False)
     check_no_fractions(found.classes, table.target)
     moments = found.summary
     scaler = StandardScaler()
@@ -456,7 +456,7 @@ def scale_table(table: LazyTable) -> tuple[Any, LazyTable]:
     if hasattr(table.X, "columns"):
         unnamed = pd.DataFrame(nothing)
         return scaler, table._replace(X=table.X.map_partitions(_scaled, scaler, meta=unnamed))
-    return scaler, table._replace(X=mapped(table.X, scaler.transform, nothing))
+    return scaler, table._replace(X=apply_to_blocks(table.X, scaler.transform, nothing))
 
 
 def _moments_of_one_class(block: LabelledRows) -> ClassMoments:

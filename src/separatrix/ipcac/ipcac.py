@@ -31,7 +31,7 @@ from separatrix.decision.thresholds import (
     mahalanobis_threshold,
     pooled_variance,
 )
-from separatrix.fisher.directions import fisher_directions, leading_axes, rank_of_means
+from separatrix.fisher.directions import fisher_directions, rank_of_means, reduce_to_leading_axes
 from separatrix.linalg import Array, Lift, numerical_rank, range_and_null
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
@@ -67,7 +67,7 @@ def whitened_axes(
 ) -> tuple[ClassMoments, Lift]:
     """Moments in the principal axes that are kept: a share of the variance, or above `tol`."""
     if variance is not None:
-        moments, lift = leading_axes(moments, float(variance))
+        moments, lift = reduce_to_leading_axes(moments, float(variance))
     else:
         moments, lift = reduce_to_span(moments)
     if tol is None:

@@ -19,7 +19,7 @@ from separatrix.base.parameters import (
 )
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
-from separatrix.fisher.directions import axes_wanted
+from separatrix.fisher.directions import count_wanted_axes
 from separatrix.fisher.kernel import (
     map_by_ridge,
     mean_contrasts,
@@ -37,7 +37,7 @@ from separatrix.ipcac.ipcac import (
     whitened_mean_directions,
     with_unit_covariance,
 )
-from separatrix.kernels import CentredGram, Kernel, KernelMap, RandomState, centred_gram
+from separatrix.kernels import CentredGram, Kernel, KernelMap, RandomState, compute_centred_gram
 from separatrix.linalg import Array, partial_whiten
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
@@ -214,7 +214,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
             return super()._map_rows(rows, kernel)
         if not self.truncate and self.variance is None:
             return map_by_ridge(rows, kernel, self._ridge_share)
-        gram = centred_gram(rows.X, kernel)
+        gram = compute_centred_gram(rows.X, kernel)
         ridge = self._ridge_share * max(float(np.trace(gram.matrix)), 0.0) / rows.X.shape[0]
         found: dict[str, Any] = {"ridge_": ridge}
         if self.truncate:
@@ -231,7 +231,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         if self.variance is None:
             return log2_rule(n_samples)
         evals = spectrum().clip(0.0)
-        return axes_wanted(evals, evals.sum(), float(self.variance))
+        return count_wanted_axes(evals, evals.sum(), float(self.variance))
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         if self.truncate:

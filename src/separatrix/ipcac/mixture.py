@@ -25,7 +25,7 @@ from separatrix.ipcac.clusters import em_clusters, merged_clusters, x_means
 from separatrix.ipcac.ipcac import IPCAC, TruncatedIPCAC
 from separatrix.kernels import RandomState
 from separatrix.linalg import EPS, Array, column_signs, span
-from separatrix.moments.checks import check_entries, refuse_nonfinite_rows
+from separatrix.moments.checks import check_entries, check_finite
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows, row_blocks, shift_full_columns
 
@@ -147,7 +147,7 @@ def solve_node(node: Any, two: ClassMoments, least: Array) -> tuple[Array, float
     varying = two.total_diagonal() > least
     W = np.zeros(two.n_features)
     if np.sum(np.diff(two.means, axis=0)[0, varying] ** 2) > least.sum():
-        inside = two if varying.all() else two.columns(varying)
+        inside = two if varying.all() else two.select_columns(varying)
         found = node._find(inside, None, {})
         if found.W.shape[1]:
             rule = found.extras["_rule"]
@@ -278,13 +278,13 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         """
         with unchanged_on_failure(self):
             rows = self._validate(X, y)
-            refuse_nonfinite_rows(rows.X, rows.feature_names)
+            check_finite(rows.X, rows.feature_names)
             check_entries(rows.X)
             clusters = self._find_clusters(rows)
             by_cluster = LabelledRows(rows.X, clusters.labels, np.arange(len(clusters.classes)))
             moments = ClassMoments.from_rows(by_cluster, per_class=True)
             solution = self._solve(moments, rows, {"clusters": clusters})
-            self._store(moments.joined(rows.classes, clusters.classes), solution)
+            self._store(moments.join_classes(rows.classes, clusters.classes), solution)
         return self
 
     def _find_clusters(self, rows: LabelledRows) -> Clusters:
@@ -320,7 +320,7 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         rounding = (100 * moments.eps) ** (1 if moments.holds_sparse_rows else 2)
         least = rounding * moments.total_diagonal()
         for k, pair in enumerate(pairs):
-            node = solve_node(kind(keep_moments=False), moments.of_classes(pair), least)
+            node = solve_node(kind(keep_moments=False), moments.select_classes(pair), least)
             W[:, k], thresholds[k], criterion[k] = node
         signs = column_signs(W)
         mean = moments.mean
@@ -340,7 +340,7 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
     def _verdicts(self, X: ArrayLike) -> Array:
         """Scores of the second class of every pair of classes, (n_samples, n_class_pairs)."""
         rows = check_new_rows(self, X, accept_sparse=self._accepts_sparse)
-        refuse_nonfinite_rows(rows, getattr(self, "feature_names_in_", None))
+        check_finite(rows, getattr(self, "feature_names_in_", None))
         n_clusters = np.bincount(self.cluster_classes_)
         sizes = [
             (n_clusters[a], n_clusters[b]) for a, b in combinations(range(len(n_clusters)), 2)

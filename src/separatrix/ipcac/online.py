@@ -153,7 +153,7 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
         rank = self._n_axes_kept(moments.n_samples)
         if 2 * rank >= moments.n_features:
             return super()._condense(classes, moments)
-        moments = moments.kept(self._needs_class_scatters(classes))
+        moments = moments.with_class_scatters(self._needs_class_scatters(classes))
         return moments.truncated(rank) if moments.most_rows() > 2 * rank else moments
 
     def _params_for_blocks(self, n_samples: int | None) -> dict[str, Any]:

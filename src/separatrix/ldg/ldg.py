@@ -42,7 +42,7 @@ from separatrix.ldg.scatters import (
 from separatrix.linalg import Array, Lift, range_basis
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
-from separatrix.moments.neighbours import averaging, class_neighbours
+from separatrix.moments.neighbours import averaging_matrix, class_neighbours
 from separatrix.selection import (
     GRID_FOLDS,
     NOTHING_TO_CHOOSE,
@@ -116,7 +116,7 @@ class LDGProblem(NamedTuple):
         else:
             rows = np.arange(len(codes))
             found = class_neighbours(X, codes, n_neighbors)
-            averages = [averaging(f, rows, len(rows)) for f in found]
+            averages = [averaging_matrix(f, rows, len(rows)) for f in found]
         return DiscriminativeGaussians(X, codes, averages, self.priors)
 
 

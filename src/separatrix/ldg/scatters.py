@@ -13,7 +13,7 @@ from sklearn.utils import gen_batches
 from separatrix.linalg import Array, numerical_rank, top_eigh
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import rows_per_block
-from separatrix.moments.neighbours import averaging
+from separatrix.moments.neighbours import averaging_matrix
 
 # The mathematics -----------------------------------------------------------------------------
 
@@ -78,7 +78,7 @@ def local_scatters(
     def means(block: slice, j: int) -> Any:
         found = neighbours[j][block, :n_neighbors]
         rows = np.arange(X.shape[0])[block] if among is None else np.full(len(found), -1)
-        return averaging(found, rows, known.shape[0]) @ known
+        return averaging_matrix(found, rows, known.shape[0]) @ known
 
     return scatters_about(means, X, codes, priors)
 

@@ -27,7 +27,7 @@ from separatrix.base.solution import Solution
 from separatrix.ldg.ldg import GAMMAS, LDG, Chosen, LDGProblem, projection, tried_neighbours
 from separatrix.ldg.scatters import LDGScatters, local_scatters, scatters_about, varying_features
 from separatrix.linalg import Array, range_basis
-from separatrix.moments.checks import check_entries, refuse_lazy_frame
+from separatrix.moments.checks import check_entries, check_in_memory
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.neighbours import class_neighbours
@@ -184,7 +184,7 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self
             The fitted scaler.
         """
-        refuse_lazy_frame(X, type(self).__name__)
+        check_in_memory(X, type(self).__name__)
         rows = validate_data(self, X, dtype=[np.float64, np.float32])
         check_entries(rows)
         domains = check_domains(sample_domain, len(rows))

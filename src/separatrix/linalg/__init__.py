@@ -1,10 +1,9 @@
 """Numerics that know nothing of labels."""
 
 from separatrix.linalg._types import Array, Lift
-from separatrix.linalg.blas import ONE_AT_A_TIME, ONE_BY_ONE_UP_TO, one_blas_thread
+from separatrix.linalg.blas import BLAS_LIMIT_LOCK, one_blas_thread
 from separatrix.linalg.distances import smallest_columns, squared_distances, squared_norms
 from separatrix.linalg.eigen import (
-    LANCZOS_FROM,
     GeneralizedEigen,
     GeneralizedSVD,
     generalized_eigh,
@@ -24,9 +23,8 @@ from separatrix.linalg.rank import (
     numerical_rank,
     range_and_null,
 )
-from separatrix.linalg.secular import SECULAR_END, SECULAR_STEPS, boundary_distance
+from separatrix.linalg.secular import boundary_distance
 from separatrix.linalg.span import (
-    WELL_CONDITIONED,
     Span,
     ThinSVD,
     gram_span,
@@ -38,13 +36,8 @@ from separatrix.linalg.span import (
 )
 
 __all__ = [
+    "BLAS_LIMIT_LOCK",
     "EPS",
-    "LANCZOS_FROM",
-    "ONE_AT_A_TIME",
-    "ONE_BY_ONE_UP_TO",
-    "SECULAR_END",
-    "SECULAR_STEPS",
-    "WELL_CONDITIONED",
     "Array",
     "CholeskyWhitener",
     "GeneralizedEigen",

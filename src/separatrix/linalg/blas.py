@@ -9,29 +9,25 @@ from threading import Lock
 
 from threadpoolctl import ThreadpoolController
 
-ONE_BY_ONE_UP_TO = 64
-"""So many smallest entries of a row are found one by one; more by sorting it."""
-
-
-ONE_AT_A_TIME = Lock()
-"""Held by the thread that has limited BLAS: the limit is the process's, and must be given back."""
+BLAS_LIMIT_LOCK = Lock()
+"""Held by the thread that limits BLAS: the limit is that of the process, and is undone."""
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread, unless somebody else is changing their number.
+    """Keep BLAS to one thread, unless another thread has limited it already.
 
-    numpy and scipy bring a BLAS each. The threads of one wait for more work in the way of the
-    other's: partial eigenproblems of scipy take two to six times as long after a product of numpy.
+    numpy and scipy bring a BLAS each, whose idle threads keep the processors busy for a while:
+    partial eigenproblems of scipy take two to six times as long after a product of numpy.
     """
-    if not ONE_AT_A_TIME.acquire(blocking=False):
+    if not BLAS_LIMIT_LOCK.acquire(blocking=False):
         yield
         return
     try:
         with _blas().limit(limits=1):
             yield
     finally:
-        ONE_AT_A_TIME.release()
+        BLAS_LIMIT_LOCK.release()
 
 
 @cache

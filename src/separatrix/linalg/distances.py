@@ -8,14 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.linalg._types import Array
-from separatrix.linalg.blas import ONE_BY_ONE_UP_TO
 from separatrix.linalg.rank import EPS
 
-# Distances -----------------------------------------------------------------------------------
+MAX_COLUMNS_ONE_BY_ONE = 64
+"""Smallest entries of a row that are found one after the other; for more the row is sorted."""
 
 
 def squared_distances(A: Any, B: Any) -> Array:
-    """From each row of A to each row of B; what is only rounding becomes zero.
+    """Squared distances of each row of A to each row of B; numerical zero becomes zero.
 
     One product of the rows, dense or sparse.
 
@@ -29,17 +29,18 @@ def squared_distances(A: Any, B: Any) -> Array:
     D = D.toarray() if sp.issparse(D) else D
     D += norms[:, None]
     D += others
+    # the sum of squares cancels where rows coincide: such entries are set to zero
     rounding = 4 * A.shape[1] * EPS
     largest = rounding * (np.max(norms, initial=0.0) + np.max(others, initial=0.0))
     if D.size and D.min() <= largest:
-        rows, columns = np.nonzero(largest >= D)  # few: each is looked at again
+        rows, columns = np.nonzero(largest >= D)  # few: each is compared with its own norms
         small = rounding * (norms[rows] + others[columns]) >= D[rows, columns]
         D[rows[small], columns[small]] = 0.0
     return D
 
 
 def squared_norms(A: Any) -> Array:
-    """Of the rows, dense or sparse.
+    """Squared norms of the rows, dense or sparse.
 
     Examples
     --------
@@ -52,10 +53,10 @@ def squared_norms(A: Any) -> Array:
 
 
 def smallest_columns(D: Array, k: int) -> Array:
-    """Columns of the k smallest entries of each row, in order; of equals the first come first.
+    """Columns of the k smallest entries of each row, ascending; of equal entries the first wins.
 
-    While they are few, one after the other: that is faster than to partition. Entries are finite;
-    D is spent.
+    A few are found one after the other, which is faster than sorting. Entries must be finite; D is
+    overwritten.
 
     Examples
     --------
@@ -63,7 +64,7 @@ def smallest_columns(D: Array, k: int) -> Array:
     array([[1, 3, 2]])
     """
     k = min(k, D.shape[1])
-    if k > ONE_BY_ONE_UP_TO:
+    if k > MAX_COLUMNS_ONE_BY_ONE:
         return np.argsort(D, axis=1, kind="stable")[:, :k]
     rows = np.arange(len(D))
     found = np.empty((len(D), k), dtype=int)

@@ -20,16 +20,16 @@ from separatrix.linalg.rank import (
 )
 from separatrix.linalg.span import span
 
-LANCZOS_FROM = 2000
-"""Matrices up to this order are decomposed densely even when few eigenpairs are wanted."""
+MAX_DENSE_ORDER = 2000
+"""Largest order of a matrix that is decomposed densely even when few eigenpairs are wanted."""
 
 
 def top_eigh(
-    S: Array | LinearOperator, k: int, *, lanczos_from: int = LANCZOS_FROM
+    S: Array | LinearOperator, k: int, *, max_dense_order: int = MAX_DENSE_ORDER
 ) -> tuple[Array, Array]:
     """The k largest eigenvalues of a symmetric matrix or operator, and their eigenvectors.
 
-    Dense up to order `lanczos_from`, or when more than a tenth of the spectrum is wanted;
+    Dense up to order `max_dense_order`, or when more than a tenth of the spectrum is wanted;
     Lanczos to working precision otherwise, and for an operator unless it is small or more than
     half of its spectrum is wanted.
 
@@ -42,11 +42,12 @@ def top_eigh(
     order = S.shape[0]
     k = min(k, order)
     if not isinstance(S, np.ndarray) and (order <= 200 or 2 * k > order):
-        S = S @ np.eye(order)  # Lanczos needs room for more vectors than are wanted
-    if isinstance(S, np.ndarray) and (order <= lanczos_from or 10 * k > order):
+        S = S @ np.eye(order)  # Lanczos needs room for more vectors than the k that are wanted
+    if isinstance(S, np.ndarray) and (order <= max_dense_order or 10 * k > order):
         top = (order - k, order - 1)
         with one_blas_thread():
             return _descending(*scipy.linalg.eigh(S, subset_by_index=top, check_finite=False))
+    # a fixed start: the same matrix gives the same digits in every run
     start = np.random.default_rng(0).standard_normal(order)
     evals, V = eigsh(S, k=k, which="LA", v0=start)
     best_first = np.argsort(-evals)
@@ -76,7 +77,7 @@ def partial_whiten(V: Array, U: Array, s: Array) -> Array:
     Parameters
     ----------
     V : array (n_features, k)
-        What is mapped.
+        The columns to map.
     U : array (n_features, d)
         Orthonormal leading directions of the data.
     s : array (d,)
@@ -136,8 +137,8 @@ def gsvd(A: Array, B: Array) -> GeneralizedSVD:
     """Diagonalise AᵀA and BᵀB together without forming either product.
 
     The columns of G satisfy ``Gᵀ(AᵀA + BᵀB)G = I``, lie in the joint row space of A and B and
-    are sorted by descending alpha; those with alpha = 0 are left out. Working on the factors
-    keeps the digits that their squares would lose.
+    are sorted by descending alpha; those with alpha = 0 are left out. The products AᵀA and BᵀB
+    would lose half of the digits; the factors keep them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How many directions a matrix has, and which sign they take."""
+"""Ranks, null spaces and Cholesky factors by one rank rule, and the signs of directions."""
 
 from __future__ import annotations
 
@@ -18,13 +18,10 @@ class SingularMatrixError(np.linalg.LinAlgError):
     """The right-hand matrix of a symmetric-definite problem has no inverse."""
 
 
-# Ranks and signs ---------------------------------------------------------------------------
-
-
 def numerical_rank(
     values: Array, order: int, *, largest: float | None = None, eps: float = EPS
 ) -> int:
-    """Count the singular values, or eigenvalues of a scatter, that are more than rounding.
+    """Count the singular values, or eigenvalues of a scatter, that are not numerical zero.
 
     A value counts when it exceeds ``order * eps * largest``; this is the only rank rule of the
     package.
@@ -36,7 +33,7 @@ def numerical_rank(
     order : int
         The larger side of the matrix they belong to.
     largest : float, optional
-        What "large" means; the largest of `values` by default.
+        The value that others are compared with; the largest of `values` by default.
     eps : float
         Relative precision of the data the matrix was computed from.
 
@@ -53,7 +50,8 @@ def numerical_rank(
 def column_signs(W: Array) -> Array:
     """Factors of ±1 that make the entry of largest magnitude of each column positive.
 
-    Of entries that tie up to rounding the first decides, so that equal problems get equal signs.
+    Of entries that are equal to eight digits the first decides, so that equal problems get equal
+    signs.
 
     Examples
     --------
@@ -83,8 +81,7 @@ class RangeAndNull(NamedTuple):
 def range_and_null(S: Array, *, beside: float = 0.0, eps: float = EPS) -> RangeAndNull:
     """Split the space by the rank rule; `evals` are the eigenvalues that belong to the range.
 
-    A matrix may be small `beside` another that matters as much: rounding is then judged by the
-    larger of the two.
+    Where S is used `beside` a matrix with a larger eigenvalue, numerical zero is relative to that.
 
     Examples
     --------
@@ -99,7 +96,7 @@ def range_and_null(S: Array, *, beside: float = 0.0, eps: float = EPS) -> RangeA
 
 
 def null_space(S: Array, *, beside: float = 0.0, eps: float = EPS) -> Array:
-    """An orthonormal basis of the directions that a symmetric matrix sends to zero.
+    """An orthonormal basis of the null space of a symmetric matrix.
 
     Examples
     --------
@@ -113,19 +110,19 @@ def null_space(S: Array, *, beside: float = 0.0, eps: float = EPS) -> Array:
 
 
 class CholeskyWhitener(NamedTuple):
-    """``B = D L L.T D`` with D the square roots of the diagonal, so that units do not matter."""
+    """``B = D L Lᵀ D`` with D the square roots of the diagonal, so that units do not matter."""
 
     scale: Array
     L: Array
 
     def whiten(self, V: Array) -> Array:
-        """Columns of V, as seen where B is the identity: ``L⁻¹ D⁻¹ V``."""
+        """Columns of V in coordinates where B is the identity: ``L⁻¹ D⁻¹ V``."""
         return scipy.linalg.solve_triangular(
             self.L, V / self.scale[:, None], lower=True, check_finite=False
         )
 
     def unwhiten(self, V: Array) -> Array:
-        """Directions found there, as directions here: ``D⁻¹ L⁻ᵀ V``, orthonormal in B."""
+        """Directions of those coordinates in the original ones, ``D⁻¹ L⁻ᵀ V``."""
         W = scipy.linalg.solve_triangular(self.L, V, lower=True, trans="T", check_finite=False)
         return W / self.scale[:, None]
 
@@ -133,13 +130,13 @@ class CholeskyWhitener(NamedTuple):
 def cholesky_whitener(
     B: Array, *, beside: Array | float = 0.0, eps: float = EPS
 ) -> CholeskyWhitener:
-    """Factor a positive definite matrix, or say that it is singular.
+    """Factor a positive definite matrix, or raise an error where it is singular.
 
     Parameters
     ----------
     B : array (d, d)
     beside : array (d,) or float
-        Diagonal of another matrix in the same units: entries of B that are only rounding beside
+        Diagonal of another matrix in the same units: entries of B that are numerical zero beside
         it count as zero.
     eps : float
         Relative precision of the data B was computed from.
@@ -147,7 +144,7 @@ def cholesky_whitener(
     Raises
     ------
     SingularMatrixError
-        When B, scaled to unit diagonal, has a reciprocal condition number of rounding size.
+        When the reciprocal condition number of B, scaled to unit diagonal, is numerical zero.
 
     Examples
     --------

@@ -6,13 +6,11 @@ import numpy as np
 
 from separatrix.linalg._types import Array
 
-# The nearest point where a quadratic vanishes ---------------------------------------------------
+MAX_SECULAR_STEPS = 100
+"""Newton steps before the search for the zero of a monotone function ends: ten are usual."""
 
-SECULAR_STEPS = 100
-"""Steps after which the search along a monotone function gives up: ten are usual."""
-
-SECULAR_END = 300.0
-"""Logarithm beyond which the function has reached its limit."""
+MAX_SECULAR_LOG = 300.0
+"""Largest logarithm of the variable: there the function has reached its limit."""
 
 
 def boundary_distance(evals: Array, slopes: Array, gaps: Array) -> Array:
@@ -79,7 +77,7 @@ def _secular_maximum(raised: Array, concave: Array, squares: Array, gap: Array) 
     found = low.copy()
     left = np.arange(len(gap))
     stride = 1.0
-    for _ in range(SECULAR_STEPS):
+    for _ in range(MAX_SECULAR_STEPS):
         u, a, lam, b = found[left], concave[left], raised[left], squares[left]
         w = np.exp(u)[:, None]
         share = 1 / (1 + w * lam)
@@ -92,7 +90,7 @@ def _secular_maximum(raised: Array, concave: Array, squares: Array, gap: Array) 
             step = u + np.log(gap[left] / value) * value / slope
         middle = np.where(np.isinf(high[left]), u + stride, (low[left] + high[left]) / 2)
         inside = (step >= low[left]) & (step <= np.minimum(high[left], u + 8 * stride))
-        found[left] = np.minimum(np.where(inside, step, middle), SECULAR_END)
+        found[left] = np.minimum(np.where(inside, step, middle), MAX_SECULAR_LOG)
         stride *= 2
         left = left[np.abs(found[left] - u) > 1e-9]
         if not len(left):
@@ -100,6 +98,6 @@ def _secular_maximum(raised: Array, concave: Array, squares: Array, gap: Array) 
     w = np.exp(found)
     share = 1 / (1 + w[:, None] * raised)
     lower = w / (1 + concave * w) * (gap - w * np.sum(squares * share, axis=1))
-    # a vertex that barely touches zero is at the end of w, where D is all rounding
+    # a vertex that barely touches zero is at the end of w, where the difference in D cancels
     length = np.sum(squares * (w[:, None] * share) ** 2, axis=1)
     return np.where(concave > 0, lower, length)

@@ -50,17 +50,17 @@ class Span(NamedTuple):
     lift: Lift
 
 
-WELL_CONDITIONED = 1e-6
-"""Squared ratio of singular values above which inner products lose fewer than six digits."""
+MIN_GRAM_RCOND = 1e-6
+"""Smallest ratio of eigenvalues of the inner products at which they lose at most six digits."""
 
 
 def span(rows: Array, *, bound: int | None = None) -> Span:
     """Express `rows` in an orthonormal basis of the space they span.
 
-    One product of the rows with themselves when that is safe: when their rank reaches the
-    `bound` known beforehand, so that none is lost, and their singular values are of similar size.
-    Otherwise a Householder QR of the transposed rows, ``2 n² d`` flops, and an SVD of its n×n
-    triangle, without forming the basis itself: `lift` applies the reflectors.
+    The inner products of the rows suffice where they are safe: where their rank reaches the
+    `bound` known beforehand, so that no direction is lost, and their singular values are of
+    similar size. Otherwise a Householder QR of the transposed rows, ``2 n² d`` flops, and an SVD
+    of its n×n triangle, without forming the basis itself: `lift` applies the reflectors.
 
     Parameters
     ----------
@@ -82,9 +82,9 @@ def span(rows: Array, *, bound: int | None = None) -> Span:
     if highest < n_features:
         quick = gram_span(rows @ rows.T, rows.T.__matmul__, order=n_features)
         size = np.sum(quick.coordinates**2, axis=0)
-        if len(size) == highest and np.all(size > WELL_CONDITIONED * size.max(initial=0.0)):
+        if len(size) == highest and np.all(size > MIN_GRAM_RCOND * size.max(initial=0.0)):
             return quick
-    # the copy in row order is what LAPACK takes for columns, and may overwrite
+    # transposed, a copy in row order is in the column order that LAPACK overwrites in place
     columns = np.array(rows, dtype=float, order="C").T
     (qr, tau), R = scipy.linalg.qr(columns, mode="raw", overwrite_a=True, check_finite=False)
     U, s, Vt = np.linalg.svd(R[: min(n_rows, n_features)], full_matrices=False)
@@ -128,7 +128,7 @@ def triangle(blocks: Iterable[Array]) -> Array:
 
 
 def gram_span(gram: Array, transposed: Lift, *, order: int) -> Span:
-    """The same as `span` for rows known only by their inner products.
+    """`span` for rows that are known by their inner products alone.
 
     Parameters
     ----------
@@ -210,16 +210,16 @@ class ThinSVD(NamedTuple):
 
     @property
     def columns(self) -> Array:
-        """``U diag(s)``: as many columns as the rank, with the scatter of all that came."""
+        """``U diag(s)``: as many columns as the rank, with the scatter of all columns so far."""
         return self.U * self.s
 
     def appended(self, rows: Array, *, rank: int | None = None) -> ThinSVD:
         """The factorisation with more columns, given as rows (n, n_features).
 
-        The rows are made orthogonal to U, directions in what is left that are only rounding beside
-        the rows are dropped, and the new axes are made orthonormal once more at the end: a small
-        rest has a part along U, and rounding would add up over many updates. One product
-        ``rows @ U`` and back, a QR of the rest and an SVD of order rank + n.
+        The rows less their part along U give the new directions, without those that are
+        numerical zero beside the rows. All axes are made orthonormal once more at the end: a small
+        remainder still has a part along U, and errors would add up over many updates. The cost is
+        ``rows @ U`` and back, a QR of the remainder and an SVD of order rank + n.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ class ThinSVD(NamedTuple):
 
 
 def _orthonormal_rows(rows: Array, size: float, most: int) -> tuple[Array, Array]:
-    """Orthonormal columns Q, at most so many, and C: ``rows.T = Q C`` to rounding of `size`."""
+    """At most `most` orthonormal columns Q, and C: ``rows.T = Q C`` to the precision of `size`."""
     Q, R = np.linalg.qr(rows.T)
     F, t, Gt = np.linalg.svd(R, full_matrices=False)
     kept = min(most, numerical_rank(t, max(rows.shape), largest=size))

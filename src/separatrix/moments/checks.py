@@ -13,8 +13,6 @@ from separatrix.linalg import Array
 MAX_MAGNITUDE = 1e75
 """Fourth powers of larger numbers, and of numbers smaller than its inverse, leave float64."""
 
-# Checks --------------------------------------------------------------------------------------
-
 
 def is_dask(X: Any) -> bool:
     """Whether rows are a Dask collection, or a list of delayed blocks; Dask is not imported."""
@@ -26,8 +24,8 @@ def is_dask(X: Any) -> bool:
     return type(first).__module__.startswith("dask") or first.__dask_graph__() is not None
 
 
-def refuse_lazy_frame(X: Any, who: str = "this") -> None:
-    """Raise for rows that have not been computed yet, with the remedy."""
+def check_in_memory(X: Any, who: str = "this") -> None:
+    """Raise for rows that are not in memory yet, with the remedy."""
     if is_dask(X):
         raise TypeError(
             f"{who} looks at all rows together, and those of a Dask collection are never all in "
@@ -40,16 +38,16 @@ def refuse_lazy_frame(X: Any, who: str = "this") -> None:
         )
 
 
-def refuse_nonfinite_rows(X: Any, names: ArrayLike | None = None) -> None:
-    """`refuse_nonfinite` where one look at the sum of all entries may be enough."""
+def check_finite(X: Any, names: ArrayLike | None = None) -> None:
+    """Raise for NaN or infinity; columns are searched only where the sum of all is not finite."""
     with np.errstate(invalid="ignore", over="ignore"):
         suspicious = not np.isfinite(X.sum(dtype=np.float64))
     if suspicious:
-        refuse_nonfinite(X, names)
+        check_finite_columns(X, names)
 
 
-def refuse_nonfinite(X: Any, names: ArrayLike | None = None) -> None:
-    """Raise for NaN or infinity, naming the first column that has one."""
+def check_finite_columns(X: Any, names: ArrayLike | None = None) -> None:
+    """Raise for NaN or infinity, with the name of the first column that has one."""
     entries = X.tocsc() if sp.issparse(X) else X
     for column in range(X.shape[1]):
         values = entries[:, [column]].data if sp.issparse(X) else entries[:, column]
@@ -64,7 +62,7 @@ def refuse_nonfinite(X: Any, names: ArrayLike | None = None) -> None:
 
 
 def check_magnitude(largest: float) -> None:
-    """Raise when the largest entry, or deviation of an entry, has no fourth power."""
+    """Raise when the fourth power of the largest entry or deviation leaves float64."""
     if largest > MAX_MAGNITUDE:
         raise ValueError("Input X has values so large that their squares overflow: rescale it")
     if 0 < largest < 1 / MAX_MAGNITUDE:
@@ -72,13 +70,13 @@ def check_magnitude(largest: float) -> None:
 
 
 def check_entries(X: Any) -> None:
-    """`check_magnitude` for rows, which are looked at."""
+    """`check_magnitude` of the largest entry of some rows."""
     entries = X.data if sp.issparse(X) else X
     check_magnitude(float(max(np.max(entries, initial=0.0), -np.min(entries, initial=0.0))))
 
 
 def check_weights(sample_weight: ArrayLike, n_samples: int, *, may_be_zero: bool = False) -> Array:
-    """Weights as a float64 vector, or an error that says what is wrong with them."""
+    """Weights as a float64 vector; raise where their shape or values cannot be weights."""
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))

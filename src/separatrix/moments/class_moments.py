@@ -19,13 +19,13 @@ from sklearn.utils import check_array
 from separatrix.linalg import EPS, Array
 from separatrix.moments.checks import (
     check_entries,
+    check_finite_columns,
+    check_in_memory,
     check_magnitude,
     check_weights,
     encode_labels,
     is_dask,
     is_text,
-    refuse_lazy_frame,
-    refuse_nonfinite,
 )
 from separatrix.moments.dask import labelled_blocks
 from separatrix.moments.labelled import LabelledRows, class_indicator
@@ -36,10 +36,10 @@ from separatrix.moments.scatter import (
 )
 from separatrix.moments.summarize import hides_directions, summarize
 
-FORGOTTEN = 1e-200
-"""A class whose count has decayed below this counts as never seen."""
+MIN_COUNT = 1e-200
+"""Smallest count of a class; one that has decayed below it counts as never seen."""
 
-NOT_A_PART = (
+NOT_A_PART_MESSAGE = (
     "cannot subtract these moments: the rest would have a negative scatter, so they are not part "
     "of what was added"
 )
@@ -49,12 +49,12 @@ class ClassMoments:
     """Counts, means and centred scatter of labelled rows.
 
     The sufficient statistics of every discriminant method here. Adding the moments of shards, in
-    any order or grouping, gives the moments of their union; subtracting what was added gives back
-    the rest; decaying multiplies the weight of everything seen so far. Means are held as
-    differences from a row of the data, so that an offset common to all rows costs no digits.
+    any order or grouping, gives the moments of their union; subtracting a part gives back the
+    remainder; decaying multiplies the weights of all rows so far. Means are held as differences
+    from a row of the data, so that an offset common to all rows costs no digits.
 
-    Rows of float32 are multiplied in float32, block by block, and added in float64; where that
-    would hide directions of small scatter behind rounding they are multiplied in float64.
+    Rows of float32 are multiplied in float32, block by block, and added in float64; where
+    directions of small scatter would be lost so, they are multiplied in float64.
 
     Build one with `from_data`; the constructor takes the parts.
 
@@ -146,8 +146,8 @@ class ClassMoments:
         if is_dask(X):
             summarize_block = partial(cls.from_rows, per_class=per_class)
             blocks = labelled_blocks(X, y, sample_weight)
-            return blocks.summed(summarize_block, classes=classes).summary
-        refuse_lazy_frame(X)
+            return blocks.sum_up(summarize_block, classes=classes).summary
+        check_in_memory(X)
         rows: Any = check_array(
             X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
         )
@@ -186,9 +186,9 @@ class ClassMoments:
             if multiplied and moments.eps > EPS and hides_directions(moments.Sw, moments.eps):
                 moments = add_up(dtype=np.float64)
             spread = moments.trace_within()
-        # a class mean is finite unless one of its entries is not: the check costs nothing
+        # a mean is finite only if all entries are: looking at means instead of rows is free
         if not (np.isfinite(moments._offsets).all() and np.isfinite(spread)):
-            refuse_nonfinite(rows.X, rows.feature_names)
+            check_finite_columns(rows.X, rows.feature_names)
             raise ValueError("Input X has values so large that their squares overflow: rescale it")
         largest = float(np.max(np.abs(moments._offsets), initial=0.0))
         check_magnitude(max(largest, max(spread, 0.0) ** 0.5))
@@ -214,7 +214,7 @@ class ClassMoments:
             per_class=per_class,
         )
 
-    # What is known --------------------------------------------------------------------------
+    # Properties -----------------------------------------------------------------------------
 
     @property
     def n_features(self) -> int:
@@ -237,7 +237,7 @@ class ClassMoments:
         return self.floor > 0
 
     def most_rows(self) -> int:
-        """How many rows are held for one scatter, at most."""
+        """The largest number of rows held for one scatter."""
         return max(scatter.n_rows for scatter in self._scatters)
 
     @property
@@ -303,7 +303,7 @@ class ClassMoments:
     def between_rows(self, priors: Array | None = None) -> Array:
         """A factor Hb of ``Sb = Hbᵀ Hb``, of one row fewer than there are classes with samples.
 
-        The rows are contrasts of ``√n_c (m_c - m)``, which sum to nothing when weighed by √n_c.
+        The rows are contrasts of ``√n_c (m_c - m)``, which sum to zero when weighed by √n_c.
         With `priors` the classes weigh ``n_samples * priors`` and m is the mean under them.
         """
         weights = self.counts if priors is None else self.n_samples * priors
@@ -366,7 +366,7 @@ class ClassMoments:
         remaining = np.where(counts > 0, counts, 1.0)
         offsets = a._offsets + (b.counts / remaining)[:, None] * (a._offsets - b._offsets)
         offsets[counts == 0] = 0.0
-        # what adding would have put between the two parts has to go as well
+        # adding put the scatter between the two means into the sum: it is subtracted, too
         ratio = np.where(counts > 0, b.counts * counts / np.where(a.counts > 0, a.counts, 1.0), 0)
         between = np.sqrt(ratio)[:, None] * (b._offsets - offsets)
         scatters = a._combined(b, -1.0, between)
@@ -375,7 +375,7 @@ class ClassMoments:
         try:
             return rest._replace(scatters=[scatter.refactored() for scatter in scatters])
         except NegativeScatterError:
-            raise ValueError(NOT_A_PART) from None
+            raise ValueError(NOT_A_PART_MESSAGE) from None
 
     def decay(self, factor: float) -> ClassMoments:
         """The same means with every weight multiplied by `factor`, between 0 and 1."""
@@ -383,14 +383,14 @@ class ClassMoments:
             raise ValueError(f"decay factor must be in (0, 1], got {factor!r}")
         scatters = [scatter.times(factor) for scatter in self._scatters]
         counts = factor * self.counts
-        counts[counts < FORGOTTEN] = 0.0
+        counts[counts < MIN_COUNT] = 0.0
         return self._replace(counts=counts, scatters=scatters)
 
     def truncated(self, rank: int) -> ClassMoments:
         """The same counts and means, with at most `rank` rows for each scatter.
 
-        Each scatter keeps its leading axes and its trace: what is left out is spread evenly over
-        all other directions. Matrices stay whole.
+        Each scatter keeps its leading axes and its trace: the remainder is spread evenly over all
+        other directions. Matrices stay whole.
         """
         scatters = [scatter.truncated(rank) for scatter in self._scatters]
         return self._replace(scatters=scatters)
@@ -423,7 +423,7 @@ class ClassMoments:
         return ClassMoments(**{**parts, **changes})
 
     def _spread(self, labels: Array, origin: Array) -> ClassMoments:
-        """The same moments over more classes, seen from another origin."""
+        """The same moments over more classes, with another origin."""
         at = np.searchsorted(labels, self.classes)
         counts = np.zeros(len(labels))
         counts[at] = self.counts
@@ -439,15 +439,15 @@ class ClassMoments:
             classes=labels, counts=counts, offsets=offsets, origin=origin, scatters=scatters
         )
 
-    def kept(self, per_class: bool) -> ClassMoments:
-        """The same moments with the scatter of the classes apart or only their sum."""
+    def with_class_scatters(self, per_class: bool) -> ClassMoments:
+        """The same moments with the scatter of each class, if `per_class`, or their sum alone."""
         if per_class == self.per_class:
             return self
         if per_class:
             raise ValueError("class scatters were not kept and cannot be separated afterwards")
         return self._replace(scatters=[self.within], per_class=False)
 
-    def of_classes(self, at: Array) -> ClassMoments:
+    def select_classes(self, at: Array) -> ClassMoments:
         """Moments of the rows of some classes only, by their positions; needs `per_class`."""
         if not self.per_class:
             raise ValueError("class scatters were not kept: use from_data(..., per_class=True)")
@@ -458,15 +458,15 @@ class ClassMoments:
             scatters=[self._scatters[i] for i in at],
         )
 
-    def columns(self, chosen: Array) -> ClassMoments:
+    def select_columns(self, chosen: Array) -> ClassMoments:
         """Moments of some features of the same rows."""
-        scatters = [scatter.columns(chosen) for scatter in self._scatters]
+        scatters = [scatter.select_columns(chosen) for scatter in self._scatters]
         return self._replace(
             offsets=self._offsets[:, chosen], origin=self.origin[chosen], scatters=scatters
         )
 
-    def joined(self, classes: Array, at: Array) -> ClassMoments:
-        """Moments of larger classes: class i is part of ``classes[at[i]]``; without per-class."""
+    def join_classes(self, classes: Array, at: Array) -> ClassMoments:
+        """Moments of unions of classes: class i is part of ``classes[at[i]]``."""
         counts = np.bincount(at, self.counts, len(classes))
         sums = class_indicator(at, self.counts, len(classes), np.float64) @ self._offsets
         offsets = sums / np.where(counts > 0, counts, 1.0)[:, None]
@@ -490,7 +490,7 @@ class ClassMoments:
 
 
 def contrasts(weights: Array) -> Array:
-    """Orthonormal columns that sum to nothing when weighed by √weights, zero where those are."""
+    """Orthonormal columns that sum to zero when weighed by √weights; zero where those are."""
     present = np.flatnonzero(weights)
     columns = np.zeros((len(weights), max(len(present) - 1, 0)))
     if len(present) > 1:
@@ -499,7 +499,7 @@ def contrasts(weights: Array) -> Array:
     return columns
 
 
-# What may be added and subtracted -------------------------------------------------------------
+# Checks of terms ------------------------------------------------------------------------------
 
 
 def _aligned(a: ClassMoments, b: ClassMoments, verb: str) -> tuple[ClassMoments, ClassMoments]:
@@ -525,7 +525,7 @@ def _aligned(a: ClassMoments, b: ClassMoments, verb: str) -> tuple[ClassMoments,
 def _remaining_counts(a: ClassMoments, b: ClassMoments) -> Array:
     """Counts of a less those of b, or an error when b has more."""
     counts = a.counts - b.counts
-    slack = 1e-9 * a.counts
+    slack = 1e-9 * a.counts  # sums of weights in another order differ in their last digits
     short = counts < -slack
     if short.any():
         label = a.classes[short].tolist()[0]
@@ -537,10 +537,10 @@ def _remaining_counts(a: ClassMoments, b: ClassMoments) -> Array:
 
 
 def _check_remainder(rest: ClassMoments, a: ClassMoments, b: ClassMoments) -> None:
-    """Raise when the rest of a subtraction cannot be the moments of anything."""
+    """Raise when the remainder of a subtraction cannot be the moments of any rows."""
     spread = np.sqrt(a.within.diagonal().clip(0) / max(a.n_samples, 1.0))
     gone = (rest.counts == 0) & (b.counts > 0)
     moved = np.abs(a._offsets - b._offsets)[gone] > 1e-6 * (spread + np.abs(a._offsets[gone]))
     slack = 1e-8 * a.within.diagonal() + (1e3 * EPS * a.origin) ** 2
     if moved.any() or (rest.within.diagonal() < -slack).any():
-        raise ValueError(NOT_A_PART)
+        raise ValueError(NOT_A_PART_MESSAGE)

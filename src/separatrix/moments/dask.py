@@ -1,7 +1,7 @@
 """Rows that are not in memory: blocks of a Dask collection become statistics, which add.
 
-Dask loads the blocks, wherever they are, and decides where each is summarised. What travels are
-summaries, not rows. Dask is imported only when one of its collections is given.
+Dask loads the blocks, wherever they are, and decides where each is summarized. Summaries travel,
+not rows. Dask is imported only when one of its collections is given.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from separatrix.linalg import Array
 from separatrix.moments.checks import check_weights, encode_labels, is_dask, is_text
 from separatrix.moments.labelled import LabelledRows
 
-FAN_IN = 8
-"""Summaries that are added at once: about so many are held on each level of the tree."""
+MAX_SUMMARIES_PER_SUM = 8
+"""Largest number of summaries added at once, and so held on each level of the tree."""
 
 
 class Summed(NamedTuple):
-    """A summary of one block or of several, and what they must have in common."""
+    """A summary of one block or of several, with the properties that all blocks must share."""
 
     summary: Any
     classes: Array
@@ -50,7 +50,7 @@ class Blocks(NamedTuple):
     parts : list
         For each block its rows, labels and, where there are any, weights, delayed.
     places : list of str
-        What each block is called in messages.
+        Names of the blocks in messages.
     n_samples, n_features : int or None
         Where they are known before anything is loaded.
     feature_names : array of str, or None
@@ -62,9 +62,9 @@ class Blocks(NamedTuple):
     n_features: int | None
     feature_names: Array | None
 
-    def summed(
+    def sum_up(
         self,
-        summarise: Callable[[LabelledRows], Any],
+        summarize: Callable[[LabelledRows], Any],
         together: Callable[[Sequence[Any]], Any] | None = None,
         *,
         classes: ArrayLike | None = None,
@@ -75,7 +75,7 @@ class Blocks(NamedTuple):
 
         Parameters
         ----------
-        summarise : callable
+        summarize : callable
             From a block that has rows to its summary.
         together : callable, optional
             From a list of summaries to their sum; ``+`` by default.
@@ -84,18 +84,20 @@ class Blocks(NamedTuple):
         accept_sparse : bool
             Whether rows may be sparse.
         numbered : bool
-            Whether `summarise` takes the number of the block as second argument.
+            Whether `summarize` takes the number of the block as second argument.
         """
         from dask import compute
 
         check = partial(
-            _checked,
+            _check_block,
             n_features=self.n_features,
             names=self.feature_names,
             classes=classes,
             accept_sparse="csr" if accept_sparse else False,
         )
-        tree = self._tree(partial(_summary, summarise, numbered), check, together or _plus)
+        tree = self._tree(
+            partial(_summarize_block, summarize, numbered), check, together or _add_all
+        )
         # threads of this process that run tasks have one BLAS thread each
         with threadpool_limits(1):
             (found,) = compute(tree)
@@ -105,17 +107,17 @@ class Blocks(NamedTuple):
             raise ValueError("sample_weight must not be zero for all rows")
         return found
 
-    def _tree(self, summarise: Any, check: Any, together: Any) -> Any:
-        """All tasks as one layer of a graph: layers of their own are slow when blocks are many."""
+    def _tree(self, summarize: Any, check: Any, together: Any) -> Any:
+        """All tasks as one layer of a graph: a layer for each task is slow for many blocks."""
         from dask.delayed import Delayed
         from dask.highlevelgraph import HighLevelGraph
 
         name = f"moments-{uuid4().hex}"
-        tasks: dict[Any, Any] = {f"{name}-do": summarise, f"{name}-join": together}
+        tasks: dict[Any, Any] = {f"{name}-do": summarize, f"{name}-join": together}
         loaded: dict[int, Any] = {}
 
         def key_of(value: Any) -> Any:
-            """The key of what is delayed, whose graph is noted; other values as they are."""
+            """The key of a delayed value, whose graph is noted; other values as they are."""
             if isinstance(value, tuple):
                 return [key_of(part) for part in value]
             if not _is_delayed(value):
@@ -128,10 +130,13 @@ class Blocks(NamedTuple):
             tasks[key] = (_call, f"{name}-do", check, key_of(part), i, self.places[i])
         depth = 0
         while len(level) > 1:
-            groups = [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)]
+            groups = [
+                level[i : i + MAX_SUMMARIES_PER_SUM]
+                for i in range(0, len(level), MAX_SUMMARIES_PER_SUM)
+            ]
             level = [f"{name}-sum-{depth}-{i}" for i in range(len(groups))]
             for key, group in zip(level, groups, strict=True):
-                tasks[key] = (_together, f"{name}-join", group)
+                tasks[key] = (_join_summaries, f"{name}-join", group)
             depth += 1
         blocks = HighLevelGraph.merge(*loaded.values())
         graph = HighLevelGraph(
@@ -141,25 +146,25 @@ class Blocks(NamedTuple):
 
     def total(self, function: Callable[[LabelledRows], float], classes: Array) -> float:
         """The sum over all blocks of a number that a function of rows gives."""
-        return float(self.summed(function, classes=classes).summary)
+        return float(self.sum_up(function, classes=classes).summary)
 
 
 # Samples ------------------------------------------------------------------------------------
 
 
 class Sample(NamedTuple):
-    """Rows that were drawn, with the numbers they were drawn by."""
+    """Rows that were drawn, with their random numbers: the smallest of a class are kept."""
 
     X: Any
     labels: Array
     draws: Array
 
     def rows(self, chosen: Array) -> Sample:
-        """Some of them."""
+        """The chosen ones of them."""
         return Sample(*(part[chosen] for part in self))
 
     def ranks(self) -> tuple[Array, Array]:
-        """The class of each row, and how many of its class have smaller draws."""
+        """The class of each row, and the number of rows of its class with smaller draws."""
         _, codes = np.unique(self.labels, return_inverse=True)
         order = np.lexsort((self.draws, codes))
         starts = np.searchsorted(codes[order], codes)
@@ -204,11 +209,11 @@ def subsample(
         raise ValueError(f"n_samples={n_samples} must be at least 1")
     blocks = labelled_blocks(X, y)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
-    draw, join = partial(_drawn, n_samples, seed), partial(_drawn_together, n_samples)
-    found = blocks.summed(draw, join, numbered=True)
+    draw, join = partial(_draw_from_block, n_samples, seed), partial(_join_samples, n_samples)
+    found = blocks.sum_up(draw, join, numbered=True)
     sample, counts = found.summary
     codes, ranks = sample.ranks()
-    wanted = _allotted(np.array(list(counts.values())), n_samples)
+    wanted = _allot_rows(np.array(list(counts.values())), n_samples)
     sample = sample.rows(ranks < wanted[codes])
     rows = sample.X
     if found.names is not None and not sp.issparse(rows):
@@ -218,7 +223,7 @@ def subsample(
     return rows, sample.labels
 
 
-def _drawn(
+def _draw_from_block(
     n_samples: int, seed: int, block: LabelledRows, number: int
 ) -> tuple[Sample, dict[Any, int]]:
     """A sample of one block, and how many rows each class has there."""
@@ -229,7 +234,7 @@ def _drawn(
     return kept, dict(zip(block.classes.tolist(), counts, strict=True))
 
 
-def _drawn_together(n_samples: int, parts: Sequence[Any]) -> tuple[Sample, dict[Any, int]]:
+def _join_samples(n_samples: int, parts: Sequence[Any]) -> tuple[Sample, dict[Any, int]]:
     """One sample of several, of no more rows of a class than are wanted in all."""
     samples, tallies = zip(*parts, strict=True)
     rows = [sample.X for sample in samples]
@@ -241,8 +246,8 @@ def _drawn_together(n_samples: int, parts: Sequence[Any]) -> tuple[Sample, dict[
     return sample.rows(sample.ranks()[1] < n_samples), counts
 
 
-def _allotted(counts: Array, n_samples: int) -> Array:
-    """How many rows each class gets: its share, rounded, at least one, no more than it has."""
+def _allot_rows(counts: Array, n_samples: int) -> Array:
+    """Rows to take of each class: its share, rounded, at least one, no more than it has."""
     share = counts * min(1.0, n_samples / counts.sum())
     wanted = np.maximum(1, np.floor(share)).astype(int)
     short = max(0, min(n_samples, int(counts.sum())) - int(wanted.sum()))
@@ -253,8 +258,8 @@ def _allotted(counts: Array, n_samples: int) -> Array:
 # Lazy results --------------------------------------------------------------------------------
 
 
-def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
-    """What a function gives for each block of rows, not computed yet.
+def apply_to_blocks(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
+    """The results of a function for each block of rows, not computed yet.
 
     Parameters
     ----------
@@ -263,7 +268,7 @@ def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
     function : callable
         Of a block of rows.
     like : array or data frame
-        What it returns for some rows.
+        Its result for some rows.
 
     Returns
     -------
@@ -276,7 +281,7 @@ def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
     if isinstance(X, list | tuple):
         if isinstance(X[0], list | tuple):
             raise TypeError("X is a list of pairs: give a list of delayed blocks of rows alone")
-        return [delayed(_of_block, pure=False)(b, shared, (i,)) for i, b in enumerate(X)]
+        return [delayed(_apply_to_block, pure=False)(b, shared, (i,)) for i, b in enumerate(X)]
     is_frame = hasattr(like, "columns")
     if is_frame and not hasattr(like, "iloc"):
         raise ValueError(
@@ -285,19 +290,21 @@ def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
         )
     empty = like.iloc[:0] if is_frame else like[:0]
     if _is_frame(X):
-        return X.map_partitions(_of_block, shared, meta=empty, enforce_metadata=False)
-    X = whole_rows(X)
+        return X.map_partitions(_apply_to_block, shared, meta=empty, enforce_metadata=False)
+    X = join_feature_blocks(X)
     if is_frame:
         from dask.dataframe import from_delayed
 
-        return from_delayed(mapped(X.to_delayed().ravel().tolist(), function, like), empty)
+        return from_delayed(
+            apply_to_blocks(X.to_delayed().ravel().tolist(), function, like), empty
+        )
     if empty.ndim == 1:
-        return X.map_blocks(_of_block, shared, drop_axis=1, meta=empty)
+        return X.map_blocks(_apply_to_block, shared, drop_axis=1, meta=empty)
     chunks = (X.chunks[0], (empty.shape[1],))
-    return X.map_blocks(_of_block, shared, chunks=chunks, meta=empty)
+    return X.map_blocks(_apply_to_block, shared, chunks=chunks, meta=empty)
 
 
-def one_row(X: Any) -> Any:
+def make_zero_row(X: Any) -> Any:
     """A row of zeros with the features of a collection: an array, or a data frame with names."""
     if hasattr(type(X), "columns"):
         from pandas import DataFrame
@@ -305,16 +312,16 @@ def one_row(X: Any) -> Any:
         dtype = np.float32 if all(kind == np.float32 for kind in X.dtypes) else np.float64
         return DataFrame(np.zeros((1, len(X.columns)), dtype), columns=X.columns)
     if is_dask(X):
-        refuse_other_than_rows(X)
+        check_array_of_rows(X)
     return np.zeros((1, X.shape[1]), np.float32 if X.dtype == np.float32 else np.float64)
 
 
-def _of_block(
+def _apply_to_block(
     X: Any, function: Callable[[Any], Any], block_id: Any = None, partition_info: Any = None
 ) -> Any:
     number = block_id[0] if partition_info is None else partition_info["number"]
-    with named(f"block {number}"):
-        return function(X) if X.shape[0] else function(one_row(X))[:0]
+    with name_place_in_errors(f"block {number}"):
+        return function(X) if X.shape[0] else function(make_zero_row(X))[:0]
 
 
 # Tasks ---------------------------------------------------------------------------------------
@@ -324,8 +331,8 @@ def _call(task: Callable[..., Any], *arguments: Any) -> Any:
     return task(*arguments)
 
 
-def _summary(
-    summarise: Callable[..., Any],
+def _summarize_block(
+    summarize: Callable[..., Any],
     numbered: bool,
     check: Callable[..., LabelledRows],
     part: Any,
@@ -333,17 +340,17 @@ def _summary(
     place: str,
 ) -> Summed | None:
     """Summarize one block; None for an empty one."""
-    with named(place):
+    with name_place_in_errors(place):
         block = check(part)
         n_rows, n_features = block.X.shape
         if n_rows == 0:
             return None
         weight = n_rows if block.weights is None else float(block.weights.sum())
-        summary = summarise(block, i) if numbered else summarise(block)
+        summary = summarize(block, i) if numbered else summarize(block)
         return Summed(summary, block.classes, n_features, weight, place, block.feature_names)
 
 
-def _checked(
+def _check_block(
     part: Any,
     *,
     n_features: int | None,
@@ -351,8 +358,8 @@ def _checked(
     classes: Any,
     accept_sparse: Any,
 ) -> LabelledRows:
-    """The rows, labels and weights of a block, or an error that says what is wrong with them."""
-    if isinstance(part[0], tuple):  # from one frame, with gaps for what is beside
+    """The checked rows, labels and weights of a block."""
+    if isinstance(part[0], tuple):  # from one frame; None stands for a part that comes beside it
         beside = iter(part[1:])
         part = [next(beside) if value is None else value for value in part[0]]
     if not 2 <= len(part) <= 3:
@@ -367,28 +374,28 @@ def _checked(
     )
     if n_features is not None and rows.shape[1] != n_features:
         raise ValueError(f"X has {rows.shape[1]} features, expected {n_features}")
-    own = names_of(X)
+    own = list_text_columns(X)
     if names is not None and own is not None and rows.shape[0]:
-        _refuse_other_names(own, names, "X", "expected")
+        _check_same_names(own, names, "X", "expected")
     labels, codes = encode_labels(column_or_1d(np.asarray(y)), rows.shape[0], classes)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("y contains NaN or infinity")
-    if len(codes):  # three of each: few labels of many classes are no mistake here
+    if len(codes):  # three of each: scikit-learn warns where classes are many beside rows
         check_classification_targets(np.repeat(labels, 3))
     if weights is not None:
         weights = check_weights(np.asarray(weights), rows.shape[0], may_be_zero=True)
     return LabelledRows(rows, codes, labels, weights, names if own is None else own)
 
 
-def names_of(X: Any) -> Array | None:
-    """The names of the columns of a data frame, if all are text."""
+def list_text_columns(X: Any) -> Array | None:
+    """The names of the columns of a data frame, or None unless all are text."""
     names = list(getattr(X, "columns", ()))
     if not names or not all(isinstance(name, str) for name in names):
         return None
     return np.asarray(names, dtype=object)
 
 
-def _refuse_other_names(own: Array, names: Array, who: str, expected: str) -> None:
+def _check_same_names(own: Array, names: Array, who: str, expected: str) -> None:
     if np.array_equal(own, names):
         return
     pairs = enumerate(zip_longest(own.tolist(), names.tolist()))
@@ -399,7 +406,7 @@ def _refuse_other_names(own: Array, names: Array, who: str, expected: str) -> No
     )
 
 
-def _together(
+def _join_summaries(
     join: Callable[[Sequence[Any]], Any], parts: Sequence[Summed | None]
 ) -> Summed | None:
     found = [part for part in parts if part is not None]
@@ -419,7 +426,7 @@ def _together(
                 "data frames, or none"
             )
         if part.names is not None and first.names is not None:
-            _refuse_other_names(part.names, first.names, part.place, f"{first.place} has")
+            _check_same_names(part.names, first.names, part.place, f"{first.place} has")
         if is_text(part.classes) != is_text(first.classes):
             raise ValueError(
                 f"{part.place} has labels {part.classes.tolist()[:3]}, {first.place} has "
@@ -433,13 +440,13 @@ def _together(
     )
 
 
-def _plus(summaries: Sequence[Any]) -> Any:
+def _add_all(summaries: Sequence[Any]) -> Any:
     return reduce(add, summaries)
 
 
 @contextmanager
-def named(place: str) -> Iterator[None]:
-    """Errors about data say in which block they were found."""
+def name_place_in_errors(place: str) -> Iterator[None]:
+    """Errors about data begin with the place, such as a block, where they were found."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -471,8 +478,8 @@ def _delayed_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
     parts = list(X)
     if y is not None:
         remedy = f"as a list of {len(X)} delayed blocks"
-        given = _given(y, sample_weight)
-        beside = [_beside(v, name, len(X), remedy=remedy) for v, name in given]
+        given = _list_given(y, sample_weight)
+        beside = [_split_like_rows(v, name, len(X), remedy=remedy) for v, name in given]
         parts = list(zip(X, *beside, strict=True))
     return Blocks(parts, places, None, None, None)
 
@@ -481,13 +488,13 @@ def _frame_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
     from dask.dataframe import map_partitions
 
     n_blocks = X.npartitions
-    given = _given(y, sample_weight)
+    given = _list_given(y, sample_weight)
     for v, name in given:
         if _is_frame(v):
-            _refuse_several_columns(v, name)
-            _refuse_other_blocks(v.npartitions, name, n_blocks)
+            _check_one_column(v, name)
+            _check_same_blocks(v.npartitions, name, n_blocks)
     beside = [
-        _beside(v, name, n_blocks, remedy="as a column of the same frame")
+        _split_like_rows(v, name, n_blocks, remedy="as a column of the same frame")
         for v, name in given
         if not _is_frame(v)
     ]
@@ -502,20 +509,22 @@ def _frame_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
     )
     parts = zip(tuples.to_delayed(), *beside, strict=True)
     places = [f"block {i}" for i in range(n_blocks)]
-    return Blocks(list(parts), places, None, len(X.columns), names_of(X))
+    return Blocks(list(parts), places, None, len(X.columns), list_text_columns(X))
 
 
 def _array_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
-    refuse_other_than_rows(X)
-    X = whole_rows(X)
+    check_array_of_rows(X)
+    X = join_feature_blocks(X)
     sizes = X.chunks[0]
     known = not np.isnan(sizes).any()
-    given = _given(y, sample_weight)
-    # what rows and labels have in common must not be computed for each of them
+    given = _list_given(y, sample_weight)
+    # tasks that rows and labels share must not be computed twice: keep one graph for both
     layers = set(X.__dask_graph__().layers)
     apart = not any(layers & set(v.__dask_graph__().layers) for v, _ in given if _is_array(v))
     rows = X.to_delayed(optimize_graph=apart).ravel().tolist()
-    beside = [_beside(v, name, len(sizes), sizes if known else None, apart) for v, name in given]
+    beside = [
+        _split_like_rows(v, name, len(sizes), sizes if known else None, apart) for v, name in given
+    ]
     places = [f"block {i}" for i in range(len(sizes))]
     if known:
         ends = np.cumsum(sizes)
@@ -531,11 +540,11 @@ def _array_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
     )
 
 
-def _given(y: Any, sample_weight: Any) -> list[tuple[Any, str]]:
+def _list_given(y: Any, sample_weight: Any) -> list[tuple[Any, str]]:
     return [(v, name) for v, name in ((y, "y"), (sample_weight, "sample_weight")) if v is not None]
 
 
-def _beside(
+def _split_like_rows(
     v: Any,
     name: str,
     n_blocks: int,
@@ -543,22 +552,22 @@ def _beside(
     optimize_graph: bool = True,
     remedy: str = "in the same blocks, or call X.compute_chunk_sizes() first",
 ) -> list[Any]:
-    """Labels or weights in the blocks of the rows, delayed or at hand."""
+    """Labels or weights split into the blocks of the rows, delayed or in memory."""
     if _is_frame(v) or _is_array(v):
-        _refuse_several_columns(v, name)
+        _check_one_column(v, name)
     if _is_frame(v):
-        _refuse_other_blocks(v.npartitions, name, n_blocks)
+        _check_same_blocks(v.npartitions, name, n_blocks)
         return list(v.to_delayed())
     if _is_array(v):
         own = v.chunks[0]
         if sizes is not None and not np.isnan(own).any():
-            _refuse_other_length(sum(own), name, sum(sizes))
+            _check_length(sum(own), name, sum(sizes))
             v = v if own == sizes else v.rechunk({0: sizes})
-        _refuse_other_blocks(v.numblocks[0], name, n_blocks)
+        _check_same_blocks(v.numblocks[0], name, n_blocks)
         return v.to_delayed(optimize_graph=optimize_graph).ravel().tolist()
     if is_dask(v):
         blocks = [v] if _is_delayed(v) else list(v)
-        _refuse_other_blocks(len(blocks), name, n_blocks)
+        _check_same_blocks(len(blocks), name, n_blocks)
         return blocks
     if sizes is None:
         raise ValueError(
@@ -566,21 +575,21 @@ def _beside(
             f"{name} {remedy}"
         )
     values = column_or_1d(v)
-    _refuse_other_length(len(values), name, sum(sizes))
+    _check_length(len(values), name, sum(sizes))
     return np.split(values, np.cumsum(sizes)[:-1])
 
 
-def _refuse_several_columns(v: Any, name: str) -> None:
+def _check_one_column(v: Any, name: str) -> None:
     if v.ndim > 2 or (v.ndim == 2 and v.shape[1] != 1):
         raise ValueError(f"{name} has {v.shape[1]} columns: give one value for each row")
 
 
-def _refuse_other_length(n: int, name: str, n_rows: int) -> None:
+def _check_length(n: int, name: str, n_rows: int) -> None:
     if n != n_rows:
         raise ValueError(f"{name} has {n} entries, but X has {n_rows} rows")
 
 
-def _refuse_other_blocks(n: int, name: str, n_blocks: int) -> None:
+def _check_same_blocks(n: int, name: str, n_blocks: int) -> None:
     if n != n_blocks:
         raise ValueError(
             f"{name} has {n} blocks and X has {n_blocks}, of which not all sizes are known: split "
@@ -588,8 +597,8 @@ def _refuse_other_blocks(n: int, name: str, n_blocks: int) -> None:
         )
 
 
-def refuse_other_than_rows(X: Any) -> None:
-    """Raise for what is no array of two dimensions."""
+def check_array_of_rows(X: Any) -> None:
+    """Raise for anything but an array of two dimensions."""
     if not _is_array(X):
         raise TypeError(
             f"X is a {type(X).__name__}: give a Dask array, a Dask data frame or a list of "
@@ -601,8 +610,8 @@ def refuse_other_than_rows(X: Any) -> None:
         )
 
 
-def whole_rows(X: Any) -> Any:
-    """An array whose blocks have all features."""
+def join_feature_blocks(X: Any) -> Any:
+    """The array with blocks that have all features; it is rechunked with a warning."""
     if X.numblocks[1] == 1:
         return X
     warn_caller(

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
 from separatrix.linalg import Array, Lift, span
-from separatrix.moments.scatter import SparseRows, joint_span
+from separatrix.moments.scatter import SparseRows, find_joint_span
 
-BLOCK_ENTRIES = 1 << 20
-"""Entries of a block of rows that is centred and multiplied at once (8 MB of float64)."""
+MAX_BLOCK_ENTRIES = 1 << 20
+"""Largest number of entries of a block that is centred and multiplied at once (8 MB)."""
 
 
 def row_blocks(n_rows: int, n_features: int) -> Iterator[slice]:
@@ -24,7 +24,7 @@ def row_blocks(n_rows: int, n_features: int) -> Iterator[slice]:
 
 def rows_per_block(n_features: int) -> int:
     """Number of rows in a block of `row_blocks`."""
-    return int(np.clip(BLOCK_ENTRIES // max(n_features, 1), 1, 65536))
+    return int(np.clip(MAX_BLOCK_ENTRIES // max(n_features, 1), 1, 65536))
 
 
 class LabelledRows(NamedTuple):
@@ -72,11 +72,11 @@ class LabelledRows(NamedTuple):
         return class_indicator(self.codes, self.weights, len(self.classes), Z.dtype) @ Z
 
     def total(self, function: Callable[[LabelledRows], float], classes: Array) -> float:
-        """A number that a function of rows gives, as of rows in blocks, where it is summed."""
+        """The value of a function of rows; `Blocks.total` sums it over blocks."""
         return function(self)
 
     def part(self, rows: slice) -> LabelledRows:
-        """A stretch of the rows, with all the classes."""
+        """A slice of the rows, with all the classes."""
         weights = None if self.weights is None else self.weights[rows]
         return self._replace(X=self.X[rows], codes=self.codes[rows], weights=weights)
 
@@ -88,7 +88,7 @@ class LabelledRows(NamedTuple):
             X=self.X[numbers], codes=codes, classes=self.classes[present], weights=weights
         )
 
-    def columns(self, columns: Array) -> LabelledRows:
+    def select_columns(self, columns: Array) -> LabelledRows:
         """The same rows with some of their features."""
         names = columns if self.feature_names is None else self.feature_names[columns]
         return self._replace(X=self.X[:, columns], feature_names=names)
@@ -115,10 +115,10 @@ class LabelledRows(NamedTuple):
             rows, _ = shift_full_columns(sp.csr_array(self.X, dtype=np.float64, copy=True))
             if n_samples < n_features:
                 average = sp.csr_array(np.full((1, n_samples), n_samples**-0.5))
-                spanned, _ = joint_span([SparseRows(rows, average)])
+                spanned, _ = find_joint_span([SparseRows(rows, average)])
                 return self._replace(X=spanned.coordinates, feature_names=None), spanned.lift
         else:
-            # a mean that is rounded shifts all rows alike: their differences keep all digits
+            # the error of a rounded mean shifts all rows alike: their differences stay exact
             rows = np.subtract(self.X, centre, dtype=np.float64, order="C")
             if n_samples < n_features:
                 coordinates, lift = span(rows, bound=n_samples - 1)

@@ -10,11 +10,8 @@ from sklearn.utils import gen_batches
 
 from separatrix.linalg import Array, smallest_columns, squared_norms
 
-DISTANCES_AT_ONCE = 1 << 20
-"""Distances that the search holds at once (8 MB)."""
-
-
-# Neighbours by class --------------------------------------------------------------------------
+MAX_DISTANCES = 1 << 20
+"""Largest number of distances that the search holds at once (8 MB)."""
 
 
 def class_neighbours(X: Any, codes: Array, n_neighbors: int, among: Any = None) -> list[Array]:
@@ -54,7 +51,7 @@ def class_neighbours(X: Any, codes: Array, n_neighbors: int, among: Any = None) 
     norms = squared_norms(by_class)
     n_samples = X.shape[0]
     found = [np.empty((n_samples, min(n_neighbors, n)), np.int32) for n in ends - starts]
-    for block in gen_batches(n_samples, max(1, DISTANCES_AT_ONCE // len(codes))):
+    for block in gen_batches(n_samples, max(1, MAX_DISTANCES // len(codes))):
         D = (-2 * X[block]) @ by_class.T
         D = D.toarray() if sp.issparse(D) else D
         D += norms  # squared distances, less a number that is the same for a row of D
@@ -66,7 +63,7 @@ def class_neighbours(X: Any, codes: Array, n_neighbors: int, among: Any = None) 
     return found
 
 
-def averaging(neighbours: Array, rows: Array, n_known: int) -> Any:
+def averaging_matrix(neighbours: Array, rows: Array, n_known: int) -> Any:
     """Sparse matrix (n_rows, n_known) that averages the neighbours of each of the `rows`.
 
     A row that is among its own neighbours only fills the list, unless it is alone: then it is its

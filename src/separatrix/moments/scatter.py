@@ -24,11 +24,11 @@ from separatrix.linalg import (
     triangle,
 )
 
-GRAM_UP_TO = 5000
-"""Rows whose inner products are held all at once (200 MB); beyond, they are applied one by one."""
+MAX_GRAM_ROWS = 5000
+"""Largest number of rows whose inner products are held (200 MB); those of more are applied."""
 
-MOST_BLOCKS = 16
-"""Blocks of rows of which one scatter is made; more of them are joined."""
+MAX_ROW_BLOCKS = 16
+"""Largest number of blocks of rows in one scatter; more are joined."""
 
 
 class NegativeScatterError(ValueError):
@@ -83,7 +83,7 @@ class SparseRows(NamedTuple):
 
 
 class AxisRows(NamedTuple):
-    """Rows along orthogonal axes, ``R = diag(s) Uᵀ``: what is left of many rows."""
+    """Rows along orthogonal axes, ``R = diag(s) Uᵀ``, with the scatter of many rows."""
 
     svd: ThinSVD
 
@@ -122,7 +122,7 @@ def transposed_matmul(R: Any, A: Array) -> Array:
     return R.T @ A if isinstance(R, np.ndarray) else R.transposed_matmul(A)
 
 
-def dense(R: Any) -> Array:
+def as_array(R: Any) -> Array:
     """Rows of any kind as an array."""
     return R if isinstance(R, np.ndarray) else R.toarray()
 
@@ -145,7 +145,8 @@ class Scatter:
     ``Σ ± RᵀR``; beyond that they are multiplied out. Both forms answer alike. Objects are never
     changed once made.
 
-    What `truncated` takes out of the rows is kept as a `floor`, a multiple of the identity.
+    The scatter that `truncated` removes from the rows is kept as `floor`, a multiple of the
+    identity.
 
     A `factored` scatter is never multiplied out: of more rows than features it keeps a triangle.
     """
@@ -164,12 +165,12 @@ class Scatter:
         self.n_features = n_features
         if factored:
             self.factored = True
-        rows = rows if len(rows) <= MOST_BLOCKS else _joined(rows)
+        rows = rows if len(rows) <= MAX_ROW_BLOCKS else _join_arrays(rows)
         if factored and sum(R.shape[0] for _, R in rows) > n_features:
-            rows = [(1.0, triangle([np.vstack([np.sqrt(w) * dense(R) for w, R in rows])]))]
+            rows = [(1.0, triangle([np.vstack([np.sqrt(w) * as_array(R) for w, R in rows])]))]
         size = 0 if factored else sum(R.size for _, R in rows)
         if rows and (matrix is not None or size >= n_features**2):
-            product, rows = multiplied_out(n_features, rows), ()
+            product, rows = multiply_out(n_features, rows), ()
             matrix = product if matrix is None else np.add(product, matrix, out=product)
         if matrix is not None and floor:
             matrix, floor = matrix + floor * np.eye(n_features), 0.0
@@ -182,14 +183,14 @@ class Scatter:
 
     @property
     def n_rows(self) -> int:
-        """How many rows are held."""
+        """Number of rows held."""
         return sum(R.shape[0] for _, R in self.rows)
 
     def matrix(self) -> Array:
         """The d×d matrix (a new array)."""
         if self._matrix is not None:
             return self._matrix.copy()
-        matrix = multiplied_out(self.n_features, self.rows)
+        matrix = multiply_out(self.n_features, self.rows)
         matrix[np.diag_indices(self.n_features)] += self.floor
         return matrix
 
@@ -218,7 +219,7 @@ class Scatter:
     def factor(self) -> Array:
         """The rows that are held as one array."""
         none = np.zeros((0, self.n_features))
-        return np.vstack([none, *(np.sqrt(weight) * dense(R) for weight, R in self.rows)])
+        return np.vstack([none, *(np.sqrt(weight) * as_array(R) for weight, R in self.rows)])
 
     def with_matrix(self) -> Scatter:
         """The same scatter as a matrix."""
@@ -249,7 +250,7 @@ class Scatter:
         weight, axes = rest[0]
         if isinstance(axes, AxisRows):
             svd, rest = axes.svd._replace(s=np.sqrt(weight) * axes.svd.s), rest[1:]
-        rows = np.vstack([np.sqrt(weight) * dense(R) for weight, R in rest])
+        rows = np.vstack([np.sqrt(weight) * as_array(R) for weight, R in rest])
         total = float(np.sum(svd.s**2) + np.sum(rows**2))
         svd = svd.appended(rows, rank=rank)
         left = total - float(np.sum(svd.s**2))
@@ -264,18 +265,19 @@ class Scatter:
         """The same scatter from rows that all add, no more of them than its rank."""
         if not self.rows or any(isinstance(R, SparseRows) for _, R in self.rows):
             return self
-        spanned, parts = joint_span([R for _, R in self.rows])
+        spanned, parts = find_joint_span([R for _, R in self.rows])
         rank = spanned.coordinates.shape[1]
         pieces = [(w, Y) for (w, _), Y in zip(self.rows, parts, strict=True)]
-        inner = multiplied_out(rank, pieces)
+        inner = multiply_out(rank, pieces)
         evals, V = np.linalg.eigh(inner)
+        # cancellation leaves eigenvalues a little below zero: only clearly negative ones count
         if evals.min(initial=0.0) < -1e-8 * sum(abs(w) * np.sum(Y**2) for w, Y in pieces):
             raise NegativeScatterError
         kept = len(evals) - numerical_rank(evals, self.n_features)
         rows = spanned.lift(V[:, kept:] * np.sqrt(evals[kept:])).T
         return Scatter(self.n_features, None, [(1.0, rows)], self.floor)
 
-    def columns(self, chosen: Array) -> Scatter:
+    def select_columns(self, chosen: Array) -> Scatter:
         """The scatter of some features; `chosen` is a mask."""
         n_features = int(np.count_nonzero(chosen))
         matrix = None if self._matrix is None else self._matrix[np.ix_(chosen, chosen)]
@@ -293,21 +295,21 @@ class Scatter:
         if self._matrix is not None:
             return Scatter(basis.shape[1], basis.T @ self._matrix @ basis)
         rows = [(weight, R @ basis) for weight, R in self.rows]
-        matrix = multiplied_out(basis.shape[1], rows)
+        matrix = multiply_out(basis.shape[1], rows)
         return Scatter(
             basis.shape[1], matrix + self.floor * (basis.T @ basis) if self.floor else matrix
         )
 
 
 def _adds(R: Any) -> bool:
-    """Whether rows add anything: a class of one sample has a row of nothing."""
+    """Whether rows have any scatter: the one row of a class of one sample is zero."""
     if R.shape[0] != 1 or isinstance(R, AxisRows):
         return R.shape[0] > 0
     return isinstance(R, np.ndarray) and bool(R.any())
 
 
-def _joined(rows: Sequence[tuple[float, Any]]) -> list[tuple[float, Any]]:
-    """The same rows in fewer blocks: all arrays that are added in one."""
+def _join_arrays(rows: Sequence[tuple[float, Any]]) -> list[tuple[float, Any]]:
+    """The same rows in fewer blocks: all arrays of positive weight in one."""
     arrays = [(w, R) for w, R in rows if w > 0 and isinstance(R, np.ndarray)]
     others = [(w, R) for w, R in rows if w <= 0 or not isinstance(R, np.ndarray)]
     return [*others, (1.0, np.vstack([np.sqrt(w) * R for w, R in arrays]))] if arrays else others
@@ -318,7 +320,7 @@ def _squares(R: Any) -> Array:
     return np.einsum("ij,ij->j", R, R) if isinstance(R, np.ndarray) else R.squares()
 
 
-def multiplied_out(n_features: int, rows: Sequence[tuple[float, Any]]) -> Array:
+def multiply_out(n_features: int, rows: Sequence[tuple[float, Any]]) -> Array:
     """``Σ weight RᵀR`` as a matrix; rows that are arrays in one product."""
     arrays = [(weight, R) for weight, R in rows if isinstance(R, np.ndarray)]
     matrix = np.zeros((n_features, n_features))
@@ -332,13 +334,13 @@ def multiplied_out(n_features: int, rows: Sequence[tuple[float, Any]]) -> Array:
     return matrix
 
 
-def joint_span(blocks: Sequence[Any], bound: int | None = None) -> tuple[Span, list[Array]]:
+def find_joint_span(blocks: Sequence[Any], bound: int | None = None) -> tuple[Span, list[Array]]:
     """The span of several blocks of rows, and each block's coordinates in it."""
     if any(isinstance(R, SparseRows) for R in blocks):
         stack = Stack(blocks, np.ones(len(blocks)))
         spanned = gram_span(stack.gram(), stack.transposed_matmul, order=max(stack.shape))
     else:
-        spanned = span(np.vstack([dense(R) for R in blocks]), bound=bound)
+        spanned = span(np.vstack([as_array(R) for R in blocks]), bound=bound)
     ends = np.cumsum([R.shape[0] for R in blocks])[:-1]
     return spanned, np.split(spanned.coordinates, ends)
 
@@ -369,8 +371,10 @@ class Stack(NamedTuple):
     def top_eigh(self, k: int) -> tuple[Array, Array]:
         """Leading eigenpairs of the inner products, no more than their rank."""
         n_rows, n_features = self.shape
-        held = n_rows <= GRAM_UP_TO
-        evals, U = top_eigh(self.gram() if held else operator(n_rows, self.gram_apply), k)
+        held = n_rows <= MAX_GRAM_ROWS
+        evals, U = top_eigh(
+            self.gram() if held else symmetric_operator(n_rows, self.gram_apply), k
+        )
         rank = numerical_rank(evals, n_features)
         return evals[:rank], U[:, :rank]
 
@@ -387,6 +391,6 @@ class Stack(NamedTuple):
         return np.concatenate([f * (R @ V) for R, f in parts])
 
 
-def operator(order: int, multiply: Lift) -> LinearOperator:
+def symmetric_operator(order: int, multiply: Lift) -> LinearOperator:
     """A symmetric operator that multiplies vectors and blocks of vectors."""
     return LinearOperator((order, order), matvec=multiply, matmat=multiply, dtype=np.float64)

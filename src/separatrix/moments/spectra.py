@@ -12,7 +12,13 @@ import numpy as np
 from separatrix.linalg import Array, Lift, orthonormal_again, top_eigh
 from separatrix.moments.class_moments import ClassMoments, contrasts
 from separatrix.moments.labelled import LabelledRows, row_blocks
-from separatrix.moments.scatter import Scatter, Stack, joint_span, multiplied_out, operator
+from separatrix.moments.scatter import (
+    Scatter,
+    Stack,
+    find_joint_span,
+    multiply_out,
+    symmetric_operator,
+)
 
 
 def max_total_rank(moments: ClassMoments) -> int:
@@ -34,7 +40,7 @@ def total_axes(moments: ClassMoments, k: int) -> tuple[Array, Array]:
         within, Hb = moments.within, moments.between_rows()
         if not within.is_thin:
             return top_eigh(within.matrix() + Hb.T @ Hb, k)
-        apply = operator(moments.n_features, lambda V: within.apply(V) + Hb.T @ (Hb @ V))
+        apply = symmetric_operator(moments.n_features, lambda V: within.apply(V) + Hb.T @ (Hb @ V))
         return top_eigh(apply, k)
     evals, U = stack.top_eigh(k)
     # small eigenvalues magnify the rounding of U
@@ -80,13 +86,13 @@ def reduce_to_span(moments: ClassMoments) -> tuple[ClassMoments, Lift]:
     Hb = moments.between_rows()
     # the rows of a class sum to zero
     bound = sum(R.shape[0] for _, R in rows) - 1
-    spanned, parts = joint_span([R for _, R in rows] + [Hb], bound)
+    spanned, parts = find_joint_span([R for _, R in rows] + [Hb], bound)
     rank = spanned.coordinates.shape[1]
     pieces = iter([(weight, Y) for (weight, _), Y in zip(rows, parts, strict=False)])
     scatters = [
         Scatter(
             rank,
-            multiplied_out(rank, list(islice(pieces, len(scatter.rows)))),
+            multiply_out(rank, list(islice(pieces, len(scatter.rows)))),
             floor=scatter.floor,
         )
         for scatter in moments.scatters

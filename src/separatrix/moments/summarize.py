@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike
 from sklearn.utils import gen_batches
 from threadpoolctl import ThreadpoolController
 
-from separatrix.linalg import ONE_AT_A_TIME, Array, SingularMatrixError, cholesky_whitener
+from separatrix.linalg import BLAS_LIMIT_LOCK, Array, SingularMatrixError, cholesky_whitener
 from separatrix.moments.labelled import (
     LabelledRows,
     class_indicator,
@@ -89,7 +89,7 @@ def summarize(
 
 
 def hides_directions(Sw: Array, eps: float) -> bool:
-    """Whether a scatter multiplied in precision eps is too ill-conditioned for it."""
+    """Whether directions of a scatter are numerical zero in the precision eps of its products."""
     varies = np.diagonal(Sw) > 0
     try:
         cholesky_whitener(Sw[np.ix_(varies, varies)], eps=eps)
@@ -102,7 +102,7 @@ def _summarize_tall(rows: LabelledRows, per_class: bool, dtype: DTypeLike) -> li
     """More rows than features: shares of the rows, in parallel where that pays."""
     n_samples, n_features = rows.X.shape
     small = n_samples * n_features**2 < MIN_THREADED_PRODUCTS
-    if small or not ONE_AT_A_TIME.acquire(blocking=False):
+    if small or not BLAS_LIMIT_LOCK.acquire(blocking=False):
         return [_summarize_share(rows, per_class, dtype)]
     # one thread a share, each with a BLAS of one thread: the centring runs in parallel too
     try:
@@ -114,7 +114,7 @@ def _summarize_tall(rows: LabelledRows, per_class: bool, dtype: DTypeLike) -> li
                 pool.map(lambda s: _summarize_share(rows.part(s), per_class, dtype), shares)
             )
     finally:
-        ONE_AT_A_TIME.release()
+        BLAS_LIMIT_LOCK.release()
 
 
 def _summarize_share(rows: LabelledRows, per_class: bool, dtype: DTypeLike) -> Statistics:
@@ -128,7 +128,7 @@ def _summarize_share(rows: LabelledRows, per_class: bool, dtype: DTypeLike) -> S
     counts = np.zeros(n_classes)
     offsets = np.zeros((n_classes, n_features))
     matrices = np.zeros((n_classes if per_class else 1, n_features, n_features))
-    # memory for every block is taken once
+    # buffers of one block, which all blocks use
     n_block = min(n_samples, max(1024, rows_per_block(n_features)))
     centred = np.empty((n_block, n_features), dtype)
     product = np.empty((n_features, n_features), dtype)

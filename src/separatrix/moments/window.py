@@ -1,6 +1,6 @@
 """The moments of the last rows of a stream, by adding alone.
 
-Subtracting what has left loses digits with every step; here nothing is ever subtracted.
+Subtracting the rows that leave would lose digits with every step; here nothing is subtracted.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows, join_rows
 
 N_PARTS = 16
-"""How many parts a stretch of rows is cut into when its oldest rows begin to leave."""
+"""Number of parts into which a stretch is cut when its oldest rows begin to leave."""
 
 MAX_UNSUMMED_ROWS = 64
-"""Rows that are summarized when asked for, as they come or leave a few at a time."""
+"""Largest number of rows at either end of a window that are in no sum."""
 
 
 class Stretch(NamedTuple):
@@ -34,7 +34,7 @@ class Stretch(NamedTuple):
         return self.start + len(self.rows.codes)
 
     def between(self, start: int, stop: int) -> LabelledRows:
-        """Those of them that are rows `start` to `stop` of the stream."""
+        """The rows from `start` to `stop` of the stream that are among these."""
         return self.rows.part(slice(max(start - self.start, 0), max(stop - self.start, 0)))
 
 
@@ -94,7 +94,7 @@ class SlidingWindow:
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is written to a file: the same with the rows in as few stretches as they can be."""
+        """The state written to a file: the same rows in as few stretches as possible."""
         kinds = groupby(
             self._rows, lambda s: (type(s.rows.X), s.rows.X.dtype, s.rows.weights is None)
         )

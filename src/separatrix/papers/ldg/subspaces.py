@@ -33,8 +33,8 @@ from separatrix.selection import (
     MAX_COMPONENTS,
     DimensionPath,
     dimension_path,
-    every_direction,
     greedy_rule,
+    keep_every_direction,
     leave_one_out_scores,
     neighbour_scores,
 )
@@ -283,7 +283,7 @@ def choose_by_folds(
         for model in models
     ]
     best = int(np.argmax([score_in(path, few) for path in paths]))
-    fitted = every_direction(models[best]).fit(split.X, split.y)
+    fitted = keep_every_direction(models[best]).fit(split.X, split.y)
     return ChosenSettings(fitted, few, paths[best].n_components)
 
 

@@ -1,0 +1,64 @@
+"""Rows that estimators are given: checked, projected, and never half learned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.base import BaseEstimator
+
+from separatrix import FisherDiscriminant
+from separatrix.base.rows import (
+    centred_product,
+    check_labelled_rows,
+    check_several_classes,
+    unchanged_on_failure,
+)
+from tests.discovery import TALL
+
+
+def test_checked_rows_have_codes_classes_weights_and_names():
+    pd = pytest.importorskip("pandas")
+    X, y = TALL
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    names = np.array(["u", "v", "w"])[y]
+    rows = check_labelled_rows(FisherDiscriminant(), frame, names, 2.0)
+    assert rows.classes.tolist() == ["u", "v", "w"]
+    assert rows.codes.tolist() == y.tolist()
+    assert rows.weights.tolist() == [2.0] * 90
+    assert rows.feature_names.tolist() == list("abcdef")
+
+
+def test_one_class_is_named_in_the_error():
+    with pytest.raises(ValueError, match=r"FisherDiscriminant needs at least two.*one class: 'a'"):
+        check_several_classes(FisherDiscriminant(), np.array(["a"]))
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_whatever_raises_leaves_the_estimator_as_it_was(error):
+    def fail():
+        model.kept, model.more = 2, 3
+        raise error
+
+    model = BaseEstimator()
+    model.kept = 1
+    with pytest.raises(error), unchanged_on_failure(model):
+        fail()
+    assert vars(model) == {"kept": 1}
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+def test_a_centred_product_keeps_its_digits(rng, monkeypatch, offset):
+    """Centring after the product would cancel the digits of rows far from the origin."""
+    monkeypatch.setattr("separatrix.moments.labelled.MAX_BLOCK_ENTRIES", 60)
+    rows = rng.integers(-8, 8, (40, 6)).astype(float)
+    W = rng.standard_normal((6, 2))
+    centre = np.full(6, offset)
+    assert_allclose(centred_product(rows + offset, centre, W), rows @ W, atol=1e-12)
+
+
+def test_a_centred_product_takes_sparse_rows_and_keeps_single_precision(rng):
+    X, W, centre = rng.standard_normal((9, 4)), rng.standard_normal((4, 2)), np.ones(4)
+    assert_allclose(centred_product(sp.csr_array(X), centre, W), (X - 1) @ W, atol=1e-12)
+    assert centred_product(X.astype(np.float32), centre, W).dtype == np.float32

@@ -1,0 +1,80 @@
+"""Fisher's directions on matrices alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+from numpy.testing import assert_allclose
+from sklearn.covariance import ledoit_wolf as ledoit_wolf_of_rows
+
+from separatrix import ClassMoments
+from separatrix.fisher.directions import (
+    count_wanted_axes,
+    fisher_directions,
+    ledoit_wolf,
+    reduce_to_leading_axes,
+    shrink,
+    split_within,
+)
+from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.spectra import fourth_moment
+from tests.discovery import TALL
+
+
+def test_directions_are_those_of_the_generalized_eigenproblem(rng):
+    A, Hb = rng.standard_normal((9, 5)), rng.standard_normal((2, 5))
+    Sw = A.T @ A
+    found = fisher_directions(Sw, Hb)
+    assert_allclose(found.W.T @ Sw @ found.W, np.eye(2), atol=1e-12)
+    evals = scipy.linalg.eigh(Hb.T @ Hb, Sw, eigvals_only=True)[::-1]
+    assert_allclose(found.criterion, evals[:2])
+
+
+def test_a_singular_scatter_is_the_limit_of_a_vanishing_ridge(rng):
+    A, Hb = rng.standard_normal((3, 6)), rng.standard_normal((4, 6))
+    Sw = A.T @ A
+    found = fisher_directions(Sw, Hb)
+    ridged = fisher_directions(Sw + 1e-7 * np.eye(6), Hb)
+    for k in (3, 4):  # three dimensions without scatter within classes come first
+        angles = scipy.linalg.subspace_angles(found.W[:, :k], ridged.W[:, :k])
+        assert angles.max() < 1e-4
+    assert_allclose(Sw @ found.W[:, :3], 0, atol=1e-10)
+    between = found.W.T @ Hb.T @ Hb @ found.W
+    assert_allclose(between, np.diag(np.diagonal(between)), atol=1e-9)
+
+
+def test_the_split_has_perfect_directions_and_white_ones(rng):
+    A, Hb = rng.standard_normal((3, 6)), rng.standard_normal((2, 6))
+    Sw = A.T @ A
+    perfect, between, to_white = split_within(Sw, Hb)
+    assert_allclose(perfect.T @ perfect, np.eye(2), atol=1e-12)
+    assert_allclose(Sw @ perfect, 0, atol=1e-10)
+    assert_allclose(perfect.T @ Hb.T @ Hb @ perfect, np.diag(between), atol=1e-10)
+    assert_allclose(to_white.T @ Sw @ to_white, np.eye(3), atol=1e-10)
+
+
+def test_the_shrinkage_is_that_of_ledoit_and_wolf():
+    X, _ = TALL
+    moments = ClassMoments.from_data(X, np.zeros(90))
+    rows = LabelledRows(X, np.zeros(90, int), np.array([0]))
+    alpha = ledoit_wolf(moments.Sw, fourth_moment(moments, rows), 90, 6)
+    expected, of_rows = ledoit_wolf_of_rows(X)
+    assert_allclose(alpha, of_rows)
+    assert_allclose(shrink(moments.Sw, alpha, 6) / 90, expected)
+
+
+@pytest.mark.parametrize(("pca", "n"), [(2, 2), (0.5, 1), (0.75, 2), (1.0, 4)])
+def test_axes_are_counted_or_by_their_share(pca, n):
+    assert count_wanted_axes(np.array([6.0, 3.0, 2.0, 1.0]), 12.0, pca) == n
+    # ten tenths add up to less than one
+    assert count_wanted_axes(np.full(10, 0.1), 1.0, 1.0) == 10
+
+
+def test_leading_axes_keep_the_moments_along_them():
+    X, y = TALL
+    small, lift = reduce_to_leading_axes(ClassMoments.from_data(X, y), 3)
+    W = lift(np.eye(3))
+    expected = ClassMoments.from_data((X - X.mean(axis=0)) @ W, y)
+    assert_allclose(small.Sw, expected.Sw, atol=1e-9)
+    assert_allclose(small.St, np.diag(np.diagonal(small.St)), atol=1e-9)

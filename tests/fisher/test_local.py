@@ -1,0 +1,80 @@
+"""Local Fisher, against its definition written out pair by pair."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+from numpy.testing import assert_allclose
+
+from separatrix import (
+    ClassMoments,
+    LocalFisherDiscriminant,
+)
+from separatrix.fisher.local import affinity_scatters
+from separatrix.linalg import principal_angles
+from tests.discovery import TALL, WIDE, labelled
+
+
+def local_scatters_by_pairs(X, y, k=7):
+    n = len(X)
+    Ww, Wb = np.zeros((n, n)), np.full((n, n), 1 / n)
+    for c in np.unique(y):
+        rows = np.flatnonzero(y == c)
+        D = np.linalg.norm(X[rows][:, None] - X[rows], axis=2)
+        sigma = np.sort(D, axis=1)[:, min(k, len(rows) - 1)]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            A = np.where(D > 0, np.exp(-(D**2) / np.outer(sigma, sigma)), 1.0)
+        Ww[np.ix_(rows, rows)] = A / len(rows)
+        Wb[np.ix_(rows, rows)] = A * (1 / n - 1 / len(rows))
+    return [X.T @ (np.diag(W.sum(axis=1)) - W) @ X for W in (Ww, Wb)]
+
+
+@pytest.mark.parametrize("k", [1, 7, 100])
+def test_local_fisher_is_sugiyamas(k):
+    X, y = labelled(80, 5)
+    y = np.r_[y[:75], [3, 3, 3, 3, 4]]  # a class smaller than k, and one of a single sample
+    Sw, Sb = local_scatters_by_pairs(X, y, k)
+    W = LocalFisherDiscriminant(n_neighbors=k).fit(X, y).components_.T
+    assert_allclose(W.T @ Sw @ W, np.eye(5), atol=1e-11)
+    assert_allclose(np.diag(W.T @ Sb @ W), scipy.linalg.eigh(Sb, Sw)[0][::-1], rtol=1e-9)
+
+
+def test_local_fisher_in_blocks_is_local_fisher(monkeypatch):
+    X, y = TALL
+    whole = LocalFisherDiscriminant().fit(X, y).components_
+    monkeypatch.setattr("separatrix.fisher.local.MAX_AFFINITY_ENTRIES", 100)
+    assert_allclose(LocalFisherDiscriminant().fit(X, y).components_, whole, atol=1e-12)
+
+
+def test_wide_local_fisher_is_exact_in_the_span():
+    X, y = WIDE
+    Sw, Sb = local_scatters_by_pairs(X, y)
+    Sw = 0.9 * Sw + 0.1 * np.trace(Sw) / 60 * np.eye(60)
+    W = LocalFisherDiscriminant(n_components=2, shrinkage=0.1).fit(X, y).components_
+    assert_allclose(W @ Sw @ W.T, np.eye(2), atol=1e-11)
+    assert principal_angles(W, scipy.linalg.eigh(Sb, Sw)[1][:, -2:].T).max() < 1e-9
+
+
+def test_duplicated_rows_do_not_break_local_scaling():
+    X, y = labelled(30, 4)
+    X, y = np.repeat(X, 10, axis=0), np.repeat(y, 10)  # every σ is zero
+    Sw, Sb = local_scatters_by_pairs(X, y)
+    W = LocalFisherDiscriminant().fit(X, y).components_
+    assert np.isfinite(W).all()
+    assert_allclose(Sw, 0, atol=1e-9)  # so every direction is perfect, and sorted by S̃b
+    assert (np.diff(np.diag(W @ Sb @ W.T)) < 0).all()
+
+
+def test_a_small_class_does_not_disturb_the_others():
+    X, y = TALL
+    Sw = affinity_scatters
+    tiny = np.r_[y, [3, 3]]
+    far = np.vstack([X, X[:2] + 100])
+    for k in (1, 7):
+        by_pairs = local_scatters_by_pairs(far, tiny, k)[0]
+        alone = local_scatters_by_pairs(X, y, k)[0]
+        own = local_scatters_by_pairs(far[-2:], tiny[-2:], k)[0]
+        assert_allclose(by_pairs, alone + own, atol=1e-9)
+        data = LocalFisherDiscriminant()._validate(far, tiny)
+        assert_allclose(Sw(data, ClassMoments.from_rows(data), k).within, by_pairs, atol=1e-9)

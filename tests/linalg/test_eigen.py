@@ -1,0 +1,61 @@
+"""Eigenvalues, whitening and the generalized decompositions of matrices with a known answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.optimize
+from numpy.testing import assert_allclose
+from scipy.sparse.linalg import aslinearoperator
+
+from separatrix import linalg
+from tests.linalg.matrices import symmetric
+
+
+@pytest.mark.parametrize("form", ["dense", "lanczos", "operator"])
+def test_top_eigenpairs_do_not_depend_on_the_route(rng, form):
+    evals = np.r_[10.0, 9.0, 5.0, np.linspace(1, -3, 57)]
+    S = symmetric(rng, evals)
+    given = aslinearoperator(S) if form == "operator" else S
+    found, V = linalg.top_eigh(given, 3, max_dense_order=0 if form == "lanczos" else 2000)
+    assert_allclose(found, [10, 9, 5], rtol=1e-10)
+    assert_allclose(S @ V, V * found, atol=1e-8)
+
+
+def test_whitening_makes_the_identity_of_the_rank(rng):
+    S = symmetric(rng, np.array([4.0, 2.0, 1.0]), 6)
+    A = linalg.whiten(S)
+    assert A.shape == (6, 3)
+    assert_allclose(A.T @ S @ A, np.eye(3), atol=1e-13)
+
+
+def test_partial_whitening_levels_the_leading_directions_only(rng):
+    X = rng.standard_normal((40, 8)) * np.arange(8, 0, -1)
+    _, s, Vt = np.linalg.svd(X, full_matrices=False)
+    mapped = X @ linalg.partial_whiten(np.eye(8), Vt[:3].T, s[:3])
+    expected = np.r_[s[2], s[2], s[2], s[3:]]
+    assert_allclose(np.linalg.svd(mapped)[1], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rank", [6, 4])
+def test_generalized_eigenpairs(rng, rank):
+    A = symmetric(rng, rng.standard_normal(6))
+    B = symmetric(rng, np.linspace(1, 2, rank), 6)
+    solution = linalg.generalized_eigh(A, B)
+    assert solution.rank == rank
+    assert_allclose(solution.V.T @ B @ solution.V, np.eye(rank), atol=1e-12)
+    assert_allclose(solution.V.T @ A @ solution.V, np.diag(solution.evals), atol=1e-12)
+    assert (np.diff(solution.evals) <= 0).all()
+    if rank == 6:
+        assert_allclose(solution.evals, scipy.linalg.eigh(A, B, eigvals_only=True)[::-1])
+
+
+@pytest.mark.parametrize(("p", "q", "d"), [(3, 20, 6), (3, 4, 30), (4, 2, 5)])
+def test_gsvd_diagonalises_both_factors(rng, p, q, d):
+    A, B = rng.standard_normal((p, d)), rng.standard_normal((q, d))
+    alpha, beta, G = linalg.gsvd(A, B)
+    assert_allclose(alpha**2 + beta**2, 1, atol=1e-12)
+    assert_allclose(G.T @ A.T @ A @ G, np.diag(alpha**2), atol=1e-11)
+    assert_allclose(G.T @ B.T @ B @ G, np.diag(beta**2), atol=1e-11)
+    assert (np.diff(alpha) <= 1e-12).all()

@@ -1,0 +1,44 @@
+"""Neighbours of each class are those of a search over all pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from separatrix.moments.neighbours import averaging_matrix, class_neighbours
+from tests.discovery import labelled
+
+X, y = labelled(60, 3)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("k", [1, 5])
+@pytest.mark.parametrize("entries", [1 << 20, 100], ids=["at once", "in blocks"])
+def test_neighbours_are_those_of_all_pairs(monkeypatch, make, k, entries):
+    monkeypatch.setattr("separatrix.moments.neighbours.MAX_DISTANCES", entries)
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+    np.fill_diagonal(D, np.inf)
+    for c, found in enumerate(class_neighbours(make(X), y, k)):
+        members = np.flatnonzero(y == c)
+        assert_array_equal(found, members[np.argsort(D[:, members], axis=1)[:, :k]])
+
+
+def test_a_row_fills_the_list_of_its_own_class_and_does_not_count():
+    points = np.array([[0.0], [1.0], [5.0]])
+    own, other = class_neighbours(points, np.array([0, 0, 1]), 2)
+    assert own[0].tolist() == [1, 0]
+    assert other[2].tolist() == [2]  # alone in its class
+    means = averaging_matrix(own, np.arange(3), 3) @ points
+    assert_allclose(means[:2], [[1.0], [0.0]])
+    assert_allclose((averaging_matrix(other, np.arange(3), 3) @ points)[2], [5.0])
+
+
+def test_neighbours_may_be_sought_among_other_rows():
+    known, new = X[:40], X[40:]
+    found = class_neighbours(new, y[:40], 3, among=known)
+    D = np.linalg.norm(new[:, None] - known, axis=2)
+    for c, rows in enumerate(found):
+        members = np.flatnonzero(y[:40] == c)
+        assert_array_equal(rows, members[np.argsort(D[:, members], axis=1)[:, :3]])
