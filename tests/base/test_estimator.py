@@ -35,9 +35,9 @@ class MeanDifferences(SubspaceEstimator):
         found = Solution(W, size, rank=W.shape[1], extras={"size_": size})
         return self._keep_wanted(found, lambda W: W, moments, selected)
 
-    def _store(self, moments, solution):
+    def _store(self, moments, solution, rows=None):
         self.steps.append("store")
-        super()._store(moments, solution)
+        super()._store(moments, solution, rows)
 
 
 def test_a_method_of_one_function_has_all_that_estimators_have():

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from separatrix.base.blockwise import sum_blocks
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.parameters import check_parameters
 from separatrix.base.rows import check_labelled_rows, unchanged_on_failure
@@ -79,38 +78,6 @@ class MomentEstimator(SubspaceEstimator):
     _rule: Any = Solved()
     moments_: Any = Solved()
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the subspace.
-
-        Parameters
-        ----------
-        X : array or sparse matrix (n_samples, n_features)
-            Training rows, or a Dask collection: see "Beyond memory" in the manual.
-        y : array (n_samples,)
-            Their class labels.
-        sample_weight : array (n_samples,), optional
-            Non-negative weights; a weight of 2 is the same as the row twice.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        with unchanged_on_failure(self):
-            if is_dask(X):
-                blocks, found = sum_blocks(self, X, y, sample_weight)
-                self._keep(Memory(found.summary))
-                self._store(found.summary, self._find(found.summary, blocks, {}))
-                return self
-            rows = self._weigh_by_age(self._validate(X, y, sample_weight))
-            memory = self._remember(None, rows)
-            moments = self._moments_of(memory, rows.classes)
-            selected = self._select(rows)
-            solution = self._find(moments, rows, selected)
-            self._keep(memory)
-            self._store(moments, solution)
-        return self
-
     def partial_fit(
         self,
         X: ArrayLike,
@@ -157,6 +124,11 @@ class MomentEstimator(SubspaceEstimator):
             if grown:  # parameters that do not fit the classes are an error at once
                 self._solve_now()
         return self
+
+    def _validate(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> LabelledRows:
+        return self._weigh_by_age(super()._validate(X, y, sample_weight))
 
     # Rows in the order of time ----------------------------------------------------------------
 
@@ -229,7 +201,7 @@ class MomentEstimator(SubspaceEstimator):
             faded = float(self.decay) ** len(rows.codes)
             moments = moments.decay(max(faded, np.finfo(np.float64).tiny))
         for part in self._portions(rows):
-            batch = self._summarize(part)
+            batch = super()._summarize(part)
             moments = condense(batch if moments is None else condense(moments) + batch)
         return Memory(moments)
 
@@ -245,7 +217,7 @@ class MomentEstimator(SubspaceEstimator):
 
     def _summarize_as(self, classes: Array, rows: LabelledRows) -> ClassMoments:
         """Moments of rows that came when fewer classes were known."""
-        return self._summarize(rows.with_classes(classes))
+        return super()._summarize(rows.with_classes(classes))
 
     def _condense(self, classes: Array, moments: ClassMoments) -> ClassMoments:
         """Moments in the form in which they are kept.
@@ -279,9 +251,17 @@ class MomentEstimator(SubspaceEstimator):
         if memory.window is None:
             self.moments_ = memory.moments
 
-    def _store(self, moments: ClassMoments, solution: Solution) -> None:
-        super()._store(moments, solution)
+    def _store(self, moments: ClassMoments, solution: Solution, rows: Any = None) -> None:
+        super()._store(moments, solution, rows)
         self.moments_ = moments if self.keep_moments else None
+        if rows is not None:  # a new fit; without rows the window of before goes on
+            self._window = None if self.window is None else self._open_window(rows, moments)
+
+    def _open_window(self, rows: LabelledRows, moments: ClassMoments) -> SlidingWindow:
+        """A window on these rows, whose moments are known."""
+        window = SlidingWindow(int(self.window or 0))
+        window.push(rows, lambda _: moments, partial(self._condense, rows.classes))
+        return window
 
     def _solve_now(self) -> None:
         """Solve with the rows that have come since the last solution.

@@ -76,13 +76,13 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         with unchanged_on_failure(self):
             if self._accepts_blocks and is_dask(X):
                 blocks, found = sum_blocks(self, X, y, sample_weight)
-                self._store(found.summary, self._find(found.summary, blocks, {}))
+                self._store(found.summary, self._find(found.summary, blocks, {}), blocks)
                 return self
             rows = self._validate(X, y, sample_weight)
             moments = self._summarize(rows)
             selected = self._select(rows)
             solution = self._find(moments, rows, selected)
-            self._store(moments, solution)
+            self._store(moments, solution, rows)
         return self
 
     # validate ---------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     # store ------------------------------------------------------------------------------------
 
-    def _store(self, moments: ClassMoments, solution: Solution) -> None:
+    def _store(self, moments: ClassMoments, solution: Solution, rows: Any = None) -> None:
         """Set the fitted attributes; nothing else does."""
         k = solution.W.shape[1]
         if k == 0 and np.count_nonzero(moments.counts) > 1:

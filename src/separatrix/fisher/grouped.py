@@ -127,8 +127,10 @@ class GroupedDiscriminant(SubspaceEstimator):
             k = min(k, selected["n_components"].n_components)
         return found._replace(W=lift(found.W[:, :k]))
 
-    def _store(self, moments: Sequence[ClassMoments], solution: Solution) -> None:  # type: ignore[override]
-        super()._store(moments[0], solution)
+    def _store(  # type: ignore[override]
+        self, moments: Sequence[ClassMoments], solution: Solution, rows: Any = None
+    ) -> None:
+        super()._store(moments[0], solution, rows)
 
     @property
     def _component_levels(self) -> Array:

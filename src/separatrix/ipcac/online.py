@@ -143,6 +143,9 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
             return 2 * int(self.n_whitened)
         return 2 * log2_rule(n_samples if self.window is None else self.window)
 
+    def _summarize(self, rows: LabelledRows) -> ClassMoments:
+        return self._moments_of(self._remember(None, rows), rows.classes)
+
     def _portions(self, rows: LabelledRows) -> Iterable[LabelledRows]:
         n_samples, n_features = rows.X.shape
         n = 2 * self._n_axes_kept(n_samples)

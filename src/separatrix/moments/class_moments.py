@@ -34,7 +34,7 @@ from separatrix.moments.scatter import (
     Scatter,
     SparseRows,
 )
-from separatrix.moments.summarize import hides_directions, summarize
+from separatrix.moments.summarize import Statistics, hides_directions, summarize
 
 MIN_COUNT = 1e-200
 """Smallest count of a class; one that has decayed below it counts as never seen."""
@@ -174,17 +174,14 @@ class ClassMoments:
         per_class, scatter, factored : bool
             As to `summarize.summarize`.
         """
-
-        def add_up(**options: Any) -> ClassMoments:
-            parts = summarize(rows, per_class=per_class, scatter=scatter, **options)
-            return reduce(add, [cls(rows.classes, *part, per_class=per_class) for part in parts])
-
         with np.errstate(invalid="ignore", over="ignore"):
-            moments = add_up(factored=factored)
+            parts = summarize(rows, per_class=per_class, scatter=scatter, factored=factored)
+            moments = cls._of_parts(rows.classes, parts, per_class)
             multiplied = not (moments.is_thin or sp.issparse(rows.X))
             # products in float32 are twice as fast; in float64 where they hide directions
             if multiplied and moments.eps > EPS and hides_directions(moments.Sw, moments.eps):
-                moments = add_up(dtype=np.float64)
+                parts = summarize(rows, per_class=per_class, dtype=np.float64)
+                moments = cls._of_parts(rows.classes, parts, per_class)
             spread = moments.trace_within()
         # a mean is finite only if all entries are: looking at means instead of rows is free
         if not (np.isfinite(moments._offsets).all() and np.isfinite(spread)):
@@ -195,6 +192,13 @@ class ClassMoments:
         if not scatter:
             check_entries(rows.X)
         return moments
+
+    @classmethod
+    def _of_parts(
+        cls, classes: Array, parts: Sequence[Statistics], per_class: bool
+    ) -> ClassMoments:
+        """The moments of all rows, from the statistics of stretches of them."""
+        return reduce(add, [cls(classes, *part, per_class=per_class) for part in parts])
 
     @classmethod
     def empty(

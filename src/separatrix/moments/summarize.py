@@ -85,7 +85,14 @@ def summarize(
         return [_summarize_wide(rows.part(p), per_class, True) for p in gen_batches(n_samples, n)]
     if n_samples < n_features:
         return [_summarize_wide(rows, per_class, False)]
-    return _summarize_tall(rows, per_class, dtype or rows.X.dtype)
+    dtype = dtype or rows.X.dtype
+    small = n_samples * n_features**2 < MIN_THREADED_PRODUCTS
+    if small or not BLAS_LIMIT_LOCK.acquire(blocking=False):
+        return [_summarize_share(rows, per_class, dtype)]
+    try:
+        return _summarize_in_threads(rows, per_class, dtype)
+    finally:
+        BLAS_LIMIT_LOCK.release()
 
 
 def hides_directions(Sw: Array, eps: float) -> bool:
@@ -98,23 +105,16 @@ def hides_directions(Sw: Array, eps: float) -> bool:
     return False
 
 
-def _summarize_tall(rows: LabelledRows, per_class: bool, dtype: DTypeLike) -> list[Statistics]:
-    """More rows than features: shares of the rows, in parallel where that pays."""
-    n_samples, n_features = rows.X.shape
-    small = n_samples * n_features**2 < MIN_THREADED_PRODUCTS
-    if small or not BLAS_LIMIT_LOCK.acquire(blocking=False):
-        return [_summarize_share(rows, per_class, dtype)]
-    # one thread a share, each with a BLAS of one thread: the centring runs in parallel too
-    try:
-        blas = ThreadpoolController().select(user_api="blas")
-        n_threads = max((library["num_threads"] for library in blas.info()), default=1)
-        shares = gen_batches(n_samples, -(-n_samples // n_threads))
-        with blas.limit(limits=1), ThreadPoolExecutor(n_threads) as pool:
-            return list(
-                pool.map(lambda s: _summarize_share(rows.part(s), per_class, dtype), shares)
-            )
-    finally:
-        BLAS_LIMIT_LOCK.release()
+def _summarize_in_threads(
+    rows: LabelledRows, per_class: bool, dtype: DTypeLike
+) -> list[Statistics]:
+    """One thread a share of the rows, each with a BLAS of one thread: they centre in parallel."""
+    blas = ThreadpoolController().select(user_api="blas")
+    n_threads = max((library["num_threads"] for library in blas.info()), default=1)
+    n_samples = len(rows.codes)
+    shares = gen_batches(n_samples, -(-n_samples // n_threads))
+    with blas.limit(limits=1), ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(lambda s: _summarize_share(rows.part(s), per_class, dtype), shares))
 
 
 def _summarize_share(rows: LabelledRows, per_class: bool, dtype: DTypeLike) -> Statistics:
