@@ -100,7 +100,7 @@ def test_the_linear_map_is_the_rows_turned():
 @pytest.mark.parametrize("n_landmarks", [None, 12])
 def test_a_precomputed_kernel_is_the_kernel(kernel, params, function, n_landmarks, monkeypatch):
     # named kernels move their landmarks, which a precomputed one cannot
-    monkeypatch.setattr(kernel_module, "landmarks", lambda X, kernel, c: kernel.points(X, c))
+    monkeypatch.setattr(kernel_module, "place_landmarks", lambda X, kernel, c: kernel.points(X, c))
     named, rows = mapped(X, kernel, n_landmarks=n_landmarks, tol=1e-9, **params)
     given, rows_given = mapped(function(X, X), "precomputed", n_landmarks=n_landmarks, tol=1e-9)
     assert_allclose(rows_given @ rows_given.T, rows @ rows.T, atol=1e-9)

@@ -200,7 +200,7 @@ def test_a_reducer_may_return_frames():
 def test_a_sparse_reducer_stays_sparse():
     bins = KBinsDiscretizer(4, encode="onehot", quantile_method="averaged_inverted_cdf")
     model = DDAGClassifier(LogisticRegression(), reducer=bins).fit(X, y)
-    assert sp.issparse(model._reduced(X))
+    assert sp.issparse(model._reduce(X))
     assert model.score(X, y) > 0.5
 
 
