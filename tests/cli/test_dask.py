@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
 
 from separatrix import load
-from separatrix.cli import main
+from separatrix.cli.program import program as main
 from separatrix.io import dask_tables
 from separatrix.io.dask_tables import open_table
 
