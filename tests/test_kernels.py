@@ -100,7 +100,7 @@ def test_the_linear_map_is_the_rows_turned():
 @pytest.mark.parametrize("n_landmarks", [None, 12])
 def test_a_precomputed_kernel_is_the_kernel(kernel, params, function, n_landmarks, monkeypatch):
     # named kernels move their landmarks, which a precomputed one cannot
-    monkeypatch.setattr(kernel_module, "landmarks", lambda X, kernel, c: kernel.points(X, c))
+    monkeypatch.setattr(kernel_module, "place_landmarks", lambda X, kernel, c: kernel.points(X, c))
     named, rows = mapped(X, kernel, n_landmarks=n_landmarks, tol=1e-9, **params)
     given, rows_given = mapped(function(X, X), "precomputed", n_landmarks=n_landmarks, tol=1e-9)
     assert_allclose(rows_given @ rows_given.T, rows @ rows.T, atol=1e-9)
@@ -115,12 +115,12 @@ def test_functions_of_scikit_learn_are_kernels():
     assert to_features.kernel.params == {"gamma": 0.5}
 
 
-def test_a_function_of_pairs_is_refused_with_what_it_returned():
+def test_a_function_of_pairs_is_an_error_with_what_it_returned():
     with pytest.raises(ValueError, match=r"returned an array of shape \(\) for 30 and 30 rows"):
         mapped(X, lambda a, b: float(np.sum(a) * np.sum(b)))
 
 
-def test_a_precomputed_kernel_that_is_not_square_is_refused():
+def test_a_precomputed_kernel_that_is_not_square_is_an_error():
     with pytest.raises(ValueError, match=r"square matrix, but X has shape \(30, 4\)"):
         mapped(X, "precomputed")
     with pytest.raises(ValueError, match=r"symmetric matrix, but .* differ by up to 2"):
@@ -128,7 +128,7 @@ def test_a_precomputed_kernel_that_is_not_square_is_refused():
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "linear", "cosine", "precomputed"])
-def test_parameters_that_a_named_kernel_does_not_take_are_refused(kernel):
+def test_parameters_that_a_named_kernel_does_not_take_are_errors(kernel):
     with pytest.raises(
         ValueError, match=r"kernel_params=\{'gamma': 3\.0\} has no effect with ker"
     ):
@@ -137,7 +137,7 @@ def test_parameters_that_a_named_kernel_does_not_take_are_refused(kernel):
 
 
 @pytest.mark.parametrize("n_landmarks", [None, 12])
-def test_functions_that_are_no_kernels_are_refused(n_landmarks):
+def test_functions_that_are_no_kernels_are_errors(n_landmarks):
     def undefined(A, B):
         K = A @ B.T
         K[0, 0] = np.nan

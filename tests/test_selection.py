@@ -214,7 +214,7 @@ def test_without_refitting_the_scores_of_noise_are_flattering():
         dimension_path(model, X, y, LinearDiscriminantAnalysis(), n_folds=None)
 
 
-def test_an_unknown_rule_is_refused():
+def test_an_unknown_rule_is_an_error():
     with pytest.raises(ValueError, match="rule='lucky' is not valid: it must be one of best"):
         dimension_path(PCA(), *TALL, rule="lucky")
 

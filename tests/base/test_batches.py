@@ -127,7 +127,7 @@ def test_names_of_features_survive():
     assert_array_equal(named.predict(frame), IPCAC().fit(frame, y).predict(frame))
 
 
-def test_what_cannot_be_merged_is_refused_with_the_reason():
+def test_what_cannot_be_merged_is_an_error_with_the_reason():
     X, y = DATA["two classes"]
     model = IPCAC().fit(X, y)
     frame = pd.DataFrame(X, columns=list("abcdef"))

@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 
-def test_scores_of_labels_of_another_type_are_refused():
+def test_scores_of_labels_of_another_type_are_errors():
     X, y = TALL
     model = FisherDiscriminant().fit(X, y)
     with pytest.raises(ValueError, match=r"y has labels \['0'.*knows \[0.*differ in type"):
@@ -30,7 +30,7 @@ def test_scores_of_labels_of_another_type_are_refused():
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-def test_frames_that_cannot_be_lazy_are_refused():
+def test_frames_that_cannot_be_lazy_are_errors():
     pytest.importorskip("polars")
     _, _, X, y = frames()
     model = FisherDiscriminant().set_output(transform="polars").fit(X, y)

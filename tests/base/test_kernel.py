@@ -134,7 +134,7 @@ def test_landmarks_fit_many_rows_without_a_square_matrix():
     assert model.score(X, y) > 0.9
 
 
-# What is refused, and small things -------------------------------------------------------------
+# Errors, and small things -------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -152,13 +152,13 @@ def test_landmarks_fit_many_rows_without_a_square_matrix():
     ],
 )
 @every_model
-def test_senseless_parameters_are_refused(model, parameter, value):
+def test_senseless_parameters_are_errors(model, parameter, value):
     with pytest.raises(ValueError, match=f"{parameter}={value!r} is not valid"):
         clone(model).set_params(**{parameter: value}).fit(*PAIR)
 
 
 @every_model
-def test_kernel_values_of_other_rows_are_refused(model):
+def test_kernel_values_of_other_rows_are_errors(model):
     X, y = CIRCLES
     model = clone(model).set_params(kernel="precomputed")
     with pytest.raises(ValueError, match="square matrix, but X has shape"):

@@ -162,7 +162,7 @@ def test_a_rare_class_is_found():
     assert min(recall) > 0.6
 
 
-def test_what_cannot_be_is_refused():
+def test_what_cannot_be_is_an_error():
     with pytest.raises(ValueError, match="only one class: 1"):
         DDAGClassifier(IPCAC()).fit(X, np.ones(len(X), int))
     with pytest.raises(NotFittedError):
@@ -200,7 +200,7 @@ def test_a_reducer_may_return_frames():
 def test_a_sparse_reducer_stays_sparse():
     bins = KBinsDiscretizer(4, encode="onehot", quantile_method="averaged_inverted_cdf")
     model = DDAGClassifier(LogisticRegression(), reducer=bins).fit(X, y)
-    assert sp.issparse(model._reduced(X))
+    assert sp.issparse(model._reduce(X))
     assert model.score(X, y) > 0.5
 
 
@@ -213,7 +213,7 @@ def test_the_fitted_nodes_decide_what_they_see():
 
 @pytest.mark.parametrize("estimator", [None, LinearRegression(), StandardScaler(), IPCAC, "svc"])
 @pytest.mark.parametrize("reducer", [None, StandardScaler()], ids=["rows", "reduced"])
-def test_what_is_no_classifier_is_refused(estimator, reducer):
+def test_what_is_no_classifier_is_an_error(estimator, reducer):
     model = DDAGClassifier(estimator, reducer=reducer)
     with pytest.raises(TypeError, match=r"estimator=.* is not a classifier"):
         model.fit(X, y)

@@ -133,13 +133,13 @@ def test_data_without_any_scatter_leave_the_majority(model, make):
         assert set(model.predict(make(np.zeros((2, d))))) == {1}
 
 
-def test_values_whose_squares_overflow_are_refused():
+def test_values_whose_squares_overflow_are_errors():
     X, y = TALL
     with pytest.raises(ValueError, match="squares overflow"):
         FisherDiscriminant().fit(X * 1e200, y)
 
 
-def test_lazy_frames_are_refused_with_the_remedy():
+def test_lazy_frames_are_errors_with_the_remedy():
     class LazyFrame:
         def collect(self): ...
 
@@ -204,7 +204,7 @@ def test_priors_move_the_decision_and_the_mean_of_sb():
         ([-1, 1, 1], "sum"),
     ],
 )
-def test_bad_priors_are_refused(priors, message):
+def test_bad_priors_are_errors(priors, message):
     with pytest.raises(ValueError, match=message):
         FisherDiscriminant(priors=priors).fit(*TALL)
 
@@ -213,7 +213,7 @@ def test_bad_priors_are_refused(priors, message):
     "parameters",
     [{"shrinkage": 1.5}, {"shrinkage": "much"}, {"pca": 0}, {"pca": -0.5}, {"pca": 1.5}],
 )
-def test_bad_parameters_are_refused_by_name(parameters):
+def test_bad_parameters_are_errors_by_name(parameters):
     name, value = next(iter(parameters.items()))
     with pytest.raises(ValueError, match=f"{name}={value!r} is not valid for FisherDiscriminant"):
         FisherDiscriminant(**parameters).fit(*TALL)

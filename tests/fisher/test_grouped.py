@@ -56,6 +56,6 @@ def test_groups_may_be_lists_of_columns():
         (0, "groups=0 is not valid"),
     ],
 )
-def test_bad_groups_are_refused(groups, message):
+def test_bad_groups_are_errors(groups, message):
     with pytest.raises(ValueError, match=message):
         GroupedDiscriminant(groups=groups).fit(*TALL)

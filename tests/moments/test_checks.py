@@ -37,13 +37,13 @@ def test_labels_may_be_of_any_type_and_announced():
     ("weights", "message"),
     [(np.ones(3), "shape"), (-np.ones(40), "non-negative"), (np.zeros(40), "not all zero")],
 )
-def test_bad_weights_are_refused(weights, message):
+def test_bad_weights_are_errors(weights, message):
     X, y = labelled(40, 3)
     with pytest.raises(ValueError, match=message):
         ClassMoments.from_data(X, y, sample_weight=weights)
 
 
-def test_missing_values_are_refused():
+def test_missing_values_are_errors():
     X, y = labelled(40, 3)
     X[7, 1] = np.nan
     for rows in (X, sp.csr_array(X), X.astype(np.float32), X[:2]):

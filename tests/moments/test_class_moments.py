@@ -110,7 +110,7 @@ def test_sum_adds_moments():
     assert_equal_moments(sum(parts), ClassMoments.from_data(X, y))
 
 
-def test_moments_that_do_not_match_are_refused():
+def test_moments_that_do_not_match_are_errors():
     X, y = labelled(40, 3)
     m = ClassMoments.from_data(X, y)
     with pytest.raises(ValueError, match="2 features and of 3 features"):

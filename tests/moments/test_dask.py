@@ -160,7 +160,7 @@ def test_sparse_blocks_stay_sparse_and_give_the_dense_fit(estimator, d):
     assert_allclose(model.transform(blocks).compute(), whole.transform(X), atol=1e-8)
 
 
-def test_sparse_blocks_are_refused_where_sparse_rows_are():
+def test_sparse_blocks_are_errors_where_sparse_rows_are():
     blocks = array(TALL[0], 9).map_blocks(sp.csr_array, meta=sp.csr_array((0, 6)))
     with pytest.raises(TypeError, match=r"^block \d .*[Ss]parse"):
         GSVDDiscriminant().fit(blocks, TALL[1])
@@ -310,7 +310,7 @@ def test_delayed_frames_are_known_by_their_names():
         FisherDiscriminant().fit(bare, None)
 
 
-def test_a_frame_whose_parts_are_not_what_it_says_is_refused():
+def test_a_frame_whose_parts_are_not_what_it_says_is_an_error():
     X, y = TALL
     frame = pd.DataFrame(X, columns=list("abcdef"))
 
@@ -346,7 +346,7 @@ def test_blocks_of_features_are_joined_with_a_warning():
     assert_allclose(Z.compute(), model.transform(X))
 
 
-def test_collections_that_are_no_rows_are_refused():
+def test_collections_that_are_no_rows_are_errors():
     X, y = TALL
     bag = pytest.importorskip("dask.bag").from_sequence([1, 2])
     with pytest.raises(TypeError, match="X is a Bag: give a Dask array"):
@@ -420,7 +420,7 @@ def test_one_pass_over_a_data_frame():
         assert_same_model(model, whole, TALL[0])
 
 
-# What is wrong is said -----------------------------------------------------------------------
+# Errors name the block and the value ----------------------------------------------------------
 
 
 def test_a_block_with_nan_is_named():
@@ -528,7 +528,7 @@ def test_methods_that_need_rows_together_say_so(estimator):
     ],
     ids=repr,
 )
-def test_what_cannot_be_learned_from_blocks_is_refused_before_any_is_loaded(estimator, message):
+def test_what_cannot_be_learned_from_blocks_is_an_error_before_any_is_loaded(estimator, message):
     X, y, calls = counted(*TALL)
     with pytest.raises(ValueError, match=message):
         estimator.fit(X, y)

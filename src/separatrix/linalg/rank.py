@@ -154,7 +154,7 @@ def cholesky_whitener(
     True
     >>> cholesky_whitener(np.ones((2, 2)))
     Traceback (most recent call last):
-    separatrix.linalg.SingularMatrixError: matrix of order 2 is singular
+    separatrix.linalg.rank.SingularMatrixError: matrix of order 2 is singular
     """
     order = len(B)
     diagonal = np.diagonal(B)
