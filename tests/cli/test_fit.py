@@ -18,8 +18,11 @@ from separatrix import (
     datasets,
     load,
 )
+from separatrix.evaluate.comparison import compare
+from separatrix.evaluate.records import to_plain
 from separatrix.io.models import read
-from tests.cli.running import fitted, predicted, refused, run
+from separatrix.selection import split_rows
+from tests.cli.running import fitted, flowers, predicted, refused, run
 
 
 def test_a_model_is_fitted_kept_and_used(table):
@@ -153,3 +156,36 @@ def test_separators_of_any_kind(bare_table):
     assert "separated by ';'? Give --sep ';'" in refused("fit", "comma.csv", "-o", "a.model")
     message = refused("fit", "comma.csv", "--sep", ";", "-o", "a.model")
     assert "'a' (numbers with a decimal comma such as '1,5': write a point, as by `sed" in message
+
+
+def test_the_command_gives_the_model_that_was_judged():
+    frame = flowers(90).drop(columns="plant")
+    frame[["v0", "v1", "v2"]] += np.random.default_rng(0).normal(size=(90, 3))
+    frame.to_csv("all.csv", index=False)
+    options = ["-t", "kind", "--seed", "4", "--decision", "3nn"]
+    compared = ["compare", "all.csv", *options, "--methods", "LDG", "--splits", "1"]
+    record = json.loads(run(*compared, "--json").stdout)
+    expected = "separatrix fit all.csv -t kind --decision 3nn --seed 4 -m LDG --tune -o LDG.model"
+    assert record["fit"] == expected
+    assert expected in run(*compared, "--report", "a.html").stdout
+    page = Path("a.html").read_text()
+    assert page.count(f"<code>{expected}</code>") == 2  # in the verdict, and to do it again
+    found = compare(
+        ["LDG"], frame[["v0", "v1", "v2"]], frame["kind"], n_splits=1, decision="3nn",
+        random_state=4,
+    )  # fmt: skip
+    train, test = split_rows(np.array(found.labels), 0.3, (4, 0))
+    frame.iloc[train].to_csv("train.csv", index=False)
+    said = run("fit", "train.csv", *options, "-m", "LDG", "--tune", "-o", "LDG.model").stdout
+    fold = found.methods[0].folds[0]
+    assert f"n_components={fold.chosen['n_components']}" in said
+    assert read("LDG.model").notes["chosen"] == to_plain(fold.chosen)
+    predicted = load("LDG.model").predict(frame.iloc[test][["v0", "v1", "v2"]])
+    assert_array_equal(predicted, np.array(found.classes)[list(fold.predicted)])
+    run(*expected.split()[1:])
+
+
+@pytest.mark.parametrize("more", [["--set", "n_components=2"], ["--engine", "dask"]])
+def test_what_contradicts_choosing_is_refused(more):
+    said = run("fit", "wine", "--tune", "-o", "a.model", *more, code=2).stderr
+    assert more[0] in said

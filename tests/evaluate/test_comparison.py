@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,14 +15,12 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import SelectKBest
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from separatrix import FisherDiscriminant, load
+from separatrix import FisherDiscriminant
 from separatrix.evaluate.comparison import compare, tuned
 from separatrix.evaluate.methods import contenders
 from separatrix.evaluate.records import to_plain
-from separatrix.io.models import read
 from separatrix.io.tables import encode_text, preprocessing
 from separatrix.selection import split_rows
-from tests.cli.running import flowers, run
 from tests.discovery import labelled
 from tests.evaluate.comparing import CHEAP, Broken, X, Y, by_hand, parts, without_times
 
@@ -250,36 +246,3 @@ def test_text_and_gaps_are_prepared_as_in_a_comparison():
     fold = found.methods[0].folds[0]
     predicted = np.array(found.classes)[list(fold.predicted)]
     assert_array_equal(model.predict(frame.iloc[test]), predicted)
-
-
-def test_the_command_gives_the_model_that_was_judged():
-    frame = flowers(90).drop(columns="plant")
-    frame[["v0", "v1", "v2"]] += np.random.default_rng(0).normal(size=(90, 3))
-    frame.to_csv("all.csv", index=False)
-    options = ["-t", "kind", "--seed", "4", "--decision", "3nn"]
-    compared = ["compare", "all.csv", *options, "--methods", "LDG", "--splits", "1"]
-    record = json.loads(run(*compared, "--json").stdout)
-    expected = "separatrix fit all.csv -t kind --decision 3nn --seed 4 -m LDG --tune -o LDG.model"
-    assert record["fit"] == expected
-    assert expected in run(*compared, "--report", "a.html").stdout
-    page = Path("a.html").read_text()
-    assert page.count(f"<code>{expected}</code>") == 2  # in the verdict, and to do it again
-    found = compare(
-        ["LDG"], frame[["v0", "v1", "v2"]], frame["kind"], n_splits=1, decision="3nn",
-        random_state=4,
-    )  # fmt: skip
-    train, test = split_rows(np.array(found.labels), 0.3, (4, 0))
-    frame.iloc[train].to_csv("train.csv", index=False)
-    said = run("fit", "train.csv", *options, "-m", "LDG", "--tune", "-o", "LDG.model").stdout
-    fold = found.methods[0].folds[0]
-    assert f"n_components={fold.chosen['n_components']}" in said
-    assert read("LDG.model").notes["chosen"] == to_plain(fold.chosen)
-    predicted = load("LDG.model").predict(frame.iloc[test][["v0", "v1", "v2"]])
-    assert_array_equal(predicted, np.array(found.classes)[list(fold.predicted)])
-    run(*expected.split()[1:])
-
-
-@pytest.mark.parametrize("more", [["--set", "n_components=2"], ["--engine", "dask"]])
-def test_what_contradicts_choosing_is_refused(more):
-    said = run("fit", "wine", "--tune", "-o", "a.model", *more, code=2).stderr
-    assert more[0] in said
