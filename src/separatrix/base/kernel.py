@@ -45,6 +45,29 @@ KERNEL_PARAMETERS: dict[str, Sequence[Allowed]] = {
 """Allowed values of the parameters that all kernel estimators share."""
 
 
+KERNEL_DOC = """\
+    kernel : "rbf", "poly", "linear", "cosine", "precomputed" or callable
+        A function takes two arrays of rows and returns the matrix of their kernel values, as
+        those of `sklearn.metrics.pairwise` do. Precomputed kernels are given as X: the values of
+        all pairs of training rows to `fit`, of new with training rows to the other methods.
+"""
+
+KERNEL_SETTINGS_DOC = """\
+    kernel_gamma : "scale", "median" or float
+        g of "rbf", ``exp(-g ‖x - x'‖²)``, and "poly". "scale" is ``1 / (n_features * X.var())``,
+        as in scikit-learn; "median" is one over the median squared distance between rows.
+    degree : int
+        Of "poly": ``(g x·x' + coef0)^degree``.
+    coef0 : float
+        Of "poly".
+    kernel_params : dict or None
+        Keyword arguments of a function.
+    n_landmarks : int or None
+        Number of landmarks that are the reference instead of all rows (Nyström): time and memory
+        grow with n times their number, not with n².
+"""
+
+
 class Mapped(NamedTuple):
     """Rows in the feature space of a kernel.
 
@@ -77,7 +100,8 @@ class KernelEstimator(SubspaceEstimator):
 
     A class takes the parameters of
     `KERNEL_PARAMETERS` and `random_state`; with ``kernel=None``, where it allows that, it is the
-    linear method. The map is the empirical kernel map; a method whose solution is known to lie in
+    linear method. In its docstring the lines ``<kernel>`` and ``<kernel settings>`` stand for the
+    documentation of these parameters. The map is the empirical kernel map; a method whose solution is known to lie in
     fewer dimensions overrides `_map_rows` with those.
     """
 
@@ -89,6 +113,12 @@ class KernelEstimator(SubspaceEstimator):
     n_landmarks: int | None
     random_state: RandomState
     _map: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Insert the documentation of the parameters that all kernel methods share."""
+        super().__init_subclass__(**kwargs)
+        text = (cls.__doc__ or "").replace("    <kernel>\n", KERNEL_DOC)
+        cls.__doc__ = text.replace("    <kernel settings>\n", KERNEL_SETTINGS_DOC)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
         """Find the subspace.

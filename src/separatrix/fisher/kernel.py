@@ -108,22 +108,8 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
     n_components : int, "auto" or None
         Number of directions, at most ``n_classes - 1``; None keeps all of them, "auto" as many as
         classify held-out rows best.
-    kernel : "rbf", "poly", "linear", "cosine", "precomputed" or callable
-        A function takes two arrays of rows and returns the matrix of their kernel values, as
-        those of `sklearn.metrics.pairwise` do. Precomputed kernels are given as X: the values of
-        all pairs of training rows to `fit`, of new with training rows to the other methods.
-    kernel_gamma : "scale", "median" or float
-        g of "rbf", ``exp(-g ‖x - x'‖²)``, and "poly". "scale" is ``1 / (n_features * X.var())``,
-        as in scikit-learn; "median" is one over the median squared distance between rows.
-    degree : int
-        Of "poly": ``(g x·x' + coef0)^degree``.
-    coef0 : float
-        Of "poly".
-    kernel_params : dict or None
-        Keyword arguments of a function.
-    n_landmarks : int or None
-        Number of landmarks that are the reference instead of all rows (Nyström): time and memory
-        grow with n times their number, not with n².
+    <kernel>
+    <kernel settings>
     ridge : "auto" or float
         ρ as a share of the mean squared distance of the training rows from their mean in feature
         space. "auto" is 0.1; 0 is no ridge, which a smooth kernel punishes.

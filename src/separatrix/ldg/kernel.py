@@ -27,19 +27,8 @@ class KernelLDG(KernelEstimator, LDG):
     ----------
     n_components : int, "auto" or None
         As in `LDG`.
-    kernel : "rbf", "poly", "linear", "cosine", "precomputed" or callable
-        Inner product of the feature space. "precomputed" takes kernel values for X.
-    kernel_gamma : "scale", "median" or float
-        Inverse squared width of "rbf", factor of "poly". "scale" is one over the number of
-        features times their variance, "median" one over the median squared distance.
-    degree : int
-        Of "poly", ``(kernel_gamma x·x' + coef0)^degree``.
-    coef0 : float
-        Of "poly".
-    kernel_params : dict or None
-        Keyword arguments of a callable.
-    n_landmarks : int or None
-        Reference rows that stand for all (Nyström); None uses every row and n×n kernel values.
+    <kernel>
+    <kernel settings>
     gamma : "auto" or float in (0, 1]
         γ, as in `LDG`; it has nothing to do with the kernel.
     n_neighbors : "auto" or int
