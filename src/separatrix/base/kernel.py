@@ -101,8 +101,8 @@ class KernelEstimator(SubspaceEstimator):
     A class takes the parameters of
     `KERNEL_PARAMETERS` and `random_state`; with ``kernel=None``, where it allows that, it is the
     linear method. In its docstring the lines ``<kernel>`` and ``<kernel settings>`` stand for the
-    documentation of these parameters. The map is the empirical kernel map; a method whose solution is known to lie in
-    fewer dimensions overrides `_map_rows` with those.
+    documentation of these parameters. The map is the empirical kernel map; a method whose solution
+    is known to lie in fewer dimensions overrides `_map_rows` with those.
     """
 
     kernel: str | Callable[..., Array] | None
