@@ -127,13 +127,13 @@ def _solve_covariance(covariance: Array, means: Array, priors: Array) -> Array:
     deviations = np.sqrt(priors)[:, None] * (means - centre)
     between = np.sum(deviations**2, axis=0)
     try:
-        factor = cholesky_whitener(covariance, beside=between)
+        cholesky_whitener(covariance, beside=between)
     except SingularMatrixError:
         scale = np.sqrt(np.diagonal(covariance).clip(0.0) + between)
         scale[scale == 0] = 1.0
         within = covariance / scale / scale[:, None]
         return _solve_singular(within, means / scale, deviations / scale) / scale
-    return factor.unwhiten(factor.whiten(means.T)).T
+    return np.linalg.solve(covariance, means.T).T
 
 
 def _solve_singular(within: Array, means: Array, deviations: Array) -> Array:
