@@ -11,6 +11,7 @@ from random import Random
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from separatrix import (
@@ -31,6 +32,7 @@ from separatrix import (
     SparseLDG,
     TruncatedIPCAC,
 )
+from separatrix.ipcac.clusters import mahalanobis_distances
 from tests.discovery import all_estimators, name_of, subspace_estimators
 from tests.fuzz.cases import Case, draw_case
 from tests.fuzz.checks import check_case
@@ -122,6 +124,9 @@ FOUND = {
         np.arange(8) % 2,
         None,
     ),
+    "no principal axis to shrink": Case(
+        FisherDiscriminant(pca=2, shrinkage="auto"), np.ones((2, 1)), np.arange(2), None
+    ),
     "equal rows far from the origin": Case(SparseLDG(), EQUAL_ROWS, np.array([1, 0, 0]), None),
     "equal rows in decisions that come early": Case(
         EarlyClassifier(FisherDiscriminant()), np.ones((10, 2)), np.arange(10) % 2, None
@@ -154,6 +159,13 @@ def test_values_beyond_double_precision_are_an_error_in_words(estimator, scale, 
     X, y = np.random.RandomState(0).standard_normal((12, 3)), np.arange(12) % 3
     with pytest.raises(ValueError, match=f"so {word} that their squares .*: rescale it"):
         clone(estimator).fit(scale * X, y)
+
+
+def test_distances_of_sparse_clusters_keep_their_digits_beside_large_common_values():
+    X = np.array([[2e7, -2e7, 10.0, 0.1], [2e7, -2e7, 0.0, -0.1]])
+    dense = mahalanobis_distances(X, X.mean(axis=0), np.eye(4))
+    sparse = mahalanobis_distances(sp.csr_array(X), X.mean(axis=0), np.eye(4))
+    assert_allclose(sparse, dense, rtol=1e-6)
 
 
 def test_a_window_without_weight_is_an_error_in_words():

@@ -186,7 +186,7 @@ def ledoit_wolf(Sw: Array, fourth_moment: float, n_samples: float, n_features: i
     Journal of Multivariate Analysis 88 (2004), Lemmas 3.2-3.4.
     """
     squared_norm = np.sum(Sw**2) / n_samples**2
-    distance = squared_norm - (np.trace(Sw) / n_samples) ** 2 / n_features
+    distance = squared_norm - (np.trace(Sw) / n_samples) ** 2 / max(n_features, 1)
     noise = fourth_moment / n_samples**2 - squared_norm / n_samples
     return float(np.clip(noise / distance, 0.0, 1.0)) if distance > 0 else 0.0
 

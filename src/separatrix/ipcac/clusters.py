@@ -192,6 +192,10 @@ def mahalanobis_distances(X: Any, mean: Array, differences: Array) -> Array:
     """
     n_samples, n_features = X.shape
     if sp.issparse(X):
+        # from one of the rows: what all have in common would cost the digits of the products
+        first = sp.csr_array(X)[[0]]
+        X = sp.csr_array(X - sp.vstack([first] * n_samples))
+        mean = mean - first.toarray().ravel()
         along = X @ differences.T - differences @ mean
         norms = X.multiply(X).sum(axis=1) - 2 * (X @ mean) + mean @ mean
     else:
