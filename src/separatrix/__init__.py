@@ -100,6 +100,7 @@ MOVED = {
 
 RENAMED = {
     "originals.load": "load_original",
+    "stream.Progress": "StreamProgress",
     "tables.Coded": "EncodedTable",
     "tables.coded": "encode_text",
 }
@@ -122,14 +123,24 @@ def __dir__() -> list[str]:
 
 
 class _MovedModule(ModuleType):
-    """A module under its first name: it loads what it is asked for from where that is now."""
+    """A module under its first name: it takes from its homes of today what it is asked for."""
+
+    def _homes(self) -> list[ModuleType]:
+        places = MOVED[self.__name__.removeprefix("separatrix.")].split()
+        return [import_module(f"separatrix.{place}") for place in places]
+
+    def __dir__(self) -> list[str]:
+        first = self.__name__.removeprefix("separatrix.") + "."
+        old = [name.removeprefix(first) for name in RENAMED if name.startswith(first)]
+        return sorted({*old, *(name for home in self._homes() for name in vars(home))})
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return [known for known in dir(self) if not known.startswith("_")]
         if name.startswith("__"):
             raise AttributeError(name)
-        first = self.__name__.removeprefix("separatrix.")
-        name = RENAMED.get(f"{first}.{name}", name)
-        homes = [import_module(f"separatrix.{home}") for home in MOVED[first].split()]
+        name = RENAMED.get(f"{self.__name__.removeprefix('separatrix.')}.{name}", name)
+        homes = self._homes()
         return getattr(next((home for home in homes if hasattr(home, name)), homes[0]), name)
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 import inspect
 import warnings
 
-SKIPPED_PACKAGES = ("separatrix", "sklearn", "joblib", "functools", "contextlib")
+SKIPPED_PACKAGES = (
+    "separatrix",
+    "sklearn",
+    "joblib",
+    "multiprocessing",
+    "concurrent",
+    "threading",
+    "functools",
+    "contextlib",
+)
 """Packages whose lines the reader of a warning cannot change: ours, and what may stand between
 our lines and the caller's (pipelines and searches, workers, decorators, context managers)."""
 

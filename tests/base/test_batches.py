@@ -150,3 +150,21 @@ def test_what_cannot_be_merged_is_an_error_with_the_reason():
         merge([model, MaximumMarginCriterion().fit(X, y)])
     with pytest.raises(NotFittedError, match="model 1 is not fitted"):
         merge([model, IPCAC()])
+
+
+def test_parameters_that_need_rows_are_an_error_when_results_are_asked_for():
+    X, y = labelled(60, 4)
+    for changed in ({"shrinkage": "auto"}, {"n_components": "auto"}):
+        model = FisherDiscriminant().partial_fit(X, y).partial_fit(X, y)
+        with pytest.raises(ValueError, match="needs all rows at once"):
+            _ = model.set_params(**changed).components_
+
+
+def test_a_result_that_another_thread_has_solved_for_is_found():
+    model = FisherDiscriminant().fit(*labelled(60, 4))
+    assert type(model).mean_.__get__(model) is model.mean_  # asked before, answered after
+
+
+def test_a_model_without_moments_keeps_no_window():
+    model = FisherDiscriminant(window=30, keep_moments=False).fit(*labelled(60, 4))
+    assert model._window is None

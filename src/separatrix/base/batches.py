@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from functools import partial
+from threading import RLock
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -22,6 +23,9 @@ from separatrix.moments.class_moments import MIN_COUNT, ClassMoments
 from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.window import SlidingWindow
 
+SOLVING = RLock()
+"""Held while a model solves for rows that have come: threads that ask at once solve once."""
+
 
 class Solved:
     """A fitted attribute that is solved for when it is asked for, once new rows have come.
@@ -36,10 +40,13 @@ class Solved:
     def __get__(self, model: Any, owner: type | None = None) -> Any:
         if model is None:
             return self
-        if not model._is_waiting():
-            raise AttributeError(f"{type(model).__name__!r} object has no attribute {self.name!r}")
-        model._solve_now()
-        return vars(model)[self.name]
+        with SOLVING:  # another thread may have solved while this one waited
+            if self.name not in vars(model):
+                if not model._is_waiting():
+                    kind = type(model).__name__
+                    raise AttributeError(f"{kind!r} object has no attribute {self.name!r}")
+                model._solve_now()
+            return vars(model)[self.name]
 
 
 class Memory(NamedTuple):
@@ -252,10 +259,11 @@ class MomentEstimator(SubspaceEstimator):
             self.moments_ = memory.moments
 
     def _store(self, moments: ClassMoments, solution: Solution, rows: Any = None) -> None:
-        super()._store(moments, solution, rows)
-        self.moments_ = moments if self.keep_moments else None
+        kept: dict[str, Any] = {"moments_": moments if self.keep_moments else None}
         if rows is not None:  # a new fit; without rows the window of before goes on
-            self._window = None if self.window is None else self._open_window(rows, moments)
+            slides = self.window is not None and self.keep_moments
+            kept["_window"] = self._open_window(rows, moments) if slides else None
+        super()._store(moments, solution.with_extras(**kept), rows)
 
     def _open_window(self, rows: LabelledRows, moments: ClassMoments) -> SlidingWindow:
         """A window on these rows, whose moments are known."""
@@ -264,10 +272,9 @@ class MomentEstimator(SubspaceEstimator):
         return window
 
     def _solve_now(self) -> None:
-        """Solve with the rows that have come since the last solution.
-
-        Threads that ask at once solve the same problem, and store the same results.
-        """
+        """Solve for the rows that have come since the last solution."""
+        check_parameters(self, self._allowed_parameters)
+        self._check_moments_suffice(self.classes_)
         classes = self.classes_
         moments = self._moments_of(Memory(vars(self).get("moments_"), self._window), classes)
         self._store(moments, self._find(moments, None, {}))

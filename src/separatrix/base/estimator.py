@@ -249,7 +249,8 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             "n_samples_seen_": moments.n_samples,
             **solution.extras,
         }
-        self.__dict__.update(fitted)
+        # in one step, for threads that use the model meanwhile
+        self.__dict__ = {**vars(self), **fitted}
 
     def _without_directions(self, solution: Solution) -> str:
         """The warning where no direction was found."""
@@ -315,3 +316,6 @@ def fit_rows(self: Any, X: ArrayLike, y: ArrayLike) -> Any:
         The fitted estimator.
     """
     return SubspaceEstimator.fit(self, X, y)
+
+
+fit_rows.__qualname__ = "fit"  # as error messages call it
