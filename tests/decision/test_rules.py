@@ -121,7 +121,7 @@ def statistics(scores):
 RULES = {
     "mahalanobis": lambda scores: mahalanobis_threshold(*statistics(scores)),
     "accuracy": lambda scores: accuracy_threshold(scores, POSITIVE),
-    "balanced": lambda scores: balanced_threshold(scores, POSITIVE),
+    "balanced": lambda scores: balanced_threshold(scores, POSITIVE)[0],
 }
 every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 
@@ -194,10 +194,9 @@ def test_mahalanobis_priors_are_those_of_gaussians():
 def test_balanced_is_the_published_average():
     scores = np.array([0.0, 1, 2, 3, 4, 5])
     positive = np.array([False, False, True, False, True, True])
-    right = [sum((scores > t) == positive) for t in scores]  # 4 5 4 5 4 3
-    assert right == [4, 5, 4, 5, 4, 3]
+    # a row on the cut counts half: 3.5 4.5 4.5 4.5 4.5 3.5 are right
     # thresholds at 1 and 3 of the class below, at 2 and 4 of the class above
-    assert balanced_threshold(scores, positive) == np.mean([2, 3])
+    assert balanced_threshold(scores, positive, balance=0.9) == (np.mean([2, 3]), 0.9)
 
 
 def test_nearest_mean_and_quadratic_rules():

@@ -23,6 +23,7 @@ from separatrix.base.rows import centred_product, check_new_rows, unchanged_on_f
 from separatrix.base.solution import Solution
 from separatrix.ipcac.clusters import em_clusters, merged_clusters, x_means
 from separatrix.ipcac.ipcac import IPCAC, TruncatedIPCAC
+from separatrix.ipcac.threshold import find_cut
 from separatrix.kernels import RandomState
 from separatrix.linalg import EPS, Array, column_signs, span
 from separatrix.moments.checks import check_entries, refuse_nonfinite_rows
@@ -148,9 +149,9 @@ def solve_node(node: Any, two: ClassMoments, least: Array) -> tuple[Array, float
     W = np.zeros(two.n_features)
     if np.sum(np.diff(two.means, axis=0)[0, varying] ** 2) > least.sum():
         inside = two if varying.all() else two.columns(varying)
-        found = node._find(inside, None, {})
+        found = node._solve(inside, None, {})
         if found.W.shape[1]:
-            rule = found.extras["_rule"]
+            rule = find_cut(node, found, inside, None).rule
             W[varying] = rule.sign * found.W[:, 0]
             return W, float(W[varying] @ inside.mean) + rule.threshold, abs(rule.slope)
     return W, float(np.sign(-np.diff(two.counts))[0]), 0.0
