@@ -25,7 +25,12 @@ from separatrix.ipcac.clusters import (
     merged_clusters,
     x_means,
 )
-from separatrix.ipcac.mixture import activation_power, jury, wins_and_scores
+from separatrix.ipcac.mixture import (
+    activation_power,
+    jury,
+    minimax_log_odds,
+    wins_and_scores,
+)
 from tests.discovery import TALL, WIDE, labelled
 
 CENTRES = np.array([[0, 0], [9, 0], [0, 9], [9, 9], [4.5, 18]], dtype=float)
@@ -297,9 +302,70 @@ def test_decisions_are_the_juries_of_all_pairs_of_classes(n_classes):
         axis=1,
     )
     expected = verdicts[:, 0] if n_classes == 2 else wins_and_scores(verdicts)
-    assert_allclose(model.decision_function(new), expected, atol=1e-9)
+    scores = model.decision_function(new)
+    if n_classes == 2:
+        assert_array_equal(np.sign(scores), np.sign(expected))
+    else:
+        assert_allclose(scores, expected, atol=1e-9)
     winners = (expected > 0).astype(int) if n_classes == 2 else expected.argmax(axis=1)
     assert_array_equal(model.predict(new), winners)
+    assert_array_equal(model.predict_proba(new).argmax(axis=1), winners)
+    assert_allclose(model.predict_proba(new).sum(axis=1), 1)
+
+
+def test_log_odds_are_those_of_the_hardest_matches():
+    log_odds = np.random.default_rng(0).normal(size=(50, 3, 2))
+    mirrored = minimax_log_odds(-log_odds.transpose(0, 2, 1))
+    assert_allclose(minimax_log_odds(log_odds), -mirrored)
+    assert_allclose(minimax_log_odds(log_odds[:, :1, :1]), log_odds[:, 0, 0])
+
+
+@pytest.mark.parametrize("node", ["truncated", "ipcac"])
+def test_one_cluster_a_class_has_the_probabilities_of_the_node(node):
+    X, y = labelled(60, 20, n_classes=2)
+    alone = (TruncatedIPCAC if node == "truncated" else IPCAC)().fit(X, y)
+    model = MixtureIPCAC(1, node=node).fit(X, y)
+    assert_allclose(model.predict_proba(X), alone.predict_proba(X), atol=1e-9)
+    assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
+
+
+def test_a_classifier_may_be_the_node():
+    X, y = labelled(60, 20, n_classes=2)
+    model = MixtureIPCAC(1, node=TruncatedIPCAC(3, threshold="mahalanobis")).fit(X, y)
+    alone = TruncatedIPCAC(3, threshold="mahalanobis").fit(X, y)
+    assert_allclose(model.predict_proba(X), alone.predict_proba(X), atol=1e-9)
+    with pytest.raises(ValueError, match="needs all rows at once"):
+        MixtureIPCAC(node=IPCAC(threshold="accuracy")).fit(X, y)
+
+
+def test_probabilities_of_mixtures_are_calibrated():
+    train, new = (
+        datasets.make_gaussian_mixtures(n, 40, e=2.5, random_state=s)
+        for n, s in ((60, 0), (400, 1))
+    )
+    model = MixtureIPCAC(random_state=0).fit(train.data, train.target)
+    p = model.predict_proba(new.data)[:, 1]
+    bins = np.minimum((10 * p).astype(int), 9)
+    error = sum(abs(p[bins == b].sum() - new.target[bins == b].sum()) for b in range(10))
+    assert error / len(p) < 0.15
+    assert 0.6 < model.score(new.data, new.target) < 0.99
+
+
+def test_the_criterion_of_merging_is_a_parameter():
+    X, y = blobs(30, CENTRES[:2] * 0.4)
+    y = np.r_[y[:0], np.zeros(60, int)]
+    X, y = np.vstack([X, X + 50]), np.r_[y, np.ones(60, int)]
+    n_clusters = [
+        len(MixtureIPCAC(merge=merge, random_state=0).fit(X, y).cluster_classes_)
+        for merge in (False, 1.0, 6.0)
+    ]
+    assert n_clusters == [4, 4, 2]
+
+
+def test_a_long_cluster_is_not_cut_across_where_rows_show_its_shape():
+    X = np.random.default_rng(0).normal(size=(200, 2)) * [12.0, 1.0]
+    assert x_means(X, 10, state()).max() > 0
+    assert x_means(X, 10, state(), shaped=True).max() == 0
 
 
 def test_boards_that_no_line_separates_are_learned():
@@ -372,7 +438,7 @@ def test_rows_given_to_both_classes_are_told_from_themselves_by_nothing():
     X, y = labelled(60, 13, n_classes=2)
     far = 40 * rng.normal(size=(1, 13)) + 0.1 * rng.normal(size=(8, 13))
     X, y = np.vstack([X, far, far * (1 + 4e-16)]), np.r_[y, np.repeat([0, 1], 8)]
-    model = MixtureIPCAC(random_state=0).fit(X, y)
+    model = MixtureIPCAC(merge="sigma", random_state=0).fit(X, y)
     alone = np.flatnonzero(model.cluster_counts_ == 8)
     means = model.cluster_means_[alone]
     assert len(alone) == 2

@@ -478,7 +478,7 @@ def test_the_window_keeps_few_sums_and_summarises_each_row_a_few_times():
     assert window._stop - window._summed < MAX_UNSUMMED_ROWS
     covered = window._front[-1][0] if window._front else window._turn
     assert covered - window.start <= MAX_UNSUMMED_ROWS
-    assert sum(len(rows.y) for rows in window._rows) == 2048
+    assert sum(len(held.rows.codes) for held in window._rows) == 2048
 
 
 def test_the_rows_of_a_window_are_not_those_of_the_caller():

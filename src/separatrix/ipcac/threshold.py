@@ -36,7 +36,9 @@ MIN_BIAS_TO_WARN = 0.5
 FROM_MOMENTS = ("auto", "mahalanobis")
 """Values of `threshold` that need no more than moments."""
 
-BALANCE = Allowed(real_number(0, 1).test, "a number in [0, 1)", (0.0, 0.5, 0.9))
+BALANCE = Allowed(
+    lambda v: real_number(0, 1).test(v) and float(v) < 1, "a number in [0, 1)", (0.0, 0.9)
+)
 
 THRESHOLD_PARAMETERS: dict[str, Sequence[Allowed]] = {
     "threshold": (one_of("auto", "mahalanobis", "accuracy", "balanced", "held-out"),),
