@@ -14,7 +14,6 @@ from sklearn.mixture import GaussianMixture
 
 from separatrix.fisher.directions import ledoit_wolf
 from separatrix.linalg import EPS, Array, cholesky_whitener
-from separatrix.moments.labelled import class_indicator
 
 THREE_SIGMA = 3.0
 """Standard deviations between means within which clusters are one (`merge_limit`)."""
@@ -167,8 +166,8 @@ def _lloyd(X: Any, norms: Array, centres: Array) -> tuple[Array, float]:
             break
         labels, k = new, len(centres)
         sizes = np.bincount(labels, minlength=k)
-        sums = class_indicator(labels, None, k, np.float64) @ X
-        sums = sums.toarray() if sp.issparse(sums) else sums
+        members = (np.arange(k)[:, None] == labels).astype(np.float64)
+        sums = np.asarray(members @ X)
         centres = sums / np.maximum(sizes, 1)[:, None]
         for empty in np.flatnonzero(sizes == 0):
             furthest = int(distances.argmax())

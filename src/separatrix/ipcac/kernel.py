@@ -42,7 +42,7 @@ from separatrix.ipcac.threshold import (
     held_out_scores,
 )
 from separatrix.kernels import CentredGram, Kernel, KernelMap, RandomState, centred_gram
-from separatrix.linalg import Array, SingularMatrixError, partial_whiten
+from separatrix.linalg import EPS, Array, SingularMatrixError, partial_whiten
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 
@@ -253,10 +253,12 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         except SingularMatrixError:
             mapped = map_by_ridge(rows, kernel, self._ridge_share)
             return self._with_folds(mapped, rows, ("auto", "held-out"))
+        spread = float(fit.training.std())
+        if spread < EPS**0.5:  # targets are 1 or more: the class means coincide
+            return map_by_ridge(rows, kernel, self._ridge_share)
         to_span, X = gram.span(fit.dual[:, None], fit.training[:, None])
         found: dict[str, Any] = {"ridge_": ridge}
-        spread = float(fit.training.std())
-        if self.threshold in ("auto", "held-out") and spread > 0:
+        if self.threshold in ("auto", "held-out"):
             found["_left_out"] = fit.left_out / spread  # the direction has unit variance
         return Mapped(to_span, rows._replace(X=X, feature_names=None), found)
 
