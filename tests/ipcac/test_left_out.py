@@ -44,7 +44,7 @@ def test_the_ridge_that_is_chosen_separates_rows_left_out_best():
     unit = np.trace(K) / len(K)
     apart = {
         share: separate(fit_ridge(K, CODES, share * unit).left_out, CODES)
-        for share in left_out.RIDGES
+        for share in left_out.RIDGE_SHARES
     }
     assert choose_ridge(K, CODES) == max(apart, key=apart.get)
     assert len(set(apart.values())) == len(apart)

@@ -11,7 +11,7 @@ from separatrix.ipcac.expected import class_targets, score_left_out
 from separatrix.linalg import Array, SingularMatrixError, cholesky_whitener
 from separatrix.selection import draw_rows_by_class
 
-RIDGES = (1.0, 0.1, 0.01, 0.001)
+RIDGE_SHARES = (1.0, 0.1, 0.01, 0.001)
 """Shares of the mean squared distance from the mean that ``ridge="auto"`` tries."""
 
 MAX_ROWS_TO_CHOOSE = 2000
@@ -80,7 +80,7 @@ def separate(scores: Array, codes: Array) -> float:
 
 
 def choose_ridge(K: Array, codes: Array) -> float:
-    """The share of `RIDGES` whose scores of rows left out are furthest apart.
+    """The share of `RIDGE_SHARES` whose scores of rows left out are furthest apart.
 
     Of equals the largest; by a sample of `MAX_ROWS_TO_CHOOSE` rows.
     """
@@ -91,5 +91,5 @@ def choose_ridge(K: Array, codes: Array) -> float:
     unit = float(np.trace(K)) / len(K)
     if unit <= 0:
         raise SingularMatrixError("all rows are alike")
-    apart = [separate(fit_ridge(K, codes, share * unit).left_out, codes) for share in RIDGES]
-    return RIDGES[int(np.argmax(apart))]
+    apart = [separate(fit_ridge(K, codes, share * unit).left_out, codes) for share in RIDGE_SHARES]
+    return RIDGE_SHARES[int(np.argmax(apart))]
