@@ -80,9 +80,9 @@ def test_the_logistic_slope_is_finite_where_all_rows_are_right_and_positive_wher
 
 
 def test_rows_on_a_threshold_count_half_on_either_side():
-    # cuts at 0, 1, 2, 3 are right for 2.5, 3.5, 3.5, 2.5 rows: with k = 0.8 those at 1 and 2 stay
+    # cuts at 0, 1, 2, 3 are right for 2.5, 3.5, 3.5, 2.5 rows: with k = 0.73 those at 1 and 2 stay
     scores, positive = np.arange(4.0), np.arange(4) > 1
-    assert balanced_threshold(scores, positive, balance=0.8)[0] == 1.5
+    assert balanced_threshold(scores, positive, balance=0.73)[0] == 1.5
     # of the rows above the one at 3 is as good as that at 2 where k is below 2.5 / 3.5
     assert balanced_threshold(scores, positive, balance=0.7)[0] == np.mean([0.5, 2.5])
     lone = np.array([False, True, False, True, True])

@@ -129,7 +129,7 @@ def balanced_threshold(
     >>> balanced_threshold(scores, positive, balance=0.0)  # the middle of 0.5 and 5
     (2.75, 0.0)
     >>> balanced_threshold(scores, positive)
-    (1.5, 0.9)
+    (1.5, 0.8)
     """
     weights = np.ones(len(scores)) if weights is None else weights
     right = _right_with_own_score_as_cut(scores, positive, weights)
@@ -214,7 +214,7 @@ def logistic_slope(distances: Array, positive: Array) -> float:
     --------
     >>> d = np.array([-2.0, -1, 1, -1, 1, 2])
     >>> round(logistic_slope(d, np.arange(6) > 2), 2)
-    0.56
+    0.42
     """
     unit = float(np.sqrt(np.mean(distances**2))) or 1.0
     d, (n_above, n_below) = distances / unit, (np.sum(positive), np.sum(~positive))

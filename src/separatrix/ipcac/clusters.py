@@ -329,7 +329,7 @@ def merge_limit(merge: float | str, n_rows: int, n_features: int) -> float:
     Examples
     --------
     >>> [round(merge_limit(merge, 30, 13), 1) for merge in ("region", "sigma", "auto", 2.0)]
-    [30.8, 9.0, 30.8, 4.0]
+    [31.3, 9.0, 31.3, 4.0]
     >>> merge_limit("auto", 25, 13)
     9.0
     """
