@@ -158,3 +158,14 @@ def test_the_posterior_of_series_is_that_of_their_gaussians():
 def test_senseless_series_are_refused():
     with pytest.raises(ValueError, match=r"onset=1.0 and memory=0.8 must be in \[0, 1\)"):
         datasets.make_series(onset=1.0)
+
+
+def test_pancakes_hide_the_classes_in_the_direction_of_least_variance():
+    data = datasets.make_pancakes(2000, 5, gap=4.0, thickness=0.1, random_state=0)
+    delta = data.means[1] - data.means[0]
+    w = delta / np.linalg.norm(delta)
+    assert np.isclose(np.linalg.norm(delta), 0.4)
+    assert np.isclose(w @ data.covariances[0] @ w, 0.01)
+    assert np.abs(data.data[data.target == 1] @ w - data.means[1] @ w).std() < 0.1
+    # two Gaussians 4 standard deviations apart: Φ(2) = 97.7 % are right
+    assert abs(np.mean(data.bayes_predict(data.data) == data.target) - 0.977) < 0.015

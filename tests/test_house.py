@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import separatrix
 from tests.discovery import all_estimators, name_of
 
 ROOT = Path(__file__).parent.parent

@@ -241,6 +241,56 @@ def make_ringnorm(
     return _mixtures(counts, means, roots, check_random_state(random_state))
 
 
+def make_pancakes(
+    n_samples: int = 300,
+    n_features: int = 50,
+    *,
+    gap: float = 4.0,
+    thickness: float = 0.05,
+    random_state: int | np.random.RandomState | None = None,
+) -> Bunch:
+    """Two parallel pancakes: the direction of least variance has all the information.
+
+    Two Gaussian classes of unit variance in all directions but one, along which their standard
+    deviation is `thickness` and their means are `gap` standard deviations apart. The axes are
+    turned at random, so that no single feature separates the classes.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Size of the data; the classes have the same number of samples, up to one.
+    gap : float
+        Distance of the means, in standard deviations.
+    thickness : float
+        Standard deviation along the direction that separates the classes.
+    random_state : int, RandomState or None
+        Source of randomness.
+
+    Returns
+    -------
+    Bunch
+        With ``data``, ``target`` (0 and 1), ``means``, ``covariances`` and ``bayes_predict``, the
+        best possible rule.
+
+    References
+    ----------
+    Rozza, doctoral thesis, Università degli Studi di Milano (2010), figure 4.1.
+
+    Examples
+    --------
+    >>> from separatrix import datasets
+    >>> pancakes = datasets.make_pancakes(random_state=0)
+    >>> float((pancakes.bayes_predict(pancakes.data) == pancakes.target).mean()) > 0.95
+    True
+    """
+    rng = check_random_state(random_state)
+    axes = np.linalg.qr(rng.standard_normal((n_features, n_features)))[0]
+    means = np.outer([-0.5, 0.5], gap * thickness * axes[:, -1])
+    root = (axes * np.append(np.ones(n_features - 1), thickness)) @ axes.T
+    counts = [[n_samples - n_samples // 2], [n_samples // 2]]
+    return _mixtures(counts, means, np.stack([root, root]), rng)
+
+
 def make_gaussian_pair(
     n_samples: int = 2000,
     n_features: int = 500,

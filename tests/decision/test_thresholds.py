@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize_scalar
 
 from separatrix.decision.thresholds import (
+    BALANCES,
     accuracy_threshold,
     balanced_threshold,
+    gaussian_slope,
+    logistic_slope,
     mahalanobis_threshold,
 )
 
@@ -25,7 +29,7 @@ def statistics(scores):
 RULES = {
     "mahalanobis": lambda scores: mahalanobis_threshold(*statistics(scores)),
     "accuracy": lambda scores: accuracy_threshold(scores, POSITIVE),
-    "balanced": lambda scores: balanced_threshold(scores, POSITIVE),
+    "balanced": lambda scores: balanced_threshold(scores, POSITIVE)[0],
 }
 every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 
@@ -101,4 +105,79 @@ def test_balanced_is_the_published_average():
     right = [sum((scores > t) == positive) for t in scores]  # 4 5 4 5 4 3
     assert right == [4, 5, 4, 5, 4, 3]
     # thresholds at 1 and 3 of the class below, at 2 and 4 of the class above
-    assert balanced_threshold(scores, positive) == np.mean([2, 3])
+    assert balanced_threshold(scores, positive, balance=0.9) == (np.mean([2, 3]), 0.9)
+
+
+rng = np.random.default_rng(3)
+RARE = np.arange(110) >= 100
+RARE_SCORES = rng.normal(size=110) + 2.0 * RARE
+
+
+def test_no_balance_is_the_middle_of_the_means():
+    middle = (RARE_SCORES[RARE].mean() + RARE_SCORES[~RARE].mean()) / 2
+    assert_allclose(balanced_threshold(RARE_SCORES, RARE, balance=0)[0], middle)
+
+
+@pytest.mark.parametrize("balance", ["auto", 0.0, 0.5, 0.9])
+def test_swapping_the_classes_mirrors_the_balanced_threshold(balance):
+    gamma, k = balanced_threshold(RARE_SCORES, RARE, balance=balance)
+    mirrored, same = balanced_threshold(-RARE_SCORES, ~RARE, balance=balance)
+    assert_allclose(mirrored, -gamma)
+    assert k == same
+
+
+def test_the_balance_that_is_chosen_is_the_best_of_those_tried():
+    def judge(gamma):
+        side = (gamma < RARE_SCORES) == RARE
+        return side[RARE].mean() + side[~RARE].mean()
+
+    cuts = [balanced_threshold(RARE_SCORES, RARE, balance=k)[0] for k in BALANCES]
+    gamma, k = balanced_threshold(RARE_SCORES, RARE)
+    assert_allclose(judge(gamma), max(map(judge, cuts)))
+    assert gamma == cuts[BALANCES.index(k)]
+
+
+def test_weights_repeat_rows_in_the_balanced_threshold():
+    weights = np.arange(110) % 3
+    twice = np.repeat(RARE_SCORES, weights), np.repeat(RARE, weights)
+    found = balanced_threshold(RARE_SCORES, RARE, weights=weights.astype(float))
+    assert_allclose(found, balanced_threshold(*twice))
+
+
+def test_the_gaussian_slope_gives_the_log_odds_of_two_gaussians():
+    means, stds, counts = np.array([-1.0, 2.0]), np.full(2, 1.5), np.array([40.0, 4.0])
+    z = np.array([-3.0, 0.2, 5.0])
+    log_odds = ((z - means[0]) ** 2 - (z - means[1]) ** 2) / (2 * 1.5**2)
+    cut = mahalanobis_threshold(means, stds, counts)
+    assert_allclose(gaussian_slope(means, stds, counts) * (z - cut), log_odds)
+    assert gaussian_slope(means[::-1], stds, counts) == 0
+
+
+def test_the_logistic_slope_is_the_most_likely_one():
+    d = RARE_SCORES - 1.0
+    target = np.where(RARE, 11 / 12, 1 / 102)
+    share = np.where(RARE, 0.5 / 10, 0.5 / 100)
+
+    def loss(b):
+        return share @ (np.logaddexp(0, b * d) - target * b * d)
+
+    best = minimize_scalar(loss, bounds=(0, 20), method="bounded", options={"xatol": 1e-9}).x
+    assert_allclose(logistic_slope(d, RARE), best, rtol=1e-6)
+    assert_allclose(logistic_slope(7 * d, RARE), best / 7, rtol=1e-6)
+
+
+def test_the_logistic_slope_is_finite_where_all_rows_are_right_and_positive_where_none_is():
+    d = np.where(RARE, 1.0, -1.0)
+    assert 1 < logistic_slope(d, RARE) < 10
+    assert 0 < logistic_slope(-d, RARE) < 1e-3
+
+
+def test_rows_on_a_threshold_count_half_on_either_side():
+    # cuts at 0, 1, 2, 3 are right for 2.5, 3.5, 3.5, 2.5 rows: with k = 0.73 those at 1 and 2 stay
+    scores, positive = np.arange(4.0), np.arange(4) > 1
+    assert balanced_threshold(scores, positive, balance=0.73)[0] == 1.5
+    # of the rows above the one at 3 is as good as that at 2 where k is below 2.5 / 3.5
+    assert balanced_threshold(scores, positive, balance=0.7)[0] == np.mean([0.5, 2.5])
+    lone = np.array([False, True, False, True, True])
+    gamma, _ = balanced_threshold(np.array([0.0, 1, 2, 3, 4]), lone, balance=0.85)
+    assert gamma == np.mean([1.0, 2.0])

@@ -31,20 +31,22 @@ def test_linear_kernel_ipcac_is_ipcac(X, y, threshold):
 @every_data
 @pytest.mark.parametrize("d", [1, 2, 4, 1000])
 def test_linear_truncated_kernel_ipcac_is_truncated_ipcac(X, y, d):
-    ours, linear = KernelIPCAC("linear", truncate=d).fit(X, y), TruncatedIPCAC(d).fit(X, y)
+    models = KernelIPCAC("linear", truncate=d), TruncatedIPCAC(d)
+    ours, linear = (m.set_params(threshold="mahalanobis").fit(X, y) for m in models)
     assert ours.n_whitened_ == linear.n_whitened_
     assert_same_model(ours, linear, X)
 
 
 @every_data
 def test_linear_kernel_with_variance_is_ipcac_with_variance(X, y):
-    ours = KernelIPCAC("linear", variance=0.8).fit(X, y)
-    assert_same_model(ours, IPCAC(variance=0.8).fit(X, y), X)
-    truncated = KernelIPCAC("linear", truncate=True, variance=0.8).fit(X, y)
+    literal = {"threshold": "mahalanobis"}
+    ours = KernelIPCAC("linear", variance=0.8, **literal).fit(X, y)
+    assert_same_model(ours, IPCAC(variance=0.8, **literal).fit(X, y), X)
+    truncated = KernelIPCAC("linear", truncate=True, variance=0.8, **literal).fit(X, y)
     evals = np.linalg.eigvalsh(np.cov(X.T))[::-1]
     d = int(np.searchsorted(np.cumsum(evals) / evals.sum(), 0.8) + 1)
     assert truncated.n_whitened_ == d
-    assert_same_model(truncated, TruncatedIPCAC(d).fit(X, y), X)
+    assert_same_model(truncated, TruncatedIPCAC(d, **literal).fit(X, y), X)
 
 
 @every_data
@@ -52,6 +54,7 @@ def test_linear_kernel_with_variance_is_ipcac_with_variance(X, y):
 def test_linear_landmarks_that_span_everything_are_exact(X, y, options):
     if X.shape[1] >= len(X) - 3:
         pytest.skip("landmarks fewer than dimensions leave some out")
+    options = {**options, "threshold": "mahalanobis"}
     exact = KernelIPCAC("linear", **options).fit(X, y)
     some = KernelIPCAC("linear", n_landmarks=len(X) - 2, random_state=0, **options)
     assert_same_model(some.fit(X, y), exact, X)
@@ -68,7 +71,8 @@ def test_two_classes_have_the_textbook_coefficients():
     cosine = ours @ alpha / np.linalg.norm(ours) / np.linalg.norm(alpha)
     assert_allclose(abs(cosine), 1)
     assert_allclose(model.ridge_, rho)
-    assert_allclose(KernelIPCAC(kernel_gamma=0.2).fit(X, y).ridge_, rho / 0.3 * DEFAULT_RIDGE)
+    fisher = KernelFisherDiscriminant(kernel_gamma=0.2).fit(X, y)
+    assert_allclose(fisher.ridge_, rho / 0.3 * DEFAULT_RIDGE)
 
 
 @pytest.mark.parametrize("d", [1, 5, 30])

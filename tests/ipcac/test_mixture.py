@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import tracemalloc
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.covariance import ledoit_wolf
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
@@ -19,149 +18,16 @@ from sklearn.svm import SVC
 from separatrix import IPCAC, ClassMoments, MixtureIPCAC, TruncatedIPCAC, datasets
 from separatrix.ipcac import mixture as ipcac_mixture
 from separatrix.ipcac.clusters import (
-    bic_gain,
     em_clusters,
-    mahalanobis_distances,
-    merged_clusters,
-    x_means,
 )
-from separatrix.ipcac.mixture import activation_power, jury, wins_and_scores
+from separatrix.ipcac.mixture import (
+    activation_power,
+    jury,
+    minimax_log_odds,
+    wins_and_scores,
+)
 from tests.discovery import TALL, WIDE, labelled
-
-CENTRES = np.array([[0, 0], [9, 0], [0, 9], [9, 9], [4.5, 18]], dtype=float)
-
-
-def blobs(n, centres=CENTRES, scale=1.0, seed=0):
-    rng = np.random.default_rng(seed)
-    of = np.repeat(np.arange(len(centres)), n)
-    return centres[of] + scale * rng.normal(size=(len(of), 2)), of
-
-
-def checkerboard(n=40, seed=0, n_classes=2):
-    """Classes on a 3×3 board of blobs, so that no line separates them."""
-    centres = np.array(list(product(range(3), range(3))), dtype=float) * 8
-    X, of = blobs(n, centres, seed=seed)
-    return X, (of // 3 + of % 3) % n_classes
-
-
-def same_partition(a, b):
-    return len(np.unique(np.stack([a, b]), axis=1).T) == len(np.unique(a)) == len(np.unique(b))
-
-
-def state(seed=0):
-    return np.random.RandomState(seed)
-
-
-# Clusters ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 5])
-def test_x_means_finds_the_blobs(k):
-    for seed in range(5):
-        X, of = blobs(40, CENTRES[:k], seed=seed)
-        assert same_partition(merged_clusters(X, x_means(X, 10, state(seed))), of)
-
-
-def test_x_means_finds_a_blob_between_four():
-    for seed in range(8):
-        X, of = blobs(40, np.array([[0, 0], [16, 0], [0, 16], [16, 16], [8, 8.0]]), seed=seed)
-        assert same_partition(merged_clusters(X, x_means(X, 10, state(seed))), of)
-
-
-def test_x_means_stops_at_the_most_clusters():
-    X, of = blobs(40)
-    X = np.c_[30 * of, X]  # in a row
-    for most in (1, 2, 3, 4, 5):
-        assert len(np.unique(x_means(X, most, state()))) == most
-
-
-def test_the_criterion_is_the_difference_of_two_bics():
-    X, of = blobs(30, CENTRES[:2], scale=3)
-
-    def bic(labels):
-        """Pelleg and Moore: round Gaussians of one variance, estimated with n - k."""
-        k, (n, d) = labels.max() + 1, X.shape
-        means = np.stack([X[labels == c].mean(axis=0) for c in range(k)])
-        variance = np.sum((X - means[labels]) ** 2) / (d * (n - k))
-        counts = np.bincount(labels)
-        likelihood = -0.5 * n * d * np.log(2 * np.pi * variance) - (n - k) / 2
-        likelihood += np.sum(counts * np.log(counts / n))
-        return likelihood - 0.5 * (k * d + k) * np.log(n)
-
-    inertia = [
-        sum(np.sum((X[g == c] - X[g == c].mean(axis=0)) ** 2) for c in np.unique(g))
-        for g in (np.zeros(60), of)
-    ]
-    expected = bic(of) - bic(np.zeros(60, dtype=int))
-    assert_allclose(bic_gain(2, *inertia, np.bincount(of)), expected)
-
-
-def test_rows_that_coincide_are_one_cluster():
-    X = np.repeat([[1.0, 2.0]], 9, axis=0)
-    assert_array_equal(x_means(X, 10, state()), np.zeros(9))
-    assert_array_equal(x_means(X[:1], 10, state()), [0])
-    two = np.repeat([[1.0, 2.0], [3.0, 4.0]], 9, axis=0)
-    assert len(np.unique(x_means(two, 10, state()))) == 2
-
-
-def test_halves_of_a_gaussian_are_merged_and_distant_ones_are_not():
-    rng = np.random.default_rng(0)
-    one = rng.normal(size=(400, 3)) * [5, 1, 1]
-    assert merged_clusters(one, (one[:, 0] > 0).astype(int)).max() == 0
-    X, of = blobs(60)
-    assert_array_equal(merged_clusters(X, of), of)
-
-
-def test_merging_measures_by_the_covariance_of_the_wider_cluster():
-    rng = np.random.default_rng(0)
-    of = np.repeat([0, 1], 500)
-    for distance, joined in ((5.0, True), (7.0, False)):
-        X = rng.normal(size=(1000, 2)) * np.where(of[:, None], [0.1, 0.1], [2, 9])
-        X += [[distance, 0]] * of[:, None]
-        # two standard deviations of the first cluster are 4, of the second 0.2
-        for labels in (of, 1 - of):
-            assert (merged_clusters(X, labels).max() == 0) == joined
-
-
-def test_an_arc_is_not_merged_across_its_bend():
-    rng = np.random.default_rng(0)
-    angle = np.pi * rng.random(400)
-    X = np.c_[np.cos(angle), np.sin(angle)] + 0.05 * rng.normal(size=(400, 2))
-    halves = (angle > np.pi / 2).astype(int)
-    assert_array_equal(merged_clusters(X, halves), halves)
-
-
-@pytest.mark.parametrize("shape", [(200, 6), (20, 50)], ids=["tall", "wide"])
-def test_distances_are_by_the_shrunk_covariance(shape):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=shape) @ np.diag(np.linspace(1, 4, shape[1])) + 100
-    covariance, _ = ledoit_wolf(X)
-    differences = rng.normal(size=(3, shape[1]))
-    expected = np.einsum("ij,ij->i", differences, np.linalg.solve(covariance, differences.T).T)
-    for rows in (X, sp.csr_array(X)):
-        found = mahalanobis_distances(rows, X.mean(axis=0), differences)
-        assert_allclose(found, expected, rtol=1e-8)
-
-
-def test_clusters_that_coincide_are_merged():
-    X = np.tile([[1.0, 2.0]], (6, 1))
-    assert_array_equal(merged_clusters(X, np.arange(6) % 3), np.zeros(6))
-
-
-def test_expectation_maximisation_sees_that_clusters_are_long():
-    rng = np.random.default_rng(0)
-    of = np.repeat([0, 1], 300)
-    X = rng.normal(size=(600, 2)) * [12, 0.5] + np.c_[np.zeros(600), 5 * of]
-    labels = np.where(rng.random(600) < 0.15, 1 - of, of)  # clusters that mix the two
-    found = em_clusters(X, labels, state())
-    assert same_partition(found, of)
-    assert not same_partition(labels, of)
-
-
-def test_expectation_maximisation_works_with_fewer_rows_than_features():
-    X, y = labelled(30, 80, n_classes=2)
-    assert same_partition(em_clusters(X, y, state()), y)
-
+from tests.ipcac.boards import CENTRES, blobs, checkerboard, same_partition, state
 
 # The jury ----------------------------------------------------------------------------------------
 
@@ -297,9 +163,64 @@ def test_decisions_are_the_juries_of_all_pairs_of_classes(n_classes):
         axis=1,
     )
     expected = verdicts[:, 0] if n_classes == 2 else wins_and_scores(verdicts)
-    assert_allclose(model.decision_function(new), expected, atol=1e-9)
+    scores = model.decision_function(new)
+    if n_classes == 2:
+        assert_array_equal(np.sign(scores), np.sign(expected))
+    else:
+        assert_allclose(scores, expected, atol=1e-9)
     winners = (expected > 0).astype(int) if n_classes == 2 else expected.argmax(axis=1)
     assert_array_equal(model.predict(new), winners)
+    assert_array_equal(model.predict_proba(new).argmax(axis=1), winners)
+    assert_allclose(model.predict_proba(new).sum(axis=1), 1)
+
+
+def test_log_odds_are_those_of_the_hardest_matches():
+    log_odds = np.random.default_rng(0).normal(size=(50, 3, 2))
+    mirrored = minimax_log_odds(-log_odds.transpose(0, 2, 1))
+    assert_allclose(minimax_log_odds(log_odds), -mirrored)
+    assert_allclose(minimax_log_odds(log_odds[:, :1, :1]), log_odds[:, 0, 0])
+
+
+@pytest.mark.parametrize("node", ["truncated", "ipcac"])
+def test_one_cluster_a_class_has_the_probabilities_of_the_node(node):
+    X, y = labelled(60, 20, n_classes=2)
+    alone = (TruncatedIPCAC if node == "truncated" else IPCAC)().fit(X, y)
+    model = MixtureIPCAC(1, node=node).fit(X, y)
+    assert_allclose(model.predict_proba(X), alone.predict_proba(X), atol=1e-9)
+    assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
+
+
+def test_a_classifier_may_be_the_node():
+    X, y = labelled(60, 20, n_classes=2)
+    model = MixtureIPCAC(1, node=TruncatedIPCAC(3, threshold="mahalanobis")).fit(X, y)
+    alone = TruncatedIPCAC(3, threshold="mahalanobis").fit(X, y)
+    assert_allclose(model.predict_proba(X), alone.predict_proba(X), atol=1e-9)
+    with pytest.raises(ValueError, match="needs all rows at once"):
+        MixtureIPCAC(node=IPCAC(threshold="accuracy")).fit(X, y)
+
+
+def test_probabilities_of_mixtures_are_calibrated():
+    train, new = (
+        datasets.make_gaussian_mixtures(n, 40, e=1.0, random_state=s)
+        for n, s in ((60, 0), (400, 1))
+    )
+    model = MixtureIPCAC(random_state=0).fit(train.data, train.target)
+    p = model.predict_proba(new.data)[:, 1]
+    bins = np.minimum((10 * p).astype(int), 9)
+    error = sum(abs(p[bins == b].sum() - new.target[bins == b].sum()) for b in range(10))
+    assert error / len(p) < 0.05
+    assert 0.6 < model.score(new.data, new.target) < 0.99
+
+
+def test_the_criterion_of_merging_is_a_parameter():
+    X, y = blobs(30, CENTRES[:2] * 0.4)
+    y = np.r_[y[:0], np.zeros(60, int)]
+    X, y = np.vstack([X, X + 50]), np.r_[y, np.ones(60, int)]
+    n_clusters = [
+        len(MixtureIPCAC(merge=merge, random_state=0).fit(X, y).cluster_classes_)
+        for merge in (False, 1.0, 6.0)
+    ]
+    assert n_clusters == [4, 4, 2]
 
 
 def test_boards_that_no_line_separates_are_learned():
@@ -372,7 +293,7 @@ def test_rows_given_to_both_classes_are_told_from_themselves_by_nothing():
     X, y = labelled(60, 13, n_classes=2)
     far = 40 * rng.normal(size=(1, 13)) + 0.1 * rng.normal(size=(8, 13))
     X, y = np.vstack([X, far, far * (1 + 4e-16)]), np.r_[y, np.repeat([0, 1], 8)]
-    model = MixtureIPCAC(random_state=0).fit(X, y)
+    model = MixtureIPCAC(merge="sigma", random_state=0).fit(X, y)
     alone = np.flatnonzero(model.cluster_counts_ == 8)
     means = model.cluster_means_[alone]
     assert len(alone) == 2

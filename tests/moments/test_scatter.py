@@ -56,7 +56,7 @@ def test_truncated_moments_answer_alike_in_every_form():
     assert_allclose(small.project(V).Sw, V.T @ small.Sw @ V)
     evals, axes = total_axes(small, 5)
     assert_allclose(small.St @ axes, axes * evals, atol=1e-9 * evals[0])
-    assert_allclose(between_along_axes(small, 5)[0], evals)
+    assert_allclose(between_along_axes(small, 5).evals, evals)
     inside, lift = reduce_to_span(small)
     basis = lift(np.eye(inside.n_features))
     assert_allclose(inside.Sw, basis.T @ small.Sw @ basis, atol=1e-9 * evals[0])

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import expit
 
 from separatrix.linalg import Array
 
-# Thresholds on a line: class 1 lies above -----------------------------------------------------
+BALANCES = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99)
+"""The k of (3.22) that ``balance="auto"`` tries."""
+
+MAX_NEWTON_STEPS = 50
+"""Steps of `logistic_slope`; a handful is enough unless the classes are far apart."""
 
 
 def pooled_variance(stds: Array, counts: Array) -> float:
@@ -21,7 +26,7 @@ def mahalanobis_threshold(
 
     A class without spread (one sample, or all alike) takes the spread of both together; when
     neither has any, the point is the middle. A spread below 1e-4 of the gap between the means
-    counts as none: its square may be rounding.
+    counts as none: its square may be numerical zero.
 
     Parameters
     ----------
@@ -91,29 +96,74 @@ def balanced_threshold(
     positive: Array,
     *,
     weights: Array | None = None,
-    near: float = 0.0,
-    share: float = 0.9,
-) -> float:
+    balance: float | str = "auto",
+) -> tuple[float, float]:
     """The average of the good thresholds among the scores of each class, halfway between both.
 
-    Equation 3.22 of the source, for its reproduction: of the scores of a class, taken as
-    thresholds, average those that get at least `share` of the best of them right; then take
-    the middle of the two classes' averages. `near` is not used.
+    Equations (3.18) to (3.22) of Rozza's thesis. Of the scores of a class, taken as thresholds,
+    those are averaged that get more than k times as many rows right as the best of them; the
+    threshold is the middle of the two averages. k = 0 averages all: the middle of the class means.
+    A row on a threshold counts half to either side, so that swapping the classes mirrors the
+    answer.
+
+    Parameters
+    ----------
+    scores : array (n_samples,)
+    positive : array of bool (n_samples,)
+        Which samples belong above the threshold.
+    weights : array (n_samples,), optional
+        What each sample counts.
+    balance : float in [0, 1) or "auto"
+        k. "auto" is the k of `BALANCES` whose threshold gets most of these rows right when both
+        classes weigh alike, the smallest of equals.
+
+    Returns
+    -------
+    float, float
+        The threshold, and k.
 
     Examples
     --------
     >>> scores = np.array([0.0, 1, 2, 6, 7])
-    >>> balanced_threshold(scores, np.array([False, False, True, True, True]))
-    1.5
+    >>> positive = np.array([False, False, True, True, True])
+    >>> balanced_threshold(scores, positive, balance=0.0)  # the middle of 0.5 and 5
+    (2.75, 0.0)
+    >>> balanced_threshold(scores, positive)
+    (1.5, 0.8)
     """
     weights = np.ones(len(scores)) if weights is None else weights
-    values, right = _right_below_and_above(scores, positive, weights)
-    at_score = right[1 + np.searchsorted(values, scores)]
+    right = _right_with_own_score_as_cut(scores, positive, weights)
+    tried = BALANCES if isinstance(balance, str) else (float(balance),)
+    cuts = [_middle_of_good_cuts(scores, positive, weights, right, k) for k in tried]
+    judged = np.array([_balanced_accuracy(scores, positive, weights, cut) for cut in cuts])
+    best = int(np.argmax(judged > judged.max() - 1e-12))
+    return cuts[best], tried[best]
+
+
+def _right_with_own_score_as_cut(scores: Array, positive: Array, weights: Array) -> Array:
+    """The weight of rows on their side of a cut at each row; those on the cut count half."""
+    values, at = np.unique(scores, return_inverse=True)
+    above = np.bincount(at, weights * positive, len(values))
+    below = np.bincount(at, weights * ~positive, len(values))
+    right = np.cumsum(below) - below / 2 + above.sum() - np.cumsum(above) + above / 2
+    return right[at]
+
+
+def _middle_of_good_cuts(
+    scores: Array, positive: Array, weights: Array, right: Array, k: float
+) -> float:
+    """(3.22) for one k."""
     averages = []
     for members in (~positive & (weights > 0), positive & (weights > 0)):
-        good = at_score[members] >= share * at_score[members].max()
+        best = right[members].max()
+        good = (right[members] > k * best) | (right[members] == best)
         averages.append(np.average(scores[members][good], weights=weights[members][good]))
     return float(np.mean(averages))
+
+
+def _balanced_accuracy(scores: Array, positive: Array, weights: Array, cut: float) -> float:
+    side = (scores > cut) == positive
+    return sum(float(np.average(side[c], weights=weights[c])) for c in (positive, ~positive)) / 2
 
 
 def _right_below_and_above(
@@ -129,3 +179,53 @@ def _right_below_and_above(
     below = np.bincount(codes, weights * ~positive, minlength=len(values))
     right = np.concatenate([[0.0], np.cumsum(below - above)]) + above.sum()
     return values, right
+
+
+# Probabilities ---------------------------------------------------------------------------------
+
+
+def gaussian_slope(means: Array, stds: Array, counts: Array) -> float:
+    """Slope of the log-odds of two Gaussians of the pooled variance: gap over variance.
+
+    Examples
+    --------
+    >>> gaussian_slope(np.array([0.0, 3.0]), np.array([2.0, 2.0]), np.array([9.0, 9.0]))
+    0.75
+    """
+    gap = float(means[1] - means[0])
+    return gap / max(pooled_variance(stds, counts), 1e-9 * gap**2) if gap > 0 else 0.0
+
+
+def logistic_slope(distances: Array, positive: Array) -> float:
+    """The most likely slope b of ``P = 1 / (1 + exp(-b d))`` for distances d to a threshold.
+
+    Classes weigh alike. Targets are Platt's, ``(n_1 + 1) / (n_1 + 2)`` and ``1 / (n_0 + 2)``, so
+    that b stays finite where every row is right. One dimension, concave: Newton's steps, cut
+    short where they would change the sign of b.
+
+    Parameters
+    ----------
+    distances : array (n_samples,)
+        Of rows that did not help to find the direction, positive on the side of the second class.
+    positive : array of bool (n_samples,)
+        Which rows belong to the second class.
+
+    Examples
+    --------
+    >>> d = np.array([-2.0, -1, 1, -1, 1, 2])
+    >>> round(logistic_slope(d, np.arange(6) > 2), 2)
+    0.42
+    """
+    unit = float(np.sqrt(np.mean(distances**2))) or 1.0
+    d, (n_above, n_below) = distances / unit, (np.sum(positive), np.sum(~positive))
+    target = np.where(positive, (n_above + 1) / (n_above + 2), 1 / (n_below + 2))
+    share = np.where(positive, 0.5 / n_above, 0.5 / n_below)
+    b = 1.0
+    for _ in range(MAX_NEWTON_STEPS):
+        p = expit(b * d)
+        gradient, curvature = share @ (d * (target - p)), share @ (d**2 * p * (1 - p))
+        step = float(np.clip(gradient / max(curvature, 1e-12), -0.5 * b, b))
+        b += step
+        if abs(step) < 1e-8 * b:
+            break
+    return max(b, 1e-6) / unit

@@ -30,14 +30,18 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "LocalFisherDiscriminant": {"n_neighbors": (7, 3, 15)},
     "GroupedDiscriminant": {"groups": (2, 4)},
     "IPCAC": {"variance": (None, 0.99)},
+    "TruncatedIPCAC": {"n_whitened": ("log2", 1, 16, 256)},
+    "KernelFisherDiscriminant": {"ridge": ("auto", 0.01, 1.0)},
+    "KernelIPCAC": {"truncate": (False, True), "variance": (None, 0.9)},
+    "MixtureIPCAC": {"merge": ("auto", "sigma", "region")},
 }
 """Values that are tried for a parameter, the preferred first: under "*" for every method that has
 the parameter, under the name of a class for that class alone. Those of ``kernel_gamma``, and of
 ``C`` where there is no kernel, are multiples of `IN_UNITS`. One parameter is chosen after the
 other, in this order.
 
-Parameters that an estimator chooses itself ("auto": γ and neighbours of the LDG family) are left
-to it. The number of directions is chosen with each of the values here."""
+Parameters that an estimator chooses itself ("auto": γ and neighbours of the LDG family, the ridge
+of `KernelIPCAC`) are left to it. The number of directions is chosen with each of these values."""
 
 IN_UNITS = ("kernel_gamma", "C")
 """Parameters whose grid is in units of ``1 / (n_features * X.var())``, "scale" in scikit-learn:

@@ -8,6 +8,7 @@ matter of the types themselves: a class whose attributes have changed since form
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -22,6 +23,10 @@ def from_format_1(part: Any) -> None:
     """Let a part bring its attributes to the form of format 2, where they have changed."""
     if hasattr(part, "_read_format_1"):
         part._read_format_1()
+    if isinstance(part, BaseEstimator):
+        parameters = signature(type(part)).parameters
+        for name in type(part)._get_param_names():  # a parameter that was not there yet
+            part.__dict__.setdefault(name, parameters[name].default)
 
 
 MIGRATIONS: dict[int, Migration] = {1: from_format_1}

@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.cluster import KMeans
+from scipy.linalg import solve_triangular
+from scipy.stats import chi2
 from sklearn.covariance import ledoit_wolf_shrinkage
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 from separatrix.fisher.directions import ledoit_wolf
 from separatrix.linalg import EPS, Array, cholesky_whitener
 
 THREE_SIGMA = 3.0
-"""Clusters whose means are nearer than so many standard deviations are one."""
+"""Standard deviations between means within which clusters are one (`merge_limit`)."""
+
+REGION_SHARE = 0.997
+"""Share of a Gaussian that the region of `merge_limit` holds."""
+
+MIN_ROWS_PER_FEATURE = 2.0
+"""Rows for each feature from which the covariance of a cluster counts as well estimated."""
+
+MIN_EM_ROWS_PER_FEATURE = 5.0
+"""Rows for each feature that every cluster must have for ``em="auto"``."""
 
 MOST_PARTS = 4
 """Into how many parts a cluster may be cut at once."""
+
+N_STARTS = 2
+"""Starts of k-means, of which the tightest clusters are taken."""
+
+MAX_STEPS = 100
+"""Steps of k-means from one start."""
 
 # Clusters ------------------------------------------------------------------------------------
 
 
 def bic_gain(n_features: int, inertia: float, split_inertia: float, sizes: Array) -> float:
-    """How much several round Gaussians are better than one, by Bayes' information criterion.
+    """How much better several round Gaussians are than one, by Bayes' information criterion.
 
     The gain in log-likelihood less ``log(n) / 2`` for each parameter that is added, a mean and a
     weight for each further Gaussian; variances are those of Pelleg and Moore,
@@ -50,38 +64,119 @@ def bic_gain(n_features: int, inertia: float, split_inertia: float, sizes: Array
     return float(likelihood - 0.5 * (k - 1) * (n_features + 1) * np.log(n))
 
 
-def x_means(X: Any, max_clusters: int, random_state: np.random.RandomState) -> Array:
+def x_means(
+    X: Any, max_clusters: int, random_state: np.random.RandomState, *, shaped: bool = False
+) -> Array:
     """Clusters of rows, as many as the Bayesian information criterion asks for.
 
     Each cluster is cut by k-means in two, or where that is no gain in three or four (four blobs
     around a fifth are not halved well), and the parts are cut again, until no cut is a gain or
     there are `max_clusters`. Then all clusters are settled together, and two are joined again
     where they are no gain over one: an early cut may have gone through a cluster.
+
+    With `shaped`, where rows are enough to show the shape of a cluster, a cut must be a gain for
+    Gaussians of any shape as well: a long cluster is not cut across.
     """
+    X = X if sp.issparse(X) else X - X.mean(axis=0)
+    shaped = shaped and shows_shape(X)
     labels = np.zeros(X.shape[0], dtype=int)
     n_clusters, undecided = 1, [0]
     while undecided:
         cluster = undecided.pop(0)
         members = np.flatnonzero(labels == cluster)
         most = min(MOST_PARTS, max_clusters - n_clusters + 1)
-        parts = _parts(X[members], most, random_state)
+        parts = _best_parts(X[members], most, random_state, shaped)
         new = np.arange(n_clusters, n_clusters + int(parts.max()))
         labels[members] = np.r_[cluster, new][parts]
         n_clusters += len(new)
         undecided += [cluster, *new.tolist()] if len(new) else []
     if n_clusters == 1:
         return labels
-    return _joined(X, _settled(X, labels, random_state))
+    settled, _ = _lloyd(X, _squared_norms(X), _means(X, labels))
+    return _join_round(X, _number_clusters(settled))
 
 
-def _settled(X: Any, labels: Array, random_state: np.random.RandomState) -> Array:
-    """Where k-means ends that starts from the means of these clusters."""
-    means = _means(X, labels)
-    k_means = KMeans(len(means), init=means, n_init=1, random_state=random_state)
-    return _numbered(k_means.fit_predict(X))
+def _best_parts(X: Any, most: int, random_state: np.random.RandomState, shaped: bool) -> Array:
+    """The smallest number of parts, up to `most`, that is a gain over one cluster."""
+    inertia, norms, n = _inertia(X), _squared_norms(X), X.shape[0]
+    whole = np.zeros(n, dtype=int)
+    if inertia <= n * EPS * norms.sum() or most < 2 or (shaped and not shows_shape(X)):
+        return whole
+    one = ShapedGaussian.of(X) if shaped else None
+    for k in range(2, min(most, n - 1) + 1):
+        found, apart = _k_means(X, norms, k, random_state)
+        if bic_gain(X.shape[1], inertia, apart, np.bincount(found)) <= 0:
+            continue
+        gain, price = (np.inf, 0.0) if one is None else shaped_gain(X, found, one)
+        if gain > price:
+            return found
+        if gain < price / 2:  # more parts cost more still
+            break
+    return whole
 
 
-def _joined(X: Any, labels: Array) -> Array:
+# k-means: small sets are cut hundreds of times, and calls of a library would cost more than sums
+
+
+def _squared_norms(X: Any) -> Array:
+    if sp.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    return np.einsum("ij,ij->i", X, X)
+
+
+def _dense_rows(X: Any, at: Any) -> Array:
+    rows = X[at]
+    return rows.toarray() if sp.issparse(X) else rows
+
+
+def _k_means(
+    X: Any, norms: Array, k: int, random_state: np.random.RandomState
+) -> tuple[Array, float]:
+    """The tightest clusters of a few starts, and their inertia."""
+    starts = [_draw_centres(X, norms, k, random_state) for _ in range(N_STARTS)]
+    labels, inertia = min((_lloyd(X, norms, start) for start in starts), key=lambda f: f[1])
+    return _number_clusters(labels), inertia
+
+
+def _draw_centres(X: Any, norms: Array, k: int, random_state: np.random.RandomState) -> Array:
+    """Rows far from each other (k-means++): drawn by the squared distance to those before."""
+    at = [int(random_state.randint(X.shape[0]))]
+    distances = np.full(X.shape[0], np.inf)
+    for _ in range(k - 1):
+        distances = np.minimum(distances, _nearest(X, norms, _dense_rows(X, at[-1:]))[1])
+        drawn = np.searchsorted(np.cumsum(distances), random_state.uniform() * distances.sum())
+        at.append(min(int(drawn), len(distances) - 1))
+    return _dense_rows(X, at)
+
+
+def _nearest(X: Any, norms: Array, centres: Array) -> tuple[Array, Array]:
+    """The nearest centre of each row, and the squared distance to it."""
+    D = np.asarray(X @ (-2.0 * centres.T))
+    D += np.einsum("ij,ij->i", centres, centres)
+    return D.argmin(axis=1), np.maximum(D.min(axis=1) + norms, 0.0)
+
+
+def _lloyd(X: Any, norms: Array, centres: Array) -> tuple[Array, float]:
+    """k-means from these centres; a centre without rows moves to the row furthest from its own."""
+    labels = np.full(X.shape[0], -1)
+    distances = norms
+    for _ in range(MAX_STEPS):
+        new, distances = _nearest(X, norms, centres)
+        if np.array_equal(new, labels):
+            break
+        labels, k = new, len(centres)
+        sizes = np.bincount(labels, minlength=k)
+        members = (np.arange(k)[:, None] == labels).astype(np.float64)
+        sums = np.asarray(members @ X)
+        centres = sums / np.maximum(sizes, 1)[:, None]
+        for empty in np.flatnonzero(sizes == 0):
+            furthest = int(distances.argmax())
+            centres[empty] = _dense_rows(X, [furthest])[0]
+            distances[furthest] = 0.0
+    return labels, float(distances.sum())
+
+
+def _join_round(X: Any, labels: Array) -> Array:
     """Clusters joined, two at a time, while the pair of least gain over one cluster has none."""
     means, sizes = _means(X, labels), np.bincount(labels)
     inertia = np.array([_inertia(X[labels == c]) for c in range(len(sizes))])
@@ -95,25 +190,80 @@ def _joined(X: Any, labels: Array) -> Array:
         i, j = divmod(int(gains.argmin()), k)
         if gains[i, j] > 0:
             break
-        labels = _numbered(np.where(labels == j, i, labels))
+        labels = _number_clusters(np.where(labels == j, i, labels))
         means, sizes = _means(X, labels), np.bincount(labels)
         inertia = np.array([_inertia(X[labels == c]) for c in range(len(sizes))])
     return labels
 
 
-def _parts(X: Any, most: int, random_state: np.random.RandomState) -> Array:
-    """The smallest number of parts, up to so many, that is a gain over one cluster."""
-    inertia = _inertia(X)
-    for k in range(2, min(most, X.shape[0] - 1) + 1):
-        if inertia <= 0:
-            break
-        with warnings.catch_warnings():  # fewer distinct rows than parts are no harm
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            parts = KMeans(k, n_init=2, random_state=random_state).fit(X)
-        found = _numbered(parts.labels_)
-        if bic_gain(X.shape[1], inertia, parts.inertia_, np.bincount(found)) > 0:
-            return found
-    return np.zeros(X.shape[0], dtype=int)
+# Gaussians of any shape ------------------------------------------------------------------------
+
+
+def shows_shape(X: Any) -> bool:
+    """Whether rows are enough to show a shape: one for every two entries of a covariance."""
+    n, d = X.shape
+    return not sp.issparse(X) and n >= d * (d + 1) / 4
+
+
+class ShapedGaussian(NamedTuple):
+    """A Gaussian with Ledoit and Wolf's covariance, and what its gain over another needs.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    scatter : array (d, d)
+    fourth : float
+        ``Σ ‖x - m‖⁴``.
+    shrinkage : float
+        α of the covariance ``(1 - α) S/n + α μ I``.
+    log_likelihood : float
+        Of its own rows, without constants.
+    """
+
+    n: int
+    scatter: Array
+    fourth: float
+    shrinkage: float
+    log_likelihood: float
+
+    @classmethod
+    def of(cls, X: Array) -> ShapedGaussian:
+        """The Gaussian of rows."""
+        Z = X - X.mean(axis=0)
+        S, fourth, (n, d) = Z.T @ Z, float(np.sum(_squared_norms(Z) ** 2)), X.shape
+        alpha = max(ledoit_wolf(S, fourth, n, d), 1e-6)
+        C = (1 - alpha) * S / n
+        C.flat[:: d + 1] += alpha * np.trace(S) / (n * d) + np.finfo(float).tiny
+        L = np.linalg.cholesky(C)
+        white = solve_triangular(L, Z.T, lower=True, check_finite=False)
+        log_volume = 2 * float(np.log(np.diagonal(L)).sum())
+        return cls(n, S, fourth, alpha, -0.5 * (n * log_volume + float(np.sum(white**2))))
+
+
+def n_shape_parameters(n_features: int, shrinkage: float) -> float:
+    """A mean, a variance, and as much of a covariance as is not shrunk away."""
+    return n_features + 1 + (1 - shrinkage) * (n_features * (n_features + 1) / 2 - 1)
+
+
+def shaped_gain(X: Array, labels: Array, whole: ShapedGaussian) -> tuple[float, float]:
+    """The log-likelihood that Gaussians of any shape gain over one, and its price (BIC).
+
+    The price is ``log(n) / 2`` for each parameter that is added. A part of no more rows than
+    features has no shape of its own, and gains nothing. How much shape the parts have is estimated
+    from all of them together.
+    """
+    sizes, d = np.bincount(labels), X.shape[1]
+    if sizes.min() <= d:
+        return 0.0, 0.0
+    parts = [ShapedGaussian.of(X[labels == c]) for c in range(len(sizes))]
+    likelihood = float(sizes @ np.log(sizes / whole.n)) - whole.log_likelihood
+    likelihood += sum(part.log_likelihood for part in parts)
+    S, fourth = sum(part.scatter for part in parts), sum(part.fourth for part in parts)
+    alpha = ledoit_wolf(np.asarray(S), fourth, whole.n, d)
+    added = len(parts) * (n_shape_parameters(d, alpha) + 1)
+    added -= n_shape_parameters(d, whole.shrinkage) + 1
+    return likelihood, 0.5 * added * float(np.log(whole.n))
 
 
 def _means(X: Any, labels: Array) -> Array:
@@ -126,7 +276,7 @@ def _mean(X: Any) -> Array:
 
 
 def _inertia(X: Any) -> float:
-    """Sum of the squared distances of rows from their mean; what is only rounding is zero."""
+    """Sum of the squared distances of rows from their mean; numerical zero is zero."""
     mean = _mean(X)
     if sp.issparse(X):
         squares = float(X.multiply(X).sum())
@@ -135,7 +285,7 @@ def _inertia(X: Any) -> float:
     return float(np.sum((X - mean) ** 2))
 
 
-def _numbered(labels: Array) -> Array:
+def _number_clusters(labels: Array) -> Array:
     """The same clusters numbered from zero without gaps."""
     return np.unique(labels, return_inverse=True)[1]
 
@@ -160,27 +310,56 @@ def em_clusters(X: Array, labels: Array, random_state: np.random.RandomState) ->
         reg_covar=max(ridge, 1e-12),
         random_state=random_state,
     )
-    return _numbered(mixture.fit_predict((X - centre) / unit))
+    return _number_clusters(mixture.fit_predict((X - centre) / unit))
 
 
-def merged_clusters(X: Any, labels: Array) -> Array:
-    """Clusters joined, nearest first, while the mean of one is within three sigma of another.
+def merge_limit(merge: float | str, n_rows: int, n_features: int) -> float:
+    """The largest squared Mahalanobis distance at which two clusters are one.
+
+    Parameters
+    ----------
+    merge : "region", "sigma", "auto" or float
+        The region that holds 99.7 % of a Gaussian in all dimensions; three standard deviations, as
+        on a line (the region in 500 dimensions holds the mean of nearly every other cluster); the
+        region where there are `MIN_ROWS_PER_FEATURE`, else three; or a number of them.
+    n_rows : int
+        Rows of the smaller cluster.
+    n_features : int
+
+    Examples
+    --------
+    >>> [round(merge_limit(merge, 30, 13), 1) for merge in ("region", "sigma", "auto", 2.0)]
+    [31.3, 9.0, 31.3, 4.0]
+    >>> merge_limit("auto", 25, 13)
+    9.0
+    """
+    if not isinstance(merge, str):
+        return float(merge) ** 2
+    known = n_rows >= MIN_ROWS_PER_FEATURE * n_features
+    if merge == "region" or (merge == "auto" and known):
+        return float(chi2.ppf(REGION_SHARE, n_features))
+    return THREE_SIGMA**2
+
+
+def merged_clusters(X: Any, labels: Array, merge: float | str = "sigma") -> Array:
+    """Clusters joined, nearest first, while the mean of one is near another (`merge_limit`).
 
     The distance is Mahalanobis', by the covariance of one cluster or of the other, whichever finds
-    them nearer. Three sigma are meant as on a line: the region that holds 99.7 % of a Gaussian in
-    500 dimensions holds the mean of nearly every other.
+    them nearer.
     """
     while (k := int(labels.max()) + 1) > 1:
-        means = _means(X, labels)
+        means, sizes = _means(X, labels), np.bincount(labels)
         distance = np.stack(
             [mahalanobis_distances(X[labels == c], means[c], means - means[c]) for c in range(k)]
         )
-        distance = np.minimum(distance, distance.T)
-        distance[np.tril_indices(k)] = np.inf
-        i, j = divmod(int(distance.argmin()), k)
-        if distance[i, j] > THREE_SIGMA**2:
+        ratio = np.full((k, k), np.inf)
+        for i, j in combinations(range(k), 2):
+            limit = merge_limit(merge, int(min(sizes[i], sizes[j])), X.shape[1])
+            ratio[i, j] = min(distance[i, j], distance[j, i]) / limit
+        i, j = divmod(int(ratio.argmin()), k)
+        if ratio[i, j] > 1:
             break
-        labels = _numbered(np.where(labels == j, i, labels))
+        labels = _number_clusters(np.where(labels == j, i, labels))
     return labels
 
 

@@ -1,12 +1,12 @@
 """Isotropic principal component analysis classifiers (IPCAC): whitened class means decide.
 
 Whiten all rows together, so that their covariance is the identity; then the class means span the
-Fisher subspace. Two classes are told apart by one product with a vector and one threshold.
+Fisher subspace. Two classes are separated by one product with a vector and one threshold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,22 +16,25 @@ from separatrix.base.batches import MomentEstimator, Solved
 from separatrix.base.parameters import (
     YES_OR_NO,
     Allowed,
-    array_like,
     one_of,
     real_number,
     whole_number,
 )
-from separatrix.base.rows import centred_product
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
-from separatrix.decision.rules import ThresholdRule, check_priors
-from separatrix.decision.thresholds import (
-    accuracy_threshold,
-    balanced_threshold,
-    mahalanobis_threshold,
-    pooled_variance,
-)
 from separatrix.fisher.directions import fisher_directions, rank_of_means, reduce_to_leading_axes
+from separatrix.ipcac.expected import (
+    expected_partially_whitened,
+    expected_whitened,
+    leverage_matters,
+)
+from separatrix.ipcac.threshold import (
+    THRESHOLD_PARAMETERS,
+    add_threshold,
+    check_threshold_needs_rows,
+    check_threshold_of_blocks,
+)
+from separatrix.ipcac.whitened import choose_axes
 from separatrix.linalg import Array, Lift, numerical_rank, range_and_null
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
@@ -78,7 +81,7 @@ def whitened_axes(
 
 
 def log2_rule(n_samples: float) -> int:
-    """``log₂(n)²``, the number of directions that the source found to be worth whitening."""
+    """``log₂(n)²``, the number of directions that the thesis found worth whitening."""
     return max(1, round(float(np.log2(max(n_samples, 1.0))) ** 2))
 
 
@@ -87,94 +90,43 @@ def n_to_whiten(n_whitened: int | str, n_samples: float) -> int:
     return log2_rule(n_samples) if n_whitened == "log2" else int(n_whitened)
 
 
-def partially_whitened_directions(moments: ClassMoments, wanted: int) -> Solution:
+def partially_whitened_directions(
+    moments: ClassMoments, wanted: int, *, correct: bool = False
+) -> Solution:
     """The span of the class means where the leading axes have been whitened (4.6 to 4.8).
 
-    `rank` is the number of axes that were: those wanted, or all there are.
+    `rank` is the number of axes that were: those wanted, or all there are. With `correct` the
+    solution for two classes comes with the scores that new rows are expected to have.
     """
     Hb = moments.between_rows()
     if len(Hb) and wanted < max_total_rank(moments):
-        evals, between = between_along_axes(moments, wanted)
+        axes = between_along_axes(moments, wanted)
+        evals = axes.evals
         if numerical_rank(evals, moments.n_features, eps=moments.eps) == wanted:
             # P² Hbᵀ, with P the map that shrinks the spread q along the axes to its last value
             # (4.6): for the whitened means (4.7), and for directions in the original space (4.8)
-            U, s, _ = np.linalg.svd(Hb.T + between(evals[-1] / evals - 1), full_matrices=False)
-            # means of classes on a line leave axes along which nothing but rounding varies
+            U, s, _ = np.linalg.svd(
+                Hb.T + axes.between(evals[-1] / evals - 1), full_matrices=False
+            )
+            # means of classes on a line leave axes whose variation is numerical zero
             basis = U[:, : rank_of_means(s, moments)]
             found = whitened_mean_directions(moments.project(basis))
-            return found._replace(W=basis @ found.W, rank=wanted)
+            found = found._replace(W=basis @ found.W, rank=wanted)
+            if not (correct and found.W.shape[1] and leverage_matters(wanted, moments.counts)):
+                return found
+            return found.with_extras(_expected=expected_partially_whitened(moments, axes))
     small, lift = reduce_to_span(moments)
-    found = whitened_mean_directions(small)
+    found = fully_whitened_directions(small, correct=correct)
     rank = len(range_and_null(small.St, eps=moments.eps).evals)
     return found._replace(W=lift(found.W), rank=rank)
 
 
-def class_weights(rows: LabelledRows, priors: Array | None) -> Array:
-    """Weight of each row: its own, scaled so that the classes weigh as their priors."""
-    weights = np.ones(len(rows.codes)) if rows.weights is None else rows.weights
-    if priors is None:
-        return weights
-    totals = np.bincount(rows.codes, weights, minlength=2)
-    return weights * (priors / totals)[rows.codes]
-
-
-def threshold_rule(
-    solution: Solution, moments: ClassMoments, rows: Any, threshold: str, priors: Array | None
-) -> ThresholdRule:
-    """Orient the one direction towards the second class, and cut it."""
-    along = moments.project(solution.W)
-    means, scatters = along.means[:, 0], along.class_scatters[:, 0, 0].clip(0.0)
-    sign = 1.0 if means[1] >= means[0] else -1.0
-    means, stds = sign * means, np.sqrt(scatters / moments.counts)
-    gamma = mahalanobis_threshold(means, stds, moments.counts, priors=priors)
-    if threshold != "mahalanobis" and np.isfinite(gamma):
-        assert isinstance(rows, LabelledRows), "check_threshold comes first"
-        Z = centred_product(rows.X, moments.mean, solution.W)
-        rule = accuracy_threshold if threshold == "accuracy" else balanced_threshold
-        gamma = rule(
-            sign * Z[:, 0].astype(np.float64),
-            rows.codes == 1,
-            weights=class_weights(rows, priors),
-            near=gamma,
-        )
-    gap = means[1] - means[0]
-    slope = gap / max(pooled_variance(stds, moments.counts), 1e-9 * gap**2)
-    return ThresholdRule(sign, float(gamma), float(slope))
-
-
-def add_threshold(
-    add_gaussian: Callable[..., Solution],
-    solution: Solution,
-    moments: ClassMoments,
-    rows: Any,
-    threshold: str,
-    priors: ArrayLike | None,
-) -> Solution:
-    """The solution with the rule of this family: a threshold for two classes, else Gaussian."""
-    solution = add_gaussian(solution, moments, rows).with_extras(threshold_=None)
-    if len(moments.classes) != 2 or solution.W.shape[1] == 0:
-        return solution
-    given = check_priors(priors, moments.classes)
-    rule = threshold_rule(solution, moments, rows, threshold, given)
-    return solution.with_extras(threshold_=rule.threshold, _rule=rule)
-
-
-def check_threshold_needs_rows(threshold: str, n_classes: int) -> None:
-    """Raise when a threshold asks for all rows, and only their moments are at hand."""
-    if n_classes == 2 and threshold != "mahalanobis":
-        raise ValueError(
-            f'threshold="{threshold}" needs all rows at once: use fit, or '
-            'threshold="mahalanobis" to update or merge models'
-        )
-
-
-def check_threshold_of_blocks(threshold: str) -> None:
-    """Raise when a threshold asks for rows that are not in memory."""
-    if threshold != "mahalanobis":
-        raise ValueError(
-            f'threshold="{threshold}" sorts the projections of all rows, and needs them '
-            'in memory: use threshold="mahalanobis" for a Dask collection'
-        )
+def fully_whitened_directions(moments: ClassMoments, *, correct: bool) -> Solution:
+    """`whitened_mean_directions`, with the expected scores of new rows where they matter."""
+    found = whitened_mean_directions(moments)
+    if not (correct and found.W.shape[1] and leverage_matters(moments.n_features, moments.counts)):
+        return found
+    return found.with_extras(_expected=expected_whitened(moments))
 
 
 # Estimators ----------------------------------------------------------------------------------
@@ -193,18 +145,24 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
     variance : float in (0, 1] or None
         Whiten only the leading principal axes that hold this share of the variance and drop the
         others (IPCAC retaining variance, which is PCA followed by Fisher).
-    threshold : "mahalanobis", "accuracy" or "balanced"
-        Where to cut between two classes: at the same number of standard deviations from both
-        class means (4.3); where most training rows are right (3.17, at the middle of the widest
-        such gap); or the source's rule for unbalanced classes (3.22). The last does not do what
-        it is named for: the first is better on unbalanced classes and the only one that can be
-        updated and merged.
+    threshold : "auto", "mahalanobis", "accuracy", "balanced" or "held-out"
+        Where to cut between two classes. "mahalanobis": at the same number of standard deviations
+        from both class means (4.3). "auto": the same, between the class means that new rows are
+        expected to have wherever those of the training rows are misleading (few rows for the
+        axes that are whitened). Both need moments only, so that they can be updated and merged.
+        The others need all rows. "held-out": (4.3) on the scores of rows by models fitted without
+        them, in five folds. "accuracy": where most training rows are right (3.17, at the middle
+        of the widest such gap). "balanced": the rule of the thesis for unbalanced classes (3.22).
+    balance : float in [0, 1) or "auto"
+        k of "balanced": thresholds count as good that get more than k times as many rows right as
+        the best. 0 is the middle of the class means; "auto" is the k of the best balanced
+        accuracy on the training rows.
     priors : array (n_classes,) or None
         Class probabilities. For more than two classes None takes the proportions in the training
         data. For two, None leaves the threshold rule as it is; given priors weigh the classes.
     tol : float or None
         Principal axes with an eigenvalue below this share of the largest are dropped; None drops
-        what is only rounding.
+        those of numerical zero.
     keep_moments : bool
         Keep the statistics of the training rows, which `partial_fit` and `merge` need.
 
@@ -217,6 +175,9 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
         ``classes_[0]`` to ``classes_[1]``.
     threshold_ : float or None
         Two classes: where the centred projection on ``coef_`` is cut.
+    threshold_rule_ : str or None
+        The rule that gave it: "mahalanobis", "corrected" (the same between the means that new rows
+        are expected to have), "held-out", "accuracy" or "balanced".
     explained_ratio_ : array (n_classes - 1,)
         Share of each direction in Fisher's criterion.
     mean_, means_, classes_, priors_
@@ -231,11 +192,17 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
     ``components_ @ Σ @ components_.T`` is the identity for the covariance Σ = St/n of all rows.
 
     With at most one row more than features the projections of the training rows collapse to one
-    value a class: every threshold rule gives the middle of the two.
+    value a class: "mahalanobis", "accuracy" and "balanced" give the middle of the two. "auto"
+    finds the scores of new rows from the leverages, which are known there, too.
 
-    `predict_proba` is calibrated from the Gaussians of the projected classes: for two classes a
-    logistic function of the distance to the threshold, with the slope of two Gaussians of the
-    pooled variance, so that it is 1/2 where the decision changes.
+    `predict_proba` is 1/2 where the decision changes: for two classes a logistic function of the
+    distance to the threshold, with the slope of two Gaussians of the pooled variance. With "auto"
+    their means and variance are those expected of new rows; with "held-out" the slope is the most
+    likely one for the scores of rows held out.
+
+    The correction takes the sums of weights for numbers of rows: weights below one make it
+    stronger, and where they sum to less than there are axes nothing is corrected. Rows given twice
+    look like each other's evidence: the correction is too small then.
 
     References
     ----------
@@ -254,10 +221,10 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
     """
 
     threshold_: Any = Solved()
+    threshold_rule_: Any = Solved()
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "variance": (one_of(None), real_number(0, 1, open_low=True)),
-        "threshold": (one_of("mahalanobis", "accuracy", "balanced"),),
-        "priors": (one_of(None), array_like()),
+        **THRESHOLD_PARAMETERS,
         "tol": (one_of(None), real_number(0, 1)),
         "keep_moments": (YES_OR_NO,),
     }
@@ -266,28 +233,29 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
         self,
         variance: float | None = None,
         *,
-        threshold: str = "mahalanobis",
+        threshold: str = "auto",
+        balance: float | str = "auto",
         priors: ArrayLike | None = None,
         tol: float | None = None,
         keep_moments: bool = True,
     ) -> None:
         self.variance = variance
         self.threshold = threshold
+        self.balance = balance
         self.priors = priors
         self.tol = tol
         self.keep_moments = keep_moments
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         small, lift = whitened_axes(moments, self.variance, self.tol)
-        found = whitened_mean_directions(small)
+        found = fully_whitened_directions(small, correct=self.threshold == "auto")
         return found._replace(W=lift(found.W))
 
     def _needs_class_scatters(self, classes: Array) -> bool:
         return len(classes) <= 2  # the spread of each class sets the threshold
 
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
-        gaussian = super()._add_decision
-        return add_threshold(gaussian, solution, moments, rows, self.threshold, self.priors)
+        return add_threshold(self, super()._add_decision, solution, moments, rows)
 
     def _check_blocks_suffice(self) -> None:
         super()._check_blocks_suffice()
@@ -308,11 +276,15 @@ class TruncatedIPCAC(MomentEstimator, SubspaceClassifier):
 
     Parameters
     ----------
-    n_whitened : "log2" or int
+    n_whitened : "log2", "auto" or int
         Number of axes to whiten: ``log₂(n)²`` of the n rows (or of the sum of their weights), or
         a number; no more than the rank of the data. 1 is the nearest-mean direction, the rank is
-        `IPCAC`.
-    threshold : "mahalanobis", "accuracy" or "balanced"
+        `IPCAC`. "auto" is the number whose scores of held-out rows separate two classes best, in
+        five folds; it needs all rows at once, and dense ones. Their weights do not enter the
+        choice. More than two classes take "log2".
+    threshold : "auto", "mahalanobis", "accuracy", "balanced" or "held-out"
+        As in `IPCAC`.
+    balance : float in [0, 1) or "auto"
         As in `IPCAC`.
     priors : array (n_classes,) or None
         As in `IPCAC`.
@@ -324,7 +296,7 @@ class TruncatedIPCAC(MomentEstimator, SubspaceClassifier):
     ----------
     n_whitened_ : int
         Number of axes that were whitened.
-    components_, coef_, intercept_, threshold_, explained_ratio_
+    components_, coef_, intercept_, threshold_, threshold_rule_, explained_ratio_
         As in `IPCAC`.
     mean_, means_, classes_, priors_, rank_, moments_
         As in `IPCAC`; `rank_` is `n_whitened_`.
@@ -352,11 +324,11 @@ class TruncatedIPCAC(MomentEstimator, SubspaceClassifier):
     """
 
     threshold_: Any = Solved()
+    threshold_rule_: Any = Solved()
     n_whitened_: Any = Solved()
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
-        "n_whitened": (one_of("log2"), whole_number(1)),
-        "threshold": (one_of("mahalanobis", "accuracy", "balanced"),),
-        "priors": (one_of(None), array_like()),
+        "n_whitened": (one_of("log2", "auto"), whole_number(1)),
+        **THRESHOLD_PARAMETERS,
         "keep_moments": (YES_OR_NO,),
     }
 
@@ -364,31 +336,49 @@ class TruncatedIPCAC(MomentEstimator, SubspaceClassifier):
         self,
         n_whitened: int | str = "log2",
         *,
-        threshold: str = "mahalanobis",
+        threshold: str = "auto",
+        balance: float | str = "auto",
         priors: ArrayLike | None = None,
         keep_moments: bool = True,
     ) -> None:
         self.n_whitened = n_whitened
         self.threshold = threshold
+        self.balance = balance
         self.priors = priors
         self.keep_moments = keep_moments
 
+    def _select(self, rows: LabelledRows) -> dict[str, Any]:
+        two = len(rows.classes) == 2 and rows.counts.min() > 0
+        if self.n_whitened != "auto" or not two:
+            return {}
+        return {"n_whitened": choose_axes(rows, log2_rule(float(rows.counts.sum())))}
+
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
-        wanted = n_to_whiten(self.n_whitened, moments.n_samples)
-        found = partially_whitened_directions(moments, wanted)
+        chosen = selected.get("n_whitened")
+        asked = "log2" if self.n_whitened == "auto" else self.n_whitened
+        wanted = chosen["n_whitened"] if chosen else n_to_whiten(asked, moments.n_samples)
+        found = partially_whitened_directions(moments, wanted, correct=self.threshold == "auto")
         return found.with_extras(n_whitened_=found.rank)
 
     def _needs_class_scatters(self, classes: Array) -> bool:
         return len(classes) <= 2  # the spread of each class sets the threshold
 
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
-        gaussian = super()._add_decision
-        return add_threshold(gaussian, solution, moments, rows, self.threshold, self.priors)
+        return add_threshold(self, super()._add_decision, solution, moments, rows)
 
     def _check_blocks_suffice(self) -> None:
         super()._check_blocks_suffice()
         check_threshold_of_blocks(self.threshold)
+        self._check_axes_need_no_rows()
 
     def _check_moments_suffice(self, classes: Array) -> None:
         super()._check_moments_suffice(classes)
         check_threshold_needs_rows(self.threshold, len(classes))
+        self._check_axes_need_no_rows()
+
+    def _check_axes_need_no_rows(self) -> None:
+        if self.n_whitened == "auto":
+            raise ValueError(
+                'n_whitened="auto" holds out rows, and needs all of them at once, in memory: use '
+                'fit, or n_whitened="log2" or a number'
+            )

@@ -12,7 +12,6 @@ from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped
 from separatrix.base.parameters import (
     YES_OR_NO,
     Allowed,
-    array_like,
     one_of,
     real_number,
     whole_number,
@@ -29,16 +28,21 @@ from separatrix.fisher.kernel import (
     takes_landmarks,
 )
 from separatrix.ipcac.ipcac import (
-    add_threshold,
-    check_threshold_of_blocks,
     log2_rule,
     partially_whitened_directions,
     whitened_axes,
     whitened_mean_directions,
     with_unit_covariance,
 )
+from separatrix.ipcac.left_out import choose_ridge, fit_ridge
+from separatrix.ipcac.threshold import (
+    THRESHOLD_PARAMETERS,
+    add_threshold,
+    check_threshold_of_blocks,
+    held_out_scores,
+)
 from separatrix.kernels import CentredGram, Kernel, KernelMap, RandomState, compute_centred_gram
-from separatrix.linalg import Array, partial_whiten
+from separatrix.linalg import EPS, Array, SingularMatrixError, partial_whiten
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 
@@ -67,35 +71,31 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
 
     `IPCAC` where the kernel has sent the rows: with K̃ the centred kernel matrix and h the
     difference of the class means, the weights of the training rows are ``(K̃ + ρ I)⁻¹ h``, and a
-    threshold cuts between two classes. More classes are told apart by the Gaussian rule in the
+    threshold cuts between two classes. More classes are separated by the Gaussian rule in the
     span of their whitened means.
 
     Parameters
     ----------
-    kernel : "rbf", "poly", "linear", "cosine", "precomputed" or callable
-        As in `KernelFisherDiscriminant`.
-    kernel_gamma : "scale", "median" or float
-        As in `KernelFisherDiscriminant`.
-    degree : int
-        Of "poly": ``(g x·x' + coef0)^degree``.
-    coef0 : float
-        Of "poly".
-    kernel_params : dict or None
-        Keyword arguments of a function.
-    n_landmarks : int or None
-        As in `KernelFisherDiscriminant`.
+    <kernel>
+    <kernel settings>
     truncate : bool or int
-        Whiten the leading principal axes only and leave the others as they are: so many, or, for
-        True, as many as hold the share `variance`, or ``log₂(n)²`` without one. It is
-        `TruncatedIPCAC` in feature space.
+        Whiten the leading principal axes only and leave the others as they are: a number of
+        them, or, for True, as many as hold the share `variance`, or ``log₂(n)²`` without one. It
+        is `TruncatedIPCAC` in feature space.
     variance : float in (0, 1] or None
         Keep only the leading axes that hold this share of the variance (K-IPCAC retaining
         variance); with ``truncate=True`` whiten these and keep all.
     ridge : "auto" or float
         ρ as a share of the mean squared distance of the training rows from their mean in feature
-        space. "auto" is 0.1, or 0 where `truncate` or `variance` guard against small
-        eigenvalues. With `truncate` it must be 0.
-    threshold : "mahalanobis", "accuracy" or "balanced"
+        space. "auto" is the one of 1, 0.1, 0.01 and 0.001 whose scores of rows left out separate
+        two classes best (by 2000 of the rows where there are more), 0.1 for more classes or with
+        landmarks, and 0 where `truncate` or `variance` guard against small eigenvalues. With
+        `truncate` it must be 0.
+    threshold : "auto", "mahalanobis", "accuracy", "balanced" or "held-out"
+        As in `IPCAC`. "auto" is "held-out" without landmarks and "mahalanobis" with them.
+        "held-out" takes the scores of rows left out in closed form; in five folds with `truncate`,
+        `variance` or landmarks.
+    balance : float in [0, 1) or "auto"
         As in `IPCAC`.
     priors : array (n_classes,) or None
         As in `IPCAC`.
@@ -109,6 +109,8 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         ``transform(X) = (k(X, reference) - centre) @ dual_coef_.T``.
     threshold_ : float or None
         Two classes: where the projection towards ``classes_[1]`` is cut.
+    threshold_rule_ : str or None
+        As in `IPCAC`.
     n_whitened_ : int or None
         Number of axes that were whitened when truncated.
     kernel_gamma_, ridge_, explained_ratio_, classes_, priors_
@@ -127,9 +129,9 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     scores.
 
     A kernel matrix of full rank without ridge puts every training row of a class on one point,
-    and the threshold in the middle. A smooth kernel without ridge divides by eigenvalues that are
-    only rounding; prefer the ridge. Rows given twice change the scores: the ridge, a mean over
-    rows, weighs half beside the scatter, a sum.
+    and "mahalanobis" cuts in the middle. A smooth kernel without ridge divides by eigenvalues that
+    are numerical zero; prefer the ridge. Rows given twice change the scores: the ridge, a mean
+    over rows, weighs half beside the scatter, a sum.
 
     References
     ----------
@@ -151,8 +153,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         "truncate": (YES_OR_NO, whole_number(1)),
         "variance": (one_of(None), real_number(0, 1, open_low=True)),
         "ridge": (one_of("auto"), real_number(0)),
-        "threshold": (one_of("mahalanobis", "accuracy", "balanced"),),
-        "priors": (one_of(None), array_like()),
+        **THRESHOLD_PARAMETERS,
     }
 
     def __init__(
@@ -167,7 +168,8 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         truncate: bool | int = False,
         variance: float | None = None,
         ridge: float | str = "auto",
-        threshold: str = "mahalanobis",
+        threshold: str = "auto",
+        balance: float | str = "auto",
         priors: ArrayLike | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -181,6 +183,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         self.variance = variance
         self.ridge = ridge
         self.threshold = threshold
+        self.balance = balance
         self.priors = priors
         self.random_state = random_state
 
@@ -211,9 +214,9 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
 
     def _map_rows(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
         if takes_landmarks(self.n_landmarks, rows.X.shape[0]):
-            return super()._map_rows(rows, kernel)
+            return self._with_folds(super()._map_rows(rows, kernel), rows, ("held-out",))
         if not self.truncate and self.variance is None:
-            return map_by_ridge(rows, kernel, self._ridge_share)
+            return self._map_by_ridge(rows, kernel)
         gram = compute_centred_gram(rows.X, kernel)
         ridge = self._ridge_share * max(float(np.trace(gram.matrix)), 0.0) / rows.X.shape[0]
         found: dict[str, Any] = {"ridge_": ridge}
@@ -223,7 +226,37 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
             to_span, X, found["n_whitened_"] = partially_whitened_span(gram, H, wanted)
         else:
             to_span, X = gram.empirical_map()
+        mapped = Mapped(to_span, rows._replace(X=X, feature_names=None), found)
+        return self._with_folds(mapped, rows, ("auto", "held-out"))
+
+    def _map_by_ridge(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
+        """The coordinate of the ridge direction, with scores of rows left out for two classes."""
+        if len(rows.classes) != 2 or rows.counts.min() < 2:
+            return map_by_ridge(rows, kernel, self._ridge_share)
+        gram = compute_centred_gram(rows.X, kernel)
+        try:
+            share = self._ridge_share
+            if self.ridge == "auto":
+                share = choose_ridge(gram.matrix, rows.codes)
+            ridge = share * max(float(np.trace(gram.matrix)), 0.0) / rows.X.shape[0]
+            fit = fit_ridge(gram.matrix, rows.codes, ridge)
+        except SingularMatrixError:
+            mapped = map_by_ridge(rows, kernel, self._ridge_share)
+            return self._with_folds(mapped, rows, ("auto", "held-out"))
+        spread = float(fit.training.std())
+        if spread < EPS**0.5:  # targets are 1 or more: the class means coincide
+            return map_by_ridge(rows, kernel, self._ridge_share)
+        to_span, X = gram.span(fit.dual[:, None], fit.training[:, None])
+        found: dict[str, Any] = {"ridge_": ridge}
+        if self.threshold in ("auto", "held-out"):
+            found["_left_out"] = fit.left_out / spread  # the direction has unit variance
         return Mapped(to_span, rows._replace(X=X, feature_names=None), found)
+
+    def _with_folds(self, mapped: Mapped, rows: LabelledRows, thresholds: Sequence[str]) -> Mapped:
+        """The mapped rows, with their scores by models of other folds where those are used."""
+        if len(rows.classes) != 2 or self.threshold not in thresholds:
+            return mapped
+        return mapped._replace(found={**mapped.found, "_left_out": held_out_scores(self, rows)})
 
     def _n_to_whiten(self, n_samples: float, spectrum: Callable[[], Array]) -> int:
         if self._whitens_a_number:
@@ -257,8 +290,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         return len(classes) <= 2  # the spread of each class sets the threshold
 
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
-        gaussian = super()._add_decision
-        return add_threshold(gaussian, solution, moments, rows, self.threshold, self.priors)
+        return add_threshold(self, super()._add_decision, solution, moments, rows)
 
     def _check_blocks_suffice(self) -> None:
         super()._check_blocks_suffice()

@@ -1,7 +1,7 @@
 """IPCAC for classes that are mixtures: clusters, a classifier for every pair of them, a jury.
 
-Each class is cut into clusters; every cluster of one class is told from every cluster of another
-by one product with a vector and one threshold; the clusters that win their matches decide.
+Each class is cut into clusters; every cluster of one class is separated from every cluster of
+another by one product with a vector and one threshold; the clusters that win their matches decide.
 """
 
 from __future__ import annotations
@@ -13,27 +13,37 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin
+from scipy.special import log_expit, log_softmax
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import check_random_state
 
 from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.estimator import SubspaceEstimator
-from separatrix.base.parameters import YES_OR_NO, Allowed, one_of, whole_number
+from separatrix.base.parameters import YES_OR_NO, Allowed, one_of, real_number, whole_number
 from separatrix.base.rows import centred_product, check_new_rows, unchanged_on_failure
 from separatrix.base.solution import Solution
-from separatrix.ipcac.clusters import em_clusters, merged_clusters, x_means
+from separatrix.ipcac.clusters import (
+    MIN_EM_ROWS_PER_FEATURE,
+    em_clusters,
+    merged_clusters,
+    x_means,
+)
 from separatrix.ipcac.ipcac import IPCAC, TruncatedIPCAC
+from separatrix.ipcac.threshold import check_threshold_needs_rows, find_cut
 from separatrix.kernels import RandomState
 from separatrix.linalg import EPS, Array, column_signs, span
 from separatrix.moments.checks import check_entries, check_finite
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows, row_blocks, shift_full_columns
 
+LEAST_LOG_ODDS = 1e-9
+"""Log-odds for the class that the jury decided for, where those of its nodes are against it."""
+
 # The jury ------------------------------------------------------------------------------------
 
 
 def activation_power(n_first: int, n_second: int) -> int:
-    """The t of the activation ``max(x, 0)^t`` for teams of so many clusters (5.21).
+    """The t of the activation ``max(x, 0)^t`` for teams of these numbers of clusters (5.21).
 
     Large enough that one cluster that wins all its matches outweighs all clusters of the other
     class that lose to it alone.
@@ -113,6 +123,58 @@ def wins_and_scores(verdicts: Array) -> Array:
     return wins + scores / (3 * (1 + np.abs(scores)))
 
 
+def minimax_log_odds(log_odds: Array) -> Array:
+    """Log-odds of the second of two classes from those of the matches of their clusters.
+
+    A cluster stands for its class as firmly as it wins its hardest match. The best cluster of the
+    second class gives ``max_j min_i``, that of the first ``min_i max_j``; their average changes
+    its sign when the classes are swapped. With one cluster each it is the log-odds of the only
+    match.
+
+    Parameters
+    ----------
+    log_odds : array (n_samples, n_first, n_second)
+        Positive where the cluster of the second class wins.
+
+    Examples
+    --------
+    >>> minimax_log_odds(np.array([[[1.0, -1.0], [2.0, -3.0]]]))
+    array([1.])
+    """
+    second = log_odds.min(axis=1).max(axis=1)
+    first = log_odds.max(axis=2).min(axis=1)
+    return (first + second) / 2
+
+
+def side_with(verdicts: Array, log_odds: Array) -> Array:
+    """Log-odds on the side that the juries decided for: next to nothing where they disagree."""
+    side = np.sign(verdicts)
+    return side * np.maximum(side * log_odds, LEAST_LOG_ODDS)
+
+
+def couple_pairs(log_odds: Array, winners: Array) -> Array:
+    """Log-probabilities of the classes from the log-odds of all pairs, up to a common term.
+
+    Each class has the product of its probabilities against every other. Where another class than
+    the winner of most juries comes out first, the two change places.
+
+    Parameters
+    ----------
+    log_odds : array (n_samples, n_classes * (n_classes - 1) / 2)
+        Of the second class of each pair, in the order of `itertools.combinations`.
+    winners : array of int (n_samples,)
+    """
+    n_classes, rows = int((1 + np.sqrt(1 + 8 * log_odds.shape[1])) / 2), np.arange(len(log_odds))
+    scores = np.zeros((len(log_odds), n_classes))
+    for k, (a, b) in enumerate(combinations(range(n_classes), 2)):
+        scores[:, a] += log_expit(-log_odds[:, k])
+        scores[:, b] += log_expit(log_odds[:, k])
+    first = scores.argmax(axis=1)
+    best, own = scores[rows, first], scores[rows, winners]
+    scores[rows, first], scores[rows, winners] = own, best
+    return scores
+
+
 # The estimator -------------------------------------------------------------------------------
 
 
@@ -148,9 +210,9 @@ def solve_node(node: Any, two: ClassMoments, least: Array) -> tuple[Array, float
     W = np.zeros(two.n_features)
     if np.sum(np.diff(two.means, axis=0)[0, varying] ** 2) > least.sum():
         inside = two if varying.all() else two.select_columns(varying)
-        found = node._find(inside, None, {})
+        found = node._solve(inside, None, {})
         if found.W.shape[1]:
-            rule = found.extras["_rule"]
+            rule = find_cut(node, found, inside, None).rule
             W[varying] = rule.sign * found.W[:, 0]
             return W, float(W[varying] @ inside.mean) + rule.threshold, abs(rule.slope)
     return W, float(np.sign(-np.diff(two.counts))[0]), 0.0
@@ -171,15 +233,20 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
     ----------
     max_clusters : int
         The most clusters that a class is cut into; 1 makes every class one cluster.
-    em : bool
+    em : "auto" or bool
         Reassign rows by expectation maximisation of Gaussians that start from the clusters.
-        Needs dense rows. With many features it is slow and seldom moves a row.
-    merge : bool
-        Join clusters of a class when the mean of one is within three standard deviations of the
-        other, by Mahalanobis' distance.
-    node : "truncated" or "ipcac"
-        How two clusters are told apart: `TruncatedIPCAC`, which needs no more rows than features,
-        or `IPCAC`, which whitens everything.
+        Needs dense rows. "auto" does so where every cluster has five rows for each feature.
+    merge : "auto", "region", "sigma", float or False
+        Join clusters of a class when the mean of one is near the other, by Mahalanobis' distance:
+        within the region that holds 99.7 % of a Gaussian in all dimensions, within three standard
+        deviations, as on a line, or within a number of them. "auto" takes the region where the
+        clusters have two rows for each feature, else three standard deviations; and where the rows
+        of a class show its shape (n at least d (d + 1) / 4) it does not cut what is one Gaussian
+        of any shape. True is "auto".
+    node : "truncated", "ipcac" or estimator
+        How two clusters are separated: `TruncatedIPCAC`, which needs no more rows than features,
+        `IPCAC`, which whitens everything, or one of these two with parameters of its own, with a
+        threshold that needs moments only.
     random_state : int, RandomState or None
         Where k-means starts.
 
@@ -241,18 +308,27 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
 
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "max_clusters": (whole_number(1),),
-        "em": (YES_OR_NO,),
-        "merge": (YES_OR_NO,),
-        "node": (one_of("truncated", "ipcac"),),
+        "em": (one_of("auto"), YES_OR_NO),
+        "merge": (
+            one_of("auto", "region", "sigma"),
+            YES_OR_NO,
+            real_number(0, open_low=True),
+        ),
+        "node": (
+            one_of("truncated", "ipcac"),
+            Allowed(
+                lambda v: isinstance(v, IPCAC | TruncatedIPCAC), "an IPCAC or a TruncatedIPCAC"
+            ),
+        ),
     }
 
     def __init__(
         self,
         max_clusters: int = 10,
         *,
-        em: bool = False,
-        merge: bool = True,
-        node: str = "truncated",
+        em: bool | str = "auto",
+        merge: bool | float | str = "auto",
+        node: Any = "truncated",
         random_state: RandomState = None,
     ) -> None:
         self.max_clusters = max_clusters
@@ -262,7 +338,7 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
-        """Find the clusters and what tells them apart.
+        """Find the clusters and the nodes that separate them.
 
         Parameters
         ----------
@@ -302,26 +378,40 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         """Clusters of the rows of one class."""
         if sp.issparse(X):  # an offset would cost the digits of products
             X, _ = shift_full_columns(sp.csr_array(X, dtype=np.float64, copy=True))
-        labels = x_means(X, self.max_clusters, rng)
-        if self.em:
-            if sp.issparse(X):
-                raise ValueError("em=True needs dense rows: use em=False, or X.toarray()")
+        merge = "auto" if self.merge is True else self.merge
+        labels = x_means(X, self.max_clusters, rng, shaped=merge == "auto")
+        if self._reassigns(X, labels):
             labels = em_clusters(X, labels, rng)
-        return merged_clusters(X, labels) if self.merge else labels
+        return labels if merge is False else merged_clusters(X, labels, merge)
+
+    def _reassigns(self, X: Any, labels: Array) -> bool:
+        """Whether rows are reassigned by expectation maximisation."""
+        if self.em != "auto":
+            if self.em and sp.issparse(X):
+                raise ValueError('em=True needs dense rows: use em="auto", or X.toarray()')
+            return bool(self.em)
+        enough = np.bincount(labels).min() >= MIN_EM_ROWS_PER_FEATURE * X.shape[1]
+        return bool(enough and not sp.issparse(X))
+
+    def _make_node(self) -> Any:
+        """The classifier of two clusters, not fitted."""
+        if isinstance(self.node, str):
+            return (TruncatedIPCAC if self.node == "truncated" else IPCAC)(keep_moments=False)
+        check_threshold_needs_rows(self.node.threshold, 2)
+        return clone(self.node).set_params(keep_moments=False, priors=None)
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         """The directions of all nodes, each from the moments of its two clusters alone."""
         clusters = selected["clusters"]
         pairs = rival_pairs(clusters.classes)
-        kind = TruncatedIPCAC if self.node == "truncated" else IPCAC
         W = np.zeros((moments.n_features, len(pairs)))
         thresholds, criterion = np.zeros(len(pairs)), np.zeros(len(pairs))
         # squares of sparse rows are differences of squares: half the digits
-        rounding = (100 * moments.eps) ** (1 if moments.holds_sparse_rows else 2)
-        least = rounding * moments.total_diagonal()
+        relative = (100 * moments.eps) ** (1 if moments.holds_sparse_rows else 2)
+        least = relative * moments.total_diagonal()
         for k, pair in enumerate(pairs):
-            node = solve_node(kind(keep_moments=False), moments.select_classes(pair), least)
-            W[:, k], thresholds[k], criterion[k] = node
+            found = solve_node(self._make_node(), moments.select_classes(pair), least)
+            W[:, k], thresholds[k], criterion[k] = found
         signs = column_signs(W)
         mean = moments.mean
         extras = {
@@ -333,12 +423,13 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
             "nodes_": np.where(signs[:, None] > 0, pairs, pairs[:, ::-1]),
             "thresholds_": signs * (thresholds - mean @ W),
             "_signs": signs,
+            "_slopes": criterion,
         }
         rank = span((W * signs).T).coordinates.shape[1]
         return Solution(W * signs, criterion, rank, extras=extras)
 
-    def _verdicts(self, X: ArrayLike) -> Array:
-        """Scores of the second class of every pair of classes, (n_samples, n_class_pairs)."""
+    def _judge(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Verdicts and log-odds of the second class of all pairs of classes, (n, n_pairs)."""
         rows = check_new_rows(self, X, accept_sparse=self._accepts_sparse)
         check_finite(rows, getattr(self, "feature_names_in_", None))
         n_clusters = np.bincount(self.cluster_classes_)
@@ -346,14 +437,16 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
             (n_clusters[a], n_clusters[b]) for a, b in combinations(range(len(n_clusters)), 2)
         ]
         ends = np.cumsum([first * second for first, second in sizes])
-        verdicts = np.empty((rows.shape[0], len(sizes)))
+        verdicts, log_odds = np.empty((2, rows.shape[0], len(sizes)))
+        slopes = getattr(self, "_slopes", np.ones(len(self.nodes_)))  # older models have none
         for block in row_blocks(rows.shape[0], len(self.nodes_)):
             Z = centred_product(rows[block], self.mean_, self.components_.T)
             margins = self._signs * (Z.astype(np.float64) - self.thresholds_)
-            matches = np.split(margins, ends[:-1], axis=1)
-            for k, (teams, size) in enumerate(zip(matches, sizes, strict=True)):
-                verdicts[block, k] = jury(teams.reshape(len(teams), *size))
-        return verdicts
+            matches = [np.split(m, ends[:-1], axis=1) for m in (margins, slopes * margins)]
+            for k, (won, odds) in enumerate(zip(*matches, strict=True)):
+                verdicts[block, k] = jury(won.reshape(len(won), *sizes[k]))
+                log_odds[block, k] = minimax_log_odds(odds.reshape(len(odds), *sizes[k]))
+        return verdicts, side_with(verdicts, log_odds)
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Scores of the classes.
@@ -366,14 +459,39 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         Returns
         -------
         array (n_samples,) or (n_samples, n_classes)
-            For two classes the score of the jury, positive for ``classes_[1]``; for more the
-            number of juries that each class wins, plus less than a third for its scores.
+            For two classes the log-odds of ``classes_[1]``, positive where its jury decides for
+            it; for more the number of juries that each class wins, plus less than a third for its
+            scores.
         """
-        verdicts = self._verdicts(X)
-        return verdicts[:, 0] if len(self.classes_) == 2 else wins_and_scores(verdicts)
+        verdicts, log_odds = self._judge(X)
+        return log_odds[:, 0] if len(self.classes_) == 2 else wins_and_scores(verdicts)
 
     def predict(self, X: ArrayLike) -> Array:
         """The class of the largest score; a tie goes to the class that sorts first."""
         scores = self.decision_function(X)
         winners = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[winners]
+
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Logarithms of `predict_proba`."""
+        verdicts, log_odds = self._judge(X)
+        if len(self.classes_) == 2:
+            return np.column_stack([log_expit(-log_odds[:, 0]), log_expit(log_odds[:, 0])])
+        winners = wins_and_scores(verdicts).argmax(axis=1)
+        return log_softmax(couple_pairs(log_odds, winners), axis=1)
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Probabilities of the classes, from the log-odds of the nodes that decide.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            Rows to judge.
+
+        Returns
+        -------
+        array (n_samples, n_classes)
+            The class that is predicted has the largest. More than two classes have the product of
+            their probabilities against each other class, to a sum of one.
+        """
+        return np.exp(self.predict_log_proba(X))

@@ -10,14 +10,15 @@ from numpy.typing import ArrayLike
 from sklearn.utils import gen_batches
 
 from separatrix.base.batches import MomentEstimator, Solved
-from separatrix.base.parameters import Allowed, array_like, one_of, real_number, whole_number
+from separatrix.base.parameters import YES_OR_NO, Allowed, one_of, real_number, whole_number
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
-from separatrix.ipcac.ipcac import (
+from separatrix.ipcac.ipcac import log2_rule, n_to_whiten, partially_whitened_directions
+from separatrix.ipcac.threshold import (
+    THRESHOLD_PARAMETERS,
     add_threshold,
-    log2_rule,
-    n_to_whiten,
-    partially_whitened_directions,
+    check_threshold_needs_rows,
+    check_threshold_of_blocks,
 )
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
@@ -47,19 +48,25 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
     decay : float in (0, 1] or None
         Multiply the weight of all earlier rows by this number with each row that comes: a row
         that is a rows old weighs ``decay ** a``.
+    threshold : "auto", "mahalanobis", "accuracy", "balanced" or "held-out"
+        As in `IPCAC`; the last three need all rows at once, in `fit`.
+    balance : float in [0, 1) or "auto"
+        As in `IPCAC`.
     priors : array (n_classes,) or None
         As in `IPCAC`.
+    keep_moments : bool
+        Keep what is remembered, which `partial_fit` and `merge` need.
 
     Attributes
     ----------
     n_whitened_ : int
         Number of axes that were whitened.
-    components_, coef_, intercept_, threshold_, explained_ratio_
+    components_, coef_, intercept_, threshold_, threshold_rule_, explained_ratio_
         As in `IPCAC`; computed when asked for after `partial_fit`.
     mean_, means_, classes_, priors_, rank_
         As in `IPCAC`.
-    moments_ : ClassMoments
-        What is remembered: counts, means and truncated scatters.
+    moments_ : ClassMoments or None
+        The memory: counts, means and truncated scatters.
 
     Notes
     -----
@@ -71,7 +78,7 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
     `rank` rows cost least for each row; rows that come one by one are set aside and taken in
     `rank` at a time.
 
-    The number of whitened axes grows with the rows seen. The source keeps no more axes than it
+    The number of whitened axes grows with the rows seen. The thesis keeps no more axes than it
     whitens; a newly admitted axis then has the spread of the last batch alone, and ``coef_`` turns
     away from that of all rows: by 25 degrees where this model turns by 4 to 7 (see the manual).
     Its running statistics of the projections for the threshold mix directions of different times;
@@ -99,9 +106,11 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
         "rank": (one_of("2d"), whole_number(1)),
         "window": (one_of(None), whole_number(2)),
         "decay": (one_of(None), real_number(0, 1, open_low=True)),
-        "priors": (one_of(None), array_like()),
+        **THRESHOLD_PARAMETERS,
+        "keep_moments": (YES_OR_NO,),
     }
     threshold_: Any = Solved()
+    threshold_rule_: Any = Solved()
     n_whitened_: Any = Solved()
 
     def __init__(
@@ -111,32 +120,37 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
         rank: int | str = "2d",
         window: int | None = None,
         decay: float | None = None,
+        threshold: str = "auto",
+        balance: float | str = "auto",
         priors: ArrayLike | None = None,
+        keep_moments: bool = True,
     ) -> None:
         self.n_whitened = n_whitened
         self.rank = rank
         self.window = window
         self.decay = decay
+        self.threshold = threshold
+        self.balance = balance
         self.priors = priors
+        self.keep_moments = keep_moments
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         wanted = n_to_whiten(self.n_whitened, moments.n_samples)
         if isinstance(self.rank, Integral) and self.n_whitened == "log2" and moments.is_truncated:
             wanted = min(wanted, max(1, int(self.rank) // 2))
-        found = partially_whitened_directions(moments, wanted)
+        found = partially_whitened_directions(moments, wanted, correct=self.threshold == "auto")
         return found.with_extras(n_whitened_=found.rank)
 
     def _needs_class_scatters(self, classes: Array) -> bool:
         return len(classes) <= 2  # the spread of each class sets the threshold
 
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
-        gaussian = super()._add_decision
-        return add_threshold(gaussian, solution, moments, rows, "mahalanobis", self.priors)
+        return add_threshold(self, super()._add_decision, solution, moments, rows)
 
     # Bounded memory -----------------------------------------------------------------------------
 
     def _n_axes_kept(self, n_samples: float) -> int:
-        """The number of axes of each scatter that are kept of so many rows."""
+        """The number of axes of each scatter that are kept of n rows."""
         if self.rank != "2d":
             return int(self.rank)
         if self.n_whitened != "log2":
@@ -164,6 +178,10 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
             return {}
         return {"rank": self._n_axes_kept(n_samples)}  # as many as for all rows together
 
+    def _read_format_1(self) -> None:
+        super()._read_format_1()
+        self.__dict__.setdefault("threshold", "mahalanobis")  # the only one there was
+
     # Checks -------------------------------------------------------------------------------------
 
     def _weigh_by_age(self, rows: LabelledRows) -> LabelledRows:
@@ -172,7 +190,12 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
 
     def _check_blocks_suffice(self) -> None:
         super()._check_blocks_suffice()
+        check_threshold_of_blocks(self.threshold)
         self._check_rank()
+
+    def _check_moments_suffice(self, classes: Array) -> None:
+        super()._check_moments_suffice(classes)
+        check_threshold_needs_rows(self.threshold, len(classes))
 
     def _check_rank(self) -> None:
         numbers = isinstance(self.rank, Integral) and isinstance(self.n_whitened, Integral)

@@ -5,7 +5,9 @@ No d×d matrix is made where fewer rows than features are held.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,27 +50,63 @@ def total_axes(moments: ClassMoments, k: int) -> tuple[Array, Array]:
     return evals + moments.floor, axes
 
 
-def between_along_axes(moments: ClassMoments, k: int) -> tuple[Array, Lift]:
-    """The k largest eigenvalues of St, and a function that weighs Hb along their axes U.
+class LeadingAxes(NamedTuple):
+    """The leading principal axes U of all rows, which are not formed where rows are held.
 
-    The function takes weights c, one for each axis, to ``U c Uᵀ Hbᵀ``. Where rows are held the
-    axes themselves are not formed: Hb is among the rows.
+    Attributes
+    ----------
+    evals : array (k,)
+        The largest eigenvalues of St.
+    between : function
+        Takes weights c, one for each axis, to ``U c Uᵀ Hbᵀ``.
+    class_spreads : function
+        Without arguments, (n_classes, k): the scatter ``uᵀ S_c u`` of each class along each axis.
+    """
+
+    evals: Array
+    between: Lift
+    class_spreads: Callable[[], Array]
+
+
+def between_along_axes(moments: ClassMoments, k: int) -> LeadingAxes:
+    """The k largest eigenvalues of St, and functions that weigh Hb and S_c along their axes.
+
+    Where rows are held both follow from the eigenvectors of their inner products: Hb is among the
+    rows.
     """
     stack, Hb = _total_factor(moments), moments.between_rows()
     if stack is None:
         evals, axes = total_axes(moments, k)
-        return evals, lambda c: axes @ (c[:, None] * (axes.T @ Hb.T))
+        return LeadingAxes(
+            evals,
+            lambda c: axes @ (c[:, None] * (axes.T @ Hb.T)),
+            lambda: np.stack([np.sum(axes * s.apply(axes), axis=0) for s in moments.scatters]),
+        )
     evals, U = stack.top_eigh(k)
     last = U[len(U) - len(Hb) :]
-    return evals + moments.floor, lambda c: stack.transposed_matmul(U @ (c[:, None] * last.T))
+    ends = np.cumsum([scatter.n_rows for scatter in moments.scatters])
+
+    def class_spreads() -> Array:
+        squares = [np.sum(part**2, axis=0) for part in np.split(U, ends)[:-1]]
+        floors = np.array([scatter.floor for scatter in moments.scatters])
+        return evals * np.stack(squares) + floors[:, None]
+
+    return LeadingAxes(
+        evals + moments.floor,
+        lambda c: stack.transposed_matmul(U @ (c[:, None] * last.T)),
+        class_spreads,
+    )
 
 
 def _total_factor(moments: ClassMoments) -> Stack | None:
-    """A factor of St made of rows that are held, when they are fewer than features."""
-    within, Hb = moments.within, moments.between_rows()
-    weights, blocks = zip(*within.rows, (1.0, Hb), strict=True)
+    """A factor of St made of rows that are held, when they are fewer than features.
+
+    The rows of each scatter come in the order of the scatters, those between classes last.
+    """
+    held = [(weight, R) for scatter in moments.scatters for weight, R in scatter.rows]
+    weights, blocks = zip(*held, (1.0, moments.between_rows()), strict=True)
     n_rows = sum(R.shape[0] for R in blocks)
-    if not within.is_thin or n_rows >= moments.n_features or min(weights) < 0:
+    if not moments.is_thin or n_rows >= moments.n_features or min(weights) < 0:
         return None
     return Stack(blocks, np.sqrt(weights))
 

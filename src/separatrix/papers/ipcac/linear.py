@@ -214,7 +214,10 @@ def table4_2(row: str, repeat: int, data: Callable[[str], Any]) -> Values:
         "nearest mean": NearestCentroid(),
     }
     if row == "Hungarian":
-        models |= {"IPCAC, mahalanobis": IPCAC(), "IPCAC, balanced": IPCAC(threshold="balanced")}
+        models |= {
+            "IPCAC, mahalanobis": IPCAC(threshold="mahalanobis"),
+            "IPCAC, balanced": IPCAC(threshold="balanced", balance=0.9),
+        }
     values = tested(models, split) | learned({"O-IPCAC": OnlineIPCAC()}, split, batch) | words
     return values | {"IPCAC literal": cut_literally(models["IPCAC"], split)}
 

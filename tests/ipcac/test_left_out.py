@@ -1,0 +1,64 @@
+"""Closed forms of the scores of rows left out, with a ridge in feature space."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics.pairwise import rbf_kernel
+
+from separatrix.ipcac import left_out
+from separatrix.ipcac.left_out import choose_ridge, fit_ridge, separate
+
+CODES = np.repeat([0, 1], (25, 15))
+X = np.random.default_rng(0).standard_normal((40, 3)) + CODES[:, None]
+
+
+def centred(K):
+    return K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+
+
+def refitted_score(K, ridge, i):
+    """The score of row i by ``(K̃ + ρ I)⁻¹`` of all others, in the scale of n rows."""
+    n, others = len(K), np.arange(len(K)) != i
+    own = K[np.ix_(others, others)]
+    h = np.where(CODES[others] == 1, 1 / CODES[others].sum(), -1 / (1 - CODES[others]).sum())
+    a = np.linalg.solve(centred(own) + ridge * np.eye(n - 1), n * h)
+    a -= a.mean()
+    # from the mean of all rows, i included
+    return a @ (K[others, i] - K[others].mean(axis=1))
+
+
+@pytest.mark.parametrize("ridge", [1.0, 0.01, 0.0])
+def test_rows_left_out_have_the_scores_of_refits(ridge):
+    K = rbf_kernel(X, gamma=2.0)
+    found = fit_ridge(centred(K), CODES, ridge)
+    refits = [refitted_score(K, ridge, i) for i in range(len(K))]
+    assert_allclose(found.left_out, refits, rtol=1e-9, atol=1e-9)
+    training = centred(K) @ (found.dual - found.dual.mean())
+    assert_allclose(found.training, training, atol=1e-9)
+
+
+def test_the_ridge_that_is_chosen_separates_rows_left_out_best():
+    K = centred(rbf_kernel(X, gamma=0.3))
+    unit = np.trace(K) / len(K)
+    apart = {
+        share: separate(fit_ridge(K, CODES, share * unit).left_out, CODES)
+        for share in left_out.RIDGE_SHARES
+    }
+    assert choose_ridge(K, CODES) == max(apart, key=apart.get)
+    assert len(set(apart.values())) == len(apart)
+
+
+def test_many_rows_choose_the_ridge_by_some_of_them(monkeypatch):
+    seen = []
+
+    def spy(K, codes, ridge):
+        seen.append(K)
+        return fit_ridge(K, codes, ridge)
+
+    monkeypatch.setattr(left_out, "MAX_ROWS_TO_CHOOSE", 20)
+    monkeypatch.setattr(left_out, "fit_ridge", spy)
+    choose_ridge(centred(rbf_kernel(X, gamma=0.3)), CODES)
+    assert all(len(K) <= 20 for K in seen)
+    assert_allclose(seen[0].sum(axis=0), 0, atol=1e-12)
