@@ -46,8 +46,10 @@ def test_the_neighbours_of_the_thesis_are_the_best_of_local_qda_in_five_folds():
     X = X + 2 * np.random.default_rng(0).standard_normal(X.shape)
     right = {}
     for k in (1, 2, 4, 8, 16, 32):
-        rules = [LocalQDA(k, **THESIS_LOCAL_QDA).fit(X[fit], y[fit]).score(X[held], y[held]) * len(held)
-                 for fit, held in training_parts(y, 5)]
+        rules = [
+            LocalQDA(k, **THESIS_LOCAL_QDA).fit(X[fit], y[fit]).score(X[held], y[held]) * len(held)
+            for fit, held in training_parts(y, 5)
+        ]
         right[k] = round(sum(rules))
     assert thesis_neighbours(X, y, 0) == max(right, key=right.get)
 
@@ -55,5 +57,5 @@ def test_the_neighbours_of_the_thesis_are_the_best_of_local_qda_in_five_folds():
 def test_the_neighbours_of_the_author_are_the_largest_of_the_best():
     X, y = labelled(80, 4)
     apart = X + 1000 * y[:, None]  # every number of neighbours is perfect
-    assert author_neighbours(apart, y) == 32
+    assert author_neighbours(apart, y) == 64
     assert author_neighbours(np.eye(3), np.arange(3)) == 1
