@@ -285,6 +285,11 @@ class LDG(SubspaceEstimator):
 
     fit = fit_rows  # type: ignore[assignment]
 
+    def _read_format_1(self) -> None:
+        super()._read_format_1()
+        if "selection" in self._get_param_names():
+            self.__dict__.setdefault("selection", "refit")
+
     def _summarize(self, rows: LabelledRows) -> ClassMoments:
         # the scatter of rows that are fewer than features is never asked for
         return ClassMoments.from_rows(rows, scatter=rows.X.shape[0] >= rows.X.shape[1])

@@ -71,8 +71,8 @@ class LabelledRows(NamedTuple):
         """Weighted class sums of the rows of Z."""
         return class_indicator(self.codes, self.weights, len(self.classes), Z.dtype) @ Z
 
-    def total(self, function: Callable[[LabelledRows], float], classes: Array) -> float:
-        """A number that a function of rows gives, as of rows in blocks, where it is summed."""
+    def total(self, function: Callable[[LabelledRows], Any], classes: Array) -> Any:
+        """A number or moments of rows, as of rows in blocks, where they are summed."""
         return function(self)
 
     def part(self, rows: slice) -> LabelledRows:
