@@ -41,7 +41,7 @@ def neighbours_after(**params: Any) -> Callable[[], Any]:
     return lambda: make_pipeline(StandardScaler(), LDG(**params), KNeighborsClassifier(3))
 
 
-OLD_QDA = {"reg": 1e-4, "covariance": "diag", "standardize": False}
+OLD_QDA: dict[str, Any] = {"reg": 1e-4, "covariance": "diag", "standardize": False}
 METHODS: dict[str, tuple[list[str], Mapping[str, Callable[[], Any]]]] = {
     "ldg": (
         [*SERIES, *TABLES],

@@ -350,7 +350,7 @@ class LocalQDA(ClassifierMixin, BaseEstimator):
         ridges = RIDGES if self.reg == "auto" else (float(self.reg),)
         tried = {kind: self._counts_tried(kind, counts.max(), centred.shape[1]) for kind in kinds}
         scales = {standardize: FeatureScale.of(centred, standardize) for standardize in units}
-        settings = [
+        settings: list[dict[str, Any]] = [
             {"covariance": kind, "standardize": standardize, "reg": reg, "n_neighbors": k}
             for kind, standardize in product(kinds, units)
             for reg, k in product(ridges, tried[kind])
@@ -391,8 +391,8 @@ class LocalQDA(ClassifierMixin, BaseEstimator):
         self.ridge_ = self.reg_ * scale.variance
         self.selection_ = {"n_neighbors": record} if len(record.settings) > 1 else {}
 
-    def _read_format_1(self) -> None:
-        """Models of format 1 have one kind of covariance, and features as they are."""
+    def _read_format_2(self) -> None:
+        """Older models have one kind of covariance, and features as they are."""
         self.__dict__.setdefault("standardize", False)
         if hasattr(self, "_rows") and not hasattr(self, "_factors"):
             self._factors = np.ones(self._rows.shape[1])

@@ -179,8 +179,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
             return found
         return decide_quadratically(found, moments, found.extras["shrinkage_"])
 
-    def _read_format_1(self) -> None:
-        super()._read_format_1()
+    def _read_format_2(self) -> None:
         self.__dict__.setdefault("rule", "linear")
 
     def _check_moments_suffice(self, classes: Array) -> None:

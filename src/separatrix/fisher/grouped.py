@@ -144,18 +144,20 @@ class GroupedDiscriminant(SubspaceClassifier):
 
     def _add_decision(self, solution: Solution, moments: Any, rows: Any) -> Solution:
         """The rule from the moments of rows in the subspace, cross terms of groups included."""
-        per_class = self.rule == "quadratic"
-        project = partial(_moments_along, solution.extras["mean_"], solution.W, per_class)
-        along = rows.total(project, moments[0].classes)
-        identity = np.eye(solution.W.shape[1])
-        inside = solution._replace(W=identity, within=along.Sw)
+        k = solution.W.shape[1]
+        quadratic = self.rule == "quadratic" and k > 0
+        if k > 0:
+            project = partial(_moments_along, solution.extras["mean_"], solution.W, quadratic)
+            along = rows.total(project, moments[0].classes)
+        else:
+            along = moments[0].project(np.zeros((moments[0].n_features, 0)))
+        inside = solution._replace(W=np.eye(k), within=along.Sw)
         found = super()._add_decision(inside, along, rows)
-        if self.rule == "quadratic":
+        if quadratic:
             found = decide_quadratically(found, along)
         return found._replace(W=solution.W)
 
-    def _read_format_1(self) -> None:
-        super()._read_format_1()
+    def _read_format_2(self) -> None:
         self.__dict__.setdefault("rule", "linear")
 
     def _store(self, moments: Sequence[ClassMoments], solution: Solution) -> None:  # type: ignore[override]

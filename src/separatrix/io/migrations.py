@@ -2,7 +2,9 @@
 
 Types that moved or got other names are in `separatrix.io.names`. Changes inside of them are the
 matter of the types themselves: a class whose attributes have changed since format 1 has a method
-`_read_format_1`, which changes those of an object that was built from such a file.
+`_read_format_1`, which changes those of an object that was built from such a file. A class that
+has got parameters since the first files of format 2 has a method `_read_format_2`, which gives
+them the values that stand for the behaviour of that time, where they are missing.
 """
 
 from __future__ import annotations
@@ -43,6 +45,8 @@ def migrate(model: Any, written: int) -> None:
         for part in own:
             MIGRATIONS[number](part)
     for part in own:
+        if hasattr(part, "_read_format_2"):
+            part._read_format_2()
         if isinstance(part, BaseEstimator):
             check_parameter_names(part)
 

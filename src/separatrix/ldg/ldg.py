@@ -285,8 +285,7 @@ class LDG(SubspaceEstimator):
 
     fit = fit_rows  # type: ignore[assignment]
 
-    def _read_format_1(self) -> None:
-        super()._read_format_1()
+    def _read_format_2(self) -> None:
         if "selection" in self._get_param_names():
             self.__dict__.setdefault("selection", "refit")
 
