@@ -42,7 +42,13 @@ Projection = Callable[[Any], Array]
 
 
 def neighbour_scores(
-    Z: Array, y: Array, Z_new: Array, y_new: Array, ends: Array, *, n_neighbors: int = 3
+    Z: Array,
+    y: Array,
+    Z_new: Array,
+    y_new: Array,
+    ends: Array,
+    *,
+    n_neighbors: int | Sequence[int] = 3,
 ) -> Array:
     """Share of new rows that their nearest neighbours classify rightly, for each dimension.
 
@@ -59,8 +65,8 @@ def neighbour_scores(
         Rows to classify, and their labels.
     ends : array of int
         Ascending numbers of leading coordinates to score.
-    n_neighbors : int
-        How many vote.
+    n_neighbors : int or sequence of int
+        How many vote; of several ascending numbers the average share, from one pass.
 
     Examples
     --------
@@ -70,12 +76,13 @@ def neighbour_scores(
     array([0., 1.])
     """
     labels, codes = np.unique(y, return_inverse=True)
+    voters = np.atleast_1d(n_neighbors)
     right = np.zeros(len(ends))
     for block in _blocks(len(Z_new), len(Z)):
         D = np.zeros((len(Z_new[block]), len(Z)))
-        votes = _votes_by_dimension(D, Z_new[block], Z, ends, codes, len(labels), n_neighbors)
-        right += [np.count_nonzero(labels[v.argmax(axis=1)] == y_new[block]) for v in votes]
-    return right / len(Z_new)
+        votes = _votes_by_dimension(D, Z_new[block], Z, ends, codes, len(labels), voters)
+        right += [np.count_nonzero(labels[v.argmax(axis=2)] == y_new[block]) for v in votes]
+    return right / (len(Z_new) * len(voters))
 
 
 def leave_one_out_scores(
@@ -108,8 +115,9 @@ def leave_one_out_scores(
     for block in _blocks(len(rows), len(rows)):
         D = np.zeros((len(rows[block]), len(rows)))
         D[np.arange(len(D)), np.arange(len(rows))[block]] = np.inf  # not its own neighbour
-        votes = _votes_by_dimension(D, rows[block], rows, counted, codes, len(labels), n_neighbors)
-        right += [np.count_nonzero(v.argmax(axis=1) == codes[block]) for v in votes]
+        voters = np.array([n_neighbors])
+        votes = _votes_by_dimension(D, rows[block], rows, counted, codes, len(labels), voters)
+        right += [np.count_nonzero(v[0].argmax(axis=1) == codes[block]) for v in votes]
     return right / len(rows)
 
 
@@ -124,9 +132,9 @@ def _votes_by_dimension(
     ends: Array,
     codes: Array,
     n_classes: int,
-    n_neighbors: int,
+    voters: Array,
 ) -> Iterable[Array]:
-    """Votes (n_new, n_classes) after each number of coordinates in `ends`; overwrites D."""
+    """`_votes` after each number of coordinates in `ends`; overwrites D."""
     difference = np.empty_like(D)
     done = 0
     for end in ends:
@@ -137,18 +145,21 @@ def _votes_by_dimension(
             difference *= difference
             D += difference
         done = end
-        yield _votes(D, codes, n_classes, n_neighbors)
+        yield _votes(D, codes, n_classes, voters)
 
 
-def _votes(D: Array, codes: Array, n_classes: int, n_neighbors: int) -> Array:
-    """The labels of the nearest columns of each row, counted; D is given back as it was."""
+def _votes(D: Array, codes: Array, n_classes: int, voters: Array) -> Array:
+    """Labels of the nearest columns, counted (n_voters, n_new, n_classes); D is restored.
+
+    `voters` ascend: the votes of few neighbours are the first of those of more.
+    """
     rows = np.arange(len(D))
-    votes = np.zeros((len(D), n_classes), dtype=int)
+    votes = np.zeros((len(voters), len(D), n_classes), dtype=int)
     taken = []
-    for _ in range(min(n_neighbors, D.shape[1])):
+    for i in range(min(voters[-1], D.shape[1])):
         nearest = D.argmin(axis=1)  # the first of several
         distance = D[rows, nearest]
-        votes[rows, codes[nearest]] += np.isfinite(distance)
+        votes[voters > i, rows[:, None], codes[nearest][:, None]] += np.isfinite(distance)[:, None]
         taken.append((nearest, distance))
         D[rows, nearest] = np.inf
     for nearest, distance in reversed(taken):
@@ -192,6 +203,23 @@ def greedy_rule(scores: Array) -> int:
     return best_rule(scores[: drops[0] + 1] if len(drops) else scores)
 
 
+def patient_rule(scores: Array, patience: int = 25) -> int:
+    """Index of the best score before `patience` more dimensions bring nothing.
+
+    Examples
+    --------
+    >>> patient_rule(np.array([0.5, 0.8, 0.7, 0.7, 0.9]), patience=2)
+    1
+    """
+    best = 0
+    for i, score in enumerate(scores):
+        if score > scores[best] + 1e-12:
+            best = i
+        elif i - best >= patience:
+            break
+    return best
+
+
 def best_rule(scores: Array) -> int:
     """Index of the largest score, the first of several.
 
@@ -219,6 +247,7 @@ DIMENSION_RULES: dict[str, Callable[[Array], int]] = {
     "best": best_rule,
     "greedy": greedy_rule,
     "candidates": best_rule,
+    "patient": patient_rule,
 }
 
 
@@ -457,9 +486,10 @@ def dimension_path(
     scorer : classifier, callable or None
         A classifier is fitted in the subspace, once for each dimension. None is three nearest
         neighbours, all dimensions in one pass. A callable is one like `neighbour_scores`.
-    rule : "best", "greedy" or "candidates"
-        The best average score; grow until it drops; or the best of a few candidates, C - 1 and
-        more (`candidate_dimensions`). Of equal scores the fewest directions win.
+    rule : "best", "greedy", "candidates" or "patient"
+        The best average score; grow until it drops; the best of a few candidates, C - 1 and more
+        (`candidate_dimensions`); or grow until 25 more bring nothing. Of equal scores the fewest
+        directions win.
     n_folds : int or None
         Folds. None fits once, to all rows, and classifies each by its neighbours among the others,
         as Parrish's thesis does: cheaper, and misleading with more features than rows.

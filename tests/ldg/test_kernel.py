@@ -144,5 +144,5 @@ def test_the_choice_of_the_dimension_is_told_by_the_kernel_method(capsys):
     X, y = TALL
     KernelLDG("auto", gamma=0.6, n_neighbors=3, verbose=True).fit(X, y)
     told = capsys.readouterr().out
-    assert "[KernelLDG] fold 5 of 5: best score" in told
+    assert "[KernelLDG] fold 10 of 10: best score" in told
     assert "[LDG]" not in told

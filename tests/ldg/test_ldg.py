@@ -19,6 +19,12 @@ from separatrix import (
     SparseLDG,
     TransferLDG,
 )
+from separatrix.ldg.choices import (
+    GAMMAS,
+    author_neighbours,
+    count_folds,
+    thesis_neighbours,
+)
 from separatrix.ldg.ldg import gamma_path
 from separatrix.ldg.scatters import (
     DiscriminativeGaussians,
@@ -29,7 +35,12 @@ from separatrix.ldg.scatters import (
 )
 from separatrix.linalg import principal_angles
 from separatrix.moments.neighbours import averaging_matrix, class_neighbours
-from separatrix.selection import GridScores, training_parts
+from separatrix.selection import (
+    GridScores,
+    candidate_dimensions,
+    leave_one_out_scores,
+    training_parts,
+)
 from tests.discovery import SHAPES, TALL, WIDE, labelled
 
 every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
@@ -320,17 +331,24 @@ def test_descent_finds_the_smallest_eigenspace_of_a_quadratic():
 # What is chosen --------------------------------------------------------------------------------
 
 
+def average_vote(model, X, y, fit, held):
+    """Average accuracy of 1, 3 and 5 neighbours about held-out rows in the subspace."""
+    Z, Z_held = model.transform(X[fit]), model.transform(X[held])
+    rules = [KNeighborsClassifier(k).fit(Z, y[fit]) for k in (1, 3, 5)]
+    return np.mean([rule.score(Z_held, y[held]) for rule in rules])
+
+
 @every_shape
-def test_gamma_and_neighbours_are_chosen_by_refitting(X, y):
+def test_gamma_and_neighbours_are_chosen_by_refitting_in_the_dimension_asked_for(X, y):
     rng = np.random.default_rng(1)
     X = X + 2 * rng.standard_normal(X.shape)
     model = LDG(2).fit(X, y)
     record = model.selection_["gamma"]
-    for j in (0, 3, 7, len(record.settings) - 1):
-        for row, (fit, held) in zip(record.scores, training_parts(y, 3), strict=True):
-            fold = LDG(3 if len(X) > 24 else 8, **record.settings[j]).fit(X[fit], y[fit])
-            rule = KNeighborsClassifier(3).fit(fold.transform(X[fit]), y[fit])
-            assert_allclose(row[j], rule.score(fold.transform(X[held]), y[held]))
+    for j in (0, 11, len(record.settings) - 1):
+        parts = training_parts(y, count_folds(len(y)))
+        for row, (fit, held) in list(zip(record.scores, parts, strict=True))[:4]:
+            fold = LDG(2, **record.settings[j]).fit(X[fit], y[fit])
+            assert_allclose(row[j], average_vote(fold, X, y, fit, held))
     average = record.scores.mean(axis=0)
     best = record.settings[int(np.argmax(average >= average.max() - 1e-12))]
     assert (model.gamma_, model.n_neighbors_) == (best["gamma"], best["n_neighbors"])
@@ -358,16 +376,16 @@ def test_without_a_dimension_gamma_is_judged_in_what_each_fold_keeps(X, y):
     X = X + 2 * np.random.default_rng(1).standard_normal(X.shape)
     record = LDG().fit(X, y).selection_["gamma"]
     kept = set()
-    for j in range(0, len(record.settings), 3):
-        for row, (fit, held) in zip(record.scores, training_parts(y, 3), strict=True):
+    for j in range(0, len(record.settings), 5):
+        parts = training_parts(y, count_folds(len(y)))
+        for row, (fit, held) in list(zip(record.scores, parts, strict=True))[:3]:
             fold = LDG(**record.settings[j]).fit(X[fit], y[fit])
             kept.add(len(fold.components_))
-            if len(fold.components_) == 0:
-                assert row[j] == 0
-                continue
-            rule = KNeighborsClassifier(3).fit(fold.transform(X[fit]), y[fit])
-            assert_allclose(row[j], rule.score(fold.transform(X[held]), y[held]))
+            none = len(fold.components_) == 0
+            assert_allclose(row[j], 0 if none else average_vote(fold, X, y, fit, held))
     assert len(kept) > 1
+    auto = LDG("auto").fit(X, y).selection_["gamma"]
+    assert_array_equal(auto.scores, record.scores)
 
 
 def test_a_setting_chosen_for_what_it_keeps_in_folds_keeps_the_leading_direction():
@@ -386,14 +404,14 @@ def test_only_what_is_auto_is_tried():
     assert {s["n_neighbors"] for s in model.selection_["gamma"].settings} == {1, 4, 16}
     model = LDG(local=False).fit(X, y)
     assert {s["n_neighbors"] for s in model.selection_["gamma"].settings} == {None}
-    assert len(model.selection_["gamma"].settings) == 5
+    assert [s["gamma"] for s in model.selection_["gamma"].settings] == list(GAMMAS)
     assert model.n_neighbors_ is None
 
 
 def test_of_gammas_that_score_alike_the_largest_is_taken():
     X, y = labelled(80, 4)
     X = X + 50 * y[:, None]  # every setting is perfect
-    assert LDG().fit(X, y).gamma_ == 1.0
+    assert LDG().fit(X, y).gamma_ == 0.9
 
 
 def test_other_folds_may_choose_otherwise_and_the_same_folds_do_not():
@@ -411,7 +429,67 @@ def test_priors_given_hold_in_the_folds():
     model = LDG(2, priors=p).fit(X, y)
     assert_allclose(model.priors_, p)
     record = model.selection_["gamma"]
-    fit, held = training_parts(y, 3)[0]
+    fit, held = training_parts(y, count_folds(len(y)))[0]
     fold = LDG(2, priors=p, **record.settings[2]).fit(X[fit], y[fit])
+    assert_allclose(record.scores[0, 2], average_vote(fold, X, y, fit, held))
+
+
+def test_a_weak_direction_needs_a_small_gamma():
+    # the second feature separates less, but is so large that only γ near V/A gives up on it
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    weak = 0.1 * rng.standard_normal(90) + y
+    X = np.column_stack([weak, 30 * (rng.standard_normal(90) + 2.5 * y)])
+    model = LDG(1, local=False).fit(X, y)
+    assert model.gamma_ <= 0.1
+    assert model.components_[0, 0] > 0.99
+    assert LDG(1, gamma=0.2, local=False).fit(X, y).components_[0, 0] < 0.1
+
+
+def noisy(n=80, d=6):
+    X, y = labelled(n, d)
+    return X + 2 * np.random.default_rng(1).standard_normal(X.shape), y
+
+
+def test_the_rule_of_the_thesis_scores_the_rows_that_were_fitted():
+    X, y = noisy(d=12)
+    model = LDG("auto", selection="thesis").fit(X, y)
+    k = thesis_neighbours(X, y, 0)
+    record, path = (model.selection_[name] for name in ("gamma", "n_components"))
+    assert [s["gamma"] for s in record.settings] == [1.0, 0.8, 0.6, 0.4, 0.2]
+    for setting, score in zip(record.settings, record.scores[0], strict=True):
+        Z = LDG(8, gamma=setting["gamma"], n_neighbors=k).fit_transform(X, y)
+        assert_allclose(score, leave_one_out_scores(Z, y, [8])[0])
+    assert model.n_neighbors_ == k
+    assert (len(path.scores), path.rule) == (1, "greedy")
+
+
+def test_the_rule_for_few_rows_refits_in_fewer_dimensions_than_classes():
+    X, y = noisy(d=12)
+    model = LDG("auto", selection="thesis-small").fit(X, y)
+    record, path = (model.selection_[name] for name in ("gamma", "n_components"))
+    assert [s["gamma"] for s in record.settings] == [0.9, 0.7, 0.5, 0.3, 0.1, 0.01]
+    assert record.scores.shape == (5, 6)
+    fit, held = training_parts(y, 5)[0]
+    fold = LDG(2, **record.settings[4]).fit(X[fit], y[fit])
     rule = KNeighborsClassifier(3).fit(fold.transform(X[fit]), y[fit])
-    assert_allclose(record.scores[0, 2], rule.score(fold.transform(X[held]), y[held]))
+    assert_allclose(record.scores[0, 4], rule.score(fold.transform(X[held]), y[held]))
+    assert path.n_components in candidate_dimensions(3)
+
+
+def test_the_rule_of_the_author_has_one_gamma():
+    X, y = noisy(d=12)
+    model = LDG("auto", selection="author").fit(X, y)
+    assert model.gamma_ == 0.9
+    assert model.n_neighbors_ == author_neighbours(X, y) >= 4
+    assert model.selection_["n_components"].rule == "patient"
+
+
+def test_rules_that_need_dense_rows_say_so():
+    X, y = noisy()
+    for selection in ("thesis", "thesis-small", "author"):
+        with pytest.raises(ValueError, match=f"selection='{selection}' .* give n_neighbors"):
+            LDG(selection=selection).fit(sp.csr_array(X), y)
+        LDG(selection=selection, n_neighbors=4).fit(sp.csr_array(X), y)
+    with pytest.raises(ValueError, match="selection='best' is not valid for LDG"):
+        LDG(selection="best").fit(X, y)

@@ -193,25 +193,25 @@ def quadratic_gaussian_scores(Z: Array, means: Array, covariances: Array, priors
     """
     with np.errstate(divide="ignore"):
         log_priors = np.log(priors)
-    scale = np.sqrt(_total_variance(means, covariances, priors))
+    scale = np.sqrt(total_variance(means, covariances, priors))
     scale[scale == 0] = 1.0
     constant = np.log(scale).sum() + 0.5 * len(scale) * np.log(2 * np.pi)
     scores = np.empty((len(Z), len(means)))
     for c, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
-        L = _cholesky_factor(covariance / scale / scale[:, None])
+        L = cholesky_factor(covariance / scale / scale[:, None])
         white = scipy.linalg.solve_triangular(L, ((Z - mean) / scale).T, lower=True)
         log_volume = np.log(np.abs(np.diagonal(L))).sum() + constant
         scores[:, c] = log_priors[c] - 0.5 * np.sum(white**2, axis=0) - log_volume
     return scores
 
 
-def _total_variance(means: Array, covariances: Array, priors: Array) -> Array:
+def total_variance(means: Array, covariances: Array, priors: Array) -> Array:
     """Variance of each coordinate within classes and of their means."""
     within = priors @ np.diagonal(covariances, axis1=1, axis2=2).clip(0.0)
     return within + priors @ (means - priors @ means / priors.sum()) ** 2
 
 
-def _cholesky_factor(covariance: Array) -> Array:
+def cholesky_factor(covariance: Array) -> Array:
     """L with ``L Lᵀ = Σ``, for a singular Σ as `quadratic_gaussian_scores` defines it.
 
     Entries on the diagonal may be negative.

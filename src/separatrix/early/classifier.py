@@ -290,7 +290,10 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Fit the classifier, and build the rule for its discriminants; sets no attribute."""
         labels = data.classes[data.codes]
         reducer = fit_reducer(self.reducer, data.X, labels)
-        estimator = clone(self.estimator).fit(reduce_rows(reducer, data.X), labels)
+        estimator = clone(self.estimator)
+        if isinstance(estimator, LocalQDA) and estimator.covariance == "auto":
+            estimator.set_params(covariance="diag")  # full ones cost r³ at every decision
+        estimator.fit(reduce_rows(reducer, data.X), labels)
         discriminants = (
             estimator if isinstance(estimator, LocalQDA) else extract_discriminants(estimator)
         )

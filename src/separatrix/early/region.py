@@ -564,7 +564,9 @@ class IncompleteDecisionRule(NamedTuple):
     def _max_rows(self) -> int:
         """Rows whose discriminants are small enough to be held at once."""
         r = len(self.prefix_models[0].gains)
-        full = isinstance(self.discriminants, LocalQDA) and self.discriminants.covariance == "full"
+        full = (
+            isinstance(self.discriminants, LocalQDA) and self.discriminants.covariance_ == "full"
+        )
         entries = self.n_classes * len(self.prefix_models) * r * (r if full else 1)
         return max(1, MAX_COEFFICIENTS // entries)
 

@@ -23,6 +23,7 @@ from separatrix.base.parameters import (
 from separatrix.base.rows import centred_product
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
+from separatrix.decision.quadratic import decide_quadratically
 from separatrix.decision.rules import check_priors
 from separatrix.fisher.directions import (
     fisher_directions,
@@ -49,7 +50,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
     """Directions that separate class means best, measured by the scatter within classes.
 
     Finds the W that maximises, column after column, ``wᵀ Sb w / wᵀ Sw w`` (Fisher's linear
-    discriminant, LDA, MDA) and classifies in that subspace with the linear Gaussian rule.
+    discriminant, LDA, MDA) and classifies in that subspace with a Gaussian rule.
     Works on dense and sparse data, on more features than samples, and batch by batch.
 
     Parameters
@@ -74,6 +75,11 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         model is the one of these rows alone. The rows themselves are kept as well.
     decay : float in (0, 1] or None
         Multiply the weight of all earlier rows by this number with each row that comes.
+    rule : "linear" or "quadratic"
+        Rule that decides in the subspace: Gaussians with a common covariance, or with one for
+        each class. "quadratic" keeps the scatter of each class: the memory of as many matrices as
+        there are classes. A class with too few rows for a covariance of its own borrows from the
+        pooled one (`decision.quadratic.class_covariances`).
 
     Attributes
     ----------
@@ -87,7 +93,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         Class means.
     priors_ : array (n_classes,)
     coef_, intercept_ : array
-        The decision as a linear function of the features.
+        The decision as a linear function of the features; only with ``rule="linear"``.
     classes_ : array (n_classes,)
     rank_ : int
         Rank of Sw in the space where the problem was solved.
@@ -140,6 +146,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         "keep_moments": (YES_OR_NO,),
         "window": (one_of(None), whole_number(2)),
         "decay": (one_of(None), real_number(0, 1, open_low=True)),
+        "rule": (one_of("linear", "quadratic"),),
     }
 
     def __init__(
@@ -152,6 +159,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         keep_moments: bool = True,
         window: int | None = None,
         decay: float | None = None,
+        rule: str = "linear",
     ) -> None:
         self.n_components = n_components
         self.shrinkage = shrinkage
@@ -160,6 +168,16 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         self.keep_moments = keep_moments
         self.window = window
         self.decay = decay
+        self.rule = rule
+
+    def _needs_class_scatters(self, classes: Array) -> bool:
+        return self.rule == "quadratic"
+
+    def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
+        found = super()._add_decision(solution, moments, rows)
+        if self.rule == "linear":
+            return found
+        return decide_quadratically(found, moments, found.extras["shrinkage_"])
 
     def _check_moments_suffice(self, classes: Array) -> None:
         super()._check_moments_suffice(classes)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
-from separatrix.base.estimator import SubspaceEstimator
-from separatrix.base.parameters import N_COMPONENTS, Allowed, array_like, whole_number
+from separatrix.base.parameters import N_COMPONENTS, Allowed, array_like, one_of, whole_number
+from separatrix.base.rows import centred_product
 from separatrix.base.solution import Solution
+from separatrix.decision.classifiers import SubspaceClassifier
+from separatrix.decision.quadratic import decide_quadratically
 from separatrix.fisher.directions import fisher_directions
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
@@ -18,7 +21,7 @@ from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.spectra import reduce_to_span
 
 
-class GroupedDiscriminant(SubspaceEstimator):
+class GroupedDiscriminant(SubspaceClassifier):
     """Fisher's directions of groups of features, side by side.
 
     Each group of features gets its own Fisher discriminant of up to ``n_classes - 1`` directions,
@@ -32,6 +35,9 @@ class GroupedDiscriminant(SubspaceEstimator):
     n_components : int, "auto" or None
         Directions per group, all of a group that has fewer; None keeps all, "auto" as many as
         cross-validation favours.
+    rule : "linear" or "quadratic"
+        Rule that decides in the space of all directions: Gaussians with a common covariance, or
+        with one for each class, as in `FisherDiscriminant`.
 
     Attributes
     ----------
@@ -46,13 +52,16 @@ class GroupedDiscriminant(SubspaceEstimator):
         Share of each in the sum of the criterion over all groups.
     mean_, means_, classes_
         As in `FisherDiscriminant`; zero for features in no group.
+    priors_, coef_, intercept_
+        As in `FisherDiscriminant`.
     rank_ : int
         Sum of the ranks of the groups' within-class scatter.
 
     Notes
     -----
     Within a group ``components_ @ Sw @ components_.T`` is the identity. Directions of different
-    groups are correlated in general.
+    groups are correlated in general, and the rule takes account of it: it is estimated from the
+    rows in the coordinates of all directions, a second pass over the rows.
 
     References
     ----------
@@ -72,13 +81,19 @@ class GroupedDiscriminant(SubspaceEstimator):
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "groups": (whole_number(1), array_like()),
         "n_components": N_COMPONENTS,
+        "rule": (one_of("linear", "quadratic"),),
     }
 
     def __init__(
-        self, groups: int | Sequence[Sequence[int]] = 2, *, n_components: int | str | None = None
+        self,
+        groups: int | Sequence[Sequence[int]] = 2,
+        *,
+        n_components: int | str | None = None,
+        rule: str = "linear",
     ) -> None:
         self.groups = groups
         self.n_components = n_components
+        self.rule = rule
 
     def _summarize(self, rows: LabelledRows) -> list[ClassMoments]:
         groups = feature_groups(self.groups, rows.X.shape[1])
@@ -127,6 +142,21 @@ class GroupedDiscriminant(SubspaceEstimator):
             k = min(k, selected["n_components"].n_components)
         return found._replace(W=lift(found.W[:, :k]))
 
+    def _add_decision(self, solution: Solution, moments: Any, rows: Any) -> Solution:
+        """The rule from the moments of rows in the subspace, cross terms of groups included."""
+        k = solution.W.shape[1]
+        quadratic = self.rule == "quadratic" and k > 0
+        if k > 0:
+            project = partial(_moments_along, solution.extras["mean_"], solution.W, quadratic)
+            along = rows.total(project, moments[0].classes)
+        else:
+            along = moments[0].project(np.zeros((moments[0].n_features, 0)))
+        inside = solution._replace(W=np.eye(k), within=along.Sw)
+        found = super()._add_decision(inside, along, rows)
+        if quadratic:
+            found = decide_quadratically(found, along)
+        return found._replace(W=solution.W)
+
     def _store(  # type: ignore[override]
         self, moments: Sequence[ClassMoments], solution: Solution, rows: Any = None
     ) -> None:
@@ -137,6 +167,12 @@ class GroupedDiscriminant(SubspaceEstimator):
         """The number of each direction within its group: with as many per group it is there."""
         groups = self.group_of_component_
         return np.arange(1, len(groups) + 1) - np.searchsorted(groups, groups)
+
+
+def _moments_along(mean: Array, W: Array, per_class: bool, rows: LabelledRows) -> ClassMoments:
+    """Moments of rows in the coordinates W."""
+    Z = np.asarray(centred_product(rows.X, mean, W), dtype=np.float64)
+    return ClassMoments.from_rows(rows._replace(X=Z), per_class=per_class)
 
 
 def join_means(

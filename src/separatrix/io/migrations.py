@@ -2,7 +2,8 @@
 
 Types that moved or got other names are in `separatrix.io.names`. Changes inside of them are the
 matter of the types themselves: a class whose attributes have changed since format 1 has a method
-`_read_format_1`, which changes those of an object that was built from such a file.
+`_read_format_1`, which changes those of an object that was built from such a file. A
+parameter that was not there yet takes its default.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ PART_TYPES = {
     "KernelMap": "kernels.KernelMap",
     "LinearRule": "decision.rules.LinearRule",
     "Quadratic": "decision.rules.Quadratic",
+    "QuadraticRule": "decision.quadratic.QuadraticRule",
     "ThresholdRule": "decision.rules.ThresholdRule",
     # incomplete rows
     "Conditional": "early.conditional.ConditionalModel",

@@ -45,6 +45,8 @@ class KernelLDG(KernelEstimator, LDG):
         Source of the folds of "auto", and of the landmarks.
     verbose : bool
         Print how "auto" proceeds.
+    selection : "refit", "thesis", "thesis-small" or "author"
+        As in `LDG`.
 
     Attributes
     ----------
@@ -64,7 +66,7 @@ class KernelLDG(KernelEstimator, LDG):
     training rows. The linear kernel gives `LDG` up to sign. The nearest rows in feature space are
     the nearest in the features for "rbf", and others for "poly".
 
-    The eigenproblem of the source, ``(L_V - γ L_A) K α = λ α`` (3.29), is not symmetric: its
+    The eigenproblem of the thesis, ``(L_V - γ L_A) K α = λ α`` (3.29), is not symmetric: its
     solutions are neither real by construction nor of unit length in feature space.
 
     References
@@ -105,6 +107,7 @@ class KernelLDG(KernelEstimator, LDG):
         max_iter: int = 100,
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
+        selection: str = "refit",
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -121,3 +124,4 @@ class KernelLDG(KernelEstimator, LDG):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.selection = selection

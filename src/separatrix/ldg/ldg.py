@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import product
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import aslinearoperator
 from sklearn.base import clone
@@ -32,6 +34,16 @@ from separatrix.base.parameters import (
 )
 from separatrix.base.solution import Solution
 from separatrix.decision.rules import check_priors
+from separatrix.ldg.choices import (
+    SELECTION_RULES,
+    SelectionRule,
+    author_neighbours,
+    count_folds,
+    judging_dimension,
+    judging_parts,
+    thesis_neighbours,
+    tried_neighbours,
+)
 from separatrix.ldg.scatters import (
     DiscriminativeGaussians,
     LDGScatters,
@@ -44,19 +56,15 @@ from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.neighbours import averaging_matrix, class_neighbours
 from separatrix.selection import (
-    GRID_FOLDS,
     NOTHING_TO_CHOOSE,
+    AtMost,
     DimensionPath,
     GridScores,
+    best_rule,
+    dimension_path,
+    leave_one_out_scores,
     refit_grid,
-    training_parts,
 )
-
-GAMMAS = (1.0, 0.8, 0.6, 0.4, 0.2)
-"""What ``gamma="auto"`` tries; of equals the first wins, as in the source."""
-
-NEIGHBOURS_TRIED = (4, 1, 16)
-"""What ``n_neighbors="auto"`` tries."""
 
 
 class LDGProblem(NamedTuple):
@@ -129,21 +137,8 @@ class Chosen(NamedTuple):
 
 
 def projection(W: Array) -> Callable[[Any], Array]:
-    """What takes rows to their coordinates along W."""
+    """The map from rows to their coordinates along W."""
     return lambda rows: rows @ W
-
-
-def judging_dimension(n_classes: int, rank: int) -> int:
-    """Where γ is chosen: five dimensions more than classes, as in the source, or half of all.
-
-    In all dimensions there are every γ would score alike.
-    """
-    return min(n_classes + 5, max(n_classes - 1, rank // 2, 1))
-
-
-def tried_neighbours(counts: Array) -> tuple[int, ...]:
-    """Numbers of neighbours worth trying: not more than the largest class has beside a row."""
-    return tuple(k for k in NEIGHBOURS_TRIED if k < max(2, counts.max()))
 
 
 class LDG(SubspaceEstimator):
@@ -163,12 +158,10 @@ class LDG(SubspaceEstimator):
         it kept in the folds and keeps none on all rows; "auto" as many as cross-validation
         favours, up to 40.
     gamma : "auto" or float in (0, 1]
-        γ, what distance from the other classes is worth beside nearness to the own. "auto" tries
-        0.2, 0.4, … 1 by three-fold cross-validation of three nearest neighbours: with
-        ``n_components=None`` in the directions that None keeps in the fold, where none scores
-        zero, otherwise in five dimensions more than classes or half of all there are.
+        γ, the worth of distance from the other classes beside nearness to the own; "auto" chooses
+        it as `selection` says.
     n_neighbors : "auto" or int
-        k. A class with no more rows than k gives all it has. "auto" tries 1, 4 and 16.
+        k. A class with no more rows than k gives all it has. "auto" chooses it with γ.
     local : bool
         False takes the mean of the whole class for the mean of neighbours.
     solver : "eigen" or "gradient"
@@ -183,6 +176,19 @@ class LDG(SubspaceEstimator):
         Source of the folds of "auto".
     verbose : bool
         Print how "auto" proceeds.
+    selection : "refit", "thesis", "thesis-small" or "author"
+        Rule by which "auto" chooses.
+
+        "refit" tries γ = 0.01, 0.02, 0.05, 0.1, 0.2, … 0.9 and k = 1, 4, 16 by fitting again in
+        three (many rows) to ten folds (up to 200 rows). The score is the average of 1, 3 and 5
+        nearest neighbours; the dimension that of `n_components`, and with None or "auto" the
+        directions that None keeps in the fold, where none scores zero. "auto" then scores each
+        dimension. "thesis" (section 3.4) takes the k of local QDA in five folds, γ from 0.2, 0.4,
+        … 1 by leaving rows out of their own neighbours, not of the fit, in five dimensions more
+        than classes, and adds directions until the score drops. "thesis-small" (section 3.5)
+        takes γ from 0.01, 0.1, 0.3, … 0.9 by fitting again, in ``n_classes - 1`` dimensions.
+        "author" is the author's program: γ = 0.9, k of local QDA by leaving one out, directions
+        until 25 more bring nothing. The last three need dense rows to choose k.
 
     Attributes
     ----------
@@ -219,7 +225,7 @@ class LDG(SubspaceEstimator):
     not weighed: there is no `sample_weight`. Cost, after the search for neighbours in blocks,
     n·C·d² multiplications; d is the rank of the rows when they are fewer than features.
 
-    "auto" fits again in each fold. Leaving rows out of the neighbours alone, as the source does,
+    "refit" fits again in each fold. Leaving rows out of the neighbours alone, as the thesis does,
     overfits when features are more than rows.
 
     References
@@ -248,7 +254,9 @@ class LDG(SubspaceEstimator):
         "priors": (one_of(None), array_like()),
         "max_iter": (whole_number(1),),
         "verbose": (YES_OR_NO,),
+        "selection": (one_of(*SELECTION_RULES),),
     }
+    selection: str = "refit"  # of the methods that build on this one, too
 
     def __init__(
         self,
@@ -262,6 +270,7 @@ class LDG(SubspaceEstimator):
         max_iter: int = 100,
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
+        selection: str = "refit",
     ) -> None:
         self.n_components = n_components
         self.gamma = gamma
@@ -272,6 +281,7 @@ class LDG(SubspaceEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.selection = selection
 
     fit = fit_rows  # type: ignore[assignment]
 
@@ -293,27 +303,48 @@ class LDG(SubspaceEstimator):
 
     # Choosing ---------------------------------------------------------------------------------
 
+    @property
+    def _selection_rule(self) -> SelectionRule:
+        return SELECTION_RULES[self.selection]
+
     def _choose(self, problem: LDGProblem) -> Chosen:
-        """Give γ, k and the dimension their values, by refitting where they are "auto"."""
-        gammas = GAMMAS if self.gamma == "auto" else (float(self.gamma),)
-        counts: Sequence[Any] = (self.n_neighbors,)
-        if self.n_neighbors == "auto":
-            counts = tried_neighbours(np.bincount(problem.rows.codes))
-        if not self.local:
-            counts = (None,)
-        settings = [{"n_neighbors": k, "gamma": g} for k, g in product(counts, gammas)]
+        """Give γ, k and the dimension their values, where they are "auto"."""
+        gammas = self._selection_rule.gammas if self.gamma == "auto" else (float(self.gamma),)
+        settings = [
+            {"n_neighbors": k, "gamma": g} for k, g in product(self._counts_tried(problem), gammas)
+        ]
         best: Mapping[str, Any] = settings[0]
         records: dict[str, Any] = {}
         if len(settings) > 1 and problem.rank > 0:
-            records["gamma"] = self._score_settings(problem, settings)
+            refits = self._selection_rule.refits
+            score = self._score_settings if refits else self._resubstitute_settings
+            records["gamma"] = score(problem, settings)
             best = records["gamma"].chosen
         chosen = Chosen(best["gamma"], best["n_neighbors"], records)
         if self.n_components == "auto":
             records["n_components"] = self._score_dimensions(problem, chosen)
         return chosen
 
+    def _counts_tried(self, problem: LDGProblem) -> Sequence[Any]:
+        """Numbers of neighbours to try; the rules of the thesis come with one."""
+        if not self.local:
+            return (None,)
+        if self.n_neighbors != "auto":
+            return (self.n_neighbors,)
+        if self.selection == "refit":
+            return tried_neighbours(np.bincount(problem.rows.codes))
+        X, codes = problem.given.X, problem.given.codes
+        if sp.issparse(X):
+            raise ValueError(
+                f'selection={self.selection!r} chooses n_neighbors="auto" by local QDA, which '
+                "needs dense rows: give n_neighbors a number"
+            )
+        if self.selection == "author":
+            return (author_neighbours(X, codes),)
+        return (thesis_neighbours(X, codes, self.random_state),)
+
     def _score_dimensions(self, problem: LDGProblem, chosen: Chosen) -> DimensionPath:
-        """Held-out scores of each dimension, of the eigenvectors: they are nested."""
+        """Scores of each dimension, of the eigenvectors: they are nested."""
         if problem.rank == 0:
             return NOTHING_TO_CHOOSE
         model = LDG(
@@ -322,16 +353,32 @@ class LDG(SubspaceEstimator):
             n_neighbors=chosen.n_neighbors or 1,
             local=self.local,
             priors=self.priors,
-            random_state=self.random_state,
         )
+        rule, rows = self._selection_rule, problem.rows
+        n_folds = rule.n_folds or count_folds(len(rows.codes))
         # in the span of the rows, or in a feature space, nothing but the coordinates differs
-        return model._dimension_path(problem.rows, self._report_progress)
+        return dimension_path(
+            model,
+            rows.X,
+            rows.labels,
+            rule.scorer if rule.refits else None,
+            rule=rule.dimension_rule,
+            n_folds=n_folds if rule.refits else None,
+            random_state=self.random_state,
+            progress=self._report_progress,
+        )
 
     def _scoring_dimension(self, problem: LDGProblem) -> int | None:
         """Dimension in which settings are scored; None is the one that None keeps in the fold."""
-        if self.n_components is None:
+        n_classes, rank = len(problem.rows.classes), problem.rank
+        if self.selection == "thesis-small":
+            return min(max(n_classes - 1, 1), rank)
+        if self.n_components is None or self.n_components == "auto":
             return None
-        return judging_dimension(len(problem.rows.classes), problem.rank)
+        asked = isinstance(self.n_components, Integral) and self.n_components < rank
+        if asked and not isinstance(self.n_components, AtMost):
+            return int(self.n_components)
+        return judging_dimension(n_classes, rank)
 
     def _score_settings(self, problem: LDGProblem, settings: list[dict[str, Any]]) -> GridScores:
         """Held-out scores of settings of γ and k."""
@@ -354,10 +401,23 @@ class LDG(SubspaceEstimator):
             fit,
             lambda numbers: rows.X[numbers],
             rows.codes,
-            training_parts(rows.codes, GRID_FOLDS, self.random_state),
+            judging_parts(rows.codes, self._selection_rule.n_folds, self.random_state),
+            scorer=self._selection_rule.scorer,
             n_components=k or problem.rank,
             progress=self._report_progress,
         )
+
+    def _resubstitute_settings(
+        self, problem: LDGProblem, settings: list[dict[str, Any]]
+    ) -> GridScores:
+        """Scores of γ on the rows that were fitted, each left out of its own neighbours (3.4)."""
+        rows = problem.rows
+        k = min(len(rows.classes) + 5, problem.rank)
+        counts = () if settings[0]["n_neighbors"] is None else (settings[0]["n_neighbors"],)
+        scatters = next(problem.scatters(counts, local=self.local))
+        found = [rows.X @ scatters.leading(s["gamma"], problem.basis, k) for s in settings]
+        scores = np.array([[leave_one_out_scores(Z, rows.codes, [k])[0] for Z in found]])
+        return GridScores(tuple(settings), scores, settings[best_rule(scores[0])])
 
     # Solving ----------------------------------------------------------------------------------
 

@@ -24,7 +24,8 @@ from separatrix.base.parameters import (
 )
 from separatrix.base.rows import unchanged_on_failure
 from separatrix.base.solution import Solution
-from separatrix.ldg.ldg import GAMMAS, LDG, Chosen, LDGProblem, projection, tried_neighbours
+from separatrix.ldg.choices import GAMMAS, tried_neighbours
+from separatrix.ldg.ldg import LDG, Chosen, LDGProblem, projection
 from separatrix.ldg.scatters import LDGScatters, local_scatters, scatters_about, varying_features
 from separatrix.linalg import Array, range_basis
 from separatrix.moments.checks import check_entries, check_in_memory

@@ -144,9 +144,9 @@ class Blocks(NamedTuple):
         )
         return Delayed(level[0], graph, layer=name)
 
-    def total(self, function: Callable[[LabelledRows], float], classes: Array) -> float:
-        """The sum over all blocks of a number that a function of rows gives."""
-        return float(self.sum_up(function, classes=classes).summary)
+    def total(self, function: Callable[[LabelledRows], Any], classes: Array) -> Any:
+        """The sum over all blocks of a number or of moments of their rows."""
+        return self.sum_up(function, classes=classes).summary
 
 
 # Samples ------------------------------------------------------------------------------------

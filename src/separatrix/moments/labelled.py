@@ -71,7 +71,7 @@ class LabelledRows(NamedTuple):
         """Weighted class sums of the rows of Z."""
         return class_indicator(self.codes, self.weights, len(self.classes), Z.dtype) @ Z
 
-    def total(self, function: Callable[[LabelledRows], float], classes: Array) -> float:
+    def total(self, function: Callable[[LabelledRows], Any], classes: Array) -> Any:
         """The value of a function of rows; `Blocks.total` sums it over blocks."""
         return function(self)
 

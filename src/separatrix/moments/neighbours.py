@@ -14,7 +14,9 @@ MAX_DISTANCES = 1 << 20
 """Largest number of distances that the search holds at once (8 MB)."""
 
 
-def class_neighbours(X: Any, codes: Array, n_neighbors: int, among: Any = None) -> list[Array]:
+def class_neighbours(
+    X: Any, codes: Array, n_neighbors: int, among: Any = None, own: Array | None = None
+) -> list[Array]:
     """For each class, the rows of it that are nearest to each row, the nearest first.
 
     Distances come from products of blocks of rows. A row is not its own neighbour; where its class
@@ -30,6 +32,8 @@ def class_neighbours(X: Any, codes: Array, n_neighbors: int, among: Any = None) 
         k; a class of fewer rows gives all it has.
     among : array or sparse matrix (n_known, n_features), optional
         Where neighbours are sought; among X itself by default.
+    own : array (n_samples,), optional
+        Numbers of the rows of X in `among`, where they are some of these.
 
     Returns
     -------
@@ -43,6 +47,7 @@ def class_neighbours(X: Any, codes: Array, n_neighbors: int, among: Any = None) 
     [2, 2, 3, 2]
     """
     known = X if among is None else among
+    own = np.arange(len(codes)) if among is None else own
     order = np.argsort(codes, kind="stable")
     place = np.argsort(order)
     ends = np.cumsum(np.bincount(codes))
@@ -55,8 +60,8 @@ def class_neighbours(X: Any, codes: Array, n_neighbors: int, among: Any = None) 
         D = (-2 * X[block]) @ by_class.T
         D = D.toarray() if sp.issparse(D) else D
         D += norms  # squared distances, less a number that is the same for a row of D
-        if among is None:
-            D[np.arange(len(D)), place[block]] = np.finfo(float).max  # farther than any other
+        if own is not None:
+            D[np.arange(len(D)), place[own[block]]] = np.finfo(float).max  # farther than any other
         for neighbours, start, end in zip(found, starts, ends, strict=True):
             nearest = smallest_columns(D[:, start:end], neighbours.shape[1])
             neighbours[block] = order[start + nearest]

@@ -14,6 +14,7 @@ from sklearn.svm import LinearSVC
 
 from separatrix import LDG, EarlyClassifier, LocalQDA
 from separatrix.evaluate.stream import ReliabilityRecord, reliability_curve
+from separatrix.ldg.choices import THESIS_LOCAL_QDA
 from separatrix.linalg import Array
 from separatrix.papers.figures import DataFolder, Figure, Piece
 from separatrix.papers.ldg import literal
@@ -102,7 +103,7 @@ MakeClassifier = Callable[[], EarlyClassifier]
 
 
 def local(**settings: Any) -> MakeClassifier:
-    return lambda: EarlyClassifier(LocalQDA(), **settings)
+    return lambda: EarlyClassifier(LocalQDA(**THESIS_LOCAL_QDA), **settings)
 
 
 def linear(**settings: Any) -> MakeClassifier:
@@ -225,7 +226,7 @@ def fixed_time_neighbour(X: Array, y: Array, X_new: Array) -> Array:
 
 def fixed_time_qda(model: LocalQDA, series: Series, t: int) -> EarlyLabels:
     """Local QDA of the first t values alone, with the k of the complete series."""
-    prefix = LocalQDA(model.n_neighbors_).fit(series.X[:, :t], series.y)
+    prefix = LocalQDA(model.n_neighbors_, **THESIS_LOCAL_QDA).fit(series.X[:, :t], series.y)
     label = prefix.predict(series.X_test[:, :t])
     return EarlyLabels(label, np.full(len(label), t), model.predict(series.X_test))
 
@@ -233,7 +234,7 @@ def fixed_time_qda(model: LocalQDA, series: Series, t: int) -> EarlyLabels:
 RELIABLE: dict[str, MakeClassifier] = {
     "Rel. Class.": REGIONS["local QDA, quadratic"],
     "LDG Rel. Class.": local(reducer=LDG("auto")),
-    "Rel. Class., reg = 0.1": lambda: EarlyClassifier(LocalQDA(reg=0.1)),
+    "Rel. Class., reg = 0.1": lambda: EarlyClassifier(LocalQDA(**THESIS_LOCAL_QDA | {"reg": 0.1})),
 }
 
 
@@ -250,7 +251,7 @@ def compare_methods(row: str, data: DataFolder) -> dict[str, Line]:
     """Every line of figures 5.8 to 5.11; fixed times are those of a line before, rounded up."""
     series = series_of(row, data).some(MOST_SERIES)
     n_times = series.X.shape[1]
-    qda = LocalQDA().fit(series.X, series.y)
+    qda = LocalQDA(**THESIS_LOCAL_QDA).fit(series.X, series.y)
     neighbours = fixed_time_neighbour(series.X, series.y, series.X_test)
 
     def line(labels: list[EarlyLabels]) -> Line:
@@ -282,7 +283,11 @@ def compare_methods(row: str, data: DataFolder) -> dict[str, Line]:
         [neighbour_at(math.ceil(float(found.time.mean())))] * level
     )
     for reg in (1e-4, 0.1):
-        complete = LocalQDA(reg=reg).fit(series.X, series.y).predict(series.X_test)
+        complete = (
+            LocalQDA(**THESIS_LOCAL_QDA | {"reg": reg})
+            .fit(series.X, series.y)
+            .predict(series.X_test)
+        )
         found = EarlyLabels(complete, np.full(len(complete), n_times), complete)
         lines[f"Complete, reg = {reg:g}"] = line([found] * level)
     return lines

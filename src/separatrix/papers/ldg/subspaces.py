@@ -23,7 +23,8 @@ from separatrix import (
     LocalQDA,
     datasets,
 )
-from separatrix.ldg.ldg import GAMMAS, gamma_path
+from separatrix.ldg.choices import THESIS_GAMMAS, THESIS_LOCAL_QDA
+from separatrix.ldg.ldg import gamma_path
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.papers.figures import DataFolder, Figure, Piece, make_figures
@@ -159,9 +160,9 @@ def most_directions(split: ScoredSplit) -> int:
 
 def source_ldg(split: ScoredSplit) -> LDG:
     """LDG with k and γ chosen as the thesis does, and up to 40 directions."""
-    k = LocalQDA().fit(split.X, split.y).n_neighbors_
+    k = LocalQDA(**THESIS_LOCAL_QDA).fit(split.X, split.y).n_neighbors_
     most = most_directions(split)
-    models = gamma_path(LDG(most, n_neighbors=k), split.X, split.y, GAMMAS)  # the largest first
+    models = gamma_path(LDG(most, n_neighbors=k), split.X, split.y, THESIS_GAMMAS)
     at = [min(split.n_classes + 5, most)]
     scores = [
         leave_one_out_scores(m.transform(split.X)[:, : at[0]], split.y, at)[0] for m in models
@@ -292,7 +293,7 @@ def score_in(path: DimensionPath, k: int) -> float:
 
 
 def small_ldgs(split: ScoredSplit) -> list[LDG]:
-    k = LocalQDA().fit(split.X, split.y).n_neighbors_
+    k = LocalQDA(**THESIS_LOCAL_QDA).fit(split.X, split.y).n_neighbors_
     return [LDG(gamma=gamma, n_neighbors=k) for gamma in SMALL_GAMMAS]
 
 
