@@ -6,12 +6,10 @@ describes the rest of the rows, orthogonal to the normals or uncorrelated with t
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -33,10 +31,6 @@ from separatrix.margin.estimator import (
 from separatrix.margin.projection import KeptNormals, keep_normals
 from separatrix.moments.class_moments import ClassMoments
 
-MIN_AXIS_VARIANCE_SHARE = 1e-3
-"""Share of the variance in the uncorrelated subspace below which an axis is left out:
-0.1 %, as in the thesis."""
-
 # The mathematics -----------------------------------------------------------------------------
 
 
@@ -54,17 +48,26 @@ def orthogonal_complement(W: Array) -> Array:
     return U[:, numerical_rank(s, max(W.shape)) :]
 
 
+def principal_axes(Z: Array, free: Array) -> tuple[Array, Array]:
+    """Orthonormal directions by descending variance in the span of the orthonormal columns `free`.
+
+    Returns
+    -------
+    variances : array (k,)
+        ``vᵀ S v`` with ``S = ZᵀZ``, those that are not numerical zero.
+    V : array (r, k)
+    """
+    _, s, Vt = np.linalg.svd(Z @ free, full_matrices=False)
+    # beside the rows themselves: all that is left in `free` may be numerical zero
+    rank = numerical_rank(s, max(Z.shape), largest=float(np.linalg.norm(Z, 2)))
+    return s[:rank] ** 2, free @ Vt[:rank].T
+
+
 def uncorrelated_axes(Z: Array, W: Array) -> tuple[Array, Array]:
     """Orthonormal directions by descending variance, uncorrelated with the rows along W.
 
     Maximises ``vᵀ S v`` with ``S = ZᵀZ``, direction after direction, subject to ``vᵀ v = 1`` and
     ``Wᵀ S v = 0`` (3.16): the eigenvectors of S among the directions orthogonal to ``S W``.
-
-    Returns
-    -------
-    variances : array (k,)
-        ``vᵀ S v``, those that are not numerical zero.
-    V : array (r, k)
 
     Examples
     --------
@@ -73,40 +76,95 @@ def uncorrelated_axes(Z: Array, W: Array) -> tuple[Array, Array]:
     >>> variances, np.abs(V).round(3).ravel()
     (array([16.]), array([0.707, 0.707]))
     """
-    free = orthogonal_complement(Z.T @ (Z @ W))
-    _, s, Vt = np.linalg.svd(Z @ free, full_matrices=False)
-    rank = numerical_rank(s, max(Z.shape), largest=float(np.linalg.norm(Z, 2)))
-    return s[:rank] ** 2, free @ Vt[:rank].T
+    return principal_axes(Z, orthogonal_complement(Z.T @ (Z @ W)))
+
+
+def log_cosh_slopes(U: Array, a: float) -> tuple[Array, Array]:
+    """Values of g and the mean of its derivative for G(u) = log cosh(a u) / a."""
+    g = np.tanh(a * U)
+    return g, a * (1 - g**2).mean(axis=0)
+
+
+def gaussian_slopes(U: Array, a: float) -> tuple[Array, Array]:
+    """Values of g and the mean of its derivative for G(u) = -exp(-a u²/2) / a."""
+    bell = np.exp(-a * U**2 / 2)
+    return U * bell, ((1 - a * U**2) * bell).mean(axis=0)
+
+
+def quartic_slopes(U: Array, a: float) -> tuple[Array, Array]:
+    """Values of g and the mean of its derivative for G(u) = u⁴/4: kurtosis, without scale."""
+    return U**3, 3 * (U**2).mean(axis=0)
+
+
+CONTRASTS: dict[str, Callable[[Array, float], tuple[Array, Array]]] = {
+    "logcosh": log_cosh_slopes,
+    "exp": gaussian_slopes,
+    "cube": quartic_slopes,
+}
+"""Measures of how far a distribution is from a Gaussian, by the names of `contrast`."""
+
+
+def symmetric_orthonormal(W: Array) -> Array:
+    """``(W Wᵀ)^{-1/2} W`` (3.14): the nearest orthonormal rows, none preferred to another."""
+    U, _, Vt = np.linalg.svd(W, full_matrices=False)
+    return U @ Vt
+
+
+class Unmixing(NamedTuple):
+    """Orthonormal rows W (k, m), and whether the search for them has converged."""
+
+    W: Array
+    converged: bool
+
+
+def symmetric_fastica(
+    white: Array, start: Array, contrast: str, *, scale: float, max_iter: int, tol: float
+) -> Unmixing:
+    """Orthonormal rows along which white rows (n, m) are farthest from Gaussian.
+
+    The fixed point ``w ← E[z g(wᵀz)] - E[g'(wᵀz)] w`` (3.13) for all rows of `start` (k, m),
+    followed by (3.14). W is k × m, so that all m axes are searched, also for few components.
+    """
+    W = symmetric_orthonormal(start)
+    for _ in range(max_iter):
+        g, slope = CONTRASTS[contrast](white @ W.T, scale)
+        before, W = W, symmetric_orthonormal(g.T @ white / len(white) - slope[:, None] * W)
+        if np.abs(np.abs(np.einsum("ij,ij->i", before, W)) - 1).max() < tol:
+            return Unmixing(W, True)
+    return Unmixing(W, False)
 
 
 def independent_directions(
-    Z: Array, n_components: int, *, max_iter: int, tol: float, random_state: RandomState
+    Z: Array,
+    axes: Array,
+    n_components: int,
+    *,
+    contrast: str = "logcosh",
+    contrast_scale: float = 1.0,
+    max_iter: int,
+    tol: float,
+    random_state: RandomState,
 ) -> Array:
     """Directions as columns along which rows have unit variance and are as independent as can be.
 
-    FastICA with symmetric decorrelation ((3.13)-(3.14)) on the leading principal axes. The axes
-    point to where the rows have their longer tail, so that turning the data turns the answer.
+    They are combinations of all columns of `axes`, along which rows are uncorrelated: FastICA
+    with symmetric decorrelation on the whitened rows. The axes point to where the rows have their
+    longer tail, so that turning the data turns the answer.
     """
-    U, s, Vt = np.linalg.svd(Z, full_matrices=False)
-    U, s, V = U[:, :n_components], s[:n_components], Vt[:n_components].T
-    tails = np.where(np.sum(U**3, axis=0) < 0, -1.0, 1.0)
-    white, V = U * tails * np.sqrt(len(Z)), V * tails / s * np.sqrt(len(Z))
-    start = check_random_state(random_state).standard_normal((n_components, n_components))
-    model = FastICA(whiten=False, max_iter=max_iter, tol=tol, w_init=start)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model.fit(white)
-    for warning in caught:
-        if not issubclass(warning.category, ConvergenceWarning):
-            warn_caller(str(warning.message), warning.category)
-            continue
+    rows = Z @ axes
+    deviations = np.sqrt(np.mean(rows**2, axis=0))
+    deviations *= np.where(np.sum(rows**3, axis=0) < 0, -1.0, 1.0)
+    start = check_random_state(random_state).standard_normal((n_components, axes.shape[1]))
+    options: dict[str, Any] = {"scale": contrast_scale, "max_iter": max_iter, "tol": tol}
+    found = symmetric_fastica(rows / deviations, start, contrast, **options)
+    if not found.converged:
         warn_caller(
             f"FastICA did not converge with ica_max_iter={max_iter}, ica_tol={tol:g}: its "
             f"{n_components} directions depend on random_state. Raise ica_max_iter, or ask for "
             "fewer components: Gaussian noise has no independent directions to find.",
             ConvergenceWarning,
         )
-    return V @ model.components_.T
+    return axes / deviations @ found.W.T
 
 
 # Estimators ----------------------------------------------------------------------------------
@@ -118,6 +176,10 @@ ICA_PARAMETERS: dict[str, Sequence[Allowed]] = {
     "angle": (one_of("full", "acute"),),
     "ica_max_iter": (whole_number(1),),
     "ica_tol": (real_number(0, open_low=True),),
+    "ica_axes": (one_of(None), whole_number(1)),
+    "contrast": (one_of(*CONTRASTS),),
+    "contrast_scale": (real_number(0, open_low=True),),
+    "least_share": (real_number(0, 1),),
 }
 
 
@@ -131,14 +193,24 @@ def _n_independent(
     return max(estimator._n_wanted(n_normals + available, why, selected) - n_normals, 0)
 
 
-def _find_independent(estimator: Any, Z: Array, n_components: int) -> Array:
-    """Independent directions of the rows with the estimator's settings of FastICA."""
-    estimator._report_progress(f"{n_components} independent directions of {Z.shape[1]}")
+def _keep_axes(estimator: Any, variances: Array, axes: Array) -> tuple[Array, Array]:
+    """The leading axes that have the least share of the variance, at most `ica_axes` of them."""
+    enough = variances >= estimator.least_share * variances.sum()
+    n_axes = min(int(enough.sum()), estimator.ica_axes or len(variances))
+    return variances[:n_axes], axes[:, :n_axes]
+
+
+def _find_independent(estimator: Any, Z: Array, axes: Array, n_components: int) -> Array:
+    """Independent directions among the axes with the estimator's settings of FastICA."""
+    estimator._report_progress(f"{n_components} independent directions in {axes.shape[1]} axes")
     if n_components == 0:
         return np.zeros((Z.shape[1], 0))
     return independent_directions(
         Z,
+        axes,
         n_components,
+        contrast=estimator.contrast,
+        contrast_scale=estimator.contrast_scale,
         max_iter=estimator.ica_max_iter,
         tol=estimator.ica_tol,
         random_state=estimator.random_state,
@@ -195,6 +267,16 @@ class SupportVectorICA(SubspaceEstimator):
         When FastICA stops.
     ica_max_iter : int
         Steps of FastICA at most.
+    ica_axes : int or None
+        In how many of the leading principal axes independent directions are sought; None is all
+        of them. As many axes as independent directions is what scikit-learn's `FastICA` does.
+    contrast : "logcosh", "exp" or "cube"
+        How FastICA measures the distance from a Gaussian: its g(u) is ``tanh(a u)``,
+        ``u exp(-a u²/2)`` or ``u³``.
+    contrast_scale : float
+        a in these; "cube" has none.
+    least_share : float in [0, 1]
+        Axes with a smaller share of the variance are left out; 0 keeps all.
     verbose : bool
         Print the number of directions found.
     random_state : int, RandomState or None
@@ -223,9 +305,9 @@ class SupportVectorICA(SubspaceEstimator):
     of them have the same variance in every direction. `KernelSupportVectorICA` with the linear
     kernel makes them uncorrelated.
 
-    Independent directions are found among the leading principal axes of the rows without the
-    normals, as many as are asked for. They come without an order of worth, and another number of
-    them gives others.
+    Independent directions are combinations of all principal axes of the rows without the normals,
+    unless `ica_axes` or `least_share` leave some out: a direction of little variance may be the
+    least Gaussian. They come without an order of worth, and another number of them gives others.
 
     References
     ----------
@@ -261,6 +343,10 @@ class SupportVectorICA(SubspaceEstimator):
         max_iter: int = 1000,
         ica_tol: float = 1e-4,
         ica_max_iter: int = 200,
+        ica_axes: int | None = None,
+        contrast: str = "logcosh",
+        contrast_scale: float = 1.0,
+        least_share: float = 0.0,
         verbose: bool | int = False,
         random_state: RandomState = None,
     ) -> None:
@@ -273,6 +359,10 @@ class SupportVectorICA(SubspaceEstimator):
         self.max_iter = max_iter
         self.ica_tol = ica_tol
         self.ica_max_iter = ica_max_iter
+        self.ica_axes = ica_axes
+        self.contrast = contrast
+        self.contrast_scale = contrast_scale
+        self.least_share = least_share
         self.verbose = verbose
         self.random_state = random_state
 
@@ -281,10 +371,9 @@ class SupportVectorICA(SubspaceEstimator):
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         Z, lift = center_in_span(rows, moments)
         normals = keep_normals(self, Z, rows)
-        free = orthogonal_complement(normals.W)
-        n_free = free.shape[1] if Z.any() else 0
-        k = _n_independent(self, normals.W.shape[1], n_free, selected)
-        independent = free @ _find_independent(self, Z @ free, k)
+        _, axes = _keep_axes(self, *principal_axes(Z, orthogonal_complement(normals.W)))
+        k = _n_independent(self, normals.W.shape[1], axes.shape[1], selected)
+        independent = _find_independent(self, Z, axes, k)
         independent /= np.linalg.norm(independent, axis=0)
         normals = normals._replace(W=lift(normals.W))
         W, extras = _join_blocks(self, normals, lift(independent), selected)
@@ -334,6 +423,20 @@ class KernelSupportVectorICA(MarginEstimator):
         When FastICA stops.
     ica_max_iter : int
         Steps of FastICA at most.
+    ica_axes : int or None
+        In how many of the leading principal axes independent directions are sought; None is all
+        of them. As many axes as independent directions is what scikit-learn's `FastICA` does.
+    contrast : "logcosh", "exp" or "cube"
+        How FastICA measures the distance from a Gaussian: its g(u) is ``tanh(a u)``,
+        ``u exp(-a u²/2)`` or ``u³``.
+    contrast_scale : float
+        a in these; "cube" has none.
+    least_share : float in [0, 1]
+        Axes with a smaller share of the variance are left out; 0.001 in the thesis.
+    normal_length : "unit" or "margin"
+        Lengths of the normals before their block is divided by its norm: all the same, or the
+        lengths at which the margins are at ±1, as equation 3.47 has them: normals with a narrow
+        margin count for more.
     verbose : bool
         Print the number of directions found.
     random_state : int, RandomState or None
@@ -348,8 +451,8 @@ class KernelSupportVectorICA(MarginEstimator):
     uncorrelated_coef_ : array (n_axes, n_reference)
         β: the axes of the subspace uncorrelated with the normals, as such combinations.
     uncorrelated_variances_ : array (n_axes,)
-        λ of each axis: sum of squares of the training rows along it. Axes with less than 0.1 % of
-        the sum of all are left out.
+        λ of each axis: sum of squares of the training rows along it. Axes with less than
+        `least_share` of the sum of all are left out.
     n_normals_, n_components_, class_of_component_, accuracy_
         As in `SupportVectorICA`.
     eliminated_, elimination_distances_ : array
@@ -388,6 +491,7 @@ class KernelSupportVectorICA(MarginEstimator):
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         **ICA_PARAMETERS,
         **KERNEL_PARAMETERS,
+        "normal_length": (one_of("unit", "margin"),),
     }
 
     def __init__(
@@ -408,6 +512,11 @@ class KernelSupportVectorICA(MarginEstimator):
         max_iter: int = 1000,
         ica_tol: float = 1e-4,
         ica_max_iter: int = 200,
+        ica_axes: int | None = None,
+        contrast: str = "logcosh",
+        contrast_scale: float = 1.0,
+        least_share: float = 0.001,
+        normal_length: str = "unit",
         verbose: bool | int = False,
         random_state: RandomState = None,
     ) -> None:
@@ -426,19 +535,23 @@ class KernelSupportVectorICA(MarginEstimator):
         self.max_iter = max_iter
         self.ica_tol = ica_tol
         self.ica_max_iter = ica_max_iter
+        self.ica_axes = ica_axes
+        self.contrast = contrast
+        self.contrast_scale = contrast_scale
+        self.least_share = least_share
+        self.normal_length = normal_length
         self.verbose = verbose
         self.random_state = random_state
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         Z = rows.X
         normals = keep_normals(self, Z, rows)
-        variances, axes = uncorrelated_axes(Z, normals.W)
-        enough = variances >= MIN_AXIS_VARIANCE_SHARE * variances.sum()
-        variances, axes = variances[enough], axes[:, enough]
+        variances, axes = _keep_axes(self, *uncorrelated_axes(Z, normals.W))
         k = _n_independent(self, normals.W.shape[1], axes.shape[1], selected)
-        independent = axes @ _find_independent(self, Z @ axes, k)
+        independent = _find_independent(self, Z, axes, k)
         # (3.47)-(3.49): neither block outweighs the other
-        normals = normals._replace(W=_divide_by_norm(normals.W))
+        lengths = 1 / normals.margins if self.normal_length == "margin" else 1.0
+        normals = normals._replace(W=_divide_by_norm(normals.W * lengths))
         W, extras = _join_blocks(self, normals, _divide_by_norm(independent), selected)
         extras |= {
             "uncorrelated_variances_": variances,

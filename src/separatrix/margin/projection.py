@@ -159,6 +159,7 @@ class KeptNormals(NamedTuple):
     """The normals that redundancy leaves, and the fitted attributes that describe them."""
 
     W: Array
+    margins: Array
     extras: dict[str, Any]
 
 
@@ -182,7 +183,7 @@ def keep_normals(estimator: Any, Z: Array, rows: LabelledRows) -> KeptNormals:
         "class_of_component_": rows.classes[kept.of_class],
         "accuracy_": kept.accuracy,
     }
-    return KeptNormals(kept.W, extras)
+    return KeptNormals(kept.W, kept.margin, extras)
 
 
 class SupportVectorProjection(MarginEstimator):
