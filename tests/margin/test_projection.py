@@ -8,13 +8,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from separatrix import (
     SupportVectorProjection,
 )
-from separatrix.margin.estimator import one_against_rest
+from separatrix.margin import projection
 from separatrix.margin.hyperplane import Hyperplane
 from separatrix.margin.projection import (
+    keep_planes,
     order_elimination,
     redundancy_distances,
-    support_vector_normals,
 )
+from separatrix.moments.labelled import LabelledRows
 from tests.discovery import labelled
 from tests.margin.margin_data import (
     AS_LIBSVM,
@@ -108,15 +109,18 @@ def test_a_class_between_the_others_has_no_hyperplane():
         assert set(model.class_of_component_) == {0, 2}
 
 
-def test_a_hyperplane_no_better_than_chance_is_no_direction():
+def test_a_hyperplane_no_better_than_chance_is_no_direction(monkeypatch):
     Z = np.array([[1.0], [2.0], [-1.0], [-2.0]])
-    problems = one_against_rest(np.array([0, 1, 2, 0]), np.arange(3), 1.0, None)
     planes = iter([(0.0, 1.0), (-1.0, -3.0), (1.0, 0.0)])  # accuracies 1/2, 3/4, 1/4
 
     def find(points, signs, cost):
+        find.n_iter = 1
         w, b = next(planes)
         return Hyperplane(np.array([w]), b, True, 1)
 
-    normals = support_vector_normals(Z, problems, find)
-    assert_array_equal(normals.of_class, [1])
-    assert_allclose(normals.accuracy, [0.75])
+    monkeypatch.setattr(projection, "PlaneFinder", lambda tol, max_iter: find)
+    rows = LabelledRows(Z, np.array([0, 1, 2, 0]), np.arange(3))
+    found = keep_planes(SupportVectorProjection(), Z, rows)
+    assert_array_equal(found.kept.positive, [1])
+    assert_allclose(found.kept.accuracy, [0.75])
+    assert_array_equal(found.every.positive, [0, 1, 2])

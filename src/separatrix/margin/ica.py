@@ -10,10 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from separatrix._warnings import warn_caller
+from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.estimator import SubspaceEstimator, fit_rows
 from separatrix.base.kernel import KERNEL_PARAMETERS
 from separatrix.base.parameters import N_COMPONENTS, Allowed, one_of, real_number, whole_number
@@ -22,13 +24,18 @@ from separatrix.kernels import RandomState
 from separatrix.linalg import Array, numerical_rank
 from separatrix.margin.estimator import (
     MARGIN_PARAMETERS,
-    ClassWeight,
     MarginEstimator,
     added_between_scatter,
     center_in_span,
     one_sided,
 )
-from separatrix.margin.projection import KeptNormals, keep_normals
+from separatrix.margin.planes import (
+    ClassWeight,
+    decide_by_planes,
+    predict_by_planes,
+    publish_planes,
+)
+from separatrix.margin.projection import KeptPlanes, keep_planes
 from separatrix.moments.class_moments import ClassMoments
 
 # The mathematics -----------------------------------------------------------------------------
@@ -219,24 +226,31 @@ def _find_independent(estimator: Any, Z: Array, axes: Array, n_components: int) 
 
 def _join_blocks(
     estimator: SubspaceEstimator,
-    normals: KeptNormals,
+    found: KeptPlanes,
     independent: Array,
+    moments: ClassMoments,
     selected: Mapping[str, Any],
-) -> tuple[Array, dict[str, Any]]:
+) -> Solution:
     """Normals and independent directions side by side, those wanted, and their attributes."""
-    W = np.hstack([normals.W, independent])
+    W = np.hstack([found.kept.W, independent])
     n_kept = estimator._n_wanted(W.shape[1], "hyperplanes and independent directions", selected)
-    n_normals = min(normals.W.shape[1], n_kept)
-    extras = normals.extras | {
+    n_normals = min(len(found.kept.margin), n_kept)
+    shown = found.kept.take(np.arange(n_normals))
+    extras = {
+        **found.extras,
+        **publish_planes(shown, found.every, moments, selected),
         "n_normals_": n_normals,
         "n_components_": n_kept,
-        "class_of_component_": normals.extras["class_of_component_"][:n_normals],
-        "accuracy_": normals.extras["accuracy_"][:n_normals],
+        "class_of_component_": moments.classes[shown.positive],
+        "accuracy_": shown.accuracy,
     }
-    return W[:, :n_kept], extras
+    W = W[:, :n_kept]
+    criterion = added_between_scatter(W, moments)
+    return Solution(W, criterion, len(W), extras=extras, n_sided=n_normals)
 
 
-class SupportVectorICA(SubspaceEstimator):
+@lazy_on_dask
+class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
     """Normals of support vector machines, and independent components orthogonal to them.
 
     First the directions of `SupportVectorProjection`, one hyperplane for each class against the
@@ -290,7 +304,9 @@ class SupportVectorICA(SubspaceEstimator):
         How many of them are normals of hyperplanes.
     n_components_ : int
         How many there are in all.
-    class_of_component_, accuracy_ : array (n_normals,)
+    class_of_component_, accuracy_, intercepts_, margins_ : array (n_normals,)
+        As in `SupportVectorProjection`, of the normals.
+    support_ : tuple of n_normals arrays of int
         As in `SupportVectorProjection`.
     eliminated_, elimination_distances_ : array
         As in `SupportVectorProjection`.
@@ -330,6 +346,8 @@ class SupportVectorICA(SubspaceEstimator):
     _directions_depend_on_their_number: ClassVar[bool] = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = ICA_PARAMETERS
     _without_directions = one_sided
+    decision_function = decide_by_planes
+    predict = predict_by_planes
 
     def __init__(
         self,
@@ -370,14 +388,14 @@ class SupportVectorICA(SubspaceEstimator):
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         Z, lift = center_in_span(rows, moments)
-        normals = keep_normals(self, Z, rows)
-        _, axes = _keep_axes(self, *principal_axes(Z, orthogonal_complement(normals.W)))
-        k = _n_independent(self, normals.W.shape[1], axes.shape[1], selected)
+        found = keep_planes(self, Z, rows)
+        _, axes = _keep_axes(self, *principal_axes(Z, orthogonal_complement(found.kept.W)))
+        k = _n_independent(self, len(found.kept.margin), axes.shape[1], selected)
         independent = _find_independent(self, Z, axes, k)
         independent /= np.linalg.norm(independent, axis=0)
-        normals = normals._replace(W=lift(normals.W))
-        W, extras = _join_blocks(self, normals, lift(independent), selected)
-        return Solution(W, added_between_scatter(W, moments), Z.shape[1], extras=extras)
+        found = found._replace(kept=found.kept.lift(lift), every=found.every.lift(lift))
+        solution = _join_blocks(self, found, lift(independent), moments, selected)
+        return solution._replace(rank=Z.shape[1])
 
 
 class KernelSupportVectorICA(MarginEstimator):
@@ -453,8 +471,11 @@ class KernelSupportVectorICA(MarginEstimator):
     uncorrelated_variances_ : array (n_axes,)
         λ of each axis: sum of squares of the training rows along it. Axes with less than
         `least_share` of the sum of all are left out.
-    n_normals_, n_components_, class_of_component_, accuracy_
+    n_normals_, n_components_, class_of_component_, accuracy_, support_
         As in `SupportVectorICA`.
+    intercepts_, margins_ : array (n_normals,)
+        Column i of ``transform(X)`` plus ``intercepts_[i]`` is 0 on the hyperplane, and
+        ``margins_[i]`` on its margin.
     eliminated_, elimination_distances_ : array
         As in `SupportVectorProjection`.
     components_, explained_ratio_, mean_, means_, classes_, rank_, kernel_gamma_, n_iter_
@@ -545,19 +566,19 @@ class KernelSupportVectorICA(MarginEstimator):
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         Z = rows.X
-        normals = keep_normals(self, Z, rows)
-        variances, axes = _keep_axes(self, *uncorrelated_axes(Z, normals.W))
-        k = _n_independent(self, normals.W.shape[1], axes.shape[1], selected)
+        found = keep_planes(self, Z, rows)
+        variances, axes = _keep_axes(self, *uncorrelated_axes(Z, found.kept.W))
+        k = _n_independent(self, len(found.kept.margin), axes.shape[1], selected)
         independent = _find_independent(self, Z, axes, k)
         # (3.47)-(3.49): neither block outweighs the other
-        lengths = 1 / normals.margins if self.normal_length == "margin" else 1.0
-        normals = normals._replace(W=_divide_by_norm(normals.W * lengths))
-        W, extras = _join_blocks(self, normals, _divide_by_norm(independent), selected)
-        extras |= {
-            "uncorrelated_variances_": variances,
-            "uncorrelated_coef_": selected["map"].along(axes).basis.T,
-        }
-        return Solution(W, added_between_scatter(W, moments), Z.shape[1], extras=extras)
+        margins = found.kept.margin
+        lengths = 1 / margins if self.normal_length == "margin" else np.ones_like(margins)
+        found = found._replace(kept=found.kept.scale(_divide_by_norm(lengths)))
+        solution = _join_blocks(self, found, _divide_by_norm(independent), moments, selected)
+        return solution.with_extras(
+            uncorrelated_variances_=variances,
+            uncorrelated_coef_=selected["map"].along(axes).basis.T,
+        )
 
 
 def _divide_by_norm(W: Array) -> Array:

@@ -14,16 +14,19 @@ from separatrix.linalg import Array
 from separatrix.margin.estimator import (
     MARGIN_PARAMETERS,
     OPTIONAL_KERNEL,
-    BinaryProblem,
-    ClassWeight,
-    FindPlane,
     MarginEstimator,
     PlaneFinder,
     added_between_scatter,
     center_in_span,
-    one_against_rest,
 )
 from separatrix.margin.hyperplane import prepare_points
+from separatrix.margin.planes import (
+    ClassWeight,
+    Planes,
+    find_planes,
+    pose_problems,
+    publish_planes,
+)
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 
@@ -110,80 +113,35 @@ def order_elimination(distance: Array, margin: Array) -> Elimination:
     return Elimination(np.array(order + left, dtype=int), np.array(distances))
 
 
-class Normals(NamedTuple):
-    """Hyperplanes of classes against the rest, those without a direction left out.
+class KeptPlanes(NamedTuple):
+    """The hyperplanes that redundancy leaves, all of them, and attributes that describe them."""
 
-    Attributes
-    ----------
-    W : array (r, n)
-        Unit normals.
-    of_class : array of int (n,)
-        Position of the class each separates from the rest.
-    accuracy : array (n,)
-        Share of the training rows on their side.
-    margin : array (n,)
-        Distance from the hyperplane to its margin.
-    """
-
-    W: Array
-    of_class: Array
-    accuracy: Array
-    margin: Array
-
-    def take(self, at: Array) -> Normals:
-        """Some of them."""
-        return Normals(self.W[:, at], self.of_class[at], self.accuracy[at], self.margin[at])
-
-
-def support_vector_normals(
-    Z: Array, problems: Sequence[BinaryProblem], find: FindPlane
-) -> Normals:
-    """Unit normals of all hyperplanes that are better than chance."""
-    first = 1 if len(problems) == 1 else 0
-    points = prepare_points(Z)
-    planes = [find(points, problem.signs, problem.cost) for problem in problems]
-    W = np.column_stack([plane.normal for plane in planes])
-    lengths = np.linalg.norm(W, axis=0)
-    accuracy = np.array(
-        [
-            np.mean((Z @ plane.normal + plane.intercept) * problem.signs > 0)
-            for plane, problem in zip(planes, problems, strict=True)
-        ]
-    )
-    good = np.flatnonzero((lengths > 0) & (accuracy > CHANCE_ACCURACY))
-    W = W[:, good] / lengths[good]
-    return Normals(W, good + first, accuracy[good], 1 / lengths[good])
-
-
-class KeptNormals(NamedTuple):
-    """The normals that redundancy leaves, and the fitted attributes that describe them."""
-
-    W: Array
-    margins: Array
+    kept: Planes
+    every: Planes
     extras: dict[str, Any]
 
 
-def keep_normals(estimator: Any, Z: Array, rows: LabelledRows) -> KeptNormals:
-    """Unit normals by descending worth, as many as the estimator's `redundancy` leaves."""
+def keep_planes(estimator: Any, Z: Array, rows: LabelledRows) -> KeptPlanes:
+    """Hyperplanes by descending worth, as many as the estimator's `redundancy` leaves."""
     find = PlaneFinder(estimator.tol, estimator.max_iter)
-    problems = one_against_rest(rows.codes, rows.classes, estimator.C, estimator.class_weight)
-    found = support_vector_normals(Z, problems, find)
+    problems = pose_problems(rows.codes, rows.classes, estimator.C, estimator.class_weight)
+    every = find_planes(prepare_points(Z), problems, find)
+    good = every.take(np.flatnonzero(every.W.any(axis=0) & (every.accuracy > CHANCE_ACCURACY)))
     acute = estimator.angle == "acute"
-    path = order_elimination(
-        redundancy_distances(found.W, found.accuracy, acute=acute), found.margin
-    )
-    kept = found.take(path.kept(estimator.redundancy))
+    distances = redundancy_distances(good.W, good.accuracy, acute=acute)
+    path = order_elimination(distances, good.margin)
+    kept = good.take(path.kept(estimator.redundancy))
     estimator._report_progress(
-        f"{len(found.of_class)} hyperplanes, {len(kept.of_class)} directions kept"
+        f"{len(good.margin)} hyperplanes, {len(kept.margin)} directions kept"
     )
     extras = {
         "n_iter_": find.n_iter,
-        "eliminated_": rows.classes[found.of_class[path.order]],
+        "eliminated_": rows.classes[good.positive[path.order]],
         "elimination_distances_": path.distances,
-        "class_of_component_": rows.classes[kept.of_class],
+        "class_of_component_": rows.classes[kept.positive],
         "accuracy_": kept.accuracy,
     }
-    return KeptNormals(kept.W, kept.margin, extras)
+    return KeptPlanes(kept, every, extras)
 
 
 class SupportVectorProjection(MarginEstimator):
@@ -231,7 +189,14 @@ class SupportVectorProjection(MarginEstimator):
     Attributes
     ----------
     components_ : array (n_components, n_features)
-        Unit normals, the least redundant first.
+        Unit normals that point to their class, the least redundant first.
+    intercepts_ : array (n_components,)
+        ``X @ components_.T + intercepts_`` are the signed distances of rows from the hyperplanes.
+        With a kernel it is ``transform(X) + intercepts_``, in the feature space.
+    margins_ : array (n_components,)
+        Distance from each hyperplane to its margin.
+    support_ : tuple of n_components arrays of int
+        Training rows on their margin or short of it, by position.
     class_of_component_ : array (n_components,)
         The label that each separates from the rest; of two classes the second.
     eliminated_ : array
@@ -252,10 +217,13 @@ class SupportVectorProjection(MarginEstimator):
     Components have unit length and are in general not orthogonal. Whatever δ, they are the last
     ones of one path of elimination.
 
-    Hyperplanes with half of the rows or fewer on their side, or without a direction, are left
-    out. Equation 3.6 of the thesis prints the share of rows on the wrong side; its text and its
-    figure mean the right side. Distances that tie, as they always do when all rows are separated,
-    drop the direction with the narrower margin.
+    Decisions are those of all hyperplanes, whatever `redundancy`: the class of the largest
+    distance in units of the margin wins.
+
+    Hyperplanes with half of the rows or fewer on their side, or without a direction, are no
+    components. Equation 3.6 of the thesis prints the share of rows on the wrong side; its text
+    and its figure mean the right side. Distances that tie, as they always do when all rows are
+    separated, drop the direction with the narrower margin.
 
     References
     ----------
@@ -315,7 +283,10 @@ class SupportVectorProjection(MarginEstimator):
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         Z, lift = center_in_span(rows, moments)
-        normals = keep_normals(self, Z, rows)
-        W = lift(normals.W)
-        extras = normals.extras | {"n_components_": W.shape[1]}
-        return Solution(W, added_between_scatter(W, moments), Z.shape[1], extras=extras)
+        found = keep_planes(self, Z, rows)
+        kept = found.kept.lift(lift)
+        k = len(kept.margin)
+        extras = {**found.extras, "n_components_": k}
+        extras |= publish_planes(kept, found.every.lift(lift), moments, selected)
+        criterion = added_between_scatter(kept.W, moments)
+        return Solution(kept.W, criterion, Z.shape[1], extras=extras, n_sided=k)
