@@ -30,6 +30,13 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "LocalFisherDiscriminant": {"n_neighbors": (7, 3, 15)},
     "GroupedDiscriminant": {"groups": (2, 4)},
     "IPCAC": {"variance": (None, 0.99)},
+    "SupportVectorProjection": {
+        "redundancy_scale": ("normalized",),
+        "redundancy": (0.0, 0.25, 0.5),
+        "multiclass": ("ovr", "ovo"),
+    },
+    "SupportVectorICA": {"redundancy_scale": ("normalized",), "redundancy": (0.0, 0.5)},
+    "KernelSupportVectorICA": {"redundancy_scale": ("normalized",), "redundancy": (0.0, 0.5)},
 }
 """Values that are tried for a parameter, the preferred first: under "*" for every method that has
 the parameter, under the name of a class for that class alone. Those of ``kernel_gamma``, and of

@@ -35,7 +35,12 @@ from separatrix.margin.planes import (
     predict_by_planes,
     publish_planes,
 )
-from separatrix.margin.projection import KeptPlanes, keep_planes
+from separatrix.margin.projection import (
+    REDUNDANCY_PARAMETERS,
+    KeptPlanes,
+    keep_planes,
+    name_sides,
+)
 from separatrix.moments.class_moments import ClassMoments
 
 # The mathematics -----------------------------------------------------------------------------
@@ -179,8 +184,7 @@ def independent_directions(
 ICA_PARAMETERS: dict[str, Sequence[Allowed]] = {
     "n_components": N_COMPONENTS,
     **MARGIN_PARAMETERS,
-    "redundancy": (real_number(0, 1),),
-    "angle": (one_of("full", "acute"),),
+    **REDUNDANCY_PARAMETERS,
     "ica_max_iter": (whole_number(1),),
     "ica_tol": (real_number(0, open_low=True),),
     "ica_axes": (one_of(None), whole_number(1)),
@@ -242,6 +246,7 @@ def _join_blocks(
         "n_normals_": n_normals,
         "n_components_": n_kept,
         "class_of_component_": moments.classes[shown.positive],
+        "sides_": name_sides(shown, moments.classes),
         "accuracy_": shown.accuracy,
     }
     W = W[:, :n_kept]
@@ -266,9 +271,13 @@ class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
         many as classify held-out rows best, judged by the first ones of many.
     C : float
         Cost of a row on the wrong side of its margin.
-    redundancy : float in [0, 1]
+    redundancy : float in [0, 1] or int
         As in `SupportVectorProjection`; 0 keeps all normals.
+    redundancy_scale : "raw" or "normalized"
+        As in `SupportVectorProjection`.
     angle : "full" or "acute"
+        As in `SupportVectorProjection`.
+    multiclass : "ovr" or "ovo"
         As in `SupportVectorProjection`.
     class_weight : dict, "balanced" or None
         Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
@@ -306,8 +315,8 @@ class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
         How many there are in all.
     class_of_component_, accuracy_, intercepts_, margins_ : array (n_normals,)
         As in `SupportVectorProjection`, of the normals.
-    support_ : tuple of n_normals arrays of int
-        As in `SupportVectorProjection`.
+    sides_, support_
+        As in `SupportVectorProjection`, of the normals.
     eliminated_, elimination_distances_ : array
         As in `SupportVectorProjection`.
     explained_ratio_, mean_, means_, classes_, rank_, n_iter_
@@ -355,7 +364,9 @@ class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
         *,
         C: float = 1.0,
         redundancy: float = 0.0,
+        redundancy_scale: str = "raw",
         angle: str = "full",
+        multiclass: str = "ovr",
         class_weight: ClassWeight = None,
         tol: float = 1e-4,
         max_iter: int = 1000,
@@ -371,7 +382,9 @@ class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
         self.n_components = n_components
         self.C = C
         self.redundancy = redundancy
+        self.redundancy_scale = redundancy_scale
         self.angle = angle
+        self.multiclass = multiclass
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
@@ -414,9 +427,13 @@ class KernelSupportVectorICA(MarginEstimator):
         many as classify held-out rows best, judged by the first ones of many.
     C : float
         Cost of a row on the wrong side of its margin.
-    redundancy : float in [0, 1]
+    redundancy : float in [0, 1] or int
         As in `SupportVectorProjection`; 0 keeps all normals.
+    redundancy_scale : "raw" or "normalized"
+        As in `SupportVectorProjection`.
     angle : "full" or "acute"
+        As in `SupportVectorProjection`.
+    multiclass : "ovr" or "ovo"
         As in `SupportVectorProjection`.
     class_weight : dict, "balanced" or None
         Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
@@ -471,7 +488,7 @@ class KernelSupportVectorICA(MarginEstimator):
     uncorrelated_variances_ : array (n_axes,)
         λ of each axis: sum of squares of the training rows along it. Axes with less than
         `least_share` of the sum of all are left out.
-    n_normals_, n_components_, class_of_component_, accuracy_, support_
+    n_normals_, n_components_, class_of_component_, accuracy_, sides_, support_
         As in `SupportVectorICA`.
     intercepts_, margins_ : array (n_normals,)
         Column i of ``transform(X)`` plus ``intercepts_[i]`` is 0 on the hyperplane, and
@@ -521,7 +538,9 @@ class KernelSupportVectorICA(MarginEstimator):
         *,
         C: float = 1.0,
         redundancy: float = 0.0,
+        redundancy_scale: str = "raw",
         angle: str = "full",
+        multiclass: str = "ovr",
         class_weight: ClassWeight = None,
         kernel: str | Callable[..., Array] = "rbf",
         kernel_gamma: float | str = "scale",
@@ -544,7 +563,9 @@ class KernelSupportVectorICA(MarginEstimator):
         self.n_components = n_components
         self.C = C
         self.redundancy = redundancy
+        self.redundancy_scale = redundancy_scale
         self.angle = angle
+        self.multiclass = multiclass
         self.class_weight = class_weight
         self.kernel = kernel
         self.kernel_gamma = kernel_gamma

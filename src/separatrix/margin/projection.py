@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from separatrix.base.parameters import Allowed, one_of, real_number
+from separatrix.base.parameters import Allowed, one_of, real_number, whole_number
 from separatrix.base.solution import Solution
 from separatrix.kernels import RandomState
 from separatrix.linalg import Array
@@ -34,6 +35,15 @@ CHANCE_ACCURACY = 0.5
 """γ_min, a share of the rows: hyperplanes with no more of them on their side are left out."""
 
 
+REDUNDANCY_PARAMETERS: dict[str, Sequence[Allowed]] = {
+    "redundancy": (real_number(0, 1), whole_number(1)),
+    "redundancy_scale": (one_of("raw", "normalized"),),
+    "angle": (one_of("full", "acute"),),
+    "multiclass": (one_of("ovr", "ovo"),),
+}
+"""Allowed values of the parameters that say which normals there are, and which are kept."""
+
+
 # Redundancy ----------------------------------------------------------------------------------
 
 
@@ -51,14 +61,23 @@ class Elimination(NamedTuple):
     order: Array
     distances: Array
 
-    def kept(self, redundancy: float) -> Array:
-        """Positions of the survivors for a threshold δ, the least redundant first.
+    def kept(self, redundancy: float, scale: str = "raw") -> Array:
+        """Positions of the survivors, the least redundant first.
 
-        Directions are dropped while the smallest distance is at most δ, and none for δ = 0.
+        A whole number from 1 on is how many survive. Otherwise it is a threshold δ: on the "raw"
+        scale directions are dropped while the smallest distance is at most δ, and none for δ = 0;
+        on the "normalized" scale the share δ of those that can be dropped is.
         """
-        beyond = np.flatnonzero(self.distances > redundancy)
-        n_dropped = int(beyond[0]) if len(beyond) else len(self.distances)
-        return self.order[n_dropped if redundancy > 0 else 0 :][::-1]
+        n_steps = len(self.distances)
+        if isinstance(redundancy, Integral) and redundancy >= 1:
+            n_dropped = max(len(self.order) - int(redundancy), 0)
+        elif scale == "normalized":
+            n_dropped = int(np.floor(redundancy * n_steps + 0.5))
+        else:
+            beyond = np.flatnonzero(self.distances > redundancy)
+            n_dropped = int(beyond[0]) if len(beyond) else n_steps
+            n_dropped = n_dropped if redundancy > 0 else 0
+        return self.order[n_dropped:][::-1]
 
 
 def redundancy_distances(W: Array, accuracy: Array, *, acute: bool = False) -> Array:
@@ -124,13 +143,14 @@ class KeptPlanes(NamedTuple):
 def keep_planes(estimator: Any, Z: Array, rows: LabelledRows) -> KeptPlanes:
     """Hyperplanes by descending worth, as many as the estimator's `redundancy` leaves."""
     find = PlaneFinder(estimator.tol, estimator.max_iter)
-    problems = pose_problems(rows.codes, rows.classes, estimator.C, estimator.class_weight)
+    costs = estimator.C, estimator.class_weight
+    problems = pose_problems(rows.codes, rows.classes, *costs, estimator.multiclass)
     every = find_planes(prepare_points(Z), problems, find)
     good = every.take(np.flatnonzero(every.W.any(axis=0) & (every.accuracy > CHANCE_ACCURACY)))
     acute = estimator.angle == "acute"
     distances = redundancy_distances(good.W, good.accuracy, acute=acute)
     path = order_elimination(distances, good.margin)
-    kept = good.take(path.kept(estimator.redundancy))
+    kept = good.take(path.kept(estimator.redundancy, estimator.redundancy_scale))
     estimator._report_progress(
         f"{len(good.margin)} hyperplanes, {len(kept.margin)} directions kept"
     )
@@ -139,9 +159,17 @@ def keep_planes(estimator: Any, Z: Array, rows: LabelledRows) -> KeptPlanes:
         "eliminated_": rows.classes[good.positive[path.order]],
         "elimination_distances_": path.distances,
         "class_of_component_": rows.classes[kept.positive],
+        "sides_": name_sides(kept, rows.classes),
         "accuracy_": kept.accuracy,
     }
     return KeptPlanes(kept, every, extras)
+
+
+def name_sides(planes: Planes, classes: Array) -> list[tuple[Any, Any]]:
+    """For each hyperplane the label it points to and that behind it, None for all others."""
+    labels = [*classes.tolist(), None]  # the position of the rest is -1
+    pairs = zip(planes.positive, planes.negative, strict=True)
+    return [(labels[positive], labels[negative]) for positive, negative in pairs]
 
 
 class SupportVectorProjection(MarginEstimator):
@@ -156,11 +184,19 @@ class SupportVectorProjection(MarginEstimator):
     ----------
     C : float
         Cost of a row on the wrong side of its margin.
-    redundancy : float in [0, 1]
+    redundancy : float in [0, 1] or int
         δ: the direction with the smallest ``d_ij`` is dropped, again and again, while that is at
-        most δ; one direction always stays. 0 keeps all.
+        most δ; one direction always stays. 0 keeps all. A whole number from 1 on is the number of
+        directions to keep: 1 keeps one, as 1.0 does.
+    redundancy_scale : "raw" or "normalized"
+        Whether δ is compared with ``d_ij``, or is the share of directions that are dropped, of
+        those that can be: 0 drops none, 1 all but one. ``d_ij`` of unlike data are not
+        comparable, shares are.
     angle : "full" or "acute"
         Whether directions that point away from each other are far apart, or the same line.
+    multiclass : "ovr" or "ovo"
+        One hyperplane for each class against the rest, or for each pair of classes. With pairs
+        decisions are votes.
     class_weight : dict, "balanced" or None
         Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
         all.
@@ -198,10 +234,12 @@ class SupportVectorProjection(MarginEstimator):
     support_ : tuple of n_components arrays of int
         Training rows on their margin or short of it, by position.
     class_of_component_ : array (n_components,)
-        The label that each separates from the rest; of two classes the second.
+        The label that each points to; of two classes the second.
+    sides_ : list of n_components pairs
+        The label that each points to and the label behind it, None for all others.
     eliminated_ : array
-        Labels in the order in which their directions are dropped as δ grows, whatever δ was given;
-        the last is never dropped.
+        Labels, as in `class_of_component_`, in the order in which their directions are dropped as
+        δ grows, whatever δ was given; the last is never dropped.
     elimination_distances_ : array
         The smallest distance at each of these steps: with δ, the steps before the first distance
         above δ are done.
@@ -243,8 +281,7 @@ class SupportVectorProjection(MarginEstimator):
 
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         **MARGIN_PARAMETERS,
-        "redundancy": (real_number(0, 1),),
-        "angle": (one_of("full", "acute"),),
+        **REDUNDANCY_PARAMETERS,
         **OPTIONAL_KERNEL,
     }
 
@@ -253,7 +290,9 @@ class SupportVectorProjection(MarginEstimator):
         C: float = 1.0,
         *,
         redundancy: float = 0.0,
+        redundancy_scale: str = "raw",
         angle: str = "full",
+        multiclass: str = "ovr",
         class_weight: ClassWeight = None,
         kernel: str | Callable[..., Array] | None = None,
         kernel_gamma: float | str = "scale",
@@ -268,7 +307,9 @@ class SupportVectorProjection(MarginEstimator):
     ) -> None:
         self.C = C
         self.redundancy = redundancy
+        self.redundancy_scale = redundancy_scale
         self.angle = angle
+        self.multiclass = multiclass
         self.class_weight = class_weight
         self.kernel = kernel
         self.kernel_gamma = kernel_gamma
