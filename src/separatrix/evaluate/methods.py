@@ -185,7 +185,7 @@ def _construct_ours(name: str, cls: Any) -> Contender:
     return Contender(
         name,
         estimator,
-        kind="classifier" if is_classifier(estimator) else "subspace",
+        kind="classifier" if has_own_rule(estimator) else "subspace",
         description=first_sentence(cls),
         grid=grid,
         choose_dimension="n_components" in params,
@@ -193,6 +193,15 @@ def _construct_ours(name: str, cls: Any) -> Contender:
         # in the feature space of a kernel rows have lengths near one
         in_units=IN_UNITS if params.get("kernel") is None else IN_UNITS[:1],
     )
+
+
+def has_own_rule(estimator: Any) -> bool:
+    """Whether an estimator classifies by a rule that sees its subspace.
+
+    Margin methods decide by their first hyperplanes, whatever else is in the subspace: judged by
+    those, methods that share them would be the same.
+    """
+    return is_classifier(estimator) and getattr(estimator, "_decides_in_subspace", True)
 
 
 def first_sentence(cls: type) -> str:

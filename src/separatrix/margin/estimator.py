@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -128,6 +128,7 @@ class MarginEstimator(ClassifierMixin, KernelEstimator):
     tol: float
     max_iter: int
     verbose: bool | int
+    _decides_in_subspace: ClassVar[bool] = False
     _without_directions = one_sided
     decision_function = decide_by_planes
     predict = predict_by_planes

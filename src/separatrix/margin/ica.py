@@ -354,6 +354,7 @@ class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
 
     _directions_depend_on_their_number: ClassVar[bool] = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = ICA_PARAMETERS
+    _decides_in_subspace: ClassVar[bool] = False
     _without_directions = one_sided
     decision_function = decide_by_planes
     predict = predict_by_planes
