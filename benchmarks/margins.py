@@ -12,7 +12,6 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
