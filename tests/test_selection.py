@@ -246,6 +246,8 @@ def test_auto_is_the_number_it_comes_to(estimator, X, y):
     assert_allclose(auto.explained_ratio_, given.explained_ratio_, atol=1e-10)
     assert "n_components" not in given.selection_
     if hasattr(auto, "predict"):
+        assert_allclose(auto.decision_function(X), given.decision_function(X), atol=1e-8)
+    if hasattr(auto, "predict_proba"):
         assert_allclose(auto.predict_proba(X), given.predict_proba(X), atol=1e-8)
     again = clone(auto).fit(X, y)
     assert_array_equal(again.components_, auto.components_)

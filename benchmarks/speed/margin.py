@@ -14,8 +14,8 @@ from benchmarks.speed.runner import Case, Row, Settings, Task, faster, seconds_o
 from separatrix import ClassMoments, WithinSupportVectorDiscriminant
 from separatrix.linalg import Array
 from separatrix.margin.active_set import Points
-from separatrix.margin.estimator import BinaryProblem
 from separatrix.margin.hyperplane import Hyperplane
+from separatrix.margin.planes import BinaryProblem
 from separatrix.margin.successive import successive_directions
 
 OURS, PRINTED, HINGE, SQUARED = "ours", "printed", "hinge", "squared"

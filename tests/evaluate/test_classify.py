@@ -13,8 +13,9 @@ from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.preprocessing import StandardScaler
 
 from separatrix import FisherDiscriminant
-from separatrix.evaluate.classify import score_predictions
+from separatrix.evaluate.classify import decision_of, score_predictions
 from separatrix.evaluate.comparison import compare
+from separatrix.evaluate.methods import contenders
 from tests.evaluate.comparing import CHEAP, X2, Y2, X, Y, by_hand, parts
 
 
@@ -83,3 +84,12 @@ def test_a_subspace_without_directions_fails_with_that_reason():
     rows, y = np.ones((40, 2)), np.arange(40) % 2
     (method,) = compare([FisherDiscriminant()], rows, y, decision="3nn", n_splits=1).methods
     assert "no direction was found" in method.reason
+
+
+def test_methods_that_share_hyperplanes_are_judged_in_their_subspaces():
+    for name in ("MarginMaximizingDiscriminant", "SupportVectorICA", "SupportVectorProjection"):
+        contender = contenders([name])[0]
+        assert hasattr(contender.estimator, "predict")
+        assert contender.kind == "subspace"
+        assert decision_of(contender, "own") == "3nn"
+    assert decision_of(contenders(["FisherDiscriminant"])[0], "own") == "own"

@@ -13,12 +13,20 @@ from separatrix import (
     SupportVectorICA,
     SupportVectorProjection,
 )
-from separatrix.margin.ica import independent_directions, orthogonal_complement, uncorrelated_axes
+from separatrix.margin.ica import (
+    CONTRASTS,
+    independent_directions,
+    orthogonal_complement,
+    principal_axes,
+    uncorrelated_axes,
+)
 from tests.discovery import TALL
 from tests.margin.margin_data import (
+    AS_LIBSVM,
     PAIR,
     every_data,
     quiet,
+    svc,
 )
 
 
@@ -88,10 +96,72 @@ def test_independent_sources_are_found():
     sources = rng.uniform(-1, 1, (4000, 3))
     sources -= sources.mean(axis=0)
     rows = sources @ rng.standard_normal((3, 3))
-    W = independent_directions(rows, 3, max_iter=200, tol=1e-6, random_state=0)
+    axes = principal_axes(rows, np.eye(3))[1]
+    W = independent_directions(rows, axes, 3, max_iter=200, tol=1e-6, random_state=0)
     correlation = np.abs(np.corrcoef((rows @ W).T, sources.T)[:3, 3:])
     assert_allclose(np.sort(correlation.max(axis=1)), 1, atol=0.01)
     assert_allclose(np.cov((rows @ W).T, bias=True), np.eye(3), atol=1e-6)
+
+
+def rows_with_a_thin_source():
+    """Four features: three Gaussian sources of large variance, and one of two values."""
+    rng = np.random.default_rng(0)
+    sources = rng.standard_normal((2000, 4)) * 3
+    sources[:, 3] = rng.choice([-1.0, 1.0], 2000)
+    sources -= sources.mean(axis=0)
+    turn = np.linalg.qr(rng.standard_normal((4, 4)))[0]
+    return sources @ turn.T, sources[:, 3]
+
+
+@pytest.mark.parametrize("contrast", CONTRASTS)
+def test_one_independent_direction_is_sought_along_all_axes(contrast):
+    rows, thin = rows_with_a_thin_source()
+    axes = principal_axes(rows, np.eye(4))[1]
+    options = {"contrast": contrast, "max_iter": 500, "tol": 1e-6, "random_state": 0}
+    W = independent_directions(rows, axes, 1, **options)
+    assert abs(np.corrcoef((rows @ W)[:, 0], thin)[0, 1]) > 0.95
+    leading = independent_directions(rows, axes[:, :1], 1, **options)
+    assert abs(np.corrcoef((rows @ leading)[:, 0], thin)[0, 1]) < 0.1
+
+
+@pytest.mark.parametrize("contrast", CONTRASTS)
+def test_slopes_of_contrasts_are_their_derivatives(contrast):
+    u, h = np.linspace(-2, 2, 7)[:, None], 1e-5
+    g, mean_slope = CONTRASTS[contrast](u, 1.3)
+    differences = (CONTRASTS[contrast](u + h, 1.3)[0] - CONTRASTS[contrast](u - h, 1.3)[0]) / (
+        2 * h
+    )
+    assert_allclose(mean_slope, differences.mean(axis=0), rtol=1e-8)
+    assert_allclose(g, -CONTRASTS[contrast](-u, 1.3)[0])
+
+
+@quiet
+def test_axes_of_the_search_are_parameters():
+    X, y = PAIR
+    whole = KernelSupportVectorICA(kernel="linear", least_share=0, random_state=0).fit(X, y)
+    variances = whole.uncorrelated_variances_
+    assert len(variances) == 5
+    share = (variances[2] + variances[1]) / 2 / variances.sum()
+    some = KernelSupportVectorICA(kernel="linear", least_share=share, random_state=0).fit(X, y)
+    assert_allclose(some.uncorrelated_variances_, variances[:2])
+    first = KernelSupportVectorICA(kernel="linear", ica_axes=3, random_state=0).fit(X, y)
+    assert_allclose(first.uncorrelated_variances_, variances[:3])
+    with pytest.raises(ValueError, match="at most 3"):
+        SupportVectorICA(4, ica_axes=2).fit(X, y)
+
+
+@quiet
+def test_normals_may_keep_their_lengths():
+    X, y = TALL
+    unit = KernelSupportVectorICA(kernel="linear", random_state=0).fit(X, y)
+    margin = KernelSupportVectorICA(kernel="linear", normal_length="margin", random_state=0)
+    A, B = unit.components_[:3], margin.fit(X, y).components_[:3]
+    lengths = np.linalg.norm(B, axis=1)
+    assert_allclose(B / lengths[:, None], A * np.sqrt(3), atol=1e-12)
+    assert_allclose(np.linalg.norm(lengths), 1)
+    machines = [svc(X, y == c).coef_[0] for c in margin.class_of_component_]
+    expected = np.linalg.norm(machines, axis=1)
+    assert_allclose(lengths, expected / np.linalg.norm(expected), rtol=AS_LIBSVM)
 
 
 def test_an_ica_that_does_not_converge_says_what_to_do():

@@ -40,8 +40,21 @@ def test_a_hyperplane_that_is_not_finished_is_not_taken_for_none(monkeypatch, C)
         assert plane.normal.any()
 
 
-def test_a_normal_that_parts_the_rows_is_not_taken_for_none():
+def test_a_normal_must_save_what_the_best_one_saves():
     Z, signs, cost = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]), np.ones(2)
-    worse_than_none = np.array([10.0])
-    assert not newton.is_no_better_than_zero(Z, signs, cost, worse_than_none, 0.0, 1e-4)
-    assert newton.is_no_better_than_zero(Z, signs, cost, np.zeros(1), 0.0, 1e-4)
+    # beyond the margins it saves 2 - w²/2, which must be w²/4
+    for w, better in [(0.0, False), (1e-9, True), (1.63, True), (1.64, False)]:
+        assert newton.is_better_than_none(Z, signs, cost, np.array([w]), 0.0) == better
+    assert not newton.is_better_than_none(Z, signs, cost, np.array([-0.1]), 0.0)
+
+
+@pytest.mark.parametrize("seed", [27, 36, 68, 85])
+def test_a_normal_no_better_than_none_is_no_direction(seed):
+    # random labels at a low cost, where no exact finish was found
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(40, 5))
+    Z -= Z.mean(axis=0)
+    signs = np.where(rng.random(40) < 0.2, 1.0, -1.0)
+    plane = plane_of(Z, signs, np.full(40, 10 ** rng.uniform(-3, 0)))
+    assert not plane.exact
+    assert not plane.normal.any()

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from separatrix import (
     SupportVectorProjection,
 )
-from separatrix.margin.estimator import one_against_rest
+from separatrix.margin import projection
 from separatrix.margin.hyperplane import Hyperplane
 from separatrix.margin.projection import (
+    keep_planes,
     order_elimination,
     redundancy_distances,
-    support_vector_normals,
 )
+from separatrix.moments.labelled import LabelledRows
 from tests.discovery import labelled
 from tests.margin.margin_data import (
     AS_LIBSVM,
@@ -92,6 +94,60 @@ def test_redundancy_leaves_the_end_of_the_path():
     assert acute.elimination_distances_[0] < path[0] - 0.01
 
 
+def test_the_number_or_the_share_of_normals_can_be_given():
+    path = order_elimination(redundancy_distances(np.eye(9), np.linspace(0.6, 1, 9)), np.ones(9))
+    for number in (1, 4, 9, 20, np.int64(3)):
+        assert_array_equal(path.kept(number), path.order[::-1][:number])
+    for share, n_kept in [(0, 9), (0.0, 9), (0.5, 5), (0.55, 5), (0.6, 4), (1.0, 1)]:
+        assert_array_equal(path.kept(share, "normalized"), path.order[::-1][:n_kept])
+    X, y = labelled(200, 10, n_classes=6)
+    every = SupportVectorProjection().fit(X, y)
+    four = SupportVectorProjection(redundancy=4).fit(X, y)
+    assert_allclose(four.components_, every.components_[:4], atol=1e-12)
+    half = SupportVectorProjection(redundancy=0.4, redundancy_scale="normalized").fit(X, y)
+    assert half.n_components_ == 4
+    for senseless in (True, 2.5, -1):
+        with pytest.raises(ValueError, match="redundancy="):
+            SupportVectorProjection(redundancy=senseless).fit(X, y)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 3.0}])
+def test_one_normal_for_each_pair_of_classes(class_weight):
+    X, y = labelled(80, 5)
+    labels = np.array([10, 7, 8])[y]
+    weights = {10: 3.0} if isinstance(class_weight, dict) else class_weight
+    model = SupportVectorProjection(multiclass="ovo", class_weight=weights).fit(X + 50, labels)
+    assert set(model.sides_) == {(8, 7), (10, 7), (10, 8)}
+    pairwise = []
+    for w, b, margin, (second, first), support, accuracy in zip(
+        model.components_,
+        model.intercepts_,
+        model.margins_,
+        model.sides_,
+        model.support_,
+        model.accuracy_,
+        strict=True,
+    ):
+        pair = np.flatnonzero((labels == first) | (labels == second))
+        given = (
+            {c: k for c, k in weights.items() if c in (first, second)}
+            if isinstance(weights, dict)
+            else weights
+        )
+        theirs = svc(X[pair], labels[pair], class_weight=given)
+        expected = theirs.decision_function(X[pair] - X[pair].mean(axis=0))
+        values = ((X + 50) @ w + b) / margin
+        assert_allclose(values[pair], expected, atol=10 * AS_LIBSVM)
+        assert_array_equal(support, np.sort(pair[theirs.support_]))
+        assert_allclose(accuracy, np.mean((expected > 0) == (labels[pair] == second)))
+        pairwise.append(np.where(values > 0, second, first))
+    votes = np.array([np.sum(np.array(pairwise) == c, axis=0) for c in model.classes_]).T
+    decision = model.decision_function(X + 50)
+    assert (np.abs(decision - votes) < 0.5).all()
+    assert_array_equal(model.predict(X + 50), model.classes_[decision.argmax(axis=1)])
+    assert model.score(X + 50, labels) > 0.8
+
+
 def test_of_two_as_near_the_one_with_the_narrower_margin_goes():
     distance = np.array([[np.inf, 0.1, 0.4], [0.1, np.inf, 0.4], [0.4, 0.4, np.inf]])
     assert_array_equal(order_elimination(distance, np.array([3.0, 1.0, 2.0])).order, [1, 2, 0])
@@ -108,15 +164,18 @@ def test_a_class_between_the_others_has_no_hyperplane():
         assert set(model.class_of_component_) == {0, 2}
 
 
-def test_a_hyperplane_no_better_than_chance_is_no_direction():
+def test_a_hyperplane_no_better_than_chance_is_no_direction(monkeypatch):
     Z = np.array([[1.0], [2.0], [-1.0], [-2.0]])
-    problems = one_against_rest(np.array([0, 1, 2, 0]), np.arange(3), 1.0, None)
     planes = iter([(0.0, 1.0), (-1.0, -3.0), (1.0, 0.0)])  # accuracies 1/2, 3/4, 1/4
 
     def find(points, signs, cost):
+        find.n_iter = 1
         w, b = next(planes)
         return Hyperplane(np.array([w]), b, True, 1)
 
-    normals = support_vector_normals(Z, problems, find)
-    assert_array_equal(normals.of_class, [1])
-    assert_allclose(normals.accuracy, [0.75])
+    monkeypatch.setattr(projection, "PlaneFinder", lambda tol, max_iter: find)
+    rows = LabelledRows(Z, np.array([0, 1, 2, 0]), np.arange(3))
+    found = keep_planes(SupportVectorProjection(), Z, rows)
+    assert_array_equal(found.kept.positive, [1])
+    assert_allclose(found.kept.accuracy, [0.75])
+    assert_array_equal(found.every.positive, [0, 1, 2])

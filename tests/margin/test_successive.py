@@ -16,8 +16,8 @@ from separatrix import (
     WithinSupportVectorDiscriminant,
 )
 from separatrix.linalg import principal_angles
-from separatrix.margin.estimator import one_against_rest
 from separatrix.margin.hyperplane import soft_margin_hyperplane
+from separatrix.margin.planes import pose_problems
 from separatrix.margin.successive import block_basis, successive_directions
 from separatrix.moments.class_moments import ClassMoments
 from tests.discovery import TALL, WIDE, labelled, same_up_to_sign
@@ -229,8 +229,8 @@ def test_every_direction_is_taken_off_before_the_next_is_sought():
         seen.append(points.rows.copy())
         return soft_margin_hyperplane(points, signs, cost)
 
-    problem = one_against_rest(y, np.array([0, 1]), 1e3, None)[0]
-    W = np.hstack(list(successive_directions(rows, [problem], find, None)))
+    problem = pose_problems(y, np.array([0, 1]), 1e3, None)[0]
+    W = np.hstack([r.directions for r in successive_directions(rows, [problem], find, None)])
     assert W.shape == (6, 6)
     for k, Z in enumerate(seen):
         assert_allclose(Z @ W[:, :k], 0, atol=1e-13)

@@ -28,6 +28,8 @@ class Solution(NamedTuple):
         Scatter within classes in the subspace, as the decision sees it. Only classifiers need it.
     extras : mapping
         Every other fitted attribute, by name.
+    n_sided : int
+        How many leading directions point to a class, so that their signs have a meaning.
     """
 
     W: Array
@@ -35,10 +37,15 @@ class Solution(NamedTuple):
     rank: int
     within: Array | None = None
     extras: Mapping[str, Any] = NOTHING
+    n_sided: int = 0
 
     def oriented(self, by: Array | None = None) -> Solution:
-        """The same directions with the largest entry of each, or of their image `by`, positive."""
+        """The same directions with the largest entry of each, or of their image `by`, positive.
+
+        Directions that point to a class keep their signs.
+        """
         signs = column_signs(self.W if by is None else by)
+        signs[: self.n_sided] = 1.0
         within = None if self.within is None else self.within * np.outer(signs, signs)
         return self._replace(W=self.W * signs, within=within)
 

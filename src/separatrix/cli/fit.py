@@ -138,12 +138,12 @@ def _fit_in_memory(
 
 def assemble(prepare: Any, estimator: Any, decision: str, n_rows: int) -> Any:
     """Preprocessing, the method, and the rule that classifies, as one model."""
-    from sklearn.base import is_classifier
     from sklearn.pipeline import make_pipeline
 
     from separatrix.evaluate.classify import rule_to_keep
+    from separatrix.evaluate.methods import has_own_rule
 
-    if decision == "own" and not is_classifier(estimator):
+    if decision == "own" and not has_own_rule(estimator):
         decision = "3nn"
     if decision != "own" and not hasattr(estimator, "transform"):
         raise ValueError(f"{type(estimator).__name__} has no subspace: leave out --decision")

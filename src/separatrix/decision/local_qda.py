@@ -32,7 +32,7 @@ from separatrix.linalg import Array
 from separatrix.moments.checks import check_finite
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows, rows_per_block
-from separatrix.moments.neighbours import class_neighbours
+from separatrix.moments.neighbours import averaging_matrix, class_neighbours
 from separatrix.selection import GridScores, best_rule, draw_rows_by_class
 
 DIAGONAL_COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)

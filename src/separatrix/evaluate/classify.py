@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import is_classifier
 from sklearn.metrics import (
     accuracy_score,
     balanced_accuracy_score,
@@ -17,7 +16,7 @@ from sklearn.metrics import (
 )
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 
-from separatrix.evaluate.methods import Contender
+from separatrix.evaluate.methods import Contender, has_own_rule
 from separatrix.fisher.fisher import FisherDiscriminant
 from separatrix.linalg import Array
 from separatrix.selection import Scorer, classifier_scores, neighbour_scores
@@ -46,7 +45,7 @@ def decision_of(contender: Contender, decision: str) -> str:
     """The rule that classifies for a method: its own only where it has one."""
     if not hasattr(contender.estimator, "transform"):
         return "own"
-    if decision == "own" and not is_classifier(contender.estimator):
+    if decision == "own" and not has_own_rule(contender.estimator):
         return "3nn"
     return decision
 

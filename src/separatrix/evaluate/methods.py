@@ -34,6 +34,13 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "KernelFisherDiscriminant": {"ridge": ("auto", 0.01, 1.0)},
     "KernelIPCAC": {"truncate": (False, True), "variance": (None, 0.9)},
     "MixtureIPCAC": {"merge": ("auto", "sigma", "region")},
+    "SupportVectorProjection": {
+        "redundancy_scale": ("normalized",),
+        "redundancy": (0.0, 0.25, 0.5),
+        "multiclass": ("ovr", "ovo"),
+    },
+    "SupportVectorICA": {"redundancy_scale": ("normalized",), "redundancy": (0.0, 0.5)},
+    "KernelSupportVectorICA": {"redundancy_scale": ("normalized",), "redundancy": (0.0, 0.5)},
 }
 """Values that are tried for a parameter, the preferred first: under "*" for every method that has
 the parameter, under the name of a class for that class alone. Those of ``kernel_gamma``, and of
@@ -182,7 +189,7 @@ def _construct_ours(name: str, cls: Any) -> Contender:
     return Contender(
         name,
         estimator,
-        kind="classifier" if is_classifier(estimator) else "subspace",
+        kind="classifier" if has_own_rule(estimator) else "subspace",
         description=first_sentence(cls),
         grid=grid,
         choose_dimension="n_components" in params,
@@ -190,6 +197,15 @@ def _construct_ours(name: str, cls: Any) -> Contender:
         # in the feature space of a kernel rows have lengths near one
         in_units=IN_UNITS if params.get("kernel") is None else IN_UNITS[:1],
     )
+
+
+def has_own_rule(estimator: Any) -> bool:
+    """Whether an estimator classifies by a rule that sees its subspace.
+
+    Margin methods decide by their first hyperplanes, whatever else is in the subspace: judged by
+    those, methods that share them would be the same.
+    """
+    return is_classifier(estimator) and getattr(estimator, "_decides_in_subspace", True)
 
 
 def first_sentence(cls: type) -> str:

@@ -27,6 +27,7 @@ PART_TYPES = {
     # kernels, choices, decisions
     "DimensionPath": "selection.DimensionPath",
     "GridScores": "selection.GridScores",
+    "HyperplaneRule": "margin.planes.HyperplaneRule",
     "Kernel": "kernels.Kernel",
     "KernelMap": "kernels.KernelMap",
     "LinearRule": "decision.rules.LinearRule",

@@ -1,14 +1,15 @@
-"""Shared by the methods made of hyperplanes: their problems, their rows, their base class."""
+"""Shared by the methods made of hyperplanes: their solver, their rows, their base class."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from numbers import Real
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import ClassifierMixin
 
+from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator
 from separatrix.base.parameters import YES_OR_NO, Allowed, one_of, real_number, whole_number
 from separatrix.base.solution import Solution
@@ -16,68 +17,11 @@ from separatrix.kernels import Kernel, empirical_kernel_map
 from separatrix.linalg import Array, Lift, range_basis, span
 from separatrix.margin.active_set import Points
 from separatrix.margin.hyperplane import Hyperplane, soft_margin_hyperplane
+from separatrix.margin.planes import ClassWeight, decide_by_planes, predict_by_planes
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 
 # The mathematics -----------------------------------------------------------------------------
-
-
-class BinaryProblem(NamedTuple):
-    """One class against the rest, or one against the other.
-
-    Attributes
-    ----------
-    signs : array (n,)
-        1 for the rows of the class, -1 for the others.
-    cost : array (n,)
-        Cost of each row on the wrong side of its margin.
-    """
-
-    signs: Array
-    cost: Array
-
-
-ClassWeight = Mapping[Any, float] | str | None
-
-
-def one_against_rest(
-    codes: Array, classes: Array, C: float, class_weight: ClassWeight
-) -> list[BinaryProblem]:
-    """A problem for each class, or for two classes the one that they share."""
-    weights = np.ones(len(classes))
-    if isinstance(class_weight, Mapping):
-        _check_class_weight(class_weight, classes)
-        weights = np.array([float(class_weight.get(c, 1.0)) for c in classes.tolist()])
-    problems = []
-    for c in range(1, 2) if len(classes) == 2 else range(len(classes)):
-        member = codes == c
-        cost = C * weights[codes]
-        if class_weight == "balanced":
-            counts = np.bincount(member, minlength=2)
-            cost = C * (len(codes) / (2 * counts))[member.astype(int)]
-        problems.append(BinaryProblem(np.where(member, 1.0, -1.0), cost))
-    return problems
-
-
-def _check_class_weight(class_weight: Mapping[Any, float], classes: Array) -> None:
-    """Raise for weights of unknown classes and for weights that are not positive numbers."""
-    unknown = [label for label in class_weight if label not in classes.tolist()]
-    if unknown:
-        raise ValueError(
-            f"class_weight has labels that are not in y: {unknown[:5]}; the classes are "
-            f"{classes.tolist()[:10]}"
-        )
-    odd = {
-        k: v
-        for k, v in class_weight.items()
-        if not (isinstance(v, Real) and np.isfinite(v) and v > 0)
-    }
-    if odd:
-        raise ValueError(f"class_weight={odd!r} must hold positive numbers")
-
-
-FindPlane = Callable[[Points, Array, Array], Hyperplane]
-"""Takes points, signs and costs to a hyperplane."""
 
 
 class PlaneFinder:
@@ -172,12 +116,19 @@ def one_sided(self: Any, solution: Solution) -> str:
     )
 
 
-class MarginEstimator(KernelEstimator):
-    """Base of the margin methods that are linear, or with a kernel those of its feature space."""
+@lazy_on_dask
+class MarginEstimator(ClassifierMixin, KernelEstimator):
+    """Base of the margin methods that are linear, or with a kernel those of its feature space.
+
+    They decide by the first hyperplanes that they find.
+    """
 
     C: float
     class_weight: ClassWeight
     tol: float
     max_iter: int
     verbose: bool | int
+    _decides_in_subspace: ClassVar[bool] = False
     _without_directions = one_sided
+    decision_function = decide_by_planes
+    predict = predict_by_planes

@@ -26,7 +26,7 @@ from separatrix.margin.newton import (
     SolverResult,
     capped_newton,
     exact_result,
-    is_no_better_than_zero,
+    is_better_than_none,
     warn_unfinished,
 )
 
@@ -178,7 +178,7 @@ def descend_dual(
     finished = not any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
     if not finished:
         warn_unfinished(n_iter, max_iter)
-    vanishes = finished and is_no_better_than_zero(Z, signs, cost, w, b, tol)
+    vanishes = finished and not is_better_than_none(Z, signs, cost, w, b)
     return SolverResult(w, b, False, n_iter, vanishes, finished=finished)
 
 

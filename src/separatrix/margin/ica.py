@@ -6,16 +6,16 @@ describes the rest of the rows, orthogonal to the normals or uncorrelated with t
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.decomposition import FastICA
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from separatrix._warnings import warn_caller
+from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.estimator import SubspaceEstimator, fit_rows
 from separatrix.base.kernel import KERNEL_PARAMETERS
 from separatrix.base.parameters import N_COMPONENTS, Allowed, one_of, real_number, whole_number
@@ -24,18 +24,24 @@ from separatrix.kernels import RandomState
 from separatrix.linalg import Array, numerical_rank
 from separatrix.margin.estimator import (
     MARGIN_PARAMETERS,
-    ClassWeight,
     MarginEstimator,
     added_between_scatter,
     center_in_span,
     one_sided,
 )
-from separatrix.margin.projection import KeptNormals, keep_normals
+from separatrix.margin.planes import (
+    ClassWeight,
+    decide_by_planes,
+    predict_by_planes,
+    publish_planes,
+)
+from separatrix.margin.projection import (
+    REDUNDANCY_PARAMETERS,
+    KeptPlanes,
+    keep_planes,
+    name_sides,
+)
 from separatrix.moments.class_moments import ClassMoments
-
-MIN_AXIS_VARIANCE_SHARE = 1e-3
-"""Share of the variance in the uncorrelated subspace below which an axis is left out:
-0.1 %, as in the thesis."""
 
 # The mathematics -----------------------------------------------------------------------------
 
@@ -54,17 +60,26 @@ def orthogonal_complement(W: Array) -> Array:
     return U[:, numerical_rank(s, max(W.shape)) :]
 
 
+def principal_axes(Z: Array, free: Array) -> tuple[Array, Array]:
+    """Orthonormal directions by descending variance in the span of the orthonormal columns `free`.
+
+    Returns
+    -------
+    variances : array (k,)
+        ``vᵀ S v`` with ``S = ZᵀZ``, those that are not numerical zero.
+    V : array (r, k)
+    """
+    _, s, Vt = np.linalg.svd(Z @ free, full_matrices=False)
+    # beside the rows themselves: all that is left in `free` may be numerical zero
+    rank = numerical_rank(s, max(Z.shape), largest=float(np.linalg.norm(Z, 2)))
+    return s[:rank] ** 2, free @ Vt[:rank].T
+
+
 def uncorrelated_axes(Z: Array, W: Array) -> tuple[Array, Array]:
     """Orthonormal directions by descending variance, uncorrelated with the rows along W.
 
     Maximises ``vᵀ S v`` with ``S = ZᵀZ``, direction after direction, subject to ``vᵀ v = 1`` and
     ``Wᵀ S v = 0`` (3.16): the eigenvectors of S among the directions orthogonal to ``S W``.
-
-    Returns
-    -------
-    variances : array (k,)
-        ``vᵀ S v``, those that are not numerical zero.
-    V : array (r, k)
 
     Examples
     --------
@@ -73,40 +88,95 @@ def uncorrelated_axes(Z: Array, W: Array) -> tuple[Array, Array]:
     >>> variances, np.abs(V).round(3).ravel()
     (array([16.]), array([0.707, 0.707]))
     """
-    free = orthogonal_complement(Z.T @ (Z @ W))
-    _, s, Vt = np.linalg.svd(Z @ free, full_matrices=False)
-    rank = numerical_rank(s, max(Z.shape), largest=float(np.linalg.norm(Z, 2)))
-    return s[:rank] ** 2, free @ Vt[:rank].T
+    return principal_axes(Z, orthogonal_complement(Z.T @ (Z @ W)))
+
+
+def log_cosh_slopes(U: Array, a: float) -> tuple[Array, Array]:
+    """Values of g and the mean of its derivative for G(u) = log cosh(a u) / a."""
+    g = np.tanh(a * U)
+    return g, a * (1 - g**2).mean(axis=0)
+
+
+def gaussian_slopes(U: Array, a: float) -> tuple[Array, Array]:
+    """Values of g and the mean of its derivative for G(u) = -exp(-a u²/2) / a."""
+    bell = np.exp(-a * U**2 / 2)
+    return U * bell, ((1 - a * U**2) * bell).mean(axis=0)
+
+
+def quartic_slopes(U: Array, a: float) -> tuple[Array, Array]:
+    """Values of g and the mean of its derivative for G(u) = u⁴/4: kurtosis, without scale."""
+    return U**3, 3 * (U**2).mean(axis=0)
+
+
+CONTRASTS: dict[str, Callable[[Array, float], tuple[Array, Array]]] = {
+    "logcosh": log_cosh_slopes,
+    "exp": gaussian_slopes,
+    "cube": quartic_slopes,
+}
+"""Measures of how far a distribution is from a Gaussian, by the names of `contrast`."""
+
+
+def symmetric_orthonormal(W: Array) -> Array:
+    """``(W Wᵀ)^{-1/2} W`` (3.14): the nearest orthonormal rows, none preferred to another."""
+    U, _, Vt = np.linalg.svd(W, full_matrices=False)
+    return U @ Vt
+
+
+class Unmixing(NamedTuple):
+    """Orthonormal rows W (k, m), and whether the search for them has converged."""
+
+    W: Array
+    converged: bool
+
+
+def symmetric_fastica(
+    white: Array, start: Array, contrast: str, *, scale: float, max_iter: int, tol: float
+) -> Unmixing:
+    """Orthonormal rows along which white rows (n, m) are farthest from Gaussian.
+
+    The fixed point ``w ← E[z g(wᵀz)] - E[g'(wᵀz)] w`` (3.13) for all rows of `start` (k, m),
+    followed by (3.14). W is k × m, so that all m axes are searched, also for few components.
+    """
+    W = symmetric_orthonormal(start)
+    for _ in range(max_iter):
+        g, slope = CONTRASTS[contrast](white @ W.T, scale)
+        before, W = W, symmetric_orthonormal(g.T @ white / len(white) - slope[:, None] * W)
+        if np.abs(np.abs(np.einsum("ij,ij->i", before, W)) - 1).max() < tol:
+            return Unmixing(W, True)
+    return Unmixing(W, False)
 
 
 def independent_directions(
-    Z: Array, n_components: int, *, max_iter: int, tol: float, random_state: RandomState
+    Z: Array,
+    axes: Array,
+    n_components: int,
+    *,
+    contrast: str = "logcosh",
+    contrast_scale: float = 1.0,
+    max_iter: int,
+    tol: float,
+    random_state: RandomState,
 ) -> Array:
     """Directions as columns along which rows have unit variance and are as independent as can be.
 
-    FastICA with symmetric decorrelation ((3.13)-(3.14)) on the leading principal axes. The axes
-    point to where the rows have their longer tail, so that turning the data turns the answer.
+    They are combinations of all columns of `axes`, along which rows are uncorrelated: FastICA
+    with symmetric decorrelation on the whitened rows. The axes point to where the rows have their
+    longer tail, so that turning the data turns the answer.
     """
-    U, s, Vt = np.linalg.svd(Z, full_matrices=False)
-    U, s, V = U[:, :n_components], s[:n_components], Vt[:n_components].T
-    tails = np.where(np.sum(U**3, axis=0) < 0, -1.0, 1.0)
-    white, V = U * tails * np.sqrt(len(Z)), V * tails / s * np.sqrt(len(Z))
-    start = check_random_state(random_state).standard_normal((n_components, n_components))
-    model = FastICA(whiten=False, max_iter=max_iter, tol=tol, w_init=start)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model.fit(white)
-    for warning in caught:
-        if not issubclass(warning.category, ConvergenceWarning):
-            warn_caller(str(warning.message), warning.category)
-            continue
+    rows = Z @ axes
+    deviations = np.sqrt(np.mean(rows**2, axis=0))
+    deviations *= np.where(np.sum(rows**3, axis=0) < 0, -1.0, 1.0)
+    start = check_random_state(random_state).standard_normal((n_components, axes.shape[1]))
+    options: dict[str, Any] = {"scale": contrast_scale, "max_iter": max_iter, "tol": tol}
+    found = symmetric_fastica(rows / deviations, start, contrast, **options)
+    if not found.converged:
         warn_caller(
             f"FastICA did not converge with ica_max_iter={max_iter}, ica_tol={tol:g}: its "
             f"{n_components} directions depend on random_state. Raise ica_max_iter, or ask for "
             "fewer components: Gaussian noise has no independent directions to find.",
             ConvergenceWarning,
         )
-    return V @ model.components_.T
+    return axes / deviations @ found.W.T
 
 
 # Estimators ----------------------------------------------------------------------------------
@@ -114,10 +184,13 @@ def independent_directions(
 ICA_PARAMETERS: dict[str, Sequence[Allowed]] = {
     "n_components": N_COMPONENTS,
     **MARGIN_PARAMETERS,
-    "redundancy": (real_number(0, 1),),
-    "angle": (one_of("full", "acute"),),
+    **REDUNDANCY_PARAMETERS,
     "ica_max_iter": (whole_number(1),),
     "ica_tol": (real_number(0, open_low=True),),
+    "ica_axes": (one_of(None), whole_number(1)),
+    "contrast": (one_of(*CONTRASTS),),
+    "contrast_scale": (real_number(0, open_low=True),),
+    "least_share": (real_number(0, 1),),
 }
 
 
@@ -131,14 +204,24 @@ def _n_independent(
     return max(estimator._n_wanted(n_normals + available, why, selected) - n_normals, 0)
 
 
-def _find_independent(estimator: Any, Z: Array, n_components: int) -> Array:
-    """Independent directions of the rows with the estimator's settings of FastICA."""
-    estimator._report_progress(f"{n_components} independent directions of {Z.shape[1]}")
+def _keep_axes(estimator: Any, variances: Array, axes: Array) -> tuple[Array, Array]:
+    """The leading axes that have the least share of the variance, at most `ica_axes` of them."""
+    enough = variances >= estimator.least_share * variances.sum()
+    n_axes = min(int(enough.sum()), estimator.ica_axes or len(variances))
+    return variances[:n_axes], axes[:, :n_axes]
+
+
+def _find_independent(estimator: Any, Z: Array, axes: Array, n_components: int) -> Array:
+    """Independent directions among the axes with the estimator's settings of FastICA."""
+    estimator._report_progress(f"{n_components} independent directions in {axes.shape[1]} axes")
     if n_components == 0:
         return np.zeros((Z.shape[1], 0))
     return independent_directions(
         Z,
+        axes,
         n_components,
+        contrast=estimator.contrast,
+        contrast_scale=estimator.contrast_scale,
         max_iter=estimator.ica_max_iter,
         tol=estimator.ica_tol,
         random_state=estimator.random_state,
@@ -147,24 +230,32 @@ def _find_independent(estimator: Any, Z: Array, n_components: int) -> Array:
 
 def _join_blocks(
     estimator: SubspaceEstimator,
-    normals: KeptNormals,
+    found: KeptPlanes,
     independent: Array,
+    moments: ClassMoments,
     selected: Mapping[str, Any],
-) -> tuple[Array, dict[str, Any]]:
+) -> Solution:
     """Normals and independent directions side by side, those wanted, and their attributes."""
-    W = np.hstack([normals.W, independent])
+    W = np.hstack([found.kept.W, independent])
     n_kept = estimator._n_wanted(W.shape[1], "hyperplanes and independent directions", selected)
-    n_normals = min(normals.W.shape[1], n_kept)
-    extras = normals.extras | {
+    n_normals = min(len(found.kept.margin), n_kept)
+    shown = found.kept.take(np.arange(n_normals))
+    extras = {
+        **found.extras,
+        **publish_planes(shown, found.every, moments, selected),
         "n_normals_": n_normals,
         "n_components_": n_kept,
-        "class_of_component_": normals.extras["class_of_component_"][:n_normals],
-        "accuracy_": normals.extras["accuracy_"][:n_normals],
+        "class_of_component_": moments.classes[shown.positive],
+        "sides_": name_sides(shown, moments.classes),
+        "accuracy_": shown.accuracy,
     }
-    return W[:, :n_kept], extras
+    W = W[:, :n_kept]
+    criterion = added_between_scatter(W, moments)
+    return Solution(W, criterion, len(W), extras=extras, n_sided=n_normals)
 
 
-class SupportVectorICA(SubspaceEstimator):
+@lazy_on_dask
+class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
     """Normals of support vector machines, and independent components orthogonal to them.
 
     First the directions of `SupportVectorProjection`, one hyperplane for each class against the
@@ -180,9 +271,13 @@ class SupportVectorICA(SubspaceEstimator):
         many as classify held-out rows best, judged by the first ones of many.
     C : float
         Cost of a row on the wrong side of its margin.
-    redundancy : float in [0, 1]
+    redundancy : float in [0, 1] or int
         As in `SupportVectorProjection`; 0 keeps all normals.
+    redundancy_scale : "raw" or "normalized"
+        As in `SupportVectorProjection`.
     angle : "full" or "acute"
+        As in `SupportVectorProjection`.
+    multiclass : "ovr" or "ovo"
         As in `SupportVectorProjection`.
     class_weight : dict, "balanced" or None
         Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
@@ -195,6 +290,16 @@ class SupportVectorICA(SubspaceEstimator):
         When FastICA stops.
     ica_max_iter : int
         Steps of FastICA at most.
+    ica_axes : int or None
+        In how many of the leading principal axes independent directions are sought; None is all
+        of them. As many axes as independent directions is what scikit-learn's `FastICA` does.
+    contrast : "logcosh", "exp" or "cube"
+        How FastICA measures the distance from a Gaussian: its g(u) is ``tanh(a u)``,
+        ``u exp(-a u²/2)`` or ``u³``.
+    contrast_scale : float
+        a in these; "cube" has none.
+    least_share : float in [0, 1]
+        Axes with a smaller share of the variance are left out; 0 keeps all.
     verbose : bool
         Print the number of directions found.
     random_state : int, RandomState or None
@@ -208,8 +313,10 @@ class SupportVectorICA(SubspaceEstimator):
         How many of them are normals of hyperplanes.
     n_components_ : int
         How many there are in all.
-    class_of_component_, accuracy_ : array (n_normals,)
-        As in `SupportVectorProjection`.
+    class_of_component_, accuracy_, intercepts_, margins_ : array (n_normals,)
+        As in `SupportVectorProjection`, of the normals.
+    sides_, support_
+        As in `SupportVectorProjection`, of the normals.
     eliminated_, elimination_distances_ : array
         As in `SupportVectorProjection`.
     explained_ratio_, mean_, means_, classes_, rank_, n_iter_
@@ -223,9 +330,9 @@ class SupportVectorICA(SubspaceEstimator):
     of them have the same variance in every direction. `KernelSupportVectorICA` with the linear
     kernel makes them uncorrelated.
 
-    Independent directions are found among the leading principal axes of the rows without the
-    normals, as many as are asked for. They come without an order of worth, and another number of
-    them gives others.
+    Independent directions are combinations of all principal axes of the rows without the normals,
+    unless `ica_axes` or `least_share` leave some out: a direction of little variance may be the
+    least Gaussian. They come without an order of worth, and another number of them gives others.
 
     References
     ----------
@@ -247,7 +354,10 @@ class SupportVectorICA(SubspaceEstimator):
 
     _directions_depend_on_their_number: ClassVar[bool] = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = ICA_PARAMETERS
+    _decides_in_subspace: ClassVar[bool] = False
     _without_directions = one_sided
+    decision_function = decide_by_planes
+    predict = predict_by_planes
 
     def __init__(
         self,
@@ -255,24 +365,36 @@ class SupportVectorICA(SubspaceEstimator):
         *,
         C: float = 1.0,
         redundancy: float = 0.0,
+        redundancy_scale: str = "raw",
         angle: str = "full",
+        multiclass: str = "ovr",
         class_weight: ClassWeight = None,
         tol: float = 1e-4,
         max_iter: int = 1000,
         ica_tol: float = 1e-4,
         ica_max_iter: int = 200,
+        ica_axes: int | None = None,
+        contrast: str = "logcosh",
+        contrast_scale: float = 1.0,
+        least_share: float = 0.0,
         verbose: bool | int = False,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.C = C
         self.redundancy = redundancy
+        self.redundancy_scale = redundancy_scale
         self.angle = angle
+        self.multiclass = multiclass
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
         self.ica_tol = ica_tol
         self.ica_max_iter = ica_max_iter
+        self.ica_axes = ica_axes
+        self.contrast = contrast
+        self.contrast_scale = contrast_scale
+        self.least_share = least_share
         self.verbose = verbose
         self.random_state = random_state
 
@@ -280,15 +402,14 @@ class SupportVectorICA(SubspaceEstimator):
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         Z, lift = center_in_span(rows, moments)
-        normals = keep_normals(self, Z, rows)
-        free = orthogonal_complement(normals.W)
-        n_free = free.shape[1] if Z.any() else 0
-        k = _n_independent(self, normals.W.shape[1], n_free, selected)
-        independent = free @ _find_independent(self, Z @ free, k)
+        found = keep_planes(self, Z, rows)
+        _, axes = _keep_axes(self, *principal_axes(Z, orthogonal_complement(found.kept.W)))
+        k = _n_independent(self, len(found.kept.margin), axes.shape[1], selected)
+        independent = _find_independent(self, Z, axes, k)
         independent /= np.linalg.norm(independent, axis=0)
-        normals = normals._replace(W=lift(normals.W))
-        W, extras = _join_blocks(self, normals, lift(independent), selected)
-        return Solution(W, added_between_scatter(W, moments), Z.shape[1], extras=extras)
+        found = found._replace(kept=found.kept.lift(lift), every=found.every.lift(lift))
+        solution = _join_blocks(self, found, lift(independent), moments, selected)
+        return solution._replace(rank=Z.shape[1])
 
 
 class KernelSupportVectorICA(MarginEstimator):
@@ -307,25 +428,19 @@ class KernelSupportVectorICA(MarginEstimator):
         many as classify held-out rows best, judged by the first ones of many.
     C : float
         Cost of a row on the wrong side of its margin.
-    redundancy : float in [0, 1]
+    redundancy : float in [0, 1] or int
         As in `SupportVectorProjection`; 0 keeps all normals.
+    redundancy_scale : "raw" or "normalized"
+        As in `SupportVectorProjection`.
     angle : "full" or "acute"
+        As in `SupportVectorProjection`.
+    multiclass : "ovr" or "ovo"
         As in `SupportVectorProjection`.
     class_weight : dict, "balanced" or None
         Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
         all.
-    kernel : "rbf", "poly", "linear", "cosine", "precomputed" or callable
-        As in `KernelFisherDiscriminant`.
-    kernel_gamma : "scale", "median" or float
-        As in `KernelFisherDiscriminant`.
-    degree : int
-        Of "poly": ``(g x·x' + coef0)^degree``.
-    coef0 : float
-        Of "poly".
-    kernel_params : dict or None
-        Keyword arguments of a function.
-    n_landmarks : int or None
-        As in `KernelFisherDiscriminant`.
+    <kernel>
+    <kernel settings>
     tol : float
         How far from 1 the margin of a support vector may end.
     max_iter : int
@@ -334,6 +449,20 @@ class KernelSupportVectorICA(MarginEstimator):
         When FastICA stops.
     ica_max_iter : int
         Steps of FastICA at most.
+    ica_axes : int or None
+        In how many of the leading principal axes independent directions are sought; None is all
+        of them. As many axes as independent directions is what scikit-learn's `FastICA` does.
+    contrast : "logcosh", "exp" or "cube"
+        How FastICA measures the distance from a Gaussian: its g(u) is ``tanh(a u)``,
+        ``u exp(-a u²/2)`` or ``u³``.
+    contrast_scale : float
+        a in these; "cube" has none.
+    least_share : float in [0, 1]
+        Axes with a smaller share of the variance are left out; 0.001 in the thesis.
+    normal_length : "unit" or "margin"
+        Lengths of the normals before their block is divided by its norm: all the same, or the
+        lengths at which the margins are at ±1, as equation 3.47 has them: normals with a narrow
+        margin count for more.
     verbose : bool
         Print the number of directions found.
     random_state : int, RandomState or None
@@ -348,10 +477,13 @@ class KernelSupportVectorICA(MarginEstimator):
     uncorrelated_coef_ : array (n_axes, n_reference)
         β: the axes of the subspace uncorrelated with the normals, as such combinations.
     uncorrelated_variances_ : array (n_axes,)
-        λ of each axis: sum of squares of the training rows along it. Axes with less than 0.1 % of
-        the sum of all are left out.
-    n_normals_, n_components_, class_of_component_, accuracy_
+        λ of each axis: sum of squares of the training rows along it. Axes with less than
+        `least_share` of the sum of all are left out.
+    n_normals_, n_components_, class_of_component_, accuracy_, sides_, support_
         As in `SupportVectorICA`.
+    intercepts_, margins_ : array (n_normals,)
+        Column i of ``transform(X)`` plus ``intercepts_[i]`` is 0 on the hyperplane, and
+        ``margins_[i]`` on its margin.
     eliminated_, elimination_distances_ : array
         As in `SupportVectorProjection`.
     components_, explained_ratio_, mean_, means_, classes_, rank_, kernel_gamma_, n_iter_
@@ -388,6 +520,7 @@ class KernelSupportVectorICA(MarginEstimator):
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         **ICA_PARAMETERS,
         **KERNEL_PARAMETERS,
+        "normal_length": (one_of("unit", "margin"),),
     }
 
     def __init__(
@@ -396,7 +529,9 @@ class KernelSupportVectorICA(MarginEstimator):
         *,
         C: float = 1.0,
         redundancy: float = 0.0,
+        redundancy_scale: str = "raw",
         angle: str = "full",
+        multiclass: str = "ovr",
         class_weight: ClassWeight = None,
         kernel: str | Callable[..., Array] = "rbf",
         kernel_gamma: float | str = "scale",
@@ -408,13 +543,20 @@ class KernelSupportVectorICA(MarginEstimator):
         max_iter: int = 1000,
         ica_tol: float = 1e-4,
         ica_max_iter: int = 200,
+        ica_axes: int | None = None,
+        contrast: str = "logcosh",
+        contrast_scale: float = 1.0,
+        least_share: float = 0.001,
+        normal_length: str = "unit",
         verbose: bool | int = False,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.C = C
         self.redundancy = redundancy
+        self.redundancy_scale = redundancy_scale
         self.angle = angle
+        self.multiclass = multiclass
         self.class_weight = class_weight
         self.kernel = kernel
         self.kernel_gamma = kernel_gamma
@@ -426,25 +568,29 @@ class KernelSupportVectorICA(MarginEstimator):
         self.max_iter = max_iter
         self.ica_tol = ica_tol
         self.ica_max_iter = ica_max_iter
+        self.ica_axes = ica_axes
+        self.contrast = contrast
+        self.contrast_scale = contrast_scale
+        self.least_share = least_share
+        self.normal_length = normal_length
         self.verbose = verbose
         self.random_state = random_state
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         Z = rows.X
-        normals = keep_normals(self, Z, rows)
-        variances, axes = uncorrelated_axes(Z, normals.W)
-        enough = variances >= MIN_AXIS_VARIANCE_SHARE * variances.sum()
-        variances, axes = variances[enough], axes[:, enough]
-        k = _n_independent(self, normals.W.shape[1], axes.shape[1], selected)
-        independent = axes @ _find_independent(self, Z @ axes, k)
+        found = keep_planes(self, Z, rows)
+        variances, axes = _keep_axes(self, *uncorrelated_axes(Z, found.kept.W))
+        k = _n_independent(self, len(found.kept.margin), axes.shape[1], selected)
+        independent = _find_independent(self, Z, axes, k)
         # (3.47)-(3.49): neither block outweighs the other
-        normals = normals._replace(W=_divide_by_norm(normals.W))
-        W, extras = _join_blocks(self, normals, _divide_by_norm(independent), selected)
-        extras |= {
-            "uncorrelated_variances_": variances,
-            "uncorrelated_coef_": selected["map"].along(axes).basis.T,
-        }
-        return Solution(W, added_between_scatter(W, moments), Z.shape[1], extras=extras)
+        margins = found.kept.margin
+        lengths = 1 / margins if self.normal_length == "margin" else np.ones_like(margins)
+        found = found._replace(kept=found.kept.scale(_divide_by_norm(lengths)))
+        solution = _join_blocks(self, found, _divide_by_norm(independent), moments, selected)
+        return solution.with_extras(
+            uncorrelated_variances_=variances,
+            uncorrelated_coef_=selected["map"].along(axes).basis.T,
+        )
 
 
 def _divide_by_norm(W: Array) -> Array:

@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from separatrix.base.parameters import Allowed, one_of, real_number
+from separatrix.base.parameters import Allowed, one_of, real_number, whole_number
 from separatrix.base.solution import Solution
 from separatrix.kernels import RandomState
 from separatrix.linalg import Array
 from separatrix.margin.estimator import (
     MARGIN_PARAMETERS,
     OPTIONAL_KERNEL,
-    BinaryProblem,
-    ClassWeight,
-    FindPlane,
     MarginEstimator,
     PlaneFinder,
     added_between_scatter,
     center_in_span,
-    one_against_rest,
 )
 from separatrix.margin.hyperplane import prepare_points
+from separatrix.margin.planes import (
+    ClassWeight,
+    Planes,
+    find_planes,
+    pose_problems,
+    publish_planes,
+)
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 
 CHANCE_ACCURACY = 0.5
 """γ_min, a share of the rows: hyperplanes with no more of them on their side are left out."""
+
+
+REDUNDANCY_PARAMETERS: dict[str, Sequence[Allowed]] = {
+    "redundancy": (real_number(0, 1), whole_number(1)),
+    "redundancy_scale": (one_of("raw", "normalized"),),
+    "angle": (one_of("full", "acute"),),
+    "multiclass": (one_of("ovr", "ovo"),),
+}
+"""Allowed values of the parameters that say which normals there are, and which are kept."""
 
 
 # Redundancy ----------------------------------------------------------------------------------
@@ -48,14 +61,23 @@ class Elimination(NamedTuple):
     order: Array
     distances: Array
 
-    def kept(self, redundancy: float) -> Array:
-        """Positions of the survivors for a threshold δ, the least redundant first.
+    def kept(self, redundancy: float, scale: str = "raw") -> Array:
+        """Positions of the survivors, the least redundant first.
 
-        Directions are dropped while the smallest distance is at most δ, and none for δ = 0.
+        A whole number from 1 on is how many survive. Otherwise it is a threshold δ: on the "raw"
+        scale directions are dropped while the smallest distance is at most δ, and none for δ = 0;
+        on the "normalized" scale the share δ of those that can be dropped is.
         """
-        beyond = np.flatnonzero(self.distances > redundancy)
-        n_dropped = int(beyond[0]) if len(beyond) else len(self.distances)
-        return self.order[n_dropped if redundancy > 0 else 0 :][::-1]
+        n_steps = len(self.distances)
+        if isinstance(redundancy, Integral) and redundancy >= 1:
+            n_dropped = max(len(self.order) - int(redundancy), 0)
+        elif scale == "normalized":
+            n_dropped = int(np.floor(redundancy * n_steps + 0.5))
+        else:
+            beyond = np.flatnonzero(self.distances > redundancy)
+            n_dropped = int(beyond[0]) if len(beyond) else n_steps
+            n_dropped = n_dropped if redundancy > 0 else 0
+        return self.order[n_dropped:][::-1]
 
 
 def redundancy_distances(W: Array, accuracy: Array, *, acute: bool = False) -> Array:
@@ -110,79 +132,44 @@ def order_elimination(distance: Array, margin: Array) -> Elimination:
     return Elimination(np.array(order + left, dtype=int), np.array(distances))
 
 
-class Normals(NamedTuple):
-    """Hyperplanes of classes against the rest, those without a direction left out.
+class KeptPlanes(NamedTuple):
+    """The hyperplanes that redundancy leaves, all of them, and attributes that describe them."""
 
-    Attributes
-    ----------
-    W : array (r, n)
-        Unit normals.
-    of_class : array of int (n,)
-        Position of the class each separates from the rest.
-    accuracy : array (n,)
-        Share of the training rows on their side.
-    margin : array (n,)
-        Distance from the hyperplane to its margin.
-    """
-
-    W: Array
-    of_class: Array
-    accuracy: Array
-    margin: Array
-
-    def take(self, at: Array) -> Normals:
-        """Some of them."""
-        return Normals(self.W[:, at], self.of_class[at], self.accuracy[at], self.margin[at])
-
-
-def support_vector_normals(
-    Z: Array, problems: Sequence[BinaryProblem], find: FindPlane
-) -> Normals:
-    """Unit normals of all hyperplanes that are better than chance."""
-    first = 1 if len(problems) == 1 else 0
-    points = prepare_points(Z)
-    planes = [find(points, problem.signs, problem.cost) for problem in problems]
-    W = np.column_stack([plane.normal for plane in planes])
-    lengths = np.linalg.norm(W, axis=0)
-    accuracy = np.array(
-        [
-            np.mean((Z @ plane.normal + plane.intercept) * problem.signs > 0)
-            for plane, problem in zip(planes, problems, strict=True)
-        ]
-    )
-    good = np.flatnonzero((lengths > 0) & (accuracy > CHANCE_ACCURACY))
-    W = W[:, good] / lengths[good]
-    return Normals(W, good + first, accuracy[good], 1 / lengths[good])
-
-
-class KeptNormals(NamedTuple):
-    """The normals that redundancy leaves, and the fitted attributes that describe them."""
-
-    W: Array
+    kept: Planes
+    every: Planes
     extras: dict[str, Any]
 
 
-def keep_normals(estimator: Any, Z: Array, rows: LabelledRows) -> KeptNormals:
-    """Unit normals by descending worth, as many as the estimator's `redundancy` leaves."""
+def keep_planes(estimator: Any, Z: Array, rows: LabelledRows) -> KeptPlanes:
+    """Hyperplanes by descending worth, as many as the estimator's `redundancy` leaves."""
     find = PlaneFinder(estimator.tol, estimator.max_iter)
-    problems = one_against_rest(rows.codes, rows.classes, estimator.C, estimator.class_weight)
-    found = support_vector_normals(Z, problems, find)
+    costs = estimator.C, estimator.class_weight
+    problems = pose_problems(rows.codes, rows.classes, *costs, estimator.multiclass)
+    every = find_planes(prepare_points(Z), problems, find)
+    good = every.take(np.flatnonzero(every.W.any(axis=0) & (every.accuracy > CHANCE_ACCURACY)))
     acute = estimator.angle == "acute"
-    path = order_elimination(
-        redundancy_distances(found.W, found.accuracy, acute=acute), found.margin
-    )
-    kept = found.take(path.kept(estimator.redundancy))
+    distances = redundancy_distances(good.W, good.accuracy, acute=acute)
+    path = order_elimination(distances, good.margin)
+    kept = good.take(path.kept(estimator.redundancy, estimator.redundancy_scale))
     estimator._report_progress(
-        f"{len(found.of_class)} hyperplanes, {len(kept.of_class)} directions kept"
+        f"{len(good.margin)} hyperplanes, {len(kept.margin)} directions kept"
     )
     extras = {
         "n_iter_": find.n_iter,
-        "eliminated_": rows.classes[found.of_class[path.order]],
+        "eliminated_": rows.classes[good.positive[path.order]],
         "elimination_distances_": path.distances,
-        "class_of_component_": rows.classes[kept.of_class],
+        "class_of_component_": rows.classes[kept.positive],
+        "sides_": name_sides(kept, rows.classes),
         "accuracy_": kept.accuracy,
     }
-    return KeptNormals(kept.W, extras)
+    return KeptPlanes(kept, every, extras)
+
+
+def name_sides(planes: Planes, classes: Array) -> list[tuple[Any, Any]]:
+    """For each hyperplane the label it points to and that behind it, None for all others."""
+    labels = [*classes.tolist(), None]  # the position of the rest is -1
+    pairs = zip(planes.positive, planes.negative, strict=True)
+    return [(labels[positive], labels[negative]) for positive, negative in pairs]
 
 
 class SupportVectorProjection(MarginEstimator):
@@ -197,27 +184,26 @@ class SupportVectorProjection(MarginEstimator):
     ----------
     C : float
         Cost of a row on the wrong side of its margin.
-    redundancy : float in [0, 1]
+    redundancy : float in [0, 1] or int
         δ: the direction with the smallest ``d_ij`` is dropped, again and again, while that is at
-        most δ; one direction always stays. 0 keeps all.
+        most δ; one direction always stays. 0 keeps all. A whole number from 1 on is the number of
+        directions to keep: 1 keeps one, as 1.0 does.
+    redundancy_scale : "raw" or "normalized"
+        Whether δ is compared with ``d_ij``, or is the share of directions that are dropped, of
+        those that can be: 0 drops none, 1 all but one. ``d_ij`` of unlike data are not
+        comparable, shares are.
     angle : "full" or "acute"
         Whether directions that point away from each other are far apart, or the same line.
+    multiclass : "ovr" or "ovo"
+        One hyperplane for each class against the rest, or for each pair of classes. With pairs
+        decisions are votes.
     class_weight : dict, "balanced" or None
         Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
         all.
     kernel : None, "rbf", "poly", "linear", "cosine", "precomputed" or callable
         None is the linear method. With a kernel it is that in the kernel's feature space, as in
         `KernelFisherDiscriminant`.
-    kernel_gamma : "scale", "median" or float
-        As in `KernelFisherDiscriminant`.
-    degree : int
-        Of "poly": ``(g x·x' + coef0)^degree``.
-    coef0 : float
-        Of "poly".
-    kernel_params : dict or None
-        Keyword arguments of a function.
-    n_landmarks : int or None
-        As in `KernelFisherDiscriminant`.
+    <kernel settings>
     tol : float
         How far from 1 the margin of a support vector may end.
     max_iter : int
@@ -230,12 +216,21 @@ class SupportVectorProjection(MarginEstimator):
     Attributes
     ----------
     components_ : array (n_components, n_features)
-        Unit normals, the least redundant first.
+        Unit normals that point to their class, the least redundant first.
+    intercepts_ : array (n_components,)
+        ``X @ components_.T + intercepts_`` are the signed distances of rows from the hyperplanes.
+        With a kernel it is ``transform(X) + intercepts_``, in the feature space.
+    margins_ : array (n_components,)
+        Distance from each hyperplane to its margin.
+    support_ : tuple of n_components arrays of int
+        Training rows on their margin or short of it, by position.
     class_of_component_ : array (n_components,)
-        The label that each separates from the rest; of two classes the second.
+        The label that each points to; of two classes the second.
+    sides_ : list of n_components pairs
+        The label that each points to and the label behind it, None for all others.
     eliminated_ : array
-        Labels in the order in which their directions are dropped as δ grows, whatever δ was given;
-        the last is never dropped.
+        Labels, as in `class_of_component_`, in the order in which their directions are dropped as
+        δ grows, whatever δ was given; the last is never dropped.
     elimination_distances_ : array
         The smallest distance at each of these steps: with δ, the steps before the first distance
         above δ are done.
@@ -251,10 +246,13 @@ class SupportVectorProjection(MarginEstimator):
     Components have unit length and are in general not orthogonal. Whatever δ, they are the last
     ones of one path of elimination.
 
-    Hyperplanes with half of the rows or fewer on their side, or without a direction, are left
-    out. Equation 3.6 of the thesis prints the share of rows on the wrong side; its text and its
-    figure mean the right side. Distances that tie, as they always do when all rows are separated,
-    drop the direction with the narrower margin.
+    Decisions are those of all hyperplanes, whatever `redundancy`: the class of the largest
+    distance in units of the margin wins.
+
+    Hyperplanes with half of the rows or fewer on their side, or without a direction, are no
+    components. Equation 3.6 of the thesis prints the share of rows on the wrong side; its text
+    and its figure mean the right side. Distances that tie, as they always do when all rows are
+    separated, drop the direction with the narrower margin.
 
     References
     ----------
@@ -274,8 +272,7 @@ class SupportVectorProjection(MarginEstimator):
 
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         **MARGIN_PARAMETERS,
-        "redundancy": (real_number(0, 1),),
-        "angle": (one_of("full", "acute"),),
+        **REDUNDANCY_PARAMETERS,
         **OPTIONAL_KERNEL,
     }
 
@@ -284,7 +281,9 @@ class SupportVectorProjection(MarginEstimator):
         C: float = 1.0,
         *,
         redundancy: float = 0.0,
+        redundancy_scale: str = "raw",
         angle: str = "full",
+        multiclass: str = "ovr",
         class_weight: ClassWeight = None,
         kernel: str | Callable[..., Array] | None = None,
         kernel_gamma: float | str = "scale",
@@ -299,7 +298,9 @@ class SupportVectorProjection(MarginEstimator):
     ) -> None:
         self.C = C
         self.redundancy = redundancy
+        self.redundancy_scale = redundancy_scale
         self.angle = angle
+        self.multiclass = multiclass
         self.class_weight = class_weight
         self.kernel = kernel
         self.kernel_gamma = kernel_gamma
@@ -314,7 +315,10 @@ class SupportVectorProjection(MarginEstimator):
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         Z, lift = center_in_span(rows, moments)
-        normals = keep_normals(self, Z, rows)
-        W = lift(normals.W)
-        extras = normals.extras | {"n_components_": W.shape[1]}
-        return Solution(W, added_between_scatter(W, moments), Z.shape[1], extras=extras)
+        found = keep_planes(self, Z, rows)
+        kept = found.kept.lift(lift)
+        k = len(kept.margin)
+        extras = {**found.extras, "n_components_": k}
+        extras |= publish_planes(kept, found.every.lift(lift), moments, selected)
+        criterion = added_between_scatter(kept.W, moments)
+        return Solution(kept.W, criterion, Z.shape[1], extras=extras, n_sided=k)

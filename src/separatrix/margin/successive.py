@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -23,17 +24,22 @@ from separatrix.linalg import (
 from separatrix.margin.estimator import (
     MARGIN_PARAMETERS,
     OPTIONAL_KERNEL,
-    BinaryProblem,
-    ClassWeight,
-    FindPlane,
     MarginEstimator,
     PlaneFinder,
     added_between_scatter,
     center_in_span,
-    one_against_rest,
     project_out,
 )
 from separatrix.margin.hyperplane import prepare_points
+from separatrix.margin.planes import (
+    BinaryProblem,
+    ClassWeight,
+    FindPlane,
+    Planes,
+    find_planes,
+    pose_problems,
+    publish_planes,
+)
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import AtMost
@@ -51,15 +57,33 @@ def block_basis(V: Array, known: Array) -> Array:
     V = project_out(V / np.linalg.norm(V, axis=0), known)
     U, s, _ = np.linalg.svd(V, full_matrices=False)
     U = U[:, : numerical_rank(s, 1, largest=1.0, eps=MIN_NEW_PART)]
-    return np.linalg.qr(project_out(U, known))[0] if U.shape[1] else U
+    basis = np.linalg.qr(project_out(U, known))[0] if U.shape[1] else U
+    # a single normal keeps its side
+    return basis * np.sign(basis[:, 0] @ V[:, 0]) if V.shape[1] == basis.shape[1] == 1 else basis
+
+
+class Round(NamedTuple):
+    """Hyperplanes of all problems in the same rows, and the directions that they add.
+
+    Attributes
+    ----------
+    directions : array (r, k)
+        Orthonormal, and orthogonal to those of the rounds before.
+    planes : Planes
+        In the coordinates of the rows given; directions taken off the rows change no value
+        ``z·w + b``, because w is orthogonal to them.
+    """
+
+    directions: Array
+    planes: Planes
 
 
 def successive_directions(
     Z: Array, problems: Sequence[BinaryProblem], find: FindPlane, whitener: CholeskyWhitener | None
-) -> Iterator[Array]:
-    """Blocks of orthonormal directions, each found where all earlier ones are taken off the rows.
+) -> Iterator[Round]:
+    """Rounds of orthonormal directions, each found where all earlier ones are taken off the rows.
 
-    A block holds the normals of the hyperplanes of all problems: one direction for two classes.
+    A round has the normals of the hyperplanes of all problems: one direction for two classes.
     With a `whitener` of S the hyperplanes minimise ``½ wᵀ S w`` in place of ``½ wᵀ w``; in the
     coordinates ``v = Lᵀ w`` where S is the identity that is a plain hyperplane, and ``w ⟂ w_j`` is
     ``v ⟂ L⁻¹ w_j``.
@@ -75,24 +99,23 @@ def successive_directions(
 
     Yields
     ------
-    array (r, k)
-        Until no hyperplane has a direction left.
+    Round
+        Until no hyperplane has a direction left. The last may have no directions.
     """
     n_directions = Z.shape[1]
     Z = np.ascontiguousarray(whitener.whiten(Z.T).T) if whitener else np.array(Z, order="C")
     points = prepare_points(Z)
     W, Q = np.zeros((n_directions, 0)), np.zeros((n_directions, 0))
-    while W.shape[1] < n_directions:
-        planes = [find(points, problem.signs, problem.cost) for problem in problems]
-        normals = [plane.normal for plane in planes if plane.normal.any()]
-        if not normals:
-            return
-        V = project_out(np.column_stack(normals), Q)
-        block = block_basis(whitener.unwhiten(V) if whitener else V, W)
-        if block.shape[1] == 0:
-            return
-        yield block
+    while True:
+        planes = find_planes(points, problems, find)
+        planes = planes._replace(W=project_out(planes.W, Q))
+        planes = planes.lift(whitener.unwhiten) if whitener else planes
+        normals = planes.W[:, planes.W.any(axis=0)]
+        block = block_basis(normals, W) if normals.shape[1] else normals
+        yield Round(block, planes)
         W = np.hstack([W, block])
+        if block.shape[1] == 0 or W.shape[1] == n_directions:
+            return
         # w ⟂ w_j is v ⟂ L⁻¹ w_j: directions are taken off in the coordinates of the rows
         taken = project_out(whitener.whiten(block) if whitener else block, Q)
         taken = np.linalg.qr(taken)[0]
@@ -127,16 +150,7 @@ class MarginMaximizingDiscriminant(MarginEstimator):
     kernel : None, "rbf", "poly", "linear", "cosine", "precomputed" or callable
         None is the linear method. With a kernel it is that in the kernel's feature space, as in
         `KernelFisherDiscriminant`.
-    kernel_gamma : "scale", "median" or float
-        As in `KernelFisherDiscriminant`.
-    degree : int
-        Of "poly": ``(g x·x' + coef0)^degree``.
-    coef0 : float
-        Of "poly".
-    kernel_params : dict or None
-        Keyword arguments of a function.
-    n_landmarks : int or None
-        As in `KernelFisherDiscriminant`.
+    <kernel settings>
     tol : float
         How far from 1 the margin of a support vector may end. Hyperplanes are exact as a rule up
         to ``n_samples * n_features**2 = 1e10``, and of no more than 5000 rows.
@@ -170,9 +184,25 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         The g that was used.
     n_iter_ : int
         Steps that the slowest hyperplane took.
+    normals_ : array (n_normals, n_features)
+        Unit normals of the hyperplanes of all rounds, each pointing to its class: for two classes
+        the components, for more what the components of a round span.
+    class_of_normal_ : array (n_normals,)
+        The label that each points to; of two classes the second.
+    intercepts_ : array (n_normals,)
+        ``X @ normals_.T + intercepts_`` are the signed distances of rows from the hyperplanes;
+        with a kernel, of centred rows in the coordinates of the feature space.
+    margins_ : array (n_normals,)
+        Distance from each hyperplane to its margin.
+    support_ : tuple of n_normals arrays of int
+        Training rows on their margin or short of it, by position.
 
     Notes
     -----
+    The hyperplanes of the first round decide, whatever `n_components`: those of the support vector
+    machine, for more than two classes of each class against the rest. For a decision by all
+    directions put a classifier behind `transform`.
+
     ``components_ @ components_.T`` is the identity, and each direction is the normal of the best
     hyperplane among the rows less the directions before it.
 
@@ -253,29 +283,55 @@ def _solve_successive(
     wanted = estimator._n_wanted(rank, "the rank of the centred data", selected)
     if ridge is not None:
         whitener, extras["ridge_"] = whiten_within(Z, rows, moments, ridge)
-    problems = one_against_rest(rows.codes, rows.classes, estimator.C, estimator.class_weight)
+    problems = pose_problems(rows.codes, rows.classes, estimator.C, estimator.class_weight)
     find = PlaneFinder(estimator.tol, estimator.max_iter)
-    W = _collect(estimator, successive_directions(Z, problems, find, whitener), rank, wanted)
+    rounds = list(
+        _take_rounds(estimator, successive_directions(Z, problems, find, whitener), wanted)
+    )
+    W = _collect(estimator, rounds, rank, wanted)
     W = _orthonormal(lift(W)) if W.shape[1] else np.zeros((moments.n_features, 0))
-    extras |= {"n_iter_": find.n_iter, "n_components_": W.shape[1]}
-    return Solution(W, added_between_scatter(W, moments), rank, extras=extras)
+    first, *later = [r.planes.lift(lift) for r in rounds if r is rounds[0] or r.directions.any()]
+    every = reduce(Planes.join, later, first)
+    shown = every.take(np.flatnonzero(every.W.any(axis=0)))
+    extras |= publish_planes(shown, first, moments, selected)
+    extras |= {
+        "n_iter_": find.n_iter,
+        "n_components_": W.shape[1],
+        "normals_": shown.W.T,
+        "class_of_normal_": rows.classes[shown.positive],
+    }
+    n_sided = W.shape[1] if len(problems) == 1 else 0
+    criterion = added_between_scatter(W, moments)
+    return Solution(W, criterion, rank, extras=extras, n_sided=n_sided)
 
 
-def _collect(estimator: MarginEstimator, blocks: Iterator[Array], rank: int, wanted: int) -> Array:
-    """The wanted directions as columns, or as many as there are; one block for None."""
-    W, asked = np.zeros((rank, 0)), estimator.n_components
-    for number, block in enumerate(blocks, start=1):
-        W = np.hstack([W, block])
-        estimator._report_progress(f"round {number}: {W.shape[1]} directions of at most {wanted}")
-        if asked is None or W.shape[1] >= wanted:
-            return W if asked is None else W[:, :wanted]
-    if W.shape[1] and isinstance(asked, Integral) and not isinstance(asked, AtMost):
+def _take_rounds(
+    estimator: MarginEstimator, rounds: Iterator[Round], wanted: int
+) -> Iterator[Round]:
+    """As many rounds as have the wanted directions; one for None."""
+    n_found = 0
+    for number, round_ in enumerate(rounds, start=1):
+        n_found += round_.directions.shape[1]
+        yield round_
+        estimator._report_progress(f"round {number}: {n_found} directions of at most {wanted}")
+        if estimator.n_components is None or n_found >= wanted:
+            return
+
+
+def _collect(estimator: MarginEstimator, rounds: Sequence[Round], rank: int, wanted: int) -> Array:
+    """The wanted directions as columns, or as many as there are; all of one round for None."""
+    W = np.hstack([np.zeros((rank, 0)), *(round_.directions for round_ in rounds)])
+    asked = estimator.n_components
+    if asked is None:
+        return W
+    few = 0 < W.shape[1] < wanted
+    if few and isinstance(asked, Integral) and not isinstance(asked, AtMost):
         warn_caller(
             f"{type(estimator).__name__} found {W.shape[1]} of n_components={wanted} directions: "
             "no further hyperplane has rows on both sides. Try a larger C or "
             'class_weight="balanced".'
         )
-    return W
+    return W[:, :wanted]
 
 
 def _orthonormal(W: Array) -> Array:
@@ -310,16 +366,7 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
     kernel : None, "rbf", "poly", "linear", "cosine", "precomputed" or callable
         None is the linear method. With a kernel it is that in the kernel's feature space, as in
         `KernelFisherDiscriminant`.
-    kernel_gamma : "scale", "median" or float
-        As in `KernelFisherDiscriminant`.
-    degree : int
-        Of "poly": ``(g x·x' + coef0)^degree``.
-    coef0 : float
-        Of "poly".
-    kernel_params : dict or None
-        Keyword arguments of a function.
-    n_landmarks : int or None
-        As in `KernelFisherDiscriminant`.
+    <kernel settings>
     tol : float
         How far from 1 the margin of a support vector may end. Hyperplanes are exact as a rule up
         to ``n_samples * n_features**2 = 1e10``, and of no more than 5000 rows.
@@ -340,9 +387,14 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
         As in `MarginMaximizingDiscriminant`.
     dual_coef_, kernel_gamma_, n_iter_
         As in `MarginMaximizingDiscriminant`.
+    normals_, class_of_normal_, intercepts_, margins_, support_
+        As in `MarginMaximizingDiscriminant`.
 
     Notes
     -----
+    The hyperplanes of the first round decide, whatever `n_components`. For two classes that is the
+    minimum class variance support vector machine of Zafeiriou, Tefas and Pitas, but for the ridge.
+
     ``components_ @ components_.T`` is the identity. The first direction is the first of
     `MarginMaximizingDiscriminant` in coordinates where Sw is the identity; the others are not,
     because they are orthogonal in the coordinates given.
@@ -360,6 +412,8 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
     Pitelis and Tefas, Discriminant subspace learning based on support vectors machines, Machine
     Learning and Data Mining in Pattern Recognition (2013), table 2 (equation 13 without its ½, so
     that C means the same as in the support vector machine).
+    Zafeiriou, Tefas and Pitas, Minimum class variance support vector machines, IEEE Transactions
+    on Image Processing 16 (2007).
 
     Examples
     --------
