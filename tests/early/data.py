@@ -41,7 +41,7 @@ TWO = y < 2
 RULES = {
     "linear": LinearDiscriminantAnalysis(),
     "quadratic": QuadraticDiscriminantAnalysis(reg_param=0.1),
-    "local": LocalQDA(6),
+    "local": LocalQDA(6, covariance="diag"),
     "local full": LocalQDA(12, reg=0.05, covariance="full"),
 }
 

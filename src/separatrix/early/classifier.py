@@ -85,7 +85,8 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Cloned and fitted to the complete training rows: `LocalQDA`, `FisherDiscriminant` and other
         classifiers of this package with ``coef_``; LinearSVC, LogisticRegression,
         LinearDiscriminantAnalysis, RidgeClassifier, SGDClassifier and
-        QuadraticDiscriminantAnalysis of scikit-learn.
+        QuadraticDiscriminantAnalysis of scikit-learn. `LocalQDA` has diagonal covariances here
+        unless it is told "full", which costs far more.
     reliability : float in [0, 1]
         τ. With 0 the first value is enough, with 1 nothing less than the complete row.
     region : "ellipsoid", "box", "chebyshev" or "ideal"
