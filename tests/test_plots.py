@@ -28,6 +28,7 @@ from separatrix import (
 from separatrix.evaluate.comparison import compare
 from separatrix.evaluate.ranking import rank_methods
 from separatrix.evaluate.stream import prequential, reliability_curve
+from separatrix.ldg.choices import GAMMAS
 from separatrix.plots import (
     plot_class_reliabilities,
     plot_critical_difference,
@@ -192,9 +193,13 @@ def test_grid_scores_are_a_line_for_each_number_of_neighbours_over_gamma():
     assert plot_grid_scores(model, ax=ax) is ax
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts == ["n_neighbors=4", "n_neighbors=1", "n_neighbors=16"]
-    assert list(ax.lines[0].get_xdata()) == [0.2, 0.4, 0.6, 0.8, 1.0]
+    assert list(ax.lines[0].get_xdata()) == sorted(GAMMAS)
     record = model.selection_["gamma"]
-    at = [i for i, s in enumerate(record.settings) if s == {"n_neighbors": 4, "gamma": 0.4}]
+    at = [
+        i
+        for i, s in enumerate(record.settings)
+        if s == {"n_neighbors": 4, "gamma": sorted(GAMMAS)[1]}
+    ]
     assert ax.lines[0].get_ydata()[1] == record.scores.mean(axis=0)[at[0]]
 
 

@@ -74,13 +74,13 @@ def lazy_on_dask(kind: Kind) -> Kind:
     """
     for name in ROW_METHODS:
         if isfunction(vars(kind).get(name)):
-            setattr(kind, name, _lazily(vars(kind)[name]))
+            setattr(kind, name, _lazily(vars(kind)[name], name))
     if "predict" in vars(kind):
         kind.score = _score(kind.score)  # type: ignore[attr-defined]
     return kind
 
 
-def _lazily(method: Callable[..., Any]) -> Callable[..., Any]:
+def _lazily(method: Callable[..., Any], name: str) -> Callable[..., Any]:
     @wraps(method)
     def lazily(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if not is_dask(X):
@@ -88,10 +88,10 @@ def _lazily(method: Callable[..., Any]) -> Callable[..., Any]:
         check_is_fitted(self)
         if any(value is not None for value in (*args, *kwargs.values())):
             raise TypeError(
-                f"{type(self).__name__}.{method.__name__} takes nothing beside the rows of a Dask "
+                f"{type(self).__name__}.{name} takes nothing beside the rows of a Dask "
                 "collection: call it for the rows of each kind apart"
             )
-        judge = partial(_call_method, _judge(self), method.__name__)
+        judge = partial(_call_method, _judge(self), name)
         # one row of zeros shows the form of the result, and raises where all rows would
         return apply_to_blocks(
             X, judge, None if isinstance(X, list | tuple) else judge(make_zero_row(X))

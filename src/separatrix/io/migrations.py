@@ -24,10 +24,6 @@ def from_format_1(part: Any) -> None:
     """Let a part bring its attributes to the form of format 2, where they have changed."""
     if hasattr(part, "_read_format_1"):
         part._read_format_1()
-    if isinstance(part, BaseEstimator):
-        parameters = signature(type(part)).parameters
-        for name in type(part)._get_param_names():  # a parameter that was not there yet
-            part.__dict__.setdefault(name, parameters[name].default)
 
 
 MIGRATIONS: dict[int, Migration] = {1: from_format_1}
@@ -48,9 +44,18 @@ def migrate(model: Any, written: int) -> None:
     for number in sorted(format_ for format_ in MIGRATIONS if format_ >= written):
         for part in own:
             MIGRATIONS[number](part)
+            if isinstance(part, BaseEstimator):
+                add_new_parameters(part)
     for part in own:
         if isinstance(part, BaseEstimator):
             check_parameter_names(part)
+
+
+def add_new_parameters(estimator: BaseEstimator) -> None:
+    """Give parameters that were not there when a file was written their defaults."""
+    parameters = signature(type(estimator)).parameters
+    for name in type(estimator)._get_param_names():
+        estimator.__dict__.setdefault(name, parameters[name].default)
 
 
 def check_parameter_names(estimator: BaseEstimator) -> None:

@@ -256,7 +256,7 @@ def timed(method: Callable[[ScoredSplit], Any], split: ScoredSplit) -> float:
 # Tables 3.3 to 3.5 -----------------------------------------------------------------------------
 
 SMALL_GAMMAS = (0.9, 0.7, 0.5, 0.3, 0.1, 0.01)
-RIDGES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+RIDGES_TRIED = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 
 
 def split33(row: str, data: DataFolder, seed: int) -> ScoredSplit:
@@ -300,7 +300,7 @@ def small_ldgs(split: ScoredSplit) -> list[LDG]:
 def ridged(make: Callable[..., Any], within: Array) -> list[Any]:
     """Models with ε I added to the scatter within classes, written as shrinkage."""
     average = float(np.trace(within)) / len(within)
-    return [make(shrinkage=ridge / (ridge + average)) for ridge in RIDGES]
+    return [make(shrinkage=ridge / (ridge + average)) for ridge in RIDGES_TRIED]
 
 
 def fisher_within(split: ScoredSplit) -> Array:
