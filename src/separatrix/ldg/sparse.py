@@ -413,7 +413,7 @@ class SparseLDG(LDG):
     -----
     ``‖b‖₂ = 1`` and, with sparse deflation and for the first direction, ``‖b‖₁² ≤ s``. With
     orthonormal deflation ``components_ @ components_.T`` is the identity. Where the semidefinite
-    program of the source (3.32) has a solution of rank one, it is ``b bᵀ`` for the first b.
+    program of the thesis (3.32) has a solution of rank one, it is ``b bᵀ`` for the first b.
 
     Constant features are never named. While a direction of negative value is left the problem is
     the one above; after that ``λ (I - Q Qᵀ)`` is added to Z, with Q an orthonormal basis of the
@@ -423,7 +423,7 @@ class SparseLDG(LDG):
     The problem is not convex: the search goes on from the best of many starts, by steps that
     cost a product with Z and a sort. Fewer rows than features are no obstacle: Z is not formed.
 
-    The sparse deflation of the source gives b the value zero, which is better than every positive
+    The sparse deflation of the thesis gives b the value zero, which is better than every positive
     one: it is found again. Its orthonormal deflation bounds the 1-norm in turned coordinates,
     where few entries mean nothing in features.
 
