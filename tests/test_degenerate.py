@@ -66,6 +66,7 @@ LANDMARKS_ON_A_LINE = np.array(  # digit by digit: another rounding hides the fa
 FAR_WITH_OUTLIER = np.random.RandomState(5).standard_normal((8, 2)).round(2)
 FAR_WITH_OUTLIER[0] *= 1e6
 FAR_WITH_OUTLIER += 1e8
+LAST_DIGITS = (1e8 + 8.0 * (np.arange(32).reshape(4, 8) % 5 - 3)).astype(np.float32)
 EQUAL_ROWS = np.full((3, 5), 1e8 + 0.1)
 
 FOUND = {
@@ -128,6 +129,12 @@ FOUND = {
         FisherDiscriminant(pca=2, shrinkage="auto"), np.ones((2, 1)), np.arange(2), None
     ),
     "equal rows far from the origin": Case(SparseLDG(), EQUAL_ROWS, np.array([1, 0, 0]), None),
+    "features that vary in their last digit": Case(
+        SparseLDG(n_neighbors=1, priors=[0.0, 2 / 3, 1 / 3]),
+        LAST_DIGITS,
+        np.array([0, 2, 0, 1]),
+        None,
+    ),
     "equal rows in decisions that come early": Case(
         EarlyClassifier(FisherDiscriminant()), np.ones((10, 2)), np.arange(10) % 2, None
     ),

@@ -74,9 +74,9 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
     remembered. The trace of the scatter of each class is exact, truncated or not.
 
     A batch of n rows costs ``O(d (rank + n)²)``, in memory ``O(d (rank + n))``; with a window
-    two or three times as much on average, see `separatrix.moments.window.SlidingWindow`. Batches of about
-    `rank` rows cost least for each row; rows that come one by one are set aside and taken in
-    `rank` at a time.
+    two or three times as much on average, see `separatrix.moments.window.SlidingWindow`. Batches
+    of about `rank` rows cost least for each row; rows that come one by one are set aside and taken
+    in `rank` at a time.
 
     The number of whitened axes grows with the rows seen. The thesis keeps no more axes than it
     whitens; a newly admitted axis then has the spread of the last batch alone, and ``coef_`` turns

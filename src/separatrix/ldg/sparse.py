@@ -494,6 +494,7 @@ class SparseLDG(LDG):
         Q = None
         if rank < n_features:
             used = varying_features(problem.given.X)
+            k = min(k, int(np.count_nonzero(used)))
             S = problem.basis.T @ S @ problem.basis
             Q = problem.lift(problem.basis)[used]
         empty = np.zeros((np.count_nonzero(used), 0))
