@@ -17,9 +17,9 @@ from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
@@ -318,10 +318,16 @@ def test_frames_names_and_single_precision():
 
 
 @pytest.mark.parametrize(
-    "estimator", [SVC(kernel="linear"), GaussianNB(), LinearSVC, None, StandardScaler()]
+    "estimator", [RandomForestClassifier(), SVC(), LinearSVC, None, StandardScaler()]
 )
 def test_other_rules_are_refused_with_those_that_are_not(estimator):
     with pytest.raises(TypeError, match=r"estimator=.* is not supported.*LinearSVC, .*LocalQDA"):
+        EarlyClassifier(estimator, score="model").fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [LinearSVC, None, StandardScaler()])
+def test_what_is_no_classifier_is_refused(estimator):
+    with pytest.raises(TypeError, match=r"estimator=.* is not a classifier: give an instance"):
         EarlyClassifier(estimator).fit(X, y)
 
 

@@ -14,16 +14,26 @@ from sklearn.discriminant_analysis import (
     QuadraticDiscriminantAnalysis,
 )
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
 from separatrix import IPCAC, EarlyClassifier, FisherDiscriminant
 from separatrix.decision.rules import Quadratic
 from separatrix.early.conditional import (
+    ConditionalModel,
     ConditionalMoments,
+    PrefixState,
+    fit_normal_models,
+    prefix_innovations,
+    summarize_features,
 )
+from separatrix.early.discriminants import read_rule
 from separatrix.early.region import (
     bound_squared_distances,
     box_distance,
+    box_minimum,
+    build_rule,
     extract_discriminants,
     largest_reliability,
     shift_discriminants,
@@ -67,11 +77,14 @@ def test_the_largest_function_is_the_prediction(estimator, n_classes):
         assert_allclose(np.diff(values), np.diff(scores), rtol=1e-7, atol=1e-7)
 
 
-def test_functions_about_points_are_the_same_functions():
-    f = extract_discriminants(QuadraticDiscriminantAnalysis(reg_param=0.2).fit(X, y))
+@pytest.mark.parametrize(
+    "estimator", [QuadraticDiscriminantAnalysis(reg_param=0.2), GaussianNB(), LinearSVC()]
+)
+def test_functions_about_points_are_the_same_functions(estimator):
+    f = read_rule(estimator.fit(X, y), X).discriminants
     g = shift_discriminants(f, NEW)
     step = np.random.default_rng(0).standard_normal(NEW.shape)
-    assert_allclose(g(step[:, None]), f((NEW + step)[:, None]), rtol=1e-9)
+    assert_allclose(g(step[:, None]), f((NEW + step)[:, None]), rtol=1e-9, atol=1e-9)
 
 
 def radial_distances(f, F, guess, n_directions=40_000):
@@ -221,7 +234,7 @@ def test_reliabilities_are_the_masses_of_the_sets():
     mass = norm.cdf(np.sqrt(squared)) - norm.cdf(-np.sqrt(squared))
     assert_allclose(largest_reliability(squared, 5, "box"), mass**5)
     assert_allclose(largest_reliability(squared, 5, "ideal"), norm.cdf(np.sqrt(squared)))
-    for region in ("ellipsoid", "chebyshev"):
+    for region in ("ellipsoid", "chebyshev", "box", "diagonal"):
         for tau in (0.1, 0.9, 0.999):
             reach = squared_radius(tau, 5, region)
             assert_allclose(largest_reliability(reach, 5, region), tau)
@@ -304,3 +317,115 @@ def test_the_ideal_probability_under_a_mixture():
         above = softmax(logs) @ [norm.cdf((w @ m + b) / np.sqrt(w @ R @ w)) for m, R in parts]
         assert found.label[i] == (above > 0.5)
         assert_allclose(found.reliability[i], max(above, 1 - above), rtol=1e-7)
+
+
+def rule_of(estimator, region, conditional="gaussian", data=(X, y)):
+    """The rule of a fitted classifier, in the coordinates that it is read in."""
+    rows, labels = data
+    codes = labels if conditional == "mixture" else np.zeros_like(labels)
+    summary = summarize_features(rows, codes)
+    read = read_rule(estimator.fit(rows, labels), rows)
+    weights = summary.moments.counts / len(rows)
+    models = fit_normal_models(summary, 0.1)
+    shift = read.coordinates(summary.units.mean[None])[0]
+    B = np.diag(read.coordinates.weights)
+    model = ConditionalModel(summary.units, models, weights, B, shift)
+    n_classes = len(estimator.classes_)
+    return build_rule(model, read.discriminants, None, region, n_classes, read.owners)
+
+
+def states(rule, rows):
+    """The state of rows after each number of values."""
+    E = prefix_innovations(rule.prefix_models, rule.conditional.units.apply(rows))
+    state = PrefixState.start(rule.prefix_models, rule.conditional.weights, len(rows))
+    for t in range(rows.shape[1]):
+        yield t, state
+        state.update(rule.prefix_models, t, E[:, :, t])
+
+
+@pytest.mark.parametrize("conditional", ["gaussian", "mixture"])
+@pytest.mark.parametrize("region", ["box", "diagonal"])
+def test_tables_of_scores_answer_as_sets_do(region, conditional):
+    rule = rule_of(LinearDiscriminantAnalysis(), region, conditional)
+    assert rule.score_tables is not None
+    plain = rule._replace(score_tables=None)
+    for t, state in states(rule, NEW):
+        guess, reliability = rule.guess_after(t, state)
+        expected = plain.guess_after(t, state)
+        assert_array_equal(guess, expected[0])
+        assert_allclose(reliability, expected[1], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("region", ["ellipsoid", "chebyshev"])
+def test_tables_of_several_models_answer_as_sets_do(region):
+    model = EarlyClassifier(
+        LinearDiscriminantAnalysis(), conditional="mixture", region=region
+    ).fit(X, y)
+    rule = model._decision_rule
+    plain = rule._replace(score_tables=None)
+    for t, state in states(rule, NEW):
+        found, expected = rule.guess_after(t, state), plain.guess_after(t, state)
+        assert_array_equal(found[0], expected[0])
+        assert_allclose(found[1], expected[1], rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize("region", ["ellipsoid", "box", "diagonal"])
+@pytest.mark.parametrize("estimator", [GaussianNB(), QuadraticDiscriminantAnalysis()])
+def test_reliabilities_of_mixtures_are_exact_from_the_least_that_matters(estimator, region):
+    rule = rule_of(estimator, region, "mixture")
+    for t, state in states(rule, NEW):
+        guess, exact = rule.guess_after(t, state)
+        for least in (0.1, 0.5, 0.9):
+            same, found = rule.guess_after(t, state, least)
+            assert_array_equal(same, guess)
+            assert_array_equal(found >= least, exact >= least)
+            assert_allclose(found[exact >= least], exact[exact >= least], rtol=1e-9)
+
+
+def test_a_diagonal_ellipsoid_forgets_correlations():
+    rule = rule_of(GaussianNB(), "diagonal")
+    whole = rule._replace(region="ellipsoid")
+    observed = np.arange(7) < 4
+    known = rule.condition(NEW, observed)
+    F = np.diag(np.sqrt(np.sum(known.spread**2, axis=1)))
+    alone = known._replace(spreads=[F])
+    assert_allclose(rule.guess(known, 3)[1], whole.guess(alone, 3)[1], rtol=1e-9)
+    assert not np.allclose(rule.guess(known, 3)[1], whole.guess(known, 3)[1], rtol=1e-3)
+
+
+@pytest.mark.parametrize("region", ["ellipsoid", "box"])
+def test_no_row_of_the_set_has_a_nearest_neighbour_of_another_class(region):
+    estimator = KNeighborsClassifier(1)
+    rule = rule_of(estimator, region)
+    rng = np.random.default_rng(0)
+    n_near = 0
+    for t in (2, 4, 6):
+        observed = np.arange(7) < t
+        known = rule.condition(NEW, observed)
+        guess, reliability = rule.guess(known, 7 - t)
+        F = known.spread[observed.argmin() :]
+        radius = np.sqrt(squared_radius(reliability, 7 - t, region))
+        assert_array_equal(guess, estimator.predict(known.mean + estimator._fit_X.mean(axis=0)))
+        for i in np.flatnonzero((reliability > 0.05) & (radius < 1e3)):
+            if region == "box":
+                steps = np.linalg.norm(F, axis=1) * rng.uniform(-1, 1, (2000, 7 - t))
+            else:
+                z = rng.standard_normal((2000, F.shape[1]))
+                steps = (z / np.linalg.norm(z, axis=1, keepdims=True)) @ F.T
+            rows = np.tile(NEW[i], (2000, 1))
+            rows[:, t:] = (known.mean[i] + estimator._fit_X.mean(axis=0))[t:]
+            inside, beyond = rows.copy(), rows.copy()
+            inside[:, t:] += 0.999 * radius[i] * steps
+            beyond[:, t:] += 1.5 * radius[i] * steps
+            assert np.all(estimator.predict(inside) == guess[i])
+            n_near += np.any(estimator.predict(beyond) != guess[i])
+    assert n_near > 5  # the sets are not needlessly small
+
+
+def test_the_smallest_value_on_a_box_is_found_without_its_distance():
+    rng = np.random.default_rng(0)
+    lam, beta = rng.normal(size=(50, 4)), rng.normal(size=(50, 4))
+    gaps = rng.uniform(0.1, 3, 50)
+    h = box_distance(lam, beta, gaps)
+    assert_allclose(box_minimum(lam, np.abs(beta), gaps, h)[h < 1e3], 0, atol=1e-9)
+    assert np.all(box_minimum(lam, np.abs(beta), gaps, 0.9 * np.minimum(h, 1e3)) > 0)

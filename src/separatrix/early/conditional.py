@@ -464,6 +464,10 @@ class ConditionalMoments(NamedTuple):
         F = self.spread
         return V @ (F @ F.T) if len(V) > F.shape[1] else (V @ F) @ F.T
 
+    def without_correlations(self) -> ConditionalMoments:
+        """The only model with the variances of R alone: the naïve Bayes assumption of (5.4)."""
+        return self._replace(spreads=[np.diag(np.linalg.norm(self.spread, axis=1))])
+
     def of_model(self, i: int) -> ConditionalMoments:
         """Moments under one of the models."""
         certain = np.ones((len(self.probabilities), 1))
@@ -537,13 +541,16 @@ class PrefixState(NamedTuple):
         """The state of some of the rows."""
         return PrefixState(self.means[:, chosen], self.log_densities[chosen])
 
+    @property
+    def probabilities(self) -> Array:
+        """p(g | z) of the models (n, n_models)."""
+        if self.log_densities.shape[1] == 1:
+            return np.ones_like(self.log_densities)
+        return softmax(self.log_densities, axis=1)  # logarithms: small densities do not vanish
+
     def moments(self, models: Sequence[PrefixModel], t: int) -> ConditionalMoments:
         """Moments given the first t features."""
-        if len(models) > 1:  # in logarithms, where small densities do not vanish
-            probabilities = softmax(self.log_densities, axis=1)
-        else:
-            probabilities = np.ones_like(self.log_densities)
-        return ConditionalMoments(self.means, probabilities, [m.spread(t) for m in models])
+        return ConditionalMoments(self.means, self.probabilities, [m.spread(t) for m in models])
 
 
 class ConditionalModel(NamedTuple):

@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import chdtr, chdtri, ndtr
+from scipy.spatial.distance import cdist
+from scipy.special import chdtr, chdtri, ndtr, ndtri
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
@@ -51,6 +52,9 @@ SUPPORTED_CLASSIFIERS = (
     "(FisherDiscriminant and its relatives, IPCAC)"
 )
 """The supported classifiers, as error messages name them."""
+
+COORDINATE_REGIONS = ("box", "diagonal")
+"""Sets that belong to single coordinates: the scores of a linear rule do not replace them."""
 
 MAX_INCOMPLETE_RELIABILITY = 1 - EPS / 2
 """The largest number below 1: only complete rows have reliability 1."""
@@ -130,7 +134,8 @@ def shift_discriminants(f: Quadratic, points: Array) -> Quadratic:
     """
     if f.Q is None:
         return Quadratic(None, f.c[None], points @ f.c.T + f.b)
-    bend = (points @ f.Q).swapaxes(0, 1)
+    diagonal = f.Q.ndim == f.c.ndim
+    bend = points[:, None] * f.Q if diagonal else (points @ f.Q).swapaxes(0, 1)
     return Quadratic(f.Q[None], f.c + 2 * bend, np.einsum("ngr,nr->ng", f.c + bend, points) + f.b)
 
 
@@ -168,7 +173,7 @@ def largest_reliability(squared: Array, n_unknown: Array | int, region: str) -> 
     >>> largest_reliability(np.array([1.0, 9.0]), 1, "ideal").round(3)
     array([0.841, 0.999])
     """
-    if region == "ellipsoid":  # (5.4)
+    if region in ("ellipsoid", "diagonal"):  # (5.4)
         found = chdtr(n_unknown, squared)
     elif region == "box":  # (5.5)
         found = (2 * ndtr(np.sqrt(squared)) - 1) ** n_unknown
@@ -181,15 +186,19 @@ def largest_reliability(squared: Array, n_unknown: Array | int, region: str) -> 
 
 
 def squared_radius(reliability: Array | float, n_unknown: int, region: str) -> Array:
-    """δ, the squared radius of the ellipsoid (5.4) or of Chebyshev's set (5.3); zero for τ = 0.
+    """δ, the squared radius of the ellipsoid (5.4), Chebyshev's set (5.3) or the box (5.5).
+
+    It is zero for τ = 0.
 
     Examples
     --------
     >>> squared_radius(np.array([0.0, 0.9]), 1, "chebyshev").round(6)
     array([ 0., 10.])
     """
-    if region == "ellipsoid":
+    if region in ("ellipsoid", "diagonal"):
         return chdtri(n_unknown, 1 - reliability)
+    if region == "box":
+        return ndtri((1 + np.asarray(reliability) ** (1 / n_unknown)) / 2) ** 2
     with np.errstate(divide="ignore"):
         radius = np.divide(n_unknown, 1 - reliability)
     # Chebyshev's set has the radius √n for τ = 0, where nothing is asked
@@ -264,11 +273,14 @@ class ScoreTable(NamedTuple):
         the difference of a score with itself.
     own : array (n_classes, n_classes)
         Infinite on the diagonal, zero elsewhere: a class is never a rival of itself.
+    n_open : array (d + 1,) or None
+        Coordinates that are unknown after t values, for a set that belongs to coordinates.
     """
 
     gains: Array
     steepness: Array
     own: Array
+    n_open: Array | None = None
 
     @classmethod
     def tabulate(cls, model: PrefixModel) -> ScoreTable:
@@ -276,11 +288,26 @@ class ScoreTable(NamedTuple):
         gains = np.ascontiguousarray(model.gains.T)
         open_gains = gains * model.varies[:, None]
         differences = (open_gains[:, :, None] - open_gains[:, None]) ** 2
+        return cls._from_widths(gains, np.sqrt(sum_from_end(differences)))
+
+    @classmethod
+    def of_coordinates(cls, model: PrefixModel, slopes: Array, region: str) -> ScoreTable:
+        """The table of scores with slopes (n_classes, q) in coordinates that stand alone.
+
+        A box of one standard deviation has the width ``|β|ᵀ s`` (5.13), an ellipsoid without
+        correlations ``‖s β‖``, for the difference β of two slopes: distances between slopes.
+        """
+        variances = sum_from_end((model.gains * model.varies).T ** 2)
+        metric = "cityblock" if region == "box" else "euclidean"
+        points = (np.sqrt(s) * slopes for s in variances)
+        widths = np.array([cdist(at, at, metric) for at in points])
+        n_open = np.maximum(np.count_nonzero(variances, axis=1), 1)
+        return cls._from_widths(model.gains.T @ slopes.T, widths)._replace(n_open=n_open)
+
+    @classmethod
+    def _from_widths(cls, gains: Array, widths: Array) -> ScoreTable:
         n_classes = gains.shape[1]
-        variance = np.zeros((len(gains) + 1, n_classes, n_classes))
-        # summed from the end: after t values the innovations t + 1, … d are open
-        variance[:-1] = np.cumsum(differences[::-1], axis=0)[::-1]
-        deviation = np.maximum(np.sqrt(variance), MIN_DEVIATION)
+        deviation = np.maximum(widths, MIN_DEVIATION)
         deviation[:, range(n_classes), range(n_classes)] = 1.0
         return cls(gains, 1 / deviation, np.where(np.eye(n_classes, dtype=bool), np.inf, 0.0))
 
@@ -295,6 +322,19 @@ class ScoreTable(NamedTuple):
         return gaps.min(axis=-1)
 
 
+def sum_from_end(parts: Array) -> Array:
+    """Sums of the parts t, t + 1, … d - 1, for t = 0, … d: after t values those are open.
+
+    Examples
+    --------
+    >>> sum_from_end(np.array([1.0, 2.0]))
+    array([3., 2., 0.])
+    """
+    sums = np.zeros((len(parts) + 1, *parts.shape[1:]))
+    sums[:-1] = np.cumsum(parts[::-1], axis=0)[::-1]
+    return sums
+
+
 # Distances to the boundaries ---------------------------------------------------------------------
 
 
@@ -305,6 +345,7 @@ def squared_distances_to_boundaries(
     *,
     box: bool = False,
     enough: Array | float = 0.0,
+    owners: Array | None = None,
 ) -> Array:
     """Squared distances (n,) from the mean of each row to the nearest point of another class.
 
@@ -323,24 +364,28 @@ def squared_distances_to_boundaries(
         Distances in the maximum norm, coordinate by coordinate, in place of Euclidean ones.
     enough : float or array (n,)
         Squared distances below it need not be exact: an upper bound below it is returned.
+    owners : array (n_functions,), optional
+        The class of each linear function, where a class has several: functions of the same class
+        are no rivals. `guess` is then a function.
     """
     if f.Q is None:
-        return _linear_distances(f, known, guess, box)
-    if box or not np.any(enough):
-        return _quadratic_distances(f, known, guess, box)
+        return _linear_distances(f, known, guess, box, owners)
+    enough = np.broadcast_to(enough, len(guess))
+    if box or not enough.any():
+        return _quadratic_distances(f, known, guess, box, enough)
     found = bound_squared_distances(f, known, guess, enough)
     left = np.flatnonzero(found >= enough)
     if len(left):
-        part = take_points(f, left)
-        found[left] = _quadratic_distances(part, known.of_rows(left), guess[left], box)
+        part, alone = take_points(f, left), known.of_rows(left)
+        found[left] = _quadratic_distances(part, alone, guess[left], box, enough[left])
     return found
 
 
-def _gaps(f: Quadratic, guess: Array) -> Array:
-    """``f_c - f_g`` at the mean for the guess c; infinite for c itself."""
-    rows = np.arange(len(guess))
-    gaps = f.b[rows, guess][:, None] - f.b
-    gaps[rows, guess] = np.inf
+def _gaps(f: Quadratic, guess: Array, owners: Array | None = None) -> Array:
+    """``f_c - f_g`` at the mean for the guess c; infinite for functions of its own class."""
+    owners = np.arange(f.b.shape[1]) if owners is None else owners
+    gaps = np.take_along_axis(f.b, guess[:, None], axis=1) - f.b
+    gaps[owners[guess][:, None] == owners] = np.inf
     return gaps
 
 
@@ -348,14 +393,19 @@ def _slopes(f: Quadratic, guess: Array) -> Array:
     return f.c[np.arange(len(guess)), guess][:, None] - f.c
 
 
-def _linear_distances(f: Quadratic, known: ConditionalMoments, guess: Array, box: bool) -> Array:
+def _linear_distances(
+    f: Quadratic, known: ConditionalMoments, guess: Array, box: bool, owners: Array | None = None
+) -> Array:
     """Proposition 2 and (5.13), solved for the size of the set at which the minimum is zero."""
-    beta = f.c[0][:, None] - f.c[0]
-    if box:  # |β|ᵀ s of (5.13) for a box of one standard deviation
-        widths = np.abs(beta) @ np.sqrt(known.variances[0])
-    else:  # ‖R^½ β‖ of proposition 2
-        widths = np.linalg.norm(beta @ known.spread, axis=-1)
-    return np.min(_ratio(_gaps(f, guess), widths[guess]), axis=1) ** 2
+    # ‖Fᵀβ‖ of proposition 2, or |β|ᵀ s of (5.13) for a box of one standard deviation, of the
+    # differences β of slopes: distances between slopes
+    if box:
+        points, metric = f.c[0] * np.sqrt(known.variances[0]), "cityblock"
+    else:
+        points, metric = f.c[0] @ known.spread, "euclidean"
+    winners, at = np.unique(guess, return_inverse=True)
+    widths = cdist(points[winners], points, metric)[at]
+    return np.min(_ratio(_gaps(f, guess, owners), widths), axis=1) ** 2
 
 
 def _ratio(gaps: Array, widths: Array) -> Array:
@@ -365,7 +415,7 @@ def _ratio(gaps: Array, widths: Array) -> Array:
 
 
 def _quadratic_distances(
-    f: Quadratic, known: ConditionalMoments, guess: Array, box: bool
+    f: Quadratic, known: ConditionalMoments, guess: Array, box: bool, enough: Array
 ) -> Array:
     assert f.Q is not None, "linear functions have a shorter way"
     is_open, diagonal = known.is_open, f.Q.ndim == 3
@@ -376,22 +426,25 @@ def _quadratic_distances(
     if len(Q) == 1:  # one decomposition for each pair of classes
         for c in np.unique(guess):
             at = np.ix_(guess == c, classes != c)
-            bend = Q[0, c] - Q[0, classes != c]
-            to_all = distances(bend, F, slopes[at].swapaxes(0, 1), gaps[at].T, diagonal)
+            bend, least = Q[0, c] - Q[0, classes != c], enough[guess == c]
+            to_all = distances(bend, F, slopes[at].swapaxes(0, 1), gaps[at].T, diagonal, least)
             found[guess == c] = to_all.min(axis=0)
         return found
+    order = np.argsort(gaps, axis=1, kind="stable")
     for part in gen_batches(len(guess), max(1, MAX_MATRIX_ENTRIES // max(*F.shape, 1) ** 2)):
-        rows, c = np.arange(len(guess))[part], guess[part]
-        for step in classes[1:]:  # each row meets every rival once
-            g = (c + step) % len(classes)
-            bend = Q[rows, c] - Q[rows, g]
-            to_g = distances(bend, F, slopes[rows, g][:, None], gaps[rows, g][:, None], diagonal)
-            found[part] = np.minimum(found[part], to_g[:, 0])
+        left = np.arange(len(guess))[part]
+        for rival in order.T[:-1]:  # the nearest first: most rows need no other
+            c, g, least = guess[left], rival[left], enough[left][:, None]
+            bend = Q[left, c] - Q[left, g]
+            slope, gap = slopes[left, g][:, None], gaps[left, g][:, None]
+            to_g = distances(bend, F, slope, gap, diagonal, least)
+            found[left] = np.minimum(found[left], to_g[:, 0])
+            left = left[found[left] >= enough[left]]
     return found
 
 
 def _ellipsoid_distances(
-    bend: Array, F: Array, slopes: Array, gaps: Array, diagonal: bool
+    bend: Array, F: Array, slopes: Array, gaps: Array, diagonal: bool, enough: Array
 ) -> Array:
     """Squared lengths of the shortest z at which quadratics of ``F z`` change their sign.
 
@@ -405,6 +458,8 @@ def _ellipsoid_distances(
     F : array (r, k)
     slopes, gaps : array (p, m, r), (p, m)
         Linear and constant parts of m functions with each quadratic part.
+    enough : array, along with `gaps`
+        Squared lengths below it need not be exact.
     """
     if not bend.any():  # classes of one neighbour each share the quadratic part: proposition 2
         return _ratio(gaps, np.linalg.norm(slopes @ F, axis=-1)) ** 2
@@ -413,14 +468,37 @@ def _ellipsoid_distances(
     return boundary_distance(evals[:, None], slopes @ (F @ V), gaps)
 
 
-def _box_distances(bend: Array, F: Array, slopes: Array, gaps: Array, diagonal: bool) -> Array:
+def _box_distances(
+    bend: Array, F: Array, slopes: Array, gaps: Array, diagonal: bool, enough: Array
+) -> Array:
     """The same in the maximum norm: (5.16), a box along the eigenvectors of the quadratic."""
     if not diagonal:  # eigenvectors in place of V^½ of the thesis, which an indefinite V lacks
         bend, V = np.linalg.eigh(bend)
         F, slopes = V.swapaxes(-1, -2) @ F, slopes @ V
     deviations = np.sqrt(np.sum(F**2, axis=-1))
     variances = np.broadcast_to(deviations**2, bend.shape)
-    return box_distance((bend * variances)[:, None], slopes * deviations[..., None, :], gaps) ** 2
+    curvatures = np.broadcast_to((bend * variances)[:, None], slopes.shape)
+    steep = np.abs(slopes * deviations[..., None, :])
+    found = np.broadcast_to(enough, gaps.shape) * (1 - RADIUS_SLACK)  # a little below is enough
+    far = box_minimum(curvatures, steep, gaps, np.sqrt(enough)) >= 0
+    found[far] = box_distance(curvatures[far], steep[far], gaps[far]) ** 2
+    return found
+
+
+def box_minimum(curvatures: Array, steep: Array, gaps: Array, size: Array) -> Array:
+    """The minimum of ``γ + Σ (λ_i z² - |β_i| z)`` over ``0 ≤ z_i ≤ h``, as in `box_distance`.
+
+    Examples
+    --------
+    >>> curved, steep = np.array([[1.0, -1.0]]), np.array([[2.0, 0.0]])
+    >>> box_minimum(curved, steep, np.array([4.0]), np.array(2.0))
+    array([-1.])
+    """
+    h = np.asarray(size)[..., None]
+    inside = steep < 2 * curvatures * h  # the vertex of a convex coordinate lies in the box
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = np.where(inside, -(steep**2) / (4 * curvatures), (curvatures * h - steep) * h)
+    return gaps + parts.sum(axis=-1)
 
 
 # Upper bounds of distances -----------------------------------------------------------------------
@@ -480,7 +558,7 @@ def _difference_along(Q: Array | None, rows: Array, c: Array, g: Array, P: Array
 
 
 class _Vote(NamedTuple):
-    """The classes that win at the means of one model, for rows that the model may belong to."""
+    """The functions that win at the means of one model, for rows it may belong to."""
 
     model: int
     rows: Array
@@ -499,14 +577,18 @@ class IncompleteDecisionRule(NamedTuple):
         The functions f_g of (5.6), or the classifier that gives them around each row.
     directions : array (d, q) or None
         Weights of the features in the coordinates of the classifier; None for the features.
-    region : "ellipsoid", "box", "chebyshev" or "ideal"
+    region : "ellipsoid", "diagonal", "box", "chebyshev" or "ideal"
     n_classes : int
     prefix_models : list of PrefixModel
         The models with the features in the order of the columns.
     n_unknown : array of int (d + 1,)
         Unknown directions after each number of leading values.
     score_table : ScoreTable or None
-        For linear scores of one model, unless the region is a box.
+        For linear scores of one model, unless the region belongs to coordinates.
+    owners : array (n_functions,) or None
+        The class that each function speaks for, where there are more functions than classes.
+    score_tables : list of ScoreTable or None
+        For linear functions of coordinates, or of several models: one for each model.
     """
 
     conditional: ConditionalModel
@@ -517,6 +599,8 @@ class IncompleteDecisionRule(NamedTuple):
     prefix_models: list[PrefixModel]
     n_unknown: Array
     score_table: ScoreTable | None
+    owners: Array | None = None
+    score_tables: list[ScoreTable] | None = None
 
     @property
     def n_features(self) -> int:
@@ -554,12 +638,33 @@ class IncompleteDecisionRule(NamedTuple):
     def guess_after(self, t: int, state: PrefixState, least: float = 0.0) -> tuple[Array, Array]:
         """`guess` after t values of series."""
         n_unknown = int(self.n_unknown[t])
+        if self.score_tables is not None:
+            return self._guess_by_tables(self.score_tables, state, t)
         if self.score_table is None:
             return self.guess(state.moments(self.prefix_models, t), n_unknown, least)
         scores = state.means[0]
         guess = scores.argmax(axis=1)
         distances = self.score_table.distances(scores, guess, scores.max(axis=1)[:, None], t)
         return guess, largest_reliability(distances**2, n_unknown, self.region)
+
+    def _guess_by_tables(
+        self, tables: list[ScoreTable], state: PrefixState, t: int
+    ) -> tuple[Array, Array]:
+        """`guess` of linear functions after t values, without a set for each row."""
+        f = self.discriminants
+        assert isinstance(f, Quadratic), "local functions have no table"
+        scores, probabilities = state.means @ f.c.T + f.b, state.probabilities
+        rows = np.arange(scores.shape[1])
+        backing = np.zeros(scores.shape[1:])
+        for winners, share in zip(scores.argmax(axis=2), probabilities.T, strict=True):
+            backing[rows, winners] += share
+        guess, reliability = backing.argmax(axis=1), np.zeros(len(rows))
+        for table, at, share in zip(tables, scores, probabilities.T, strict=True):
+            # negative where another class wins at the mean of this model, whose mass is 0 then
+            distances = np.maximum(table.distances(at, guess, at[rows, guess][:, None], t), 0.0)
+            n_unknown = int((self.n_unknown if table.n_open is None else table.n_open)[t])
+            reliability += share * largest_reliability(distances**2, n_unknown, self.region)
+        return guess, np.minimum(reliability, MAX_INCOMPLETE_RELIABILITY)
 
     def _max_rows(self) -> int:
         """Rows whose discriminants are small enough to be held at once."""
@@ -577,22 +682,30 @@ class IncompleteDecisionRule(NamedTuple):
         votes = self._votes(known)
         backing = np.zeros((len(known.probabilities), self.n_classes))
         for vote in votes:
-            backing[vote.rows, vote.winners] += known.probabilities[vote.rows, vote.model]
-        guess, reliability = backing.argmax(axis=1), backing.max(axis=1)
-        # no a_k is more than 1: where Σ s_k is below `least`, so is Σ s_k a_k
-        possible = reliability >= least
-        reliability[possible] = 0.0
-        for vote in votes:
-            agrees = np.flatnonzero((vote.winners == guess[vote.rows]) & possible[vote.rows])
-            if len(agrees):
-                rows = vote.rows[agrees]
-                share = known.probabilities[rows, vote.model]
-                # all of the mass that may be missing, 1 - least, may be missing in this model
-                needed = 1 - np.minimum((1 - least) / share, 1.0)
-                f, alone = take_points(vote.functions, agrees), known.of_model(vote.model)
-                mass = self._mass(f, alone.of_rows(rows), guess[rows], n_unknown, needed)
-                reliability[rows] += share * mass
+            share = known.probabilities[vote.rows, vote.model]
+            backing[vote.rows, self._classes_of(vote.winners)] += share
+        guess, reliability = backing.argmax(axis=1), np.zeros(len(backing))
+        # the mass that is missing so far: no a_k is more than 1, and of the other models it is 0
+        missing, spare = 1 - backing.max(axis=1), 1 - least + RADIUS_SLACK
+        likeliest = known.probabilities.argmax(axis=1)
+        for first in (True, False):  # the likeliest model settles most rows
+            for vote in votes:
+                alike = self._classes_of(vote.winners) == guess[vote.rows]
+                turn = (likeliest[vote.rows] == vote.model) == first
+                agrees = np.flatnonzero(alike & turn & (missing[vote.rows] <= spare))
+                if len(agrees):
+                    rows, alone = vote.rows[agrees], known.of_model(vote.model)
+                    share = known.probabilities[rows, vote.model]
+                    needed = 1 - np.minimum((spare - missing[rows]) / share, 1.0)
+                    f, winners = take_points(vote.functions, agrees), vote.winners[agrees]
+                    mass = self._mass(f, alone.of_rows(rows), winners, n_unknown, needed)
+                    reliability[rows] += share * mass
+                    missing[rows] += share * (1 - mass)
         return guess, np.minimum(reliability, MAX_INCOMPLETE_RELIABILITY)
+
+    def _classes_of(self, functions: Array) -> Array:
+        """The numbers of the classes that functions speak for."""
+        return functions if self.owners is None else self.owners[functions]
 
     def _votes(self, known: ConditionalMoments) -> list[_Vote]:
         """Guesses c = argmax f_g(m) of section 5.3.4, for each model that is possible at all."""
@@ -611,18 +724,26 @@ class IncompleteDecisionRule(NamedTuple):
         return shift_discriminants(self.discriminants, means)
 
     def _mass(
-        self, f: Quadratic, known: ConditionalMoments, guess: Array, n_unknown: int, needed: Array
+        self,
+        f: Quadratic,
+        known: ConditionalMoments,
+        winners: Array,
+        n_unknown: int,
+        needed: Array,
     ) -> Array:
         """a_k: the measure of the largest set about the mean of one model where the guess wins."""
-        enough = np.zeros(len(guess))
         box = self.region == "box"
-        if box:  # one box for all rivals, or one along the eigenvectors of each
-            rotated = f.Q is not None and f.Q.ndim == 4
+        if self.region == "diagonal":
+            known = known.without_correlations()
+        if self.region in COORDINATE_REGIONS:
+            # one box for all rivals, or one along the eigenvectors of each
+            rotated = box and f.Q is not None and f.Q.ndim == 4
             n_boxes = self.n_classes - 1 if rotated else 1
             n_unknown = max(int(np.count_nonzero(known.is_open)), 1) * n_boxes
-        else:
-            enough = (1 - RADIUS_SLACK) * squared_radius(needed, n_unknown, self.region)
-        squared = squared_distances_to_boundaries(f, known, guess, box=box, enough=enough)
+        enough = (1 - RADIUS_SLACK) * squared_radius(needed, n_unknown, self.region)
+        squared = squared_distances_to_boundaries(
+            f, known, winners, box=box, enough=enough, owners=self.owners
+        )
         return largest_reliability(squared, n_unknown, self.region)
 
 
@@ -632,11 +753,19 @@ def build_rule(
     directions: Array | None,
     region: str,
     n_classes: int,
+    owners: Array | None = None,
 ) -> IncompleteDecisionRule:
     """The rule with its models in the order of the columns, and with its tables."""
     models = conditional.prefix_models()
-    linear = isinstance(discriminants, Quadratic) and discriminants.Q is None
-    by_scores = linear and region != "box" and len(models) == 1
+    of_coordinates = region in COORDINATE_REGIONS
+    table, tables = None, None
+    if isinstance(discriminants, Quadratic) and discriminants.Q is None and owners is None:
+        if of_coordinates:
+            tables = [ScoreTable.of_coordinates(m, discriminants.c, region) for m in models]
+        elif len(models) == 1:
+            table = ScoreTable.tabulate(models[0])
+        elif region != "ideal":
+            tables = [ScoreTable.tabulate(model) for model in models]
     return IncompleteDecisionRule(
         conditional,
         discriminants,
@@ -645,7 +774,9 @@ def build_rule(
         n_classes,
         models,
         count_after_prefixes(conditional, directions),
-        ScoreTable.tabulate(models[0]) if by_scores else None,
+        table,
+        owners,
+        tables,
     )
 
 

@@ -1,0 +1,475 @@
+"""Which fitted classifiers take the largest of linear or quadratic functions, and of which ones.
+
+A classifier is read as an affine map of the features, its coordinates, and functions f_g of the
+coordinates of which it takes the largest (5.6). Scalers, projections and selections of features
+before a rule are affine maps, and so are linear subspaces of this package. What is read is
+compared with the classifier itself on training rows; a classifier that cannot be read exactly has
+no such functions here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.feature_selection import SelectorMixin
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import (
+    LogisticRegression,
+    Perceptron,
+    RidgeClassifier,
+    RidgeClassifierCV,
+    SGDClassifier,
+)
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.svm import SVC, LinearSVC
+
+from separatrix.base.kernel import KernelEstimator
+from separatrix.decision.classifiers import SubspaceClassifier
+from separatrix.decision.local_qda import LocalQDA
+from separatrix.decision.quadratic import QuadraticRule
+from separatrix.decision.rules import Quadratic
+from separatrix.linalg import Array
+
+READABLE_CLASSIFIERS = (
+    "LinearSVC, SVC(kernel='linear') for two classes, LogisticRegression, "
+    "LinearDiscriminantAnalysis, RidgeClassifier, SGDClassifier, Perceptron, NearestCentroid, "
+    "GaussianNB, QuadraticDiscriminantAnalysis, KNeighborsClassifier(1), LocalQDA, or a "
+    "classifier of this package with coef_ or a quadratic rule (FisherDiscriminant and its "
+    "relatives, IPCAC); alone, in a grid search, or in a pipeline after scalers and linear "
+    "projections"
+)
+"""The classifiers that can be read, as error messages name them."""
+
+MAX_CHECKED_ROWS = 256
+"""Training rows on which what was read is compared with the classifier."""
+
+MAX_MAP_ERROR = 1e-6
+"""Largest difference of a map that was read, relative to its largest value."""
+
+MAX_TIE = 1e-7
+"""Largest difference of two functions, relative to their largest value, that may be a tie."""
+
+
+# Affine maps -------------------------------------------------------------------------------------
+
+
+class AffineMap(NamedTuple):
+    """Coordinates ``(x - centre) W + offset`` of rows.
+
+    Attributes
+    ----------
+    centre : array (d,)
+        Subtracted first, so that a common offset of all rows takes no digits.
+    weights : array (d, q) or (d,)
+        W; its diagonal where every coordinate is a feature in another unit.
+    offset : array (q,)
+
+    Examples
+    --------
+    >>> halves = AffineMap(np.array([1.0, 1.0]), np.array([0.5, 0.5]), np.zeros(2))
+    >>> total = AffineMap(np.zeros(2), np.ones((2, 1)), np.array([10.0]))
+    >>> halves.then(total)(np.array([[3.0, 5.0]]))
+    array([[13.]])
+    """
+
+    centre: Array
+    weights: Array
+    offset: Array
+
+    def __call__(self, X: Array) -> Array:
+        """Coordinates (n, q) of rows (n, d)."""
+        steps = X - self.centre
+        return (steps * self.weights if self.is_diagonal else steps @ self.weights) + self.offset
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether every coordinate is one feature in another unit."""
+        return self.weights.ndim == 1
+
+    def pull_back(self, slopes: Array) -> Array:
+        """Weights of the features (d, m) in linear functions (m, q) of the coordinates."""
+        return (slopes * self.weights).T if self.is_diagonal else self.weights @ slopes.T
+
+    def then(self, later: AffineMap) -> AffineMap:
+        """The map followed by another one of its coordinates, as one."""
+        if self.is_diagonal and later.is_diagonal:
+            weights = self.weights * later.weights
+        elif self.is_diagonal:
+            weights = self.weights[:, None] * later.weights
+        else:
+            weights = (
+                later.pull_back(self.weights).T
+                if later.is_diagonal
+                else (self.weights @ later.weights)
+            )
+        return AffineMap(self.centre, weights, later(self.offset[None])[0])
+
+
+def identity_map(d: int) -> AffineMap:
+    """The map whose coordinates are the features."""
+    return AffineMap(np.zeros(d), np.ones(d), np.zeros(d))
+
+
+def read_affine(transformer: Any, X: Array) -> AffineMap | None:
+    """The map of a fitted transformer of rows X, or None where it is none.
+
+    Parameters
+    ----------
+    transformer : transformer, "passthrough" or None
+    X : array (n, d)
+        Complete training rows, which the map must take where the transformer takes them.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 1.0], [2.0, 5.0]])
+    >>> read_affine(StandardScaler().fit(X), X)(X)
+    array([[-1., -1.],
+           [ 1.,  1.]])
+    >>> from sklearn.preprocessing import Normalizer
+    >>> read_affine(Normalizer().fit(X), X) is None
+    True
+    """
+    if transformer is None or isinstance(transformer, str):  # "passthrough"
+        return identity_map(X.shape[1])
+    if isinstance(transformer, Pipeline):
+        return read_affine_steps([step for _, step in transformer.steps], X)
+    found = _propose_map(transformer, X.shape[1])
+    rows = X[:MAX_CHECKED_ROWS]
+    return found if found is not None and _agrees(found, transformer, rows) else None
+
+
+def read_affine_steps(steps: Sequence[Any], X: Array) -> AffineMap | None:
+    """The map of fitted transformers after each other, or None where one of them is none."""
+    found, rows = identity_map(X.shape[1]), X[:MAX_CHECKED_ROWS]
+    for step in steps:
+        part = read_affine(step, rows)
+        if part is None:
+            return None
+        found, rows = found.then(part), part(rows)
+    return found
+
+
+def _agrees(found: AffineMap, transformer: Any, rows: Array) -> bool:
+    expected, coordinates = np.asarray(transformer.transform(rows)), found(rows)
+    if expected.shape != coordinates.shape:
+        return False
+    scale = np.max(np.abs(expected), initial=1e-300)
+    return bool(np.allclose(coordinates, expected, rtol=0, atol=MAX_MAP_ERROR * scale))
+
+
+def _propose_map(transformer: Any, d: int) -> AffineMap | None:
+    for kinds, read in _MAP_READERS:
+        if isinstance(transformer, kinds):
+            return read(transformer, d)
+    return None if isinstance(transformer, KernelEstimator) else _read_components(transformer, d)
+
+
+def _read_scaler(scaler: Any, d: int) -> AffineMap | None:
+    centre = getattr(scaler, "mean_", getattr(scaler, "center_", None))
+    if not getattr(scaler, "with_mean", True):  # a mean that is known but not subtracted
+        centre = None
+    scale = getattr(scaler, "scale_", None)
+    weights = np.ones(d) if scale is None else 1 / np.asarray(scale, dtype=np.float64)
+    return AffineMap(np.zeros(d) if centre is None else centre, weights, np.zeros(d))
+
+
+def _read_range(scaler: MinMaxScaler, d: int) -> AffineMap | None:
+    if scaler.clip:
+        return None
+    low = np.full(d, float(scaler.feature_range[0]))
+    return AffineMap(scaler.data_min_, scaler.scale_, low)
+
+
+def _read_selection(selector: Any, d: int) -> AffineMap:
+    kept = selector.get_support()
+    everything = identity_map(d)
+    if kept.all():
+        return everything
+    return AffineMap(everything.centre, np.eye(d)[:, kept], np.zeros(np.count_nonzero(kept)))
+
+
+def _read_principal_axes(pca: PCA, d: int) -> AffineMap:
+    W = pca.components_.T.astype(np.float64)
+    if pca.whiten:
+        W = W / np.sqrt(np.maximum(pca.explained_variance_, np.finfo(W.dtype).eps))
+    return AffineMap(pca.mean_.astype(np.float64), W, np.zeros(W.shape[1]))
+
+
+def _read_discriminant_axes(lda: LinearDiscriminantAnalysis, d: int) -> AffineMap | None:
+    if not hasattr(lda, "scalings_"):
+        return None
+    W = lda.scalings_[:, : lda._max_components]
+    return AffineMap(getattr(lda, "xbar_", np.zeros(d)), W, np.zeros(W.shape[1]))
+
+
+def _read_components(transformer: Any, d: int) -> AffineMap | None:
+    """``(x - mean_) @ components_.T``, as subspaces of this package and others have it."""
+    W = getattr(transformer, "components_", None)
+    if W is None or np.ndim(W) != 2 or np.shape(W)[1] != d:
+        return None
+    mean = np.broadcast_to(np.asarray(getattr(transformer, "mean_", 0.0), dtype=np.float64), d)
+    return AffineMap(mean, np.asarray(W, dtype=np.float64).T, np.zeros(len(W)))
+
+
+_MAP_READERS: tuple[tuple[Any, Callable[[Any, int], AffineMap | None]], ...] = (
+    ((StandardScaler, RobustScaler, MaxAbsScaler), _read_scaler),
+    (MinMaxScaler, _read_range),
+    (SelectorMixin, _read_selection),
+    ((SimpleImputer, FunctionTransformer), lambda step, d: identity_map(d)),
+    (PCA, _read_principal_axes),
+    (LinearDiscriminantAnalysis, _read_discriminant_axes),
+)
+"""How the map of a transformer is read; whether it is one, `read_affine` checks."""
+
+
+# Rules -------------------------------------------------------------------------------------------
+
+
+class ExactRule(NamedTuple):
+    """A classifier as functions of coordinates of which it takes the largest.
+
+    Attributes
+    ----------
+    coordinates : AffineMap
+        Of the features that the classifier is given.
+    discriminants : Quadratic or LocalQDA
+        f_g of (5.6), or the classifier that gives them around each row.
+    owners : array (n_functions,) or None
+        The number of the class that each function speaks for, where a class has several; None
+        where there is one for each class, in order.
+    """
+
+    coordinates: AffineMap
+    discriminants: Quadratic | LocalQDA
+    owners: Array | None = None
+
+    def classify(self, X: Array) -> Array:
+        """The numbers of the classes of rows (n, d); not for local rules."""
+        assert isinstance(self.discriminants, Quadratic), "local rules classify themselves"
+        winners = self.discriminants(self.coordinates(X)[:, None]).argmax(axis=1)
+        return winners if self.owners is None else self.owners[winners]
+
+
+def can_be_read(estimator: Any) -> bool:
+    """Whether a classifier is of a kind that `read_rule` may read once it is fitted.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> can_be_read(LinearSVC()), can_be_read(RandomForestClassifier())
+    (True, False)
+    >>> can_be_read(Pipeline([("scale", StandardScaler()), ("decide", GaussianNB())]))
+    True
+    """
+    if isinstance(estimator, Pipeline):
+        return can_be_read(estimator.steps[-1][1])
+    if (
+        hasattr(estimator, "best_estimator_")
+        or hasattr(estimator, "param_grid")
+        or hasattr(estimator, "param_distributions")
+    ):
+        return can_be_read(estimator.estimator)
+    kinds = tuple(kind for kind, _ in _RULE_READERS)
+    return isinstance(estimator, kinds) and not isinstance(estimator, KernelEstimator)
+
+
+def read_rule(estimator: Any, X: Array) -> ExactRule | None:
+    """The functions of which a fitted classifier takes the largest, or None where it has none.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Fitted; a pipeline or a search with a best estimator too.
+    X : array (n, d)
+        Training rows; the largest function must be the prediction on them.
+
+    Examples
+    --------
+    >>> X, y = np.array([[0.0], [1.0], [4.0], [5.0]]), np.array([0, 0, 1, 1])
+    >>> model = Pipeline([("scale", MinMaxScaler()), ("decide", LinearDiscriminantAnalysis())])
+    >>> read_rule(model.fit(X, y), X).classify(np.array([[2.4], [2.6]]))
+    array([0, 1])
+    """
+    rows = X[:MAX_CHECKED_ROWS]
+    found = _propose_rule(estimator, rows)
+    if found is None or isinstance(found.discriminants, LocalQDA):
+        return found
+    return found if _predicts(found, estimator, rows) else None
+
+
+def _propose_rule(estimator: Any, rows: Array) -> ExactRule | None:
+    if hasattr(estimator, "best_estimator_"):
+        return _propose_rule(estimator.best_estimator_, rows)
+    if isinstance(estimator, Pipeline):
+        *steps, last = (step for _, step in estimator.steps)
+        before = read_affine_steps(steps, rows)
+        found = None if before is None else _propose_rule(last, before(rows))
+        if before is None or found is None:
+            return None
+        return found._replace(coordinates=before.then(found.coordinates))
+    if isinstance(estimator, KernelEstimator):
+        return None
+    readers = (read for kind, read in _RULE_READERS if isinstance(estimator, kind))
+    read = next(readers, None)
+    return None if read is None else read(estimator, rows.shape[1])
+
+
+def _predicts(found: ExactRule, estimator: Any, rows: Array) -> bool:
+    """Whether the largest function is the prediction for each row, ties apart."""
+    assert isinstance(found.discriminants, Quadratic)
+    values = found.discriminants(found.coordinates(rows)[:, None])
+    expected = np.searchsorted(estimator.classes_, estimator.predict(rows))
+    owners = np.arange(values.shape[1]) if found.owners is None else found.owners
+    of_expected = np.where(owners == expected[:, None], values, -np.inf).max(axis=1)
+    best = values.max(axis=1)
+    finite = np.where(np.isfinite(values), np.abs(values), 0.0)
+    return bool(np.all(best - of_expected <= MAX_TIE * (1 + finite.max(axis=1))))
+
+
+def _plain(Q: Array | None, c: Array, b: Array) -> ExactRule:
+    """Functions of the features themselves."""
+    return ExactRule(identity_map(c.shape[1]), Quadratic(Q, c, b))
+
+
+def _read_linear(estimator: Any, d: int) -> ExactRule | None:
+    coef = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
+    intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), len(coef))
+    return _stack_scores(coef, intercept, len(estimator.classes_))
+
+
+def _stack_scores(coef: Array, intercept: Array, n_classes: int) -> ExactRule | None:
+    """One function for each class; two classes have one score, that of the second class."""
+    if len(coef) == 1 and n_classes == 2:
+        coef, intercept = np.vstack([0 * coef, coef]), np.append(0.0, intercept)
+    return _plain(None, coef, intercept) if len(coef) == n_classes else None
+
+
+def _read_support_vectors(estimator: SVC, d: int) -> ExactRule | None:
+    """Two classes only: several are decided by the votes of all pairs."""
+    linear = estimator.kernel == "linear" and len(estimator.classes_) == 2
+    return _read_linear(estimator, d) if linear else None
+
+
+def _read_one_against_rest(estimator: OneVsRestClassifier, d: int) -> ExactRule | None:
+    parts = estimator.estimators_
+    if estimator.multilabel_ or not all(isinstance(part, _LINEAR) for part in parts):
+        return None
+    coef = np.vstack([part.coef_ for part in parts])
+    intercept = np.concatenate([np.atleast_1d(part.intercept_) for part in parts])
+    return _stack_scores(coef, intercept, len(estimator.classes_))
+
+
+def _read_subspace(estimator: SubspaceClassifier, d: int) -> ExactRule | None:
+    rule = estimator._rule
+    if not isinstance(rule, QuadraticRule):
+        return _read_linear(estimator, d)
+    P = rule.whiteners.swapaxes(1, 2) @ rule.whiteners
+    pull = np.einsum("gij,gj->gi", P, rule.means)
+    constants = rule.constants - np.einsum("gi,gi->g", pull, rule.means) / 2
+    coordinates = _read_components(estimator, d)
+    return (
+        None if coordinates is None else ExactRule(coordinates, Quadratic(-P / 2, pull, constants))
+    )
+
+
+def _read_quadratic(estimator: QuadraticDiscriminantAnalysis, d: int) -> ExactRule:
+    Q, c, b = [], [], []
+    parts = (estimator.means_, estimator.rotations_, estimator.scalings_, estimator.priors_)
+    centre = estimator.priors_ @ estimator.means_
+    for mean, V, variances, prior in zip(*parts, strict=True):
+        P, step = (V / variances) @ V.T, mean - centre
+        Q.append(-P / 2)
+        c.append(P @ step)
+        b.append(np.log(prior) - (np.log(variances).sum() + step @ P @ step) / 2)
+    coordinates = identity_map(d)._replace(centre=centre)
+    return ExactRule(coordinates, Quadratic(np.array(Q), np.array(c), np.array(b)))
+
+
+def _read_naive_bayes(estimator: GaussianNB, d: int) -> ExactRule:
+    centre = estimator.class_prior_ @ estimator.theta_
+    P, steps = 1 / estimator.var_, estimator.theta_ - centre
+    logs = np.log(estimator.class_prior_) - np.log(estimator.var_).sum(axis=1) / 2
+    b = logs - np.sum(P * steps**2, axis=1) / 2
+    return ExactRule(identity_map(d)._replace(centre=centre), Quadratic(-P / 2, P * steps, b))
+
+
+def _read_centroids(estimator: NearestCentroid, d: int) -> ExactRule | None:
+    if estimator.metric != "euclidean":
+        return None
+    found = nearest_functions(estimator.centroids_)
+    priors = estimator.class_prior_
+    if np.allclose(priors, 1 / len(priors)):
+        return found
+    scale = np.where(estimator.within_class_std_dev_ != 0, estimator.within_class_std_dev_, 1.0)
+    scaled = nearest_functions(estimator.centroids_ / scale)
+    f, units = scaled.discriminants, AffineMap(np.zeros(d), 1 / scale, np.zeros(d))
+    assert isinstance(f, Quadratic)
+    return ExactRule(units.then(scaled.coordinates), f._replace(b=f.b + np.log(priors)))
+
+
+def _read_nearest_row(estimator: KNeighborsClassifier, d: int) -> ExactRule | None:
+    """Each training row speaks for its class: section 5.3, before (5.8)."""
+    if estimator.n_neighbors != 1 or estimator.effective_metric_ != "euclidean":
+        return None
+    rows, codes = getattr(estimator, "_fit_X", None), np.asarray(getattr(estimator, "_y", ()))
+    if not isinstance(rows, np.ndarray) or codes.shape != (len(rows),):
+        return None
+    return nearest_functions(rows.astype(np.float64))._replace(owners=codes)
+
+
+def nearest_functions(points: Array) -> ExactRule:
+    """Linear functions of which that of the nearest point is the largest.
+
+    ``-|x - p|² / 2`` less the part that all points share.
+
+    Examples
+    --------
+    >>> nearest_functions(np.array([[0.0], [4.0]])).classify(np.array([[1.0], [3.0]]))
+    array([0, 1])
+    """
+    centre = points.mean(axis=0)
+    steps = points - centre
+    functions = Quadratic(None, steps, -np.einsum("gi,gi->g", steps, steps) / 2)
+    return ExactRule(identity_map(points.shape[1])._replace(centre=centre), functions)
+
+
+_LINEAR = (
+    LinearSVC,
+    LogisticRegression,
+    LinearDiscriminantAnalysis,
+    Perceptron,
+    RidgeClassifier,
+    RidgeClassifierCV,
+    SGDClassifier,
+)
+"""Classifiers that take the largest of linear functions, given by ``coef_`` and ``intercept_``."""
+
+_RULE_READERS: tuple[tuple[Any, Callable[[Any, int], ExactRule | None]], ...] = (
+    (_LINEAR, _read_linear),
+    (SVC, _read_support_vectors),
+    (OneVsRestClassifier, _read_one_against_rest),
+    (SubspaceClassifier, _read_subspace),
+    (QuadraticDiscriminantAnalysis, _read_quadratic),
+    (GaussianNB, _read_naive_bayes),
+    (NearestCentroid, _read_centroids),
+    (KNeighborsClassifier, _read_nearest_row),
+    (LocalQDA, lambda estimator, d: ExactRule(identity_map(d), estimator)),
+)
+"""How the functions of a classifier are read; `read_rule` checks that they decide as it does."""

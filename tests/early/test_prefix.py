@@ -1,0 +1,62 @@
+"""Classifiers of the values so far."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+
+from separatrix import EarlyClassifier
+from separatrix.early.prefix import confide
+from tests.early.data import NEW, TWO, X, y
+
+
+def test_each_checkpoint_has_the_classifier_of_its_values():
+    model = EarlyClassifier(LogisticRegression(), score="prefix", n_checkpoints=7).fit(X, y)
+    path = model.reliability_path(NEW)
+    for t in range(1, 7):
+        expected = LogisticRegression().fit(X[:, :t], y).predict_proba(NEW[:, :t])
+        assert_allclose(path[:, t - 1], expected.max(axis=1))
+
+
+@pytest.mark.parametrize("rows", [TWO, np.ones(len(y), dtype=bool)], ids=["two", "three"])
+def test_the_lead_of_the_first_over_the_second_score_is_a_confidence(rows):
+    model = RidgeClassifier().fit(X[rows], y[rows])
+    found = confide(model, NEW)
+    assert_array_equal(model.classes_[found.argmax(axis=1)], model.predict(NEW))
+    scores = np.atleast_2d(model.decision_function(NEW).T).T
+    lead = np.abs(2 * scores[:, 0]) if scores.shape[1] == 1 else np.diff(np.sort(scores))[:, -1]
+    assert_array_equal(np.argsort(found.max(axis=1)), np.argsort(lead))
+
+
+class NeedsThree(ClassifierMixin, BaseEstimator):
+    """A classifier of series that needs three values."""
+
+    def fit(self, X, y):
+        if X.shape[1] < 3:
+            raise ValueError("too short")
+        self.inner_ = LogisticRegression().fit(X, y)
+        self.classes_ = self.inner_.classes_
+        return self
+
+    def predict(self, X):
+        return self.inner_.predict(X)
+
+    def predict_proba(self, X):
+        return self.inner_.predict_proba(X)
+
+
+def test_lengths_that_are_too_short_for_a_classifier_are_named():
+    model = EarlyClassifier(NeedsThree(), score="prefix", n_checkpoints=7)
+    with pytest.warns(UserWarning, match=r"2 of 6 checkpoints are left out.*1 values: too short"):
+        model.fit(X, y)
+    assert (model.reliability_path(NEW)[:, :2] == 0).all()
+    assert (model.decide_early(NEW, reliability=0).time == 3).all()
+
+
+def test_gaps_have_no_classifier():
+    model = EarlyClassifier(LogisticRegression(), score="prefix").fit(X, y)
+    with pytest.raises(ValueError, match="values are missing before others"):
+        model.decide(np.where(np.arange(7) == 1, np.nan, NEW))
