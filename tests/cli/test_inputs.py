@@ -201,3 +201,12 @@ def test_standard_input_that_is_closed_is_told():
     )
     assert done.returncode == console.INPUT_ERROR
     assert "standard input is closed" in done.stderr
+
+
+def test_a_column_that_is_the_label_is_said_before_any_work(table):
+    table["code"] = (table["kind"] == "ash").astype(float)
+    table["site"] = 1.0
+    table.to_csv("flowers.csv", index=False)
+    found = run("fit", "flowers.csv", "-t", "kind", "--id", "plant", "-o", "m.model")
+    assert ("'code' is the label in other words" in found.stderr) == (table["kind"].nunique() == 2)
+    assert "Column 'site' is the same in every row" in found.stderr

@@ -57,7 +57,7 @@ from tests.cli.running import (
         ("stream flowers.csv --id plant -m LDG", "LDG does not learn from batches"),
         ("stream flowers.csv --id plant -o wine.model", "wine.model is there: go on with it"),
         ("stream flowers.csv --id plant -o wine.model --resume", "was not made by `separatrix"),
-        ("early flowers.csv --id plant -m LDG", "is not supported"),
+        ("early flowers.csv --id plant -m LDG", "LDG() is not a classifier"),
         ("early one.csv", "has only the label 'x'"),
         ("fit gaps.csv -o a", "missing in 2 of 4 rows: 'a' 1, 'b' 2. Fill them in"),
         ("fit semi.csv -o a", "separated by ';'? Give --sep ';'"),

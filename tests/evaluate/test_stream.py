@@ -247,3 +247,52 @@ def test_frames_keep_their_names():
     assert [r["reliability"] for r in found] == [r["reliability"] for r in expected]
     with pytest.raises(ValueError, match="feature names"):
         reliability_curve(model, frame[names[::-1]], TEST[1], [0.5])
+
+
+def test_rows_one_by_one_are_not_solved_for_each(monkeypatch):
+    X, y = labelled(300, 6, 2)
+    solved = []
+    solve = OnlineIPCAC._solve_now
+    monkeypatch.setattr(OnlineIPCAC, "_solve_now", lambda m: (solved.append(1), solve(m)))
+    model = OnlineIPCAC()
+    records = prequential(model, X, y, batch_size=1)
+    assert len(records) == 299
+    # a tenth of the rows waits, 20 at most: 10 + 10 log(20) + 100 / 20
+    assert len(solved) < 50
+    waited = [r["seen"] for r in records]
+    assert max(i + 1 - seen for i, seen in enumerate(waited)) == 19
+    assert all(i + 1 - seen <= max(0.1 * seen, 0) for i, seen in enumerate(waited))
+    whole = OnlineIPCAC().fit(X, y)
+    assert_allclose(model.decision_function(X), whole.decision_function(X), atol=1e-8)
+
+
+def test_refresh_1_solves_for_each_row_and_few_are_remembered_by_a_window():
+    X, y = labelled(120, 6, 2)
+    exact = [r["seen"] for r in prequential(OnlineIPCAC(), X, y, batch_size=1, refresh=1)]
+    assert exact == list(range(1, 120))
+    for forgetting in ({"window": 30}, {"decay": 0.96}):
+        seen = [r["seen"] for r in prequential(OnlineIPCAC(**forgetting), X, y, batch_size=1)]
+        assert (
+            max(i + 1 - n for i, n in enumerate(seen)) == 2
+        )  # a tenth of 30 or of 25 rows, and one
+    by_seven = [r["seen"] for r in prequential(OnlineIPCAC(), X, y, batch_size=1, refresh=7)]
+    assert sorted(set(by_seven)) == list(range(7, 120, 7))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, pd.DataFrame])
+def test_rows_that_wait_are_predicted_as_by_the_model_of_those_learned(form):
+    X, y = labelled(90, 6, 2)
+    X = form(X)
+    records = prequential(OnlineIPCAC(), X, y, batch_size=1, refresh=30)
+    rows = X.iloc if hasattr(X, "iloc") else X
+    model = OnlineIPCAC().partial_fit(rows[:30], y[:30])
+    assert sum(r["wrong"] for r in records[:30]) == np.sum(model.predict(rows[30:60]) != y[30:60])
+    assert records[-1]["error"] == sum(r["wrong"] for r in records) / 60
+
+
+def test_models_that_learn_each_row_do_so():
+    X, y = labelled(60, 6, 2)
+    records = prequential(SGDClassifier(random_state=0), X, y, batch_size=1)
+    assert [r["seen"] for r in records] == list(range(1, 60))
+    with pytest.raises(ValueError, match="refresh=0 must be"):
+        prequential(OnlineIPCAC(), X, y, refresh=0)

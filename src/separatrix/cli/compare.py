@@ -204,14 +204,12 @@ def summarize_comparison(comparison: Any, verdict: Mapping[str, Any]) -> dict[st
     # the mean of fewer splits may be that of easy ones: it does not compete
     means = {m["name"]: m.get("accuracy", {}).get("mean") for m in methods}
     methods.sort(key=lambda m: (m["status"] != "done", -(means[m["name"]] or 0.0)))
-    sentences = ("headline", "measure", "alike", "use")
     return {
         "rows": comparison.n_samples,
         "features": len(comparison.feature_names),
         "classes": [str(label) for label in comparison.classes],
         "settings": comparison.settings,
-        "verdict": [verdict[name] for name in sentences if verdict.get(name)]
-        + verdict["cautions"],
+        "verdict": verdict["sentences"],
         "fit": verdict.get("fit", ""),
         "methods": methods,
         "left_out": comparison.left_out,

@@ -19,6 +19,7 @@ MAX_NAMED_COLUMNS = 10
 
 def read_labelled_table(console: Console, data: str, options: Mapping[str, Any]) -> Any:
     """A table with labels of at least two classes."""
+    from separatrix.io.notices import find_notices
     from separatrix.io.tables import check_label_column, find_row_numbers, read_table
 
     table = read_table(data, **{name: options[name] for name in ("target", *READING)})
@@ -27,6 +28,9 @@ def read_labelled_table(console: Console, data: str, options: Mapping[str, Any])
         console.note(
             f"Column {name!r} counts the rows: --ignore {shlex.quote(name)}, unless it is measured"
         )
+    for text in find_notices(table.X, table.y):
+        if not any(repr(name) in text for name in find_row_numbers(table.X)):
+            console.note(text)
     return table
 
 

@@ -28,7 +28,7 @@ def merge_command(models: Sequence[str], output: str, as_json: bool, quiet: bool
     Examples:
       separatrix merge site1.model site2.model -o all.model
     """
-    from separatrix.base.batches import merge
+    from separatrix.base.merging import merge
     from separatrix.io.models import save
 
     console = Console(as_json, quiet)
@@ -62,12 +62,10 @@ def _check_repetition(models: Sequence[str]) -> None:
 
 
 def _check_mergeable(path: str, model: Any) -> None:
-    from separatrix.base.batches import MomentEstimator
-
     if hasattr(model, "steps"):
         raise ValueError(
             f"{path} scales its columns by its own rows, so its numbers are not those of "
             "other models: fit models to be merged with --no-scale, and without text columns"
         )
-    if not isinstance(model, MomentEstimator):
+    if not getattr(model, "_merges", False):
         raise ValueError(f"{path} is a {type(model).__name__}, which cannot be merged: see --help")

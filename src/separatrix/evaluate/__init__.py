@@ -1,5 +1,6 @@
 """Comparing methods, ranking them, and following streams; all return plain records."""
 
+from separatrix.evaluate.advice import Advice, Standing, advise, compare_in_practice
 from separatrix.evaluate.comparison import Tuned, compare, tuned
 from separatrix.evaluate.methods import Contender, contenders
 from separatrix.evaluate.ranking import Pair, Ranking, data_set_scores, rank_methods, split_scores
@@ -23,6 +24,7 @@ from separatrix.evaluate.stream import (
 )
 
 __all__ = [
+    "Advice",
     "Comparison",
     "Contender",
     "Fold",
@@ -33,10 +35,13 @@ __all__ = [
     "Progress",
     "Ranking",
     "ReliabilityRecord",
+    "Standing",
     "Summary",
     "Tuned",
     "View",
+    "advise",
     "compare",
+    "compare_in_practice",
     "contenders",
     "data_set_scores",
     "from_plain",

@@ -18,6 +18,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from separatrix.evaluate.advice import with_advice
 from separatrix.evaluate.checkpoint import ResultsFile, data_key, job_key
 from separatrix.evaluate.classify import DECISION_RULES, decision_of, rule_to_keep
 from separatrix.evaluate.fold import Job, make_scaler, train_method
@@ -166,7 +167,7 @@ def compare(
         if file is not None:
             versions = file.versions_used(keys[fold.method, fold.split] for fold in folds)
     tests = [test for _, test in splits]
-    return Comparison(
+    found = Comparison(
         classes=tuple(data.classes.tolist()),
         class_counts=tuple(np.bincount(data.codes).tolist()),
         feature_names=tuple(data.column_names),
@@ -192,6 +193,7 @@ def compare(
         versions=versions,
         seconds=sum(fold.seconds for fold in folds),
     )
+    return with_advice(found)
 
 
 def package_versions() -> dict[str, str]:

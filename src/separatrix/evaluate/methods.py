@@ -25,10 +25,16 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
         "shrinkage": (None, 0.1),
         "sparsity": (5.0, 20.0),
     },
-    "FisherDiscriminant": {"shrinkage": (None, "auto")},
+    "FisherDiscriminant": {"shrinkage": (None, "auto", "nonlinear")},
     "DirectDiscriminant": {"regularization": (0.0, 0.01, 1.0)},
     "LocalFisherDiscriminant": {"n_neighbors": (7, 3, 15)},
     "GroupedDiscriminant": {"groups": (2, 4)},
+    "PartialLeastSquaresDiscriminant": {"scale": (True, False)},
+    "QuadraticDiscriminant": {
+        "shrinkage": (0.0, 0.1, 0.5),
+        "pooling": (0.0, 0.25, 0.75, 1.0),
+        "diagonal": (False, True),
+    },
     "IPCAC": {"variance": (None, 0.99)},
     "TruncatedIPCAC": {"n_whitened": ("log2", 1, 16, 256)},
     "KernelFisherDiscriminant": {"ridge": ("auto", 0.01, 1.0)},
@@ -70,6 +76,7 @@ MAX_TRAINING_ROWS = {
 drawn from each class by its share."""
 
 LEFT_OUT = {
+    "ClassEraser": "it takes a label out of the rows and finds no subspace",
     "DomainScaler": "it scales features and finds no subspace",
     "EarlyClassifier": "it is for incomplete rows; complete ones it leaves to its estimator",
     "TransferLDG": "it needs rows of two domains; on one domain it is LDG",

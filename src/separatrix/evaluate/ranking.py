@@ -123,6 +123,15 @@ def corrected_error(values: ArrayLike, test_size: float) -> float:
     return float(np.sqrt(share * np.var(given, ddof=1)))
 
 
+def bounded_error(values: ArrayLike, test_size: float, n_test: int | None) -> float:
+    """The corrected error of a mean of shares, whose variance is that of one test row at least."""
+    error = corrected_error(values, test_size)
+    if n_test is None:
+        return error
+    n_splits = np.size(np.asarray(values))
+    return max(error, math.sqrt(1 / n_splits + test_size / (1 - test_size)) / n_test)
+
+
 def mean_interval(
     values: ArrayLike, test_size: float, n_test: int | None = None, level: float = 0.95
 ) -> tuple[float, float, float, float]:
@@ -179,9 +188,7 @@ def corrected_t_test(
     given = _round_scores(differences)
     if len(given) < 2:
         return None, 1.0
-    mean, error = float(given.mean()), corrected_error(given, test_size)
-    if n_test is not None:
-        error = max(error, math.sqrt(1 / len(given) + test_size / (1 - test_size)) / n_test)
+    mean, error = float(given.mean()), bounded_error(given, test_size, n_test)
     if error <= 1e-12 * abs(mean) or error == 0:
         return (0.0, 1.0) if mean == 0 else (math.copysign(math.inf, mean), 0.0)
     t = mean / error
@@ -369,6 +376,11 @@ def split_scores(comparison: Comparison, score: str = "accuracy") -> dict[str, l
         found = {fold.split: fold.scores.get(score) for fold in method.folds}
         table[method.name] = [found.get(i) for i in range(len(comparison.tests))]
     return table
+
+
+def score_table(comparison: Comparison) -> tuple[list[str], Array]:
+    """Methods, and a row of the scores that rank them for each split; NaN where there is none."""
+    return _score_table(split_scores(comparison, comparison.settings.get("score", "accuracy")))
 
 
 def data_set_scores(

@@ -6,6 +6,7 @@ import dataclasses
 import types
 import typing
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -235,6 +236,9 @@ class Comparison:
         the file of results come from runs with other versions.
     seconds : float
         Wall time of all folds, also of those read from the file of results.
+    best, advised : str or None
+        Names of the method with the best mean score, and of the one to take (`advise`); None
+        where no method has a score.
     """
 
     classes: tuple[Any, ...]
@@ -249,11 +253,18 @@ class Comparison:
     data: str
     versions: dict[str, str]
     seconds: float
+    best: str | None = None
+    advised: str | None = None
 
     @property
     def test_share(self) -> float:
         """Share of the rows that are held out; above ``test_size`` where classes are small."""
         return len(self.tests[0]) / self.n_samples
+
+    def _repr_html_(self) -> str:
+        """The report, as a notebook shows it."""
+        # by name, since pages are made of records and not the other way round
+        return str(import_module("separatrix.report").show(self))
 
     def __getitem__(self, name: str) -> MethodRecord:
         """The record of a method by its name."""

@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import gen_batches
@@ -22,6 +23,13 @@ BATCH_REMEDIES = Remedies(
     "Pass over such rows (--missing skip), or leave out the columns (--ignore)",
 )
 """Remedies for batches that cannot be learned."""
+
+
+MAX_WAITING_SHARE = 0.1
+"""Share of the rows learned that may wait before a model of moments is solved anew ("auto")."""
+
+MAX_WAITING_ROWS = 20
+"""The most rows that may wait so."""
 
 
 # Streams -----------------------------------------------------------------------------------------
@@ -50,6 +58,7 @@ def prequential(
     *,
     classes: ArrayLike | None = None,
     verbose: bool = False,
+    refresh: int | str = "auto",
 ) -> list[PrequentialRecord]:
     """Predict each batch of a stream before learning from it.
 
@@ -74,12 +83,19 @@ def prequential(
         has every class.
     verbose : bool
         Show a progress bar (needs the package rich).
+    refresh : "auto" or int
+        Models of moments solve a problem of all rows when they are asked after having learned,
+        which would make rows that come one by one dear. Rows therefore wait, and are predicted
+        and learned together once they are as many as this number. "auto" lets a tenth of the rows
+        wait that the model has learned and still remembers, and no more than 20: batches of 20
+        rows or more are learned at once, as with 1. Other models learn every batch at once.
 
     Returns
     -------
     list of dict
-        For each batch that was tested `seen`, `rows`, `wrong`, `error` (the average online error
-        up to this batch), `predict_seconds` and `learn_seconds`.
+        For each batch that was tested `seen` (rows learned before, without those that wait),
+        `rows`, `wrong`, `error` (the average online error up to this batch), `predict_seconds`
+        and `learn_seconds`.
 
     Examples
     --------
@@ -97,6 +113,8 @@ def prequential(
         )
     if batch_size < 1:
         raise ValueError(f"batch_size={batch_size} must be at least 1")
+    if refresh != "auto" and not (isinstance(refresh, Integral) and refresh >= 1):
+        raise ValueError(f'refresh={refresh!r} must be "auto" or a number of rows, 1 or more')
     batches, n_batches = X, None
     if y is not None:
         labels = column_or_1d(y)
@@ -105,37 +123,85 @@ def prequential(
         batches = _cut_batches(X, labels, batch_size)
         n_batches = -(-len(labels) // batch_size)
     records: list[PrequentialRecord] = []
-    tested = wrong = seen = 0
-    fitted, announced = _is_fitted(estimator), False
-    for rows, given in progress(batches, "stream", total=n_batches, shown=verbose):
-        labels = column_or_1d(given)
+    fitted = _is_fitted(estimator)
+    seen = tested = wrong = 0
+    shown = progress(batches, "stream", total=n_batches, shown=verbose)
+    for group in _let_batches_wait(shown, estimator, refresh):
+        rows, labels = _stack([X for X, _ in group]), np.concatenate([y for _, y in group])
         start = time.perf_counter()
-        failures = 0
-        if fitted:
-            failures = int(np.count_nonzero(column_or_1d(estimator.predict(rows)) != labels))
+        right = column_or_1d(estimator.predict(rows)) == labels if fitted else None
         middle = time.perf_counter()
-        expected = np.unique(labels) if classes is None and not fitted else classes
-        more = {} if announced or expected is None else {"classes": expected}
-        estimator.partial_fit(rows, labels, **more)
+        if not fitted and classes is None:
+            classes = np.unique(labels)
+        announced = {} if classes is None else {"classes": classes}
+        estimator.partial_fit(rows, labels, **announced)
         end = time.perf_counter()
-        if fitted:
-            tested, wrong = tested + len(labels), wrong + failures
-            records.append(
-                PrequentialRecord(
-                    seen=seen,
-                    rows=len(labels),
-                    wrong=failures,
-                    error=wrong / tested,
-                    predict_seconds=middle - start,
-                    learn_seconds=end - middle,
-                )
-            )
-        fitted, announced, seen = True, True, seen + len(labels)
+        if right is not None:
+            spent = (middle - start) / len(labels), (end - middle) / len(labels)
+            for part in np.split(right, np.cumsum([len(y) for _, y in group])[:-1]):
+                tested, wrong = tested + len(part), wrong + int(np.count_nonzero(~part))
+                records.append(_record(part, seen, wrong / tested, spent))
+        fitted, classes, seen = True, None, seen + len(labels)
     if not records:
         raise ValueError(
             "nothing was tested: the stream has no more than one batch. Use a smaller batch_size"
         )
     return records
+
+
+def _let_batches_wait(
+    batches: Iterable[Any], estimator: Any, refresh: int | str
+) -> Iterator[list[tuple[Any, np.ndarray]]]:
+    """Groups of batches that are predicted and learned together."""
+    group: list[tuple[Any, np.ndarray]] = []
+    learned, waiting = 0, 0
+    for rows, given in batches:
+        labels = column_or_1d(given)
+        group.append((rows, labels))
+        waiting += len(labels)
+        if waiting >= _most_waiting(estimator, learned, refresh):
+            yield group
+            group, learned, waiting = [], learned + waiting, 0
+    if group:
+        yield group
+
+
+def _most_waiting(estimator: Any, learned: int, refresh: int | str) -> float:
+    """The number of rows at which those that wait are learned."""
+    if not hasattr(estimator, "_is_waiting"):  # it does not put off its solution
+        return 1
+    if not isinstance(refresh, str):
+        return refresh
+    remembered: float = min(learned, getattr(estimator, "window", None) or math.inf)
+    decay = getattr(estimator, "decay", None) or 1.0
+    if decay < 1:
+        remembered = min(remembered, 1 / (1 - decay))
+    return min(MAX_WAITING_SHARE * remembered, MAX_WAITING_ROWS)
+
+
+def _record(
+    right: np.ndarray, seen: int, error: float, spent: tuple[float, float]
+) -> PrequentialRecord:
+    """The record of a batch; `spent` is the time of a row."""
+    return PrequentialRecord(
+        seen=seen,
+        rows=len(right),
+        wrong=int(np.count_nonzero(~right)),
+        error=error,
+        predict_seconds=spent[0] * len(right),
+        learn_seconds=spent[1] * len(right),
+    )
+
+
+def _stack(parts: Sequence[Any]) -> Any:
+    """Arrays, sparse matrices or data frames below one another."""
+    if len(parts) == 1:
+        return parts[0]
+    if hasattr(parts[0], "iloc"):
+        from pandas import concat
+
+        return concat(parts)
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
 
 
 class StreamProgress(NamedTuple):

@@ -1,8 +1,26 @@
-"""A comparison as one page that a browser opens offline: its facts, and the page made of them."""
+"""A comparison as one page that a browser opens offline: its facts, and the page made of them.
+
+``report(found, "wine.html")`` writes the page, and ``report(found)`` shows it in a notebook.
+"""
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+from typing import Any
+
 from separatrix.report.facts import facts
+from separatrix.report.notebook import Report, make_report, show
 from separatrix.report.page import render
 
-__all__ = ["facts", "render"]
+__all__ = ["Report", "facts", "make_report", "render", "show"]
+
+
+class _CallableModule(ModuleType):
+    """The module, which may be called: the report of a comparison in one word."""
+
+    def __call__(self, found: Any, path: Any = None, **words: Any) -> Report:
+        return make_report(found, path, **words)
+
+
+sys.modules[__name__].__class__ = _CallableModule

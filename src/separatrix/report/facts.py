@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from separatrix.evaluate.advice import advise, measure_complexity, measure_seconds
 from separatrix.evaluate.ranking import Ranking, rank_methods
-from separatrix.evaluate.records import Comparison, Fold, MethodRecord, to_plain
-from separatrix.linalg import Array
+from separatrix.evaluate.records import Comparison, MethodRecord, to_plain
 from separatrix.report import wording
+from separatrix.report.pictures import (
+    count_confusions,
+    draw_dimension,
+    draw_loadings,
+    draw_projections,
+    draw_times,
+    find_median,
+    find_range,
+    finite_or_none,
+    list_done,
+    most_frequent,
+)
 from separatrix.report.script import write_script
 from separatrix.report.verdict import reach_verdict
-
-MAX_POINTS = 5000
-"""Held-out rows that are drawn."""
-
-MAX_MATRIX_CLASSES = 30
-"""Classes of a confusion matrix; with more only the most frequent mistakes are listed."""
-
-MAX_WIDE_COLUMNS = 6
-"""Columns of a matrix that are wide; with more all of them are narrow."""
-
-MAX_WIDE_LETTERS, MAX_NARROW_LETTERS = 14, 3
-"""Letters of a name above a wide column and above a narrow one; longer names get numbers."""
-
-MAX_LOADINGS = 12
-"""Features that are named for a direction."""
-
-MAX_MISTAKES = 6
-"""Kinds of mistakes that are listed for each method."""
-
-MAX_PANELS = 3
-"""Projections that are shown side by side at first."""
 
 N_COLOURS, N_SHAPES = 8, 5
 """Colours and shapes of points; without a common divisor, so that 40 classes look different."""
@@ -104,7 +94,7 @@ def facts(
     board = _leaderboard(comparison, _rank(comparison))
     methods = [comparison[row["name"]] for row in board["rows"]]
     about = _describe_data(comparison, title)
-    said = reach_verdict(board["rows"], about, comparison)
+    said = reach_verdict(board["rows"], about, comparison, advise(comparison))
     said["fit"] = _write_fit_command(fit_command, said["advised"])
     described = {
         "title": wording.shorten(title) or "Comparison of methods",
@@ -112,11 +102,11 @@ def facts(
         "protocol": wording.describe_protocol(comparison.settings, len(comparison.tests)),
         "verdict": said,
         "leaderboard": board,
-        "dimension": _dimension(methods, comparison),
-        "projections": _projections(methods, comparison),
-        "confusion": _confusion(methods, comparison),
-        "loadings": _loadings(methods),
-        "time": _time(board["rows"]),
+        "dimension": draw_dimension(methods, comparison),
+        "projections": draw_projections(methods, comparison),
+        "confusion": count_confusions(methods, comparison),
+        "loadings": draw_loadings(methods),
+        "time": draw_times(board["rows"]),
         "failures": _failures(comparison),
         "reproduce": _reproduce(comparison, command, said),
     }
@@ -175,37 +165,6 @@ def _describe_data(comparison: Comparison, title: str) -> dict[str, Any]:
     }
 
 
-def _finite_or_none(value: Any) -> float | None:
-    """The number, or None where there is none."""
-    return None if value is None or not math.isfinite(value) else float(value)
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    known = [v for v in map(_finite_or_none, values) if v is not None]
-    return float(np.median(known)) if known else None
-
-
-def _list_done(method: MethodRecord) -> list[Fold]:
-    return [fold for fold in method.folds if fold.status == "done"]
-
-
-def _first_fold(method: MethodRecord) -> Fold | None:
-    """Split 0, which alone has pictures, if it was done."""
-    return next((fold for fold in _list_done(method) if fold.split == 0), None)
-
-
-def _most_frequent(dimensions: Iterable[int | None]) -> int | None:
-    """The number that comes most often; of equals the smaller."""
-    counts = Counter(n for n in dimensions if n is not None)
-    return min(counts, key=lambda n: (-counts[n], n)) if counts else None
-
-
-def _range(dimensions: Iterable[int | None]) -> tuple[int, int] | None:
-    """The smallest and the largest number."""
-    known = [n for n in dimensions if n is not None]
-    return (min(known), max(known)) if known else None
-
-
 # Leaderboard -------------------------------------------------------------------------------------
 
 
@@ -216,7 +175,7 @@ def _rank(comparison: Comparison) -> Ranking | None:
     when no method has a score.
     """
     scored = [m for m in comparison.methods if _has_score(m)]
-    scored.sort(key=_simplicity)
+    scored.sort(key=measure_complexity)
     complete = [m for m in scored if m.status == "done"]
     if not scored:
         return None
@@ -224,18 +183,9 @@ def _rank(comparison: Comparison) -> Ranking | None:
     return ranking if ranking.methods else None
 
 
-def _simplicity(method: MethodRecord) -> tuple[float, bool, str]:
-    """Directions where there are most, linear before kernel, the name: the smallest comes first.
-
-    Not the time, by which a second run would advise another method.
-    """
-    span = _range(fold.n_components for fold in _list_done(method))
-    return math.inf if span is None else span[1], "kernel_gamma" in method.grid, method.name
-
-
 def _has_score(method: MethodRecord) -> bool:
     return any(
-        _finite_or_none(fold.scores.get("accuracy")) is not None for fold in _list_done(method)
+        finite_or_none(fold.scores.get("accuracy")) is not None for fold in list_done(method)
     )
 
 
@@ -246,7 +196,7 @@ def _leaderboard(comparison: Comparison, ranking: Ranking | None) -> dict[str, A
         m.name
         for m in comparison.methods
         if m.name not in ranked and "accuracy" in m.summary
-        if _finite_or_none(m.summary["accuracy"].mean) is not None
+        if finite_or_none(m.summary["accuracy"].mean) is not None
     ]
     rest.sort(key=lambda name: -comparison[name].summary["accuracy"].mean)
     rows = [
@@ -307,31 +257,34 @@ def _describe_method(method: MethodRecord) -> dict[str, Any]:
     """A method by itself."""
     scores = {
         key: {
-            "mean": _finite_or_none(summary.mean),
-            "std": _finite_or_none(summary.std),
-            "low": _finite_or_none(summary.low),
-            "high": _finite_or_none(summary.high),
+            "mean": finite_or_none(summary.mean),
+            "std": finite_or_none(summary.std),
+            "low": finite_or_none(summary.low),
+            "high": finite_or_none(summary.high),
         }
         for key, summary in method.summary.items()
     }
-    folds = _list_done(method)
+    folds = list_done(method)
     return {
         "name": method.name,
+        "label": wording.name_method(method.name, method.role, method.decision),
         "kind": method.kind,
         "role": method.role,
         "description": wording.shorten(method.description, 300),
         "decision": wording.DECISION_NAMES.get(method.decision, wording.shorten(method.decision)),
         "place": None,
         **scores["accuracy"],
+        "accuracy": scores["accuracy"]["mean"],
         "scores": scores,
         "splits": method.n_done,
         "settings": wording.describe_settings([fold.chosen for fold in folds]),
         "complete": method.status == "done",
-        "dimension": _most_frequent(fold.n_components for fold in folds),
-        "dimensions": _range(fold.n_components for fold in folds),
+        "dimension": most_frequent(fold.n_components for fold in folds),
+        "dimensions": find_range(fold.n_components for fold in folds),
         "found": None,
-        "fit_seconds": _median(fold.fit_seconds for fold in folds),
-        "predict_seconds": _median(fold.predict_seconds for fold in folds),
+        "seconds": finite_or_none(measure_seconds(method)),
+        "fit_seconds": find_median(fold.fit_seconds for fold in folds),
+        "predict_seconds": find_median(fold.predict_seconds for fold in folds),
         "peak_bytes": next((f.peak_bytes for f in folds if f.peak_bytes is not None), None),
     }
 
@@ -342,7 +295,7 @@ def _recall_of_small_classes(comparison: Comparison, method: MethodRecord) -> fl
     largest = int(np.argmax(comparison.class_counts))
     right = [
         np.asarray(fold.predicted, dtype=int)[truth != largest] == truth[truth != largest]
-        for fold in _list_done(method)
+        for fold in list_done(method)
         for truth in [labels[list(comparison.tests[fold.split])]]
         if len(fold.predicted) == len(truth)
     ]
@@ -360,8 +313,8 @@ def _describe_standing(name: str, ranking: Ranking | None) -> dict[str, Any]:
         "ranked": True,
         "mean": ranking.mean_scores[ranking.methods.index(name)],
         "groups": [i for i, group in enumerate(ranking.groups) if name in group],
-        "behind": None if pair is None else _finite_or_none(pair.difference),
-        "p": None if pair is None else _finite_or_none(pair.p_holm),
+        "behind": None if pair is None else finite_or_none(pair.difference),
+        "p": None if pair is None else finite_or_none(pair.p_holm),
         "differs": None if pair is None else pair.differ,
     }
 
@@ -372,196 +325,6 @@ def _assign_places(rows: list[dict[str, Any]]) -> None:
         if row["ranked"]:
             same = i > 0 and wording.are_equal(rows[i - 1]["mean"], row["mean"])
             row["place"] = rows[i - 1]["place"] if same else i + 1
-
-
-# Pictures ----------------------------------------------------------------------------------------
-
-
-def _dimension(methods: Sequence[MethodRecord], comparison: Comparison) -> dict[str, Any]:
-    """Mean accuracy with the first 1, 2, … directions, as far as all splits have them."""
-    lines: list[dict[str, Any]] = []
-    for method in methods:
-        paths = [fold.path for fold in _list_done(method) if fold.path]
-        length = min(map(len, paths), default=0)
-        if length:
-            means = np.mean([path[:length] for path in paths], axis=0)
-            lines.append(
-                {
-                    "name": method.name,
-                    "accuracy": [_round(v) for v in means],
-                    "chosen": _most_frequent(
-                        fold.chosen.get("n_components") for fold in _list_done(method)
-                    ),
-                }
-            )
-    return {
-        "lines": lines,
-        "longest": max((len(line["accuracy"]) for line in lines), default=0),
-        "words": wording.describe_dimension(lines, comparison.settings.get("decision", "own")),
-    }
-
-
-def _round(value: float, digits: int = 5) -> float | None:
-    finite = _finite_or_none(value)
-    return None if finite is None else round(finite, digits)
-
-
-def _projections(methods: Sequence[MethodRecord], comparison: Comparison) -> dict[str, Any]:
-    """Held-out rows of split 0 in the first directions of each method that has some."""
-    tests = np.asarray(comparison.tests[0] if comparison.tests else (), dtype=int)
-    n_shown = min(len(tests), MAX_POINTS)
-    shown = np.linspace(0, len(tests) - 1, n_shown).round().astype(int)
-    labels = np.asarray(comparison.labels, dtype=int)
-    views = []
-    for method in methods:
-        fold = _first_fold(method)
-        if fold is None or fold.view is None or not len(tests):
-            continue
-        Z = np.array(fold.view.coordinates, dtype=float).reshape(len(tests), -1)
-        predicted = np.asarray(fold.predicted, dtype=int)
-        right = int(np.count_nonzero(predicted == labels[tests]))
-        views.append(
-            {
-                "name": method.name,
-                "axes": [_axis(fold.view.axes, j) for j in range(Z.shape[1])],
-                "about": wording.describe_axes(
-                    fold.view.axes, fold.n_components, len(comparison.feature_names)
-                ),
-                "coordinates": [_round_coordinates(column) for column in Z[shown].T],
-                "predicted": predicted[shown].tolist(),
-                "right": right,
-                "words": wording.describe_correct(right, len(tests)),
-            }
-        )
-    return {
-        "rows": tests[shown].tolist(),
-        "labels": labels[tests[shown]].tolist(),
-        "held_out": len(tests),
-        "views": views,
-        "panels": _choose_panels([view["name"] for view in views], methods),
-        "words": wording.describe_projections(n_shown, len(tests), len(labels)),
-    }
-
-
-def _axis(kind: str, j: int) -> str:
-    return f"principal axis {j + 1}" if kind == "principal axes" else f"direction {j + 1}"
-
-
-def _round_coordinates(column: Array) -> list[float | None]:
-    """Coordinates to a thousandth of their range or better: enough to draw."""
-    finite = column[np.isfinite(column)]
-    reach = float(np.abs(finite - finite.mean()).max()) if len(finite) else 0.0
-    digits = 3 - math.floor(math.log10(reach)) if reach > 0 else 3
-    return [_round(v, digits) for v in column.tolist()]
-
-
-def _choose_panels(available: Sequence[str], methods: Sequence[MethodRecord]) -> list[str]:
-    """The best, then two references, then the next ones."""
-    ranked = [method.name for method in methods]
-    spoken_of = {method.role: method.name for method in methods}
-    references = [spoken_of[role] for role in ("LDA", "raw") if role in spoken_of]
-    wanted = [*ranked[:1], *references, *ranked[1:]]
-    return [name for name in dict.fromkeys(wanted) if name in available][:MAX_PANELS]
-
-
-def _confusion(methods: Sequence[MethodRecord], comparison: Comparison) -> dict[str, Any]:
-    """How often each class was taken for each other, over all splits."""
-    n_classes = len(comparison.classes)
-    labels = np.asarray(comparison.labels, dtype=int)
-    tables: list[dict[str, Any]] = []
-    for method in methods:
-        counts = np.zeros((n_classes, n_classes), dtype=int)
-        for fold in _list_done(method):
-            truth = labels[list(comparison.tests[fold.split])]
-            np.add.at(counts, (truth, np.asarray(fold.predicted, dtype=int)), 1)
-        if not counts.any():
-            continue
-        tables.append(
-            {
-                "name": method.name,
-                "counts": counts.tolist() if n_classes <= MAX_MATRIX_CLASSES else None,
-                "tested": int(counts.sum()),
-                "wrong": int(counts.sum() - np.trace(counts)),
-                "mistakes": _mistakes(counts, comparison.classes),
-            }
-        )
-    briefs = wording.abbreviate(comparison.classes)
-    longest = MAX_WIDE_LETTERS if n_classes <= MAX_WIDE_COLUMNS else MAX_NARROW_LETTERS
-    return {
-        "tables": tables,
-        "shown": _choose_panels([t["name"] for t in tables], methods)[:2],
-        "numbered": max(map(len, briefs)) > longest,
-    }
-
-
-def _mistakes(counts: Array, classes: Sequence[str]) -> list[str]:
-    """The most frequent mistakes, in words."""
-    tested = counts.sum(axis=1)
-    wrong = counts.copy()
-    np.fill_diagonal(wrong, 0)
-    order = np.argsort(-wrong, axis=None, kind="stable")[:MAX_MISTAKES]
-    return [
-        wording.describe_mistake(classes[i], classes[j], int(wrong[i, j]), int(tested[i]))
-        for i, j in zip(*np.unravel_index(order, wrong.shape), strict=True)
-        if wrong[i, j]
-    ]
-
-
-def _loadings(methods: Sequence[MethodRecord]) -> dict[str, Any]:
-    """The features that move a row most along the first directions of each linear method."""
-    tables = []
-    for method in methods:
-        fold = _first_fold(method)
-        if fold is None or fold.loadings is None:
-            continue
-        briefs = wording.abbreviate([wording.shorten(name) for name in fold.loadings.features], 22)
-        directions = []
-        for weights in np.asarray(fold.loadings.weights, dtype=float):
-            largest = np.argsort(-np.abs(np.nan_to_num(weights)), kind="stable")[:MAX_LOADINGS]
-            entries = [
-                {
-                    "feature": wording.shorten(fold.loadings.features[j]),
-                    "brief": briefs[j],
-                    "weight": float(weights[j]),
-                }
-                for j in largest
-                if np.isfinite(weights[j]) and weights[j] != 0
-            ]
-            directions.append({"words": wording.describe_direction(entries), "features": entries})
-        tables.append(
-            {
-                "name": method.name,
-                "n_features": fold.loadings.n_features,
-                "directions": directions,
-            }
-        )
-    with_weights = [table["name"] for table in tables]
-    return {
-        "tables": tables,
-        "without": [method.name for method in methods if method.name not in with_weights],
-    }
-
-
-def _time(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Training time and accuracy, and the methods that none beats in both."""
-    points = [
-        {
-            "name": row["name"],
-            "role": row["role"],
-            "seconds": row["fit_seconds"],
-            "accuracy": row["mean"],
-        }
-        for row in rows
-        if row["fit_seconds"] and row["mean"] is not None
-    ]
-    for point in points:
-        point["unbeaten"] = not any(
-            other["seconds"] <= point["seconds"]
-            and other["accuracy"] >= point["accuracy"]
-            and (other["seconds"], other["accuracy"]) != (point["seconds"], point["accuracy"])
-            for other in points
-        )
-    return {"points": points, "words": wording.describe_times(points)}
 
 
 # The rest ----------------------------------------------------------------------------------------

@@ -598,7 +598,7 @@
     if (raw) {
       svg.append(draw("line", { x1: left, x2: right, y1: y(raw.mean), y2: y(raw.mean), stroke: colours.soft, "stroke-dasharray": "6 5" }));
     }
-    const ends = raw ? [{ at: y(raw.mean), name: `raw data ${percent(raw.mean)}`, colour: colours.soft }] : [];
+    const ends = raw ? [{ at: y(raw.mean), name: `${raw.label} ${percent(raw.mean)}`, colour: colours.soft }] : [];
     const inOrder = [...lines].sort((a, b) => highlighted.has(a.name) - highlighted.has(b.name));
     for (const line of inOrder) {
       const code = highlighted.get(line.name);

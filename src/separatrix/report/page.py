@@ -127,7 +127,8 @@ def _verdict(facts: Facts) -> Html:
     return tag(
         "section",
         tag("h1", said["headline"], id="verdict-title"),
-        tag("p", said["measure"], class_="measure") if said["measure"] else None,
+        tag("p", said["few"], class_="caution") if said["few"] else None,
+        *(tag("p", said[key], class_="measure") for key in ("subspace", "measure") if said[key]),
         tag(
             "div",
             tag("h2", "What to use"),
@@ -135,11 +136,12 @@ def _verdict(facts: Facts) -> Html:
             tag("p", "To get it: ", tag("code", said["fit"]), class_="fine")
             if said["fit"]
             else None,
-            tag("p", said["quick"], class_="quick") if said["quick"] else None,
+            *(tag("p", said[key], class_="quick") for key in ("why", "top") if said[key]),
             class_="use",
         ),
         tag("div", *_cards(said), class_="cards") if said["bars"] else None,
         *(tag("p", text, class_="caution") for text in said["cautions"]),
+        tag("p", said["winner"], class_="fine") if said["winner"] else None,
         tag("p", f"{facts['protocol']} {said['alike']}", class_="fine"),
         tag("noscript", tag("p", "The pictures need JavaScript; the tables do not.")),
         id="verdict",
@@ -152,7 +154,12 @@ def _cards(said: Facts) -> list[Html]:
     bars = [
         tag(
             "div",
-            tag("span", *make_breakable(bar["name"]), class_="what"),
+            tag(
+                "span",
+                *make_breakable(bar["name"]),
+                " (top of the table)" if bar["top"] and not bar["best"] else None,
+                class_="what",
+            ),
             tag("span", tag("i", style=f"width:{100 * bar['mistakes'] / most:.2f}%")),
             tag("b", f"{bar['mistakes']:.1f}"),
             class_="barline best" if bar["best"] else "barline",
@@ -169,6 +176,7 @@ def _cards(said: Facts) -> list[Html]:
                 tag("h2", entry["title"]),
                 tag("p", entry["value"], class_="big"),
                 tag("p", entry["words"], class_=f"chip {state}"),
+                tag("p", entry["quote"], class_="fine") if entry["quote"] else None,
                 class_="card",
             )
         )
@@ -261,7 +269,7 @@ def _board_row(row: Facts, low: float, high: float) -> Html:
         tag("td", row["place"] if row["place"] else "–", class_="place"),
         tag(
             "th",
-            tag("span", *make_breakable(row["name"]), class_="name"),
+            tag("span", *make_breakable(row["label"]), class_="name"),
             tag("span", "reference", class_="ref") if row["kind"] == "reference" else None,
             scope="row",
             title=row["description"],

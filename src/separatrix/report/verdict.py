@@ -1,123 +1,132 @@
-"""The verdict in plain words: which method, by how much, whether that is real, what to use."""
+"""The verdict in plain words: which method to use, why, and how surely."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import binomtest
 
-from separatrix.evaluate.ranking import FEWEST_SPLITS, corrected_t_test, holm, split_scores
+from separatrix.evaluate.advice import ALPHA, MAX_SLOWDOWN, ROPE, Advice, compare_in_practice
+from separatrix.evaluate.ranking import FEWEST_SPLITS, corrected_t_test, holm, score_table
 from separatrix.evaluate.records import Comparison
 from separatrix.report import wording
-
-MAX_CLOSE_GAP = 0.01
-"""Difference of two shares of correct rows that are called nearly the same."""
-
-MIN_SPEEDUP = 5.0
-"""Ratio of training times from which on a method is named for its speed."""
 
 MANY_METHODS = 5
 """Number of methods from which on the first is said to owe a part of its score to chance."""
 
-ALPHA = 0.05
-"""Level of significance, that of `rank_methods`."""
+MIN_SLOWER = 1.5
+"""Ratio of times from which on one method is said to take longer than another."""
 
-REFERENCE_NAMES = {"raw": "the raw data", "LDA": "LDA"}
-"""References that the best method is compared with: role → name in sentences."""
-
-NO_BETTER_THAN_GUESSING = "No method is shown to tell the classes apart better than guessing."
+NO_BETTER_THAN_GUESSING = (
+    "No method is shown to distinguish the classes better than guessing would."
+)
 
 USE_NONE = (
-    "Use none of them yet: these features may not tell the classes apart, or the rows are too few "
-    "to show it."
+    "Use none of them yet: these features may not distinguish the classes, or the rows are too "
+    "few to show it."
 )
 
 Row = dict[str, Any]
 
+NO_VERDICT: dict[str, Any] = {
+    "best": None,
+    "advised": None,
+    "tied": [],
+    "measure": "",
+    "few": "",
+    "use": "See below what failed and why.",
+    "why": "",
+    "top": "",
+    "subspace": "",
+    "winner": "",
+    "against": [],
+    "alike": "",
+    "bars": [],
+    "guessing": "",
+    "cautions": [],
+}
+"""The parts of a verdict where no method can be compared, but for the headline."""
+
 
 def reach_verdict(
-    rows: Sequence[Row], data: dict[str, Any], comparison: Comparison
+    rows: Sequence[Row], data: Mapping[str, Any], comparison: Comparison, advice: Advice | None
 ) -> dict[str, Any]:
     """Draw the conclusion from a leaderboard.
 
     Parameters
     ----------
     rows : sequence of dict
-        Those of the leaderboard, best first; of equals the one with the fewest
-        directions first.
+        Those of the leaderboard, best first.
     data : dict
         Classes, numbers of rows and features, and the share of the largest class, ``guess``.
     comparison : Comparison
-        Where the reasons of methods that failed are.
+        Scores of the splits, and reasons of methods that failed.
+    advice : Advice or None
+        That of `evaluate.advise`.
 
     Returns
     -------
     dict
-        ``best``, ``advised`` and ``tied`` are names of methods; ``headline``, ``measure``,
-        ``use``, ``quick`` and ``alike`` are sentences; ``against`` compares with the raw data and
-        LDA; ``bars`` are mistakes in 100 rows, ``guessing`` a sentence on those of no method at
-        all; ``cautions`` are sentences.
+        ``best``, ``advised`` and ``tied`` are names of methods. ``headline``, ``measure``,
+        ``few``, ``use``, ``why``, ``top``, ``subspace``, ``winner`` and ``alike`` are sentences,
+        empty where there is nothing to say. ``against`` compares the advised method with others,
+        one card each; ``bars`` are mistakes in 100 rows, ``guessing`` a sentence on those of no
+        method at all; ``cautions`` are sentences, and ``sentences`` all of them in the order in
+        which they are read.
     """
     ranked = [row for row in rows if row["ranked"]]
-    if not ranked:
-        return _nothing(rows, comparison)
-    best = ranked[0]
-    tied = [row for row in ranked if wording.are_equal(row["mean"], best["mean"])]
-    guessing = may_be_guessing(best["mean"], data["guess"], len(comparison.tests[0]))
+    if not ranked or advice is None:
+        return _with_sentences(NO_VERDICT | {"headline": _say_none_done(rows, comparison)})
+    best = next(row for row in ranked if row["name"] == advice.best)
+    guessing = may_be_guessing(best["accuracy"], data["guess"], len(comparison.tests[0]))
     finder = _finder(ranked, data) if guessing else None
-    hopeless = guessing and finder is None
-    advised = finder or _with_role("raw", tied) or best
-    against = [_against(best, role, ranked, comparison) for role in REFERENCE_NAMES]
-    return {
-        "best": best["name"],
-        "advised": None if hopeless else advised["name"],
-        "tied": [row["name"] for row in tied],
-        "headline": NO_BETTER_THAN_GUESSING
-        if hopeless
-        else _headline(best, tied, ranked, data, against)
-        if finder is None
-        else _finds(finder, data),
-        "measure": _measure(best, tied, ranked, comparison, guessing, finder),
-        "use": USE_NONE
-        if hopeless
-        else _use(tied, ranked, data, against[0]["real"])
-        if finder is None
-        else _use_for_small(finder, data),
-        "quick": "" if guessing else _quick(best, tied, ranked),
-        "against": against,
-        "alike": _alike(tied, ranked),
-        "bars": _bars(best, ranked),
-        "guessing": (
-            f"Always naming the largest class would make {100 * (1 - data['guess']):.0f} mistakes "
-            "in 100."
-        ),
-        "cautions": _cautions(finder or best, ranked, data),
-    }
-
-
-def _nothing(rows: Sequence[Row], comparison: Comparison) -> dict[str, Any]:
-    n = len(comparison.methods)
-    if rows:
-        headline = "No method was done on enough splits to be compared."
+    if guessing:
+        said = _judge_guessing(finder, best, data)
+        subject = finder or best
     else:
-        headline = "The method failed." if n == 1 else f"All {n} methods failed."
-    return {
-        "best": None,
-        "advised": None,
-        "tied": [],
-        "headline": headline,
-        "measure": "",
-        "use": "See below what failed and why.",
-        "quick": "",
-        "against": [],
-        "alike": "",
-        "bars": [],
-        "guessing": "",
-        "cautions": [],
-    }
+        subject = next(row for row in ranked if row["name"] == advice.method)
+        said = _judge(subject, best, ranked, comparison, advice, data)
+    tied = [row for row in ranked if wording.are_equal(row["mean"], best["mean"])]
+    against = [
+        _against(subject, other, ranked, comparison) for other in _others(subject, best, ranked)
+    ]
+    return _with_sentences(
+        NO_VERDICT
+        | {
+            "best": best["name"],
+            "tied": [row["name"] for row in tied],
+            "measure": _measure(subject, ranked, comparison, finder),
+            "few": _few(comparison),
+            "subspace": _subspace(ranked, data),
+            "winner": _winner(best, comparison),
+            "against": against,
+            "alike": _alike(tied, ranked),
+            "bars": _bars(subject, best, ranked),
+            "guessing": (
+                f"Always naming the largest class would make {100 * (1 - data['guess']):.0f} "
+                "mistakes in 100."
+            ),
+            "cautions": _cautions(subject, ranked, data),
+        }
+        | said
+    )
+
+
+def _with_sentences(said: dict[str, Any]) -> dict[str, Any]:
+    order = ("few", "headline", "subspace", "measure", "use", "why", "top", "winner", "alike")
+    return said | {"sentences": [said[key] for key in order if said[key]] + said["cautions"]}
+
+
+def _say_none_done(rows: Sequence[Row], comparison: Comparison) -> str:
+    if rows:
+        return "No method was done on enough splits to be compared."
+    n = len(comparison.methods)
+    return "The method failed." if n == 1 else f"All {n} methods failed."
+
+
+# Guessing ----------------------------------------------------------------------------------------
 
 
 def may_be_guessing(mean: float, guess: float, n_rows: int) -> bool:
@@ -132,8 +141,8 @@ def may_be_guessing(mean: float, guess: float, n_rows: int) -> bool:
     return float(binomtest(right, n_rows, guess, alternative="greater").pvalue) > ALPHA
 
 
-def _finder(ranked: Sequence[Row], data: dict[str, Any]) -> Row | None:
-    """Where classes are unequal: the method that is best at telling them apart, if one is.
+def _finder(ranked: Sequence[Row], data: Mapping[str, Any]) -> Row | None:
+    """Where classes are unequal: the method that distinguishes them best, if one is shown to.
 
     Shown by the interval of a score that guessing the largest class does not raise.
     """
@@ -145,56 +154,240 @@ def _finder(ranked: Sequence[Row], data: dict[str, Any]) -> Row | None:
     return None
 
 
-def _surely_above(score: dict[str, Any] | None, level: float) -> bool:
+def _surely_above(score: Mapping[str, Any] | None, level: float) -> bool:
     """Whether an interval lies above a level; without spread there is none."""
     if score is None or score["low"] is None or score["high"] is None:
         return False
     return bool(level < score["low"] < score["high"])
 
 
-def _finds(finder: Row, data: dict[str, Any]) -> str:
-    small = "the small class" if len(data["classes"]) == 2 else "the rows of the other classes"
-    return (
-        "No method makes fewer mistakes than always naming the largest class, but "
-        f"{finder['name']} finds {wording.format_percent(finder['found'] or 0.0)} of {small}."
-    )
+def _judge_guessing(finder: Row | None, best: Row, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Headline and advice where no method makes fewer mistakes than naming the largest class."""
+    if finder is None:
+        return {"headline": NO_BETTER_THAN_GUESSING, "use": USE_NONE}
+    two = len(data["classes"]) == 2
+    found = wording.format_percent(finder["found"] or 0.0)
+    return {
+        "advised": finder["name"],
+        "headline": "No method makes fewer mistakes than always naming the largest class, but "
+        f"{finder['label']} finds {found} of "
+        f"{'the small class' if two else 'the rows of the other classes'}.",
+        "use": f"Use {finder['label']} where {'the small class' if two else 'the small classes'} "
+        "must be found. Where only the number of mistakes counts, none of them is shown to be of "
+        "use.",
+    }
 
 
-def _use_for_small(finder: Row, data: dict[str, Any]) -> str:
-    small = "the small class" if len(data["classes"]) == 2 else "the small classes"
-    return (
-        f"Use {finder['name']} where {small} must be found. Where only the number of mistakes "
-        "counts, none of them is shown to be of use."
-    )
+# The advised method ------------------------------------------------------------------------------
 
 
-def _headline(
+def _judge(
+    subject: Row,
     best: Row,
-    tied: Sequence[Row],
     ranked: Sequence[Row],
-    data: dict[str, Any],
-    against: Sequence[dict[str, Any]],
-) -> str:
+    comparison: Comparison,
+    advice: Advice,
+    data: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Headline and advice where there is a method to advise."""
+    return {
+        "advised": subject["name"],
+        "headline": _headline(subject, best, ranked, comparison),
+        "use": f"Use {subject['label']}{_with_directions(subject, data)}.",
+        "why": _why(subject, ranked, advice),
+        "top": _top(subject, best, advice),
+    }
+
+
+def _headline(subject: Row, best: Row, ranked: Sequence[Row], comparison: Comparison) -> str:
     """The result in one line: a lead that may be chance is not called one."""
+    name = subject["label"]
     if len(ranked) == 1:
-        return (
-            f"{best['name']} is right for {wording.format_percent(best['mean'])} of held-out rows."
+        right = wording.format_percent(subject["mean"])
+        return f"{name} is right for {right} of held-out rows."
+    if len(comparison.tests) < FEWEST_SPLITS:
+        return f"{name} is the one to try first; the splits are too few to say more."
+    if subject is not best:
+        same = wording.are_equal(subject["mean"], best["mean"])
+        return f"{name} is enough: no method is {'' if same else 'shown to be '}better."
+    if ranked[1]["differs"]:
+        return f"{name} separates the classes best."
+    return f"{name} comes first, but others may be as good."
+
+
+def _with_directions(row: Row, data: Mapping[str, Any]) -> str:
+    """How many directions were kept: one number only where all splits chose it."""
+    if row["dimensions"] is None or row["role"] == "raw":
+        return ""
+    least, most = row["dimensions"]
+    if least == most:
+        few = f", {most} in place of {data['features']} numbers for each row"
+        return f" with {wording.format_count(most, 'direction')}" + (
+            few if most < data["features"] else ""
         )
-    if _with_role("raw", tied) is not None:
-        return f"No method does better than the raw data with all {_features(data)}."
-    if len(tied) > 1:
-        return f"{wording.join_names([row['name'] for row in tied])} share the first place."
-    tested = [entry for entry in against if entry["difference"] is not None]
-    beaten = [REFERENCE_NAMES[entry["name"]] for entry in tested if entry["real"]]
-    if len(beaten) == len(tested) and ranked[1]["differs"]:
-        return f"{best['name']} separates the classes best."
-    if beaten:
-        return f"{best['name']} comes first and is better than {wording.join_names(beaten)}."
-    return f"{best['name']} comes first, but its lead may be chance."
+    return f" with between {least} and {most} directions, chosen anew in each split"
 
 
-def _features(data: dict[str, Any]) -> str:
-    return wording.format_count(data["features"], "feature")
+def _why(subject: Row, ranked: Sequence[Row], advice: Advice) -> str:
+    """Why this method and not another."""
+    alike = [s for s in advice.standings if s.as_good]
+    if len(ranked) == 1:
+        return ""
+    if len(alike) == 1:
+        return "Every other method is shown to be worse."
+    left = [s for s in alike if not s.converged]
+    fastest = min(s.seconds for s in alike if s.converged or len(left) == len(alike))
+    said = (
+        f"Why: of the {len(alike)} methods that the test cannot distinguish from the best it is "
+        f"the simplest that takes at most {MAX_SLOWDOWN:.0f} times as long as the fastest "
+        f"({wording.format_seconds(advice[subject['name']].seconds)} beside "
+        f"{wording.format_seconds(fastest)})."
+    )
+    if left:
+        names = wording.join_names([s.name for s in left])
+        said += f" Not considered, since fits did not converge: {names}."
+    return said
+
+
+def _top(subject: Row, best: Row, advice: Advice) -> str:
+    """What stands at the top of the table, where that is not what is advised."""
+    if subject is best:
+        return ""
+    standing = advice[subject["name"]]
+    said = f"At the top of the table stands {best['label']}"
+    if wording.are_equal(standing.behind, 0.0):
+        return f"{said}, which is right as often{_longer(advice, best, subject)}."
+    return (
+        f"{said} with {wording.format_mistakes(standing.behind)} in 100, which may be chance "
+        f"({wording.format_p_value(standing.p_value)}){_longer(advice, best, subject)}."
+    )
+
+
+def _longer(advice: Advice, slow: Row, fast: Row) -> str:
+    times = advice[slow["name"]].seconds / max(advice[fast["name"]].seconds, 1e-9)
+    if times < MIN_SLOWER:
+        return ""
+    return f"; it takes {wording.format_times(times)} as long"
+
+
+def _measure(
+    subject: Row, ranked: Sequence[Row], comparison: Comparison, finder: Row | None
+) -> str:
+    """How often the method of the headline is right."""
+    held_out = wording.format_count(len(comparison.tests[0]), "held-out row")
+    right = wording.format_percent(subject["accuracy"])
+    said = f"{subject['label']} names the class of {right} of {held_out} correctly"
+    if subject["splits"] > 1:
+        said += f", the mean of {subject['splits']} splits"
+    low, high = (subject["scores"]["accuracy"][end] for end in ("low", "high"))
+    if low is not None and high is not None and low < high:
+        ends = f"{wording.format_percent(low)} to {wording.format_percent(high)}"
+        said += f" (95 % interval for new rows: {ends})"
+    if finder is not None:
+        balanced = wording.format_percent(finder["scores"]["balanced_accuracy"]["mean"])
+        said += f", averaged over the classes {balanced}"
+    if len(ranked) >= MANY_METHODS and subject is ranked[0]:
+        said += f". The best of {len(ranked)} methods looks a little better than it is"
+    return f"{said}."
+
+
+def _few(comparison: Comparison) -> str:
+    """That so few splits show nothing, where they are so few."""
+    n = len(comparison.tests)
+    if n >= FEWEST_SPLITS:
+        return ""
+    few = wording.format_count(n, "split", "splits")
+    return (
+        f"{few} cannot distinguish any two methods, whatever their scores: use {FEWEST_SPLITS} or "
+        "more, better ten."
+    )
+
+
+def _subspace(ranked: Sequence[Row], data: Mapping[str, Any]) -> str:
+    """Is a subspace good enough: the best of them beside the best of everything."""
+    subspaces = [
+        row
+        for row in ranked
+        if row["role"] != "raw" and row["dimensions"] and row["dimensions"][1] < data["features"]
+    ]
+    if not subspaces or len(subspaces) == len(ranked):
+        return ""
+    best, found = ranked[0], subspaces[0]
+    if found is best:
+        return f"Is a subspace good enough? Yes: the best of all methods, {best['label']}, is one."
+    behind = best["mean"] - found["mean"]
+    enough = "Yes" if behind <= ROPE else "No" if found["differs"] else "Perhaps"
+    times = (found["seconds"] or 0.0) / max(best["seconds"] or 0.0, 1e-9)
+    time = (
+        f"in {wording.format_times(times)} the time"
+        if times >= 1
+        else f"in {wording.format_probability(times)} of the time"
+    )
+    return (
+        f"Is a subspace good enough? {enough}: the best subspace, {found['label']}, makes "
+        f"{100 * (1 - found['accuracy']):.1f} mistakes in 100, the best of everything, "
+        f"{best['label']}, {100 * (1 - best['accuracy']):.1f}; the subspace does so {time}."
+    )
+
+
+def _winner(best: Row, comparison: Comparison) -> str:
+    """The score of always taking the method that the training part favours."""
+    winner = getattr(comparison, "winner", None)
+    if winner is None or "accuracy" not in winner.summary:
+        return ""
+    mean = winner.summary["accuracy"].mean
+    return (
+        "Always taking the method that is best within the training part gives "
+        f"{wording.format_percent(mean)}, beside {wording.format_percent(best['accuracy'])} of "
+        f"{best['label']}, which was picked after all splits were seen."
+    )
+
+
+# Cards -------------------------------------------------------------------------------------------
+
+
+class Lead(NamedTuple):
+    """How far a method is ahead of another, and how surely.
+
+    `p_value` is that of this comparison alone, `p_holm` as one of all with the other method.
+    `better`, `equal` and `worse` are probabilities, within half a point being equal.
+    """
+
+    difference: float
+    p_value: float
+    p_holm: float
+    better: float
+    equal: float
+    worse: float
+
+
+def compute_leads(comparison: Comparison, name: str, others: Sequence[str]) -> dict[str, Lead]:
+    """How far each method is ahead of one, by the score that ranks.
+
+    The corrected resampled t-test, also with Holm's correction for as many tests as there are
+    other methods: one of them was picked because of how it came out. Methods that have no split in
+    common with `name` are left out; fewer than five splits have p = 1.
+    """
+    names, table = score_table(comparison)
+    column = dict(zip(names, table.T, strict=True))
+    gaps = {other: column[other] - column[name] for other in others if other != name}
+    gaps = {other: gap[np.isfinite(gap)] for other, gap in gaps.items()}
+    gaps = {other: gap for other, gap in gaps.items() if len(gap)}
+    share, n_test = comparison.test_share, min(len(test) for test in comparison.tests)
+    alone = [
+        corrected_t_test(gap, share, n_test)[1] if len(gap) >= FEWEST_SPLITS else 1.0
+        for gap in gaps.values()
+    ]
+    return {
+        other: Lead(float(gap.mean()), p, p_holm, *compare_in_practice(gap, share, n_test=n_test))
+        for (other, gap), p, p_holm in zip(gaps.items(), alone, holm(alone), strict=True)
+    }
+
+
+def _others(subject: Row, best: Row, ranked: Sequence[Row]) -> list[Row]:
+    """With what the subject is compared: the top of the table where it is not that, LDA, 3-NN."""
+    wanted = [best, _with_role("LDA", ranked), _with_role("raw", ranked)]
+    return [row for row in wanted if row is not None and row is not subject][:2]
 
 
 def _with_role(role: str, rows: Sequence[Row]) -> Row | None:
@@ -202,214 +395,101 @@ def _with_role(role: str, rows: Sequence[Row]) -> Row | None:
     return next((row for row in rows if row["role"] == role), None)
 
 
-def _measure(
-    best: Row,
-    tied: Sequence[Row],
-    ranked: Sequence[Row],
-    comparison: Comparison,
-    guessing: bool,
-    finder: Row | None,
-) -> str:
-    """How often the method of the headline is right."""
-    best = finder or best
-    held_out = wording.format_count(len(comparison.tests[0]), "held-out row")
-    right = f"{wording.format_percent(best['mean'])} of {held_out}"
-    said = f"It names the class of {right} correctly"
-    if guessing and finder is None:
-        name = "the raw data" if best["role"] == "raw" else best["name"]
-        said = f"With {name}, the first of them, {right} are classified correctly"
-    elif _with_role("raw", tied) is not None and finder is None:
-        said = f"With them {right} are classified correctly"
-    elif len(tied) > 1 and finder is None:
-        said = f"Each names the class of {right} correctly"
-    if best["splits"] > 1:
-        said += f", the mean of {best['splits']} splits"
-    if best["low"] is not None and best["high"] is not None and best["low"] < best["high"]:
-        low, high = wording.format_percent(best["low"]), wording.format_percent(best["high"])
-        said += f" (95 % interval for new rows: {low} to {high})"
-    if finder is not None:
-        balanced = wording.format_percent(finder["scores"]["balanced_accuracy"]["mean"])
-        said += f", averaged over the classes {balanced}"
-    if len(ranked) >= MANY_METHODS:
-        said += f". The best of {len(ranked)} methods looks a little better than it is"
-    return f"{said}."
-
-
 def _against(
-    best: Row, role: str, ranked: Sequence[Row], comparison: Comparison
+    subject: Row, other: Row, ranked: Sequence[Row], comparison: Comparison
 ) -> dict[str, Any]:
-    """The best method beside the raw data, or beside LDA."""
+    """The subject beside another method, as a card: a value, a judgement, a sentence to quote."""
+    classic = ", the classic" if other["role"] == "LDA" else ""
+    top = ", the top of the table" if other is ranked[0] else ""
     said: dict[str, Any] = {
-        "name": role,
-        "title": "Against the raw data" if role == "raw" else "Against LDA, the classic",
+        "subject": subject["name"],
+        "name": other["name"],
+        "role": other["role"],
+        "title": f"{subject['label']} against {other['label']}{top or classic}",
         "difference": None,
         "p": None,
-        "tests": len(ranked) - 1,
+        "p_holm": None,
+        "probability": None,
         "real": None,
+        "quote": "",
     }
-    other = _with_role(role, ranked)
-    if other is None:
-        asked = any(method.role == role for method in comparison.methods)
-        why = "it did not finish all splits" if asked else "it was not among the methods"
-        return said | {"value": "not compared", "words": f"No comparison: {why}."}
-    if other is best:
-        return said | {"value": "the best itself", "words": "No method is better."}
-    difference, p = compute_leads(comparison, other["name"], [row["name"] for row in ranked])[
-        best["name"]
-    ]
-    if difference is None:
+    leads = compute_leads(comparison, other["name"], [row["name"] for row in ranked])
+    lead = leads.get(subject["name"])
+    if lead is None:
         return said | {"value": "not compared", "words": "They have no split in common."}
-    said |= {"difference": difference, "p": p}
-    if wording.are_equal(difference, 0.0):
+    said |= {"difference": lead.difference, "p": lead.p_value, "p_holm": lead.p_holm}
+    said["probability"] = {"better": lead.better, "equal": lead.equal, "worse": lead.worse}
+    if wording.are_equal(lead.difference, 0.0):
         return said | {"real": False, "value": "no difference", "words": "Right equally often."}
-    said["value"] = wording.format_mistakes(difference)
-    if len(comparison.tests) < FEWEST_SPLITS:
-        few = wording.format_count(len(comparison.tests), "split is", "splits are")
+    said["value"] = wording.format_mistakes(lead.difference)
+    n = len(comparison.tests)
+    if n < FEWEST_SPLITS:
+        few = wording.format_count(n, "split is", "splits are")
         return said | {"words": f"{few} too few to show whether that is chance."}
-    real = p <= ALPHA and difference > 0
-    what = "A real difference: chance hardly explains it" if real else "Not proven: may be chance"
-    return said | {"real": real, "words": f"{what} ({wording.format_p_value(p)})."}
-
-
-def compute_leads(
-    comparison: Comparison, name: str, others: Sequence[str]
-) -> dict[str, tuple[float | None, float]]:
-    """How far each method is ahead of one that was named beforehand, and the p-value of that.
-
-    The corrected resampled t-test, with Holm's correction for as many tests as there are other
-    methods: one of them was picked because it came out first.
-    """
-    table = {
-        method: np.array([math.nan if s is None else s for s in scores], dtype=float)
-        for method, scores in split_scores(comparison).items()
+    said["quote"] = _quote(subject, other, lead, n, len(leads))
+    return said | {
+        "real": lead.p_holm <= ALPHA,
+        "words": wording.judge_difference(lead.p_value, lead.p_holm, len(leads)),
     }
-    others = [other for other in others if other != name]
-    known = [(table[other] - table[name]) for other in others]
-    known = [differences[np.isfinite(differences)] for differences in known]
-    share, n_test = comparison.test_share, min(len(test) for test in comparison.tests)
-    adjusted = holm(
-        [
-            corrected_t_test(differences, share, n_test)[1]
-            if len(differences) >= FEWEST_SPLITS
-            else 1.0
-            for differences in known
-        ]
+
+
+def _quote(subject: Row, other: Row, lead: Lead, n_splits: int, n_tests: int) -> str:
+    """A sentence to be quoted: the difference, both p-values, and the probability."""
+    ahead = lead.difference > 0
+    chance = lead.better if ahead else lead.worse
+    return (
+        f"Over {n_splits} splits {subject['label']} makes "
+        f"{wording.format_mistakes(lead.difference)} in 100 than {other['label']} (corrected "
+        f"resampled t-test, {wording.format_p_value(lead.p_value)}; with Holm's correction for "
+        f"{wording.format_count(n_tests, 'comparison')} {wording.format_p_value(lead.p_holm)}; "
+        f"probability that it is {'better' if ahead else 'worse'} by more than half a mistake in "
+        f"100: {wording.format_probability(chance)})."
     )
-    return {
-        other: (float(differences.mean()) if len(differences) else None, p)
-        for other, differences, p in zip(others, known, adjusted, strict=True)
-    }
 
 
 def _alike(tied: Sequence[Row], ranked: Sequence[Row]) -> str:
     """How many methods share the group of the best."""
-    best, it = tied[0], "it" if len(tied) == 1 else tied[0]["name"]
-    others = len(ranked) - 1
+    best, others = tied[0], len(ranked) - 1
     if not others:
         return ""
     same = sum(1 for row in ranked[1:] if set(row["groups"]) & set(best["groups"]))
     if same == 0:
-        return f"The test tells {it} from all other methods."
+        return f"The test distinguishes {best['label']} from all other methods."
     if len(tied) == len(ranked):
         return "All of them are right equally often."
     if same == others:
         which = "the other method" if others == 1 else f"any of the other {others} methods"
-        return f"The test cannot tell {it} from {which}."
-    return f"The test cannot tell {it} from {same} of the other {others} methods, its group."
+        return f"The test cannot distinguish {best['label']}, the top line, from {which}."
+    return (
+        f"The test cannot distinguish {best['label']}, the top line, from {same} of the other "
+        f"{others} methods, its group."
+    )
 
 
-def _use(
-    tied: Sequence[Row], ranked: Sequence[Row], data: dict[str, Any], better_than_raw: bool | None
-) -> str:
-    """What to do with the result; `better_than_raw` is None where that was not tested."""
-    best, raw = tied[0], _with_role("raw", ranked)
-    if raw is not None and wording.are_equal(raw["mean"], best["mean"]):
-        said = f"For accuracy keep all features and decide by {raw['decision']}."
-        other = next((row for row in ranked if row is not raw and row["dimension"]), None)
-        if other is None:
-            return said
-        return f"{said} To see the classes, use {other['name']}{_with_directions(other)}."
-    said = f"Use {best['name']}{_with_directions(best)}"
-    if len(tied) > 1:
-        others = wording.join_names([row["name"] for row in tied[1:]])
-        said += f" ({others} {'is' if len(tied) == 2 else 'are'} right as often)"
-    if better_than_raw:
-        return f"{said}: it makes fewer mistakes than all {_features(data)} do."
-    if raw is None:
-        return f"{said}."
-    if best["dimensions"] is not None and best["dimensions"][1] < data["features"]:
-        least, most = best["dimensions"]
-        few = wording.format_count(most, "number") if least == most else f"at most {most} numbers"
-        return (
-            f"{said}: {few} for each row in place of {data['features']}, and no more mistakes "
-            "than with all of them."
-        )
-    return f"{said}, or the raw data: they may be as good."
-
-
-def _with_directions(row: Row) -> str:
-    """How many directions were kept: one number only where all splits chose it."""
-    if row["dimensions"] is None:
-        return ""
-    least, most = row["dimensions"]
-    if least == most:
-        return f" with {wording.format_count(most, 'direction')}"
-    return f" with between {least} and {most} directions, chosen anew in each split"
-
-
-def _quick(best: Row, tied: Sequence[Row], ranked: Sequence[Row]) -> str:
-    """What to use when time matters: a method that is right as often, else nearly as often."""
-    quick = _quicker(best, tied) or _quicker(best, ranked)
-    if quick is None:
-        return ""
-    times = best["fit_seconds"] / quick["fit_seconds"]
-    as_good = "is right as often"
-    if not wording.are_equal(quick["mean"], best["mean"]):
-        as_good = (
-            f"is nearly as good ({wording.format_mistakes(quick['mean'] - best['mean'])} in 100)"
-        )
-    return f"When time matters: {quick['name']} {as_good} and trains {times:.0f} times faster."
-
-
-def _quicker(best: Row, rows: Sequence[Row]) -> Row | None:
-    """The fastest of some methods that is nearly as good and cannot be told from the best."""
-    if not best["fit_seconds"]:
-        return None
-    alike = [
-        row
-        for row in rows
-        if row is not best
-        and not row["differs"]
-        and best["mean"] - row["mean"] <= MAX_CLOSE_GAP
-        and row["fit_seconds"]
-        and row["role"] != "raw"
-        and best["fit_seconds"] >= MIN_SPEEDUP * row["fit_seconds"]
-    ]
-    return min(alike, key=lambda row: row["fit_seconds"], default=None)
-
-
-def _bars(best: Row, ranked: Sequence[Row]) -> list[dict[str, Any]]:
-    """Mistakes in 100 held-out rows: the best, and the references."""
-    references = [_with_role(role, ranked) for role in ("LDA", "raw")]
-    shown = [best, *(row for row in references if row is not None and row is not best)]
+def _bars(subject: Row, best: Row, ranked: Sequence[Row]) -> list[dict[str, Any]]:
+    """Mistakes in 100 held-out rows: the advised method, the top line, and the references."""
+    wanted = [subject, best, _with_role("LDA", ranked), _with_role("raw", ranked)]
+    shown = {row["name"]: row for row in wanted if row is not None}
     return [
         {
-            "name": "raw data" if row["role"] == "raw" else row["name"],
-            "mistakes": 100 * (1 - row["mean"]),
-            "best": row is best,
+            "name": row["label"],
+            "mistakes": 100 * (1 - row["accuracy"]),
+            "best": row is subject,
+            "top": row is best,
         }
-        for row in shown
+        for row in shown.values()
     ]
 
 
-def _cautions(best: Row, ranked: Sequence[Row], data: dict[str, Any]) -> list[str]:
+def _cautions(subject: Row, ranked: Sequence[Row], data: Mapping[str, Any]) -> list[str]:
     said = []
-    if not best["complete"]:
-        said.append(f"No method finished all splits; {best['name']} did {best['splits']} of them.")
+    if not subject["complete"]:
+        name, n = subject["label"], subject["splits"]
+        said.append(f"No method finished all splits; {name} did {n} of them.")
     if len(ranked) == 1:
         said.append("Only one method was compared: there is nothing to say whether it is good.")
-    balanced = best["scores"].get("balanced_accuracy", {}).get("mean")
-    if balanced is not None and best["mean"] - balanced > 0.05:
+    balanced = subject["scores"].get("balanced_accuracy", {}).get("mean")
+    if balanced is not None and subject["accuracy"] - balanced > 0.05:
         said.append(
             f"Small classes are missed more often: averaged over the classes only "
             f"{wording.format_percent(balanced)} of the rows are right."

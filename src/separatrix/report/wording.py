@@ -25,6 +25,9 @@ DECISION_NAMES = {
 }
 """What classifies in a subspace."""
 
+RULE_NAMES = {"3nn": "3-NN", "centroid": "nearest class mean", "gaussian": "Gaussian rule"}
+"""Short names of the rules that classify without a subspace."""
+
 SETTING_NAMES = {
     "n_splits": "splits",
     "test_size": "share held out",
@@ -62,6 +65,19 @@ def shorten(value: Any, longest: int = MAX_NAME_LETTERS) -> str:
         return text
     tail = (longest - 1) // 3
     return f"{text[: longest - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def name_method(name: str, role: str, decision: str) -> str:
+    """A method as sentences call it: "raw" is the rule that decides on all features.
+
+    Examples
+    --------
+    >>> name_method("raw", "raw", "3nn"), name_method("LDG", "", "3nn")
+    ('3-NN on all features', 'LDG')
+    """
+    if role != "raw":
+        return name
+    return f"{RULE_NAMES.get(decision) or shorten(decision)} on all features"
 
 
 def make_distinct(values: Iterable[Any], longest: int = MAX_NAME_LETTERS) -> list[str]:
@@ -187,6 +203,48 @@ def format_p_value(p: float) -> str:
     ['p = 0.034', 'p < 0.001', 'p = 1']
     """
     return ("p < 0.001" if p < 0.001 else f"p = {p:.2g}").replace(" ", NO_BREAK)
+
+
+def judge_difference(p_value: float, p_holm: float, n_tests: int) -> str:
+    """Whether a difference is real: by itself, and as one of several that were looked at.
+
+    Examples
+    --------
+    >>> judge_difference(0.03, 0.6, 20).replace(NO_BREAK, " ")
+    'Likely, but not proven: p = 0.03 by itself, p = 0.6 as one of 20 comparisons.'
+    """
+    alone, corrected = format_p_value(p_value), format_p_value(p_holm)
+    if p_holm <= 0.05:
+        return f"A real difference: chance hardly explains it ({corrected})."
+    if p_value <= 0.05:
+        return (
+            f"Likely, but not proven: {alone} by itself, {corrected} as one of {n_tests} "
+            "comparisons."
+        )
+    return f"Not proven: may be chance ({alone})."
+
+
+def format_probability(p: float) -> str:
+    """A probability in percent, never quite none or all.
+
+    Examples
+    --------
+    >>> [format_probability(p).replace(NO_BREAK, " ") for p in (0.9999, 0.57, 0.0)]
+    ['> 99 %', '57 %', '< 1 %']
+    """
+    text = "> 99" if p > 0.99 else "< 1" if p < 0.01 else f"{100 * p:.0f}"
+    return f"{text} %".replace(" ", NO_BREAK)
+
+
+def format_times(ratio: float) -> str:
+    """How many times as much.
+
+    Examples
+    --------
+    >>> format_times(2.34), format_times(165.2)
+    ('2.3 times', '165 times')
+    """
+    return f"{ratio:.1f} times" if ratio < 9.95 else f"{ratio:.0f} times"
 
 
 def format_seconds(value: float | None) -> str:
