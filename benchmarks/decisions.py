@@ -1,9 +1,9 @@
 """Decisions of the IPCAC family on new rows, where training rows lie elsewhere than new ones.
 
-``python -m benchmarks.decisions [wide|kernel|mixture|ordinary] [--data DIR]`` prints these tables.
-DIR holds ``sonar.npz``, ``ionosphere.npz``, ``heart_statlog.npz``, ``pima_diabetes.npz`` and
-``heart_hungarian.npz``, with arrays X and y; without it the tables of bundled and drawn data are
-printed alone.
+``python -m benchmarks.decisions [TABLE] [--data DIR]`` prints the tables wide, kernel, landmarks,
+stream, mixture and ordinary, or one of them. DIR holds ``sonar.npz``, ``ionosphere.npz``,
+``heart_statlog.npz``, ``pima_diabetes.npz`` and ``heart_hungarian.npz``, with arrays X and y;
+without it the tables of bundled and drawn data are printed alone.
 """
 
 from __future__ import annotations
@@ -16,14 +16,26 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from separatrix import IPCAC, KernelIPCAC, MixtureIPCAC, OnlineIPCAC, TruncatedIPCAC, datasets
+from separatrix import (
+    IPCAC,
+    KernelFisherDiscriminant,
+    KernelIPCAC,
+    MixtureIPCAC,
+    OnlineIPCAC,
+    TruncatedIPCAC,
+    datasets,
+)
+from separatrix.evaluate import prequential
 from separatrix.linalg import Array
 
 ORDINARY = ("sonar", "ionosphere", "heart_statlog", "pima_diabetes")
@@ -102,6 +114,82 @@ def literal_kernel(gamma: float) -> KernelIPCAC:
     return KernelIPCAC(kernel_gamma=gamma, threshold="mahalanobis", ridge=0.1)
 
 
+def report_landmarks() -> None:
+    """Odd and even digits as a stream: models with landmarks of the first 400 rows."""
+    print("landmarks: average online error after 400 rows, batches of 50, three orders")
+    digits = datasets.load("digits")
+    makers: dict[str, Any] = {
+        "OnlineIPCAC": OnlineIPCAC,
+        "KernelIPCAC, 100 landmarks": lambda: KernelIPCAC(n_landmarks=100, random_state=0),
+        "KernelFisherDiscriminant, 100": lambda: KernelFisherDiscriminant(
+            n_landmarks=100, random_state=0
+        ),
+        "Nystroem of 100, SGD": lambda: NystroemSGD(n_components=100, random_state=0),
+    }
+    for name, make in makers.items():
+        found = []
+        for seed in range(3):
+            order = np.random.default_rng(seed).permutation(len(digits.target))
+            X, y = digits.data[order], digits.target[order] % 2
+            model = make().partial_fit(X[:400], y[:400], classes=[0, 1])
+            start = process_time()
+            records = prequential(model, X[400:], y[400:], batch_size=50)
+            spent = 1000 * (process_time() - start) / (len(y) - 400)
+            found.append([100 * records[-1]["error"], spent])
+        error, spent = np.mean(found, axis=0)
+        print(f"  {name:<38}{error:5.1f}{spent:8.2f}", flush=True)
+
+
+class NystroemSGD(Nystroem):
+    """The usual way: a map placed by the first batch, and logistic regression by SGD on it."""
+
+    def partial_fit(self, X: Array, y: Array, classes: Any = None) -> Any:
+        """Place the map, then learn."""
+        if not hasattr(self, "components_"):
+            self.set_params(gamma=1 / (X.shape[1] * X.var())).fit(X)
+            self.model_ = SGDClassifier(loss="log_loss", random_state=0)
+        self.model_.partial_fit(self.transform(X), y, classes=classes)
+        return self
+
+    def predict(self, X: Array) -> Array:
+        """The class of each row."""
+        return self.model_.predict(self.transform(X))
+
+
+def draw_words(n: int, seed: int = 0) -> tuple[Any, Array]:
+    """Sparse rows like mails: 80 of 3000 words each, 300 of them more frequent in one class."""
+    rng, y = np.random.default_rng(seed), np.random.default_rng(seed + 1).integers(0, 2, n)
+    shares = np.arange(1, 3001) ** -0.8 * np.ones((2, 1))
+    shares[1, rng.permutation(3000)[:300]] *= 3
+    shares /= shares.sum(axis=1, keepdims=True)
+    counts = [np.bincount(rng.choice(3000, 80, p=shares[c]), minlength=3000) for c in y]
+    return csr_array(np.log1p(counts)), y
+
+
+def draw_pair(n: int, d: int, seed: int = 0) -> tuple[Array, Array]:
+    """Dense rows of two classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    return rng.standard_normal((n, d)) + 0.3 * y[:, None], y
+
+
+def report_stream() -> None:
+    """Rows one by one beside batches of 20."""
+    print("stream: ms a row and error in batches of 20, by rows with refresh auto and 1")
+    streams = {
+        "sparse, 3000 words": draw_words(600),
+        "dense, 60 features": draw_pair(1200, 60),
+        "dense, 800": draw_pair(400, 800),
+    }
+    for name, (X, y) in streams.items():
+        found = []
+        for size, refresh in ((20, "auto"), (1, "auto"), (1, 1)):
+            start = process_time()
+            records = prequential(OnlineIPCAC(), X, y, size, refresh=refresh)
+            found += [1000 * (process_time() - start) / len(y), 100 * records[-1]["error"]]
+        print(f"  {name:<22}", *(f"{value:8.2f}" for value in found), flush=True)
+
+
 def load_table(folder: Path, name: str) -> tuple[Array, Array]:
     """A set of two classes, coded 0 and 1."""
     with np.load(folder / f"{name}.npz", allow_pickle=False) as table:
@@ -165,13 +253,15 @@ def report_ordinary(folder: Path | None) -> None:
 def main() -> None:
     """Print the tables that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tables", nargs="*", help="wide, kernel, mixture, ordinary")
+    parser.add_argument("tables", nargs="*", help="as above; all by default")
     parser.add_argument("--data", type=Path, default=None)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     reports = {
         "wide": report_wide,
         "kernel": report_kernel,
+        "landmarks": report_landmarks,
+        "stream": report_stream,
         "mixture": lambda: report_mixture(given.data),
         "ordinary": lambda: report_ordinary(given.data),
     }

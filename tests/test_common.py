@@ -37,6 +37,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:the within-class scatter has no null space",
     "ignore:.*found no direction that separates",
     "ignore:FastICA did not converge",
+    "ignore:class .* has too few rows for a covariance",
 )
 every = pytest.mark.parametrize("estimator", subspace_estimators(), ids=name_of)
 every_linear = pytest.mark.parametrize("estimator", linear(subspace_estimators()), ids=name_of)
@@ -327,9 +328,16 @@ def test_probabilities_and_decisions_agree(estimator, X, y):
     assert model.score(X, names) > 0.8
 
 
+DECIDES_IN_CURVES = "QuadraticDiscriminant"
+
+
 @pytest.mark.parametrize(
     "estimator",
-    [e for e in linear(subspace_estimators()) if hasattr(type(e), "coef_")],
+    [
+        e
+        for e in linear(subspace_estimators())
+        if hasattr(type(e), "coef_") and name_of(e) != DECIDES_IN_CURVES
+    ],
     ids=name_of,
 )
 def test_two_classes_have_one_score_and_one_weight_vector(estimator):

@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from separatrix import datasets, evaluate, linalg
-    from separatrix.base.batches import merge
+    from separatrix.base.merging import merge
     from separatrix.decision.ddag import DDAGClassifier
     from separatrix.decision.local_qda import LocalQDA
     from separatrix.early.classifier import EarlyClassifier
+    from separatrix.fisher.erase import ClassEraser
     from separatrix.fisher.fisher import FisherDiscriminant, MaximumMarginCriterion
+    from separatrix.fisher.gaussian import QuadraticDiscriminant
     from separatrix.fisher.grouped import GroupedDiscriminant
     from separatrix.fisher.kernel import KernelFisherDiscriminant
     from separatrix.fisher.local import LocalFisherDiscriminant
+    from separatrix.fisher.pls import PartialLeastSquaresDiscriminant
     from separatrix.fisher.singular import (
         DirectDiscriminant,
         GSVDDiscriminant,
@@ -49,7 +52,7 @@ CONTENTS = {
     "datasets": "datasets",
     "linalg": "linalg",
     "ClassMoments": "moments.class_moments",  # counts, means, scatter: they add and subtract
-    "merge": "base.batches",  # one model from models trained apart
+    "merge": "base.merging",  # one model from models trained apart
     # subspaces: Fisher's discriminant
     "FisherDiscriminant": "fisher.fisher",  # Fisher, LDA, MDA: shrunk, after PCA, in batches
     "NullSpaceDiscriminant": "fisher.singular",  # no scatter within classes, wide data
@@ -59,6 +62,7 @@ CONTENTS = {
     "MaximumMarginCriterion": "fisher.fisher",  # Sb - Sw, orthonormal, nothing inverted
     "LocalFisherDiscriminant": "fisher.local",  # neighbours: classes of several clusters
     "GroupedDiscriminant": "fisher.grouped",  # groups of features: more than C - 1 directions
+    "PartialLeastSquaresDiscriminant": "fisher.pls",  # PLS-DA: covariance with the labels
     # subspaces: isotropic principal components
     "IPCAC": "ipcac.ipcac",  # whitened class means and one threshold
     "TruncatedIPCAC": "ipcac.ipcac",  # the same, whitening only what can be estimated
@@ -77,6 +81,10 @@ CONTENTS = {
     "SupportVectorProjection": "margin.projection",  # one hyperplane for each class
     "SupportVectorICA": "margin.ica",  # hyperplanes and components independent of them
     "KernelSupportVectorICA": "margin.ica",  # the same in the feature space of a kernel
+    # Gaussian classes in all features
+    "QuadraticDiscriminant": "fisher.gaussian",  # QDA to LDA to nearest mean; diagonal
+    # the opposite of a subspace
+    "ClassEraser": "fisher.erase",  # rows that say nothing linear of a label
     # decisions
     "LocalQDA": "decision.local_qda",  # Gaussians of the neighbours in each class
     "DDAGClassifier": "decision.ddag",  # many classes from classifiers of two

@@ -240,9 +240,9 @@ class KernelMap(NamedTuple):
     centre: Array
     basis: Array
 
-    def project(self, X: Any) -> Array:
-        """Coordinates of rows in the dtype of X, a block of kernel values at a time."""
-        result = np.empty((X.shape[0], self.basis.shape[1]), X.dtype)
+    def project(self, X: Any, *, dtype: Any = None) -> Array:
+        """Coordinates of rows, by default in the dtype of X; few kernel values at a time."""
+        result = np.empty((X.shape[0], self.basis.shape[1]), dtype or X.dtype)
         made_dense = sp.issparse(X) and not sp.issparse(self.points)
         width = max(len(self.centre), X.shape[1] if made_dense else 0)
         for block in kernel_blocks(X.shape[0], width):
@@ -403,21 +403,40 @@ def _nystroem_map(
     X: Any, kernel: Kernel, chosen: Array, tol: float | None
 ) -> tuple[KernelMap, Array]:
     """Axes of the landmarks alone; every row where it is nearest to their span."""
-    n_samples = X.shape[0]
     points = place_landmarks(X, kernel, chosen)
     own = kernel.rows(X[chosen]) if kernel.name == "precomputed" else points
-    K = kernel.values(own, points)
+    to_axes = landmark_map(kernel, points, own, tol=tol)
+    n_samples, m = X.shape[0], len(to_axes.centre)
+    rows = np.empty((n_samples, to_axes.basis.shape[1]))
+    centre = np.zeros(m)
+    for block in kernel_blocks(n_samples, m):
+        K = kernel.between(X[block], points)
+        centre += K.sum(axis=0) / n_samples
+        np.matmul(K, to_axes.basis, out=rows[block])
+    rows -= centre @ to_axes.basis
+    return to_axes._replace(centre=centre), rows
+
+
+def landmark_map(
+    kernel: Kernel, points: Any, own: Any = None, *, tol: float | None = None
+) -> KernelMap:
+    """The map to orthonormal axes of landmarks, which depends on no other row: not centred.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : array (n_landmarks, n_features)
+        The landmarks, as the kernel takes them; of a precomputed kernel, their numbers.
+    own : array, optional
+        Rows of kernel values of the landmarks, for a precomputed kernel.
+    tol : float, optional
+        As in `empirical_kernel_map`.
+    """
+    K = kernel.values(points if own is None else own, points)
     kernel.check_symmetry(K)
     evals, U = _leading_pairs(K, len(K), 0.0, tol)
     basis = U / np.sqrt(evals) if len(evals) else np.zeros((len(K), 1))
-    centre = np.zeros(len(K))
-    rows = np.empty((n_samples, basis.shape[1]))
-    for block in kernel_blocks(n_samples, len(K)):
-        K = kernel.between(X[block], points)
-        centre += K.sum(axis=0) / n_samples
-        np.matmul(K, basis, out=rows[block])
-    rows -= centre @ basis
-    return KernelMap(kernel, points, centre, basis), rows
+    return KernelMap(kernel, points, np.zeros(len(K)), basis)
 
 
 def place_landmarks(X: Any, kernel: Kernel, chosen: Array) -> Any:

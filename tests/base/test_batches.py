@@ -1,155 +1,254 @@
-"""Merging models trained apart is training on everything."""
+"""Models that live: new classes, forgetting, novelty, and the meaning of directions."""
 
 from __future__ import annotations
 
-import itertools
-
+import dask.array as da
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
-from separatrix import IPCAC, FisherDiscriminant, MaximumMarginCriterion, TruncatedIPCAC, merge
+from separatrix import IPCAC, FisherDiscriminant, OnlineIPCAC, load, merge, save
+from tests.base.living import (
+    DATA,
+    assert_equal_decisions,
+    every_data,
+    every_moment_model,
+    shuffled,
+)
 from tests.discovery import labelled
 
-MODELS = [
-    FisherDiscriminant(),
-    FisherDiscriminant(shrinkage=0.1, pca=4),
-    IPCAC(),
-    IPCAC(variance=0.9),
-    TruncatedIPCAC(),
-    TruncatedIPCAC(3),
-]
-every_model = pytest.mark.parametrize("model", MODELS, ids=str)
+# Open classes ---------------------------------------------------------------------------------
 
 
-def shuffled(n, d, n_classes):
-    X, y = labelled(n, d, n_classes)
-    order = np.random.default_rng(0).permutation(n)
-    return X[order], y[order]
+@every_moment_model
+@pytest.mark.parametrize("shape", [(120, 6), (40, 80)], ids=["tall", "wide"])
+@pytest.mark.filterwarnings("ignore:new class")
+def test_a_model_takes_classes_as_they_come(model, shape):
+    """From one class to two, three and four: always the model of a fit to all rows."""
+    X, y = shuffled(*shape, 4)
+    grown = clone(model)
+    for c in range(4):
+        grown.partial_fit(X[y == c], y[y == c], classes="open")
+        if c:
+            seen = y <= c
+            assert_equal_decisions(grown, clone(model).fit(X[seen], y[seen]), X)
 
 
-DATA = {
-    "two classes": shuffled(90, 6, 2),
-    "three classes": shuffled(90, 6, 3),
-    "wide": shuffled(30, 80, 3),
-    "wide pair": shuffled(30, 80, 2),
-}
-every_data = pytest.mark.parametrize(("X", "y"), DATA.values(), ids=DATA)
+@pytest.mark.filterwarnings("ignore:new class")
+def test_a_window_takes_new_classes():
+    X, y = shuffled(90, 6, 3)
+    order = np.argsort(y, kind="stable")
+    model = OnlineIPCAC(window=70)
+    for part in np.array_split(order, 9):
+        model.partial_fit(X[part], y[part], classes="open")
+    last = order[-70:]
+    assert_equal_decisions(model, OnlineIPCAC().fit(X[last], y[last]), X)
 
 
-def sites(model, X, y, n=3, make=np.asarray):
-    return [clone(model).fit(make(X[i::n]), y[i::n]) for i in range(n)]
-
-
-def assert_same_model(a, b, atol=1e-8):
-    assert_array_equal(a.classes_, b.classes_)
-    assert_allclose(a.components_, b.components_, atol=atol)
-    assert_allclose(a.mean_, b.mean_, atol=atol)
-    assert_allclose(a.intercept_, b.intercept_, rtol=1e-7, atol=atol)
-    if getattr(a, "threshold_", None) is not None:
-        assert_allclose(a.threshold_, b.threshold_, atol=atol)
-
-
-@every_model
-@every_data
-def test_the_merged_model_is_the_model_of_the_union(model, X, y):
-    assert_same_model(merge(sites(model, X, y)), clone(model).fit(X, y))
-
-
-@every_model
-@every_data
-def test_merging_is_commutative_and_associative(model, X, y):
-    parts = sites(model, X, y)
-    expected = merge(parts)
-    for order in itertools.permutations(parts):
-        assert_same_model(merge(order), expected)
-    a, b, c = parts
-    assert_same_model(merge([merge([a, b]), c]), expected)
-    assert_same_model(merge([a, merge([b, c])]), expected)
-
-
-@every_model
-def test_sparse_sites_merge(model):
-    X, y = DATA["wide pair"]
-    X = np.where(np.abs(X) > 1, X, 0)
-    assert_same_model(merge(sites(model, X, y, make=sp.csr_array)), clone(model).fit(X, y), 1e-6)
-
-
-@pytest.mark.parametrize("model", [IPCAC(), IPCAC(variance=0.9), TruncatedIPCAC(3)], ids=str)
-def test_merging_a_model_with_itself_changes_nothing(model):
+@pytest.mark.parametrize(
+    ("label", "n_rows", "said"),
+    [
+        ("Spam", 3, "new class 'Spam', 3 rows; it differs from 'spam' only in case"),
+        ("ham ", 1, "new class 'ham ', 1 row; it differs from 'ham' only in spaces"),
+        ("eggs", 2, "new class 'eggs', 2 rows$"),
+    ],
+)
+def test_a_new_class_is_announced(label, n_rows, said):
     X, y = DATA["two classes"]
-    one = clone(model).fit(X, y)
-    assert_same_model(merge([one, one]), one)
+    model = FisherDiscriminant().fit(X, np.array(["ham", "spam"])[y])
+    with pytest.warns(UserWarning, match=said):
+        model.partial_fit(X[:n_rows], [label] * n_rows, classes="open")
+    assert label in model.classes_
 
 
-@every_model
-def test_sites_may_know_different_classes(model):
-    X, y = shuffled(120, 6, 4)
-    groups = [y < 2, y >= 2]
-    parts = [clone(model).fit(X[g], y[g]) for g in groups]
-    assert_same_model(merge(parts), clone(model).fit(X, y))
-
-
-@every_model
-def test_a_merged_model_can_be_updated_and_merged_again(model):
-    X, y = shuffled(120, 6, 2)
-    merged = merge(sites(model, X[:80], y[:80]))
-    before = merged.components_.copy()
-    updated = merge([merged]).partial_fit(X[80:], y[80:])
-    assert_same_model(updated, clone(model).fit(X, y))
-    assert_array_equal(merged.components_, before)
-
-
-def test_a_merged_model_shares_nothing_with_its_parts():
-    X, y = DATA["two classes"]
-    one = IPCAC().fit(X, y)
-    merge([one]).moments_.update(X, y)
-    assert one.moments_.n_samples == len(X)
-
-
-def test_sites_that_know_one_class_merge():
-    X, y = DATA["two classes"]
-    parts = [IPCAC().partial_fit(X[y == c], y[y == c]) for c in (0, 1)]
-    assert_same_model(merge(parts), IPCAC().fit(X, y))
-
-
-def test_names_of_features_survive():
-    X, y = DATA["two classes"]
-    frame = pd.DataFrame(X, columns=list("abcdef"))
-    merged = merge(sites(IPCAC(), frame.to_numpy(), y))
-    assert not hasattr(merged, "feature_names_in_")
-    named = merge([IPCAC().fit(frame[i::2], y[i::2]) for i in range(2)])
-    assert_array_equal(named.feature_names_in_, list("abcdef"))
-    assert_array_equal(named.predict(frame), IPCAC().fit(frame, y).predict(frame))
-
-
-def test_what_cannot_be_merged_is_an_error_with_the_reason():
+def test_labels_that_were_not_announced_stay_an_error():
     X, y = DATA["two classes"]
     model = IPCAC().fit(X, y)
-    frame = pd.DataFrame(X, columns=list("abcdef"))
+    with pytest.raises(ValueError, match="labels that are not among classes"):
+        model.partial_fit(X[:3], [2, 2, 2])
+    with pytest.raises(ValueError, match="differ in type"):
+        model.partial_fit(X[:3], ["a", "b", "c"], classes="open")
+    with pytest.raises(ValueError, match='must be an array or "open"'):
+        model.partial_fit(X[:3], y[:3], classes="opne")
+    assert_array_equal(model.classes_, [0, 1])
+
+
+# Forgetting -----------------------------------------------------------------------------------
+
+
+@every_moment_model
+@every_data
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_a_model_that_forgets_never_saw_the_rows(model, X, y, make):
+    k = len(X) // 3
+    forgot = clone(model).fit(make(X), y).forget(make(X[:k]), y[:k])
+    assert_equal_decisions(forgot, clone(model).fit(X[k:], y[k:]), X)
+
+
+@every_moment_model
+def test_a_class_that_is_forgotten_is_gone(model):
+    X, y = shuffled(120, 6, 4)
+    forgot = clone(model).fit(X, y).forget(X[y == 2], y[y == 2])
+    assert_equal_decisions(forgot, clone(model).fit(X[y != 2], y[y != 2]), X)
+
+
+def test_three_classes_become_two_where_the_scatter_of_each_is_kept():
+    X, y = DATA["three classes"]
+    pair = y < 2
+    model = IPCAC(keep_moments="by class").fit(X, y).forget(X[~pair], y[~pair])
+    assert_equal_decisions(model, IPCAC().fit(X[pair], y[pair]), X)
+    with pytest.raises(ValueError, match='keep_moments="by class"'):
+        IPCAC().fit(X, y).forget(X[~pair], y[~pair])
+
+
+@every_moment_model
+def test_a_model_forgets_what_it_learned_merged_and_kept_in_a_file(model, tmp_path):
+    X, y = shuffled(120, 6, 3)
+    parts = [clone(model).fit(X[:40], y[:40]), clone(model).fit(X[40:80], y[40:80])]
+    save(merge(parts).partial_fit(X[80:], y[80:]), tmp_path / "m")
+    forgot = load(tmp_path / "m").forget(X[20:60], y[20:60])
+    rest = np.r_[:20, 60:120]
+    assert_equal_decisions(forgot, clone(model).fit(X[rest], y[rest]), X)
+
+
+def test_weights_are_forgotten_as_they_were_given():
+    X, y = DATA["three classes"]
+    w = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    model = FisherDiscriminant().fit(X, y, w).forget(X[:30], y[:30], w[:30])
+    assert_equal_decisions(model, FisherDiscriminant().fit(X[30:], y[30:], w[30:]), X)
+    faded = 0.99 ** np.arange(len(y))[::-1]
+    model = FisherDiscriminant(decay=0.99).fit(X, y).forget(X[:30], y[:30], faded[:30])
+    assert_equal_decisions(model, FisherDiscriminant(decay=0.99).fit(X[30:], y[30:]), X)
+
+
+def test_no_forgotten_row_is_left_in_the_model():
+    """The origin of means is a row of the data, and wide data are held as rows."""
+    for X, y in (DATA["three classes"], DATA["wide"]):
+        model = FisherDiscriminant().fit(X, y)
+        assert_array_equal(model.moments_.origin, X[0])
+        model.forget(X[:5], y[:5])
+        held = [model.moments_.origin[None]]
+        held += [R for s in model.moments_.scatters for _, R in s.rows]
+        for rows in held:
+            gaps = np.abs(rows[:, None] - X[:5]).max(axis=2)
+            assert gaps.min() > 1e-3
+
+
+def test_rows_that_were_never_learned_are_refused_where_moments_can_tell():
+    X, y = DATA["three classes"]
+    model = FisherDiscriminant().fit(X, y)
+    before = model.components_.copy()
     cases = {
-        "at least one model": [],
-        "model 1 has 5 features, model 0 has 6": [model, IPCAC().fit(X[:, :5], y)],
-        "model 1 has tol=0.5, model 0 has tol=None": [model, IPCAC(tol=0.5).fit(X, y)],
-        "model 1 has no moments": [model, IPCAC(keep_moments=False).fit(X, y)],
-        "model 2 is a TruncatedIPCAC": [model, model, TruncatedIPCAC().fit(X, y)],
-        "model 1 has other feature names": [model, IPCAC().fit(frame, y)],
-        "another order": [IPCAC().fit(frame, y), IPCAC().fit(frame[list("bacdef")], y)],
-        "they differ in type": [model, IPCAC().fit(X, y.astype(str))],
-        "needs all rows at once": [IPCAC(threshold="accuracy").fit(X, y)] * 2,
-        'shrinkage="auto"': [FisherDiscriminant(shrinkage="auto").fit(X, y)] * 2,
+        "only what was added can be subtracted": (X[[0] * 60], y[[0] * 60]),
+        "not part of what was added": (X[:2] + 30, y[:2]),
+        "labels that are not among classes": (X[:2], [7, 7]),
+        "nothing would be left": (X, y),
     }
-    for message, models in cases.items():
+    for message, rows in cases.items():
         with pytest.raises(ValueError, match=message):
-            merge(models)
-    with pytest.raises(TypeError, match="model 1 is a MaximumMarginCriterion"):
-        merge([model, MaximumMarginCriterion().fit(X, y)])
-    with pytest.raises(NotFittedError, match="model 1 is not fitted"):
-        merge([model, IPCAC()])
+            model.forget(*rows)
+    assert_array_equal(model.components_, before)
+    assert model.moments_.n_samples == len(y)
+
+
+def test_a_combination_that_no_row_had_is_refused():
+    """No single feature is out of range: the remainder is negative in one direction only."""
+    X, y = DATA["three classes"]
+    X = np.column_stack([X, X[:, 0] + 0.01 * np.random.default_rng(0).standard_normal(len(X))])
+    model = FisherDiscriminant().fit(X, y)
+    strange = model.means_[[0]] + np.array([[0.5, 0, 0, 0, 0, 0, -0.5]])
+    with pytest.raises(ValueError, match="not part of what was added"):
+        model.forget(strange, [0])
+
+
+def test_what_cannot_forget_says_why():
+    X, y = shuffled(300, 40, 2)
+    cases = {
+        "window=50 keeps the last rows": FisherDiscriminant(window=50),
+        "give those of now as sample_weight": FisherDiscriminant(decay=0.9),
+        "fitted with keep_moments=False": FisherDiscriminant(keep_moments=False),
+        "needs all rows at once": FisherDiscriminant(shrinkage="auto"),
+        "axes of small scatter were left out": OnlineIPCAC(rank=4),
+    }
+    for message, model in cases.items():
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, y).forget(X[:5], y[:5])
+
+
+# Novelty and meaning ---------------------------------------------------------------------------
+
+
+@every_moment_model
+def test_novelty_is_the_distance_to_the_nearest_class(model):
+    X, y = DATA["three classes"]
+    fitted = clone(model).fit(X, y)
+    S = np.linalg.inv(fitted.moments_.Sw / (len(y) - 3))
+    expected = [min((x - m) @ S @ (x - m) for m in fitted.means_) for x in X]
+    assert_allclose(fitted.novelty(X), expected)
+    assert_allclose(fitted.novelty(sp.csr_array(X)), expected)
+    T = np.linalg.inv(fitted.moments_.St / (len(y) - 1))
+    background = [(x - fitted.mean_) @ T @ (x - fitted.mean_) for x in X]
+    assert_allclose(fitted.novelty(X, relative=True), np.subtract(expected, background))
+
+
+def test_novelty_of_a_dask_collection_is_lazy_and_the_same():
+    X, y = DATA["three classes"]
+    model = FisherDiscriminant().fit(da.from_array(X, (20, 6)), da.from_array(y, 20))
+    lazy = da.from_array(X, (25, 6))
+    for judge in (model.novelty, model.novelty_pvalue):
+        assert isinstance(judge(lazy), da.Array)
+        assert_allclose(judge(lazy).compute(), judge(X))
+    assert_allclose(
+        model.novelty_pvalue(lazy, calibration=X[:9]).compute(),
+        model.novelty_pvalue(X, calibration=X[:9]),
+    )
+
+
+def test_novelty_follows_what_is_learned():
+    X, y = DATA["three classes"]
+    model = FisherDiscriminant().fit(X, y)
+    before = model.novelty(X)
+    model.partial_fit(10 * X, y)
+    assert model.novelty(X).mean() < before.mean()
+    model.moments_.update(1e3 * X, y)  # in place, below the model
+    assert model.novelty(X).max() < before.min()
+
+
+def test_novelty_needs_moments_and_sound_rows():
+    X, y = DATA["three classes"]
+    model = FisherDiscriminant().fit(X, y)
+    with pytest.raises(ValueError, match="NaN in column 2"):
+        model.novelty(np.where(np.arange(6) == 2, np.nan, X))
+    with pytest.raises(ValueError, match="keep_moments=True"):
+        FisherDiscriminant(keep_moments=False).fit(X, y).novelty(X)
+    with pytest.raises(ValueError, match="calibration=rows"):
+        model.novelty_pvalue(X, relative=True)
+
+
+@every_moment_model
+@every_data
+def test_patterns_are_the_regression_of_rows_on_scores(model, X, y):
+    fitted = clone(model).fit(X, y)
+    Z, centred = fitted.transform(X), X - X.mean(axis=0)
+    expected = np.linalg.lstsq(Z, centred, rcond=None)[0]
+    assert_allclose(fitted.patterns_, expected, atol=1e-9 * np.abs(expected).max())
+    k = Z.shape[1]
+    correlations = np.corrcoef(Z.T, X.T)[:k, k:]
+    assert_allclose(fitted.structure_correlations_, correlations, atol=1e-9)
+    assert_allclose(fitted.transform(fitted.inverse_transform(Z)), Z, atol=1e-9 * np.abs(Z).max())
+
+
+def test_a_constant_feature_correlates_with_nothing():
+    X, y = DATA["three classes"]
+    X = np.column_stack([X, np.full(len(X), 3.0)])
+    model = FisherDiscriminant().fit(X, y)
+    assert_allclose(model.structure_correlations_[:, -1], 0)
+    assert_allclose(model.patterns_[:, -1], 0, atol=1e-12)
+
+
+# Results that wait ----------------------------------------------------------------------------
 
 
 def test_parameters_that_need_rows_are_an_error_when_results_are_asked_for():

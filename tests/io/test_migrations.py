@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from separatrix import FisherDiscriminant, load, save
+from separatrix import EarlyClassifier, FisherDiscriminant, load, save
 from separatrix.io import migrations
 from separatrix.io.models import MODEL_FORMAT, OLDEST_FORMAT, pack_file
 from tests.discovery import TALL
@@ -39,12 +39,12 @@ def test_a_migration_changes_the_model(monkeypatch):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda state: state.pop("priors"), "FisherDiscriminant lacks priors, parameters of this"),
-        (lambda state: state.update(power=2), "FisherDiscriminant has power, which is no param"),
+        (lambda state: state.pop("estimator"), "EarlyClassifier lacks estimator, parameters of"),
+        (lambda state: state.update(power=2), "EarlyClassifier has power, which is no parameter"),
     ],
     ids=["missing", "unknown"],
 )
 def test_other_parameters_than_those_of_this_version_are_named(change, message, tmp_path):
-    model = FisherDiscriminant().fit(*TALL)
+    model = EarlyClassifier(FisherDiscriminant()).fit(*TALL)
     change(vars(model))
     assert_rejected(tmp_path, pack_file(model, {}), message)

@@ -64,7 +64,9 @@ def varied_models():
     yield FisherDiscriminant().fit(sparse, WIDE[1])
     yield OnlineIPCAC(rank=2).fit(TALL[0], TALL[1] > 0)
     yield EarlyClassifier(FisherDiscriminant()).fit(*WIDE)
-    yield EarlyClassifier(FisherDiscriminant()).fit(*TALL)
+    yield EarlyClassifier(FisherDiscriminant(), calibration=0.5).fit(*TALL)
+    for score in ("sampled", "prefix"):
+        yield EarlyClassifier(FisherDiscriminant(), score=score, n_draws=5).fit(*TALL)
     yield from (estimator.fit(*TALL) for estimator in all_estimators())
 
 
@@ -74,8 +76,8 @@ def test_files_name_types_without_their_modules_and_the_table_has_no_other():
     found = set().union(*(own_names(schema_of(model)) for model in varied_models()))
     assert {module for module, _ in found} == {"separatrix"}
     written = {name for _, name in found}
-    # rows with text that were given as numbers: see tests of tables, and of the quadratic rule
-    elsewhere = {"ValueNames", "WindowRows", "QuadraticRule"}
+    # see tests of tables with text given as numbers, and of Gaussian classes
+    elsewhere = {"ValueNames", "WindowRows", "DiagonalRule"}
     assert set(names.PART_TYPES) - written == elsewhere
     assert set(separatrix.CONTENTS) & written == {type(e).__name__ for e in all_estimators()} | {
         "ClassMoments"
@@ -137,6 +139,14 @@ class Turned(NamedTuple):
     coef: object
 
 
+class Longer(NamedTuple):
+    """A rule with a field that files do not have yet."""
+
+    coef: object
+    intercept: object
+    origin: object = "default"
+
+
 class Fewer(NamedTuple):
     """A rule with another field."""
 
@@ -152,6 +162,16 @@ def test_fields_in_another_order_are_found_by_name(tmp_path, monkeypatch):
     for old in (load(tmp_path / "a.model"), load(DATA / "format1_parts.model")["window"]):
         rule = next(v for v in vars(old).values() if isinstance(v, Turned))
         assert np.ndim(rule.coef) == 2
+
+
+def test_new_fields_at_the_end_take_their_defaults(tmp_path, monkeypatch):
+    separatrix.save(FisherDiscriminant().fit(*TALL), tmp_path / "a.model")
+    move(monkeypatch, Longer, "separatrix.elsewhere")
+    monkeypatch.setitem(names.PART_TYPES, "LinearRule", "elsewhere.Longer")
+    clear()
+    rule = next(v for v in vars(load(tmp_path / "a.model")).values() if isinstance(v, Longer))
+    assert rule.origin == "default"
+    assert np.ndim(rule.coef) == 2
 
 
 def test_fields_that_are_no_more_are_named(tmp_path, monkeypatch):

@@ -131,3 +131,15 @@ def test_weights_that_do_not_count_rows_correct_nothing():
         rows(8), CODES, per_class=True, sample_weight=np.full(40, 0.1)
     )
     assert expected_whitened(moments) is None
+
+
+def test_a_ridge_is_that_of_ridge_regression():
+    X, ridge = rows(8), 5.0
+    Z, t = X - X.mean(axis=0), class_targets(COUNTS)[CODES]
+    hat = Z @ np.linalg.solve(Z.T @ Z + ridge * np.eye(8), Z.T)
+    h = np.bincount(CODES, np.diagonal(hat)) / COUNTS + 1 / len(X)
+    means = np.bincount(CODES, hat @ t) / COUNTS
+    targets = class_targets(COUNTS)
+    predicted = targets - (targets - means) / (1 - h)
+    expected = expected_whitened(moments_of(X), ridge)
+    assert_allclose(expected.means, score_left_out(predicted, targets, len(X), COUNTS), rtol=1e-9)

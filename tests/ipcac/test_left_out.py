@@ -7,8 +7,14 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import rbf_kernel
 
+from separatrix import ClassMoments
 from separatrix.ipcac import left_out
-from separatrix.ipcac.left_out import choose_ridge, fit_ridge, separate
+from separatrix.ipcac.left_out import (
+    choose_ridge,
+    choose_ridge_by_moments,
+    fit_ridge,
+    separate,
+)
 
 CODES = np.repeat([0, 1], (25, 15))
 X = np.random.default_rng(0).standard_normal((40, 3)) + CODES[:, None]
@@ -62,3 +68,24 @@ def test_many_rows_choose_the_ridge_by_some_of_them(monkeypatch):
     choose_ridge(centred(rbf_kernel(X, gamma=0.3)), CODES)
     assert all(len(K) <= 20 for K in seen)
     assert_allclose(seen[0].sum(axis=0), 0, atol=1e-12)
+
+
+def test_the_ridge_of_moments_follows_the_noise():
+    rng = np.random.default_rng(0)
+    y = np.arange(240) % 2
+    clean = rng.standard_normal((240, 40)) * np.geomspace(1, 0.05, 40)
+    # the classes differ along axes of large spread only, or along those of small spread
+    large, small = clean + 0.5 * y[:, None] * (np.arange(40) < 5), clean.copy()
+    small[:, 20:] += 0.2 * y[:, None]
+    few, many = (ClassMoments.from_data(M, y, per_class=True) for M in (large, small))
+    assert choose_ridge_by_moments(few) >= 0.1
+    assert choose_ridge_by_moments(many) <= 0.01
+
+
+def test_no_ridge_is_chosen_by_moments_of_too_few_rows():
+    y = np.arange(20) % 2
+    moments = ClassMoments.from_data(
+        np.random.default_rng(0).standard_normal((20, 9)), y, per_class=True
+    )
+    assert choose_ridge_by_moments(moments) is None
+    assert choose_ridge_by_moments(moments.project(np.zeros((9, 2)))) is None

@@ -21,7 +21,7 @@ from separatrix import (
     merge,
 )
 from separatrix.linalg import principal_angles
-from tests.base.test_batches import assert_same_model
+from tests.base.living import assert_same_model
 from tests.discovery import labelled
 
 # The online model -------------------------------------------------------------------------------

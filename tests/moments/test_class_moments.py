@@ -168,3 +168,30 @@ def test_truncated_moments_add_decay_and_multiply_out():
     many = sum([small] * 9)  # more rows than features: a matrix
     assert not many.is_thin
     assert_allclose(many.Sw, 9 * small.Sw)
+
+
+# Other units, another order ------------------------------------------------------------------
+
+
+@every_shape
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_moments_change_their_units_and_their_order_as_rows_do(shape, make):
+    X, y = labelled(*shape, 3)
+    rng = np.random.default_rng(0)
+    shift, scale = rng.standard_normal((2, X.shape[1]))
+    order = rng.permutation(X.shape[1])
+    moments = ClassMoments.from_data(make(X), y, per_class=True)
+    changed = moments.select_columns(order).rescaled(shift, scale)
+    expected = ClassMoments.from_data(X[:, order] * scale + shift, y, per_class=True)
+    assert_equal_moments(changed, expected)
+    V = rng.standard_normal((X.shape[1], 2))
+    assert_allclose(changed.total_apply(V), expected.St @ V)
+
+
+def test_truncated_moments_keep_their_units():
+    X, y = labelled(60, 80, 2)
+    small = ClassMoments.from_data(X, y).truncated(5)
+    order = np.random.default_rng(0).permutation(80)
+    assert_allclose(small.select_columns(order).Sw, small.Sw[np.ix_(order, order)])
+    with pytest.raises(ValueError, match="have no other scale"):
+        small.rescaled(np.zeros(80), np.ones(80))

@@ -1,26 +1,30 @@
-"""Models that go on learning: batches, windows, fading weights, and merging."""
+"""Models that live: they learn in batches, take new classes, forget, and know what is new."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from threading import RLock
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
+from separatrix._warnings import warn_caller
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.parameters import check_parameters
-from separatrix.base.rows import check_labelled_rows, unchanged_on_failure
+from separatrix.base.rows import check_labelled_rows, check_new_rows, unchanged_on_failure
 from separatrix.base.solution import Solution
 from separatrix.linalg import Array
-from separatrix.moments.checks import is_dask, is_text
+from separatrix.moments.checks import check_finite, is_dask, is_text
 from separatrix.moments.class_moments import MIN_COUNT, ClassMoments
+from separatrix.moments.dask import apply_to_blocks, make_zero_row
 from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.novelty import NoveltyScores, conformal_pvalues
+from separatrix.moments.remainder import Remainder, subtract_part
 from separatrix.moments.window import SlidingWindow
 
 SOLVING = RLock()
@@ -70,7 +74,10 @@ class MomentEstimator(SubspaceEstimator):
     """
 
     _accepts_blocks = True
-    keep_moments: bool = True
+    _merges = True
+    _shared_when_merged: ClassVar[tuple[str, ...]] = ("n_features_in_", "feature_names_in_")
+    _may_differ_when_merged: ClassVar[tuple[str, ...]] = ()
+    keep_moments: bool | str = True
     window: int | None = None
     decay: float | None = None
     classes_: Array
@@ -89,7 +96,7 @@ class MomentEstimator(SubspaceEstimator):
         self,
         X: ArrayLike,
         y: ArrayLike,
-        classes: ArrayLike | None = None,
+        classes: ArrayLike | str | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Add rows to the model.
@@ -106,9 +113,10 @@ class MomentEstimator(SubspaceEstimator):
             New rows, one or many.
         y : array (n_samples,)
             Their labels.
-        classes : array, optional
+        classes : array or "open", optional
             All labels that may come. The first call takes those of `y` when it is absent; later
-            calls may announce more, and labels never announced are an error.
+            calls may announce more, and labels never announced are an error. With "open" a label
+            that is new becomes a class of the model, and a warning names it.
         sample_weight : array (n_samples,), optional
             Non-negative weights.
 
@@ -132,6 +140,167 @@ class MomentEstimator(SubspaceEstimator):
                 self._solve_now()
         return self
 
+    def forget(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Take rows out of the model: it becomes the one that never saw them.
+
+        The moments of the rows are subtracted. A class of which no row is left disappears. Rows
+        that were not part of the model are an error where moments can tell, that is where a class
+        has fewer rows, or where the scatter of what remains would be negative in some direction;
+        rows like those that were learned cannot be told from them. An error leaves the model as
+        it was.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            The rows to forget, as they were learned.
+        y : array (n_samples,)
+            Their labels.
+        sample_weight : array (n_samples,), optional
+            The weights that they have now. With `decay` they must be given: a row that is a rows
+            old weighs ``decay ** a``.
+
+        Returns
+        -------
+        self
+            The updated estimator.
+
+        Notes
+        -----
+        Subtracting cancels digits: `separatrix.moments.remainder.subtract_part` bounds the error.
+        """
+        with unchanged_on_failure(self):
+            moments = self.moments_without(X, y, sample_weight).moments
+            self._keep(Memory(moments))
+            self.classes_, self.selection_ = moments.classes, {}
+            self._solve_now()
+        return self
+
+    def moments_without(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Remainder:
+        """The moments that `forget` leaves, and a bound on their error; nothing is changed."""
+        self._check_forgets(sample_weight)
+        rows = self._validate_batch(X, y, None, sample_weight)
+        part = self._summarize_as(self.classes_, rows)
+        rest = subtract_part(self.moments_, part)
+        classes = rest.moments.classes
+        if self._needs_class_scatters(classes) and not rest.moments.per_class:
+            raise ValueError(
+                f"{len(classes)} classes would be left, and {type(self).__name__} needs the "
+                f"scatter of each, but of {len(self.classes_)} classes it kept only the sum. Fit "
+                'it with keep_moments="by class" to forget whole classes'
+            )
+        return rest._replace(moments=self._condense(classes, rest.moments))
+
+    # What is new to the model, and what its directions mean ------------------------------------
+
+    def novelty(self, X: ArrayLike, *, relative: bool = False) -> Array:
+        """Squared Mahalanobis distance to the nearest class, in the pooled metric.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features), or a Dask collection
+            Rows to judge.
+        relative : bool
+            Subtract the squared distance to the mean of all rows in the metric of all rows
+            (relative Mahalanobis distance). Directions in which classes do not differ then cancel.
+
+        Returns
+        -------
+        array (n_samples,)
+            Of a Dask collection lazy, in its blocks.
+
+        Notes
+        -----
+        All features enter, whatever the subspace of the model. With d features, n rows and ν
+        = n - C degrees of freedom the metric is Sw/ν while rows suffice; otherwise it is shrunk
+        by a rule that needs moments only, and directions in which no training row varies
+        have a small variance that the rule gives: `separatrix.moments.novelty.PooledMetric`.
+        """
+        scores = NoveltyScores.from_moments(self._moments_to_read(), relative=relative)
+        return self._judge_rows(scores.distances, X)
+
+    def novelty_pvalue(
+        self, X: ArrayLike, *, calibration: ArrayLike | None = None, relative: bool = False
+    ) -> Array:
+        """The probability that a row of the known classes is as novel as each row, or more.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features), or a Dask collection
+            Rows to judge.
+        calibration : array (n_calibration, n_features), optional
+            Rows of the known classes that were not learned. The p-value is then the share of them
+            that are as novel or more (the row itself counts as one of them), valid for
+            any distribution. Without them it is that of Hotelling's F distribution, which is exact
+            for Gaussian classes of one covariance and needs more rows than features.
+        relative : bool
+            As for `novelty`; needs `calibration`.
+
+        Returns
+        -------
+        array (n_samples,)
+            Uniform on [0, 1] or larger for rows of the known classes.
+        """
+        moments = self._moments_to_read()
+        scores = NoveltyScores.from_moments(moments, relative=relative)
+        if calibration is None:
+            scores.check_distribution(moments)
+            return self._judge_rows(scores.pvalues, X)
+        known = self._judge_rows(scores.distances, calibration)
+        return self._judge_rows(partial(_rank_among, scores.distances, known), X)
+
+    def _judge_rows(self, judge: Callable[[Any], Array], X: Any) -> Array:
+        """The values of a function of rows, once these are checked; lazy on Dask collections."""
+        if not is_dask(X):
+            return _check_and_judge(self, judge, X)
+        task = partial(_check_and_judge, self._without_memory(), judge)
+        return apply_to_blocks(X, task, None if isinstance(X, list) else task(make_zero_row(X)))
+
+    @property
+    def patterns_(self) -> Array:
+        """(n_components, n_features): what changes in the rows as each score rises by one.
+
+        The least-squares fit of the centred rows by their scores, ``(WᵀStW)⁻¹ WᵀSt`` with W the
+        components as columns. Components are filters: they also cancel what disturbs; patterns
+        show what is there.
+        """
+        W = self.components_.T
+        covariances = self._moments_to_read().total_apply(W)
+        return np.linalg.solve(W.T @ covariances, covariances.T)
+
+    @property
+    def structure_correlations_(self) -> Array:
+        """(n_components, n_features): the correlation of each feature with each score."""
+        W, moments = self.components_.T, self._moments_to_read()
+        covariances = moments.total_apply(W)
+        scores = np.sqrt(np.sum(W * covariances, axis=0))
+        features = np.sqrt(moments.total_diagonal().clip(0.0))
+        size = np.outer(scores, np.where(features > 0, features, np.inf))
+        return covariances.T / size
+
+    def inverse_transform(self, Z: ArrayLike) -> Array:
+        """The rows that scores make most likely: ``mean_ + Z @ patterns_``.
+
+        Parameters
+        ----------
+        Z : array (n_samples, n_components)
+
+        Returns
+        -------
+        array (n_samples, n_features)
+        """
+        return self.mean_ + np.asarray(Z) @ self.patterns_
+
+    def _moments_to_read(self) -> ClassMoments:
+        check_is_fitted(self)
+        if self.moments_ is None:
+            raise ValueError(
+                f"this {type(self).__name__} was fitted with keep_moments=False: fit it with "
+                "keep_moments=True"
+            )
+        return self.moments_
+
     def _validate(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> LabelledRows:
@@ -143,7 +312,7 @@ class MomentEstimator(SubspaceEstimator):
         self,
         X: ArrayLike,
         y: ArrayLike,
-        classes: ArrayLike | None,
+        classes: ArrayLike | str | None,
         sample_weight: ArrayLike | None,
     ) -> LabelledRows:
         """Checked rows of a batch, coded by all labels that are known or announced."""
@@ -154,6 +323,8 @@ class MomentEstimator(SubspaceEstimator):
         if not first and vars(self).get("moments_", self) is None:
             raise ValueError("this model was fitted with keep_moments=False: nothing to add to")
         known = None if first else self.classes_
+        if isinstance(classes, str):
+            classes = self._open_to(y, classes)
         if classes is not None:
             known = np.unique(classes) if known is None else np.union1d(known, classes)
         rows = check_labelled_rows(
@@ -169,6 +340,18 @@ class MomentEstimator(SubspaceEstimator):
         if not first:
             self._check_same_window()
         return rows
+
+    def _open_to(self, y: ArrayLike, classes: str) -> Array | None:
+        """The labels of a batch as announced classes; those that are new are named."""
+        if classes != "open":
+            raise ValueError(f'classes={classes!r} is not valid: it must be an array or "open"')
+        labels, counts = np.unique(np.asarray(y), return_counts=True)
+        if self._is_fitted():
+            check_same_kind(labels, self.classes_)
+            new = ~np.isin(labels, self.classes_)
+            for label, count in zip(labels[new].tolist(), counts[new].tolist(), strict=True):
+                warn_caller(describe_new_class(label, count, self.classes_))
+        return labels
 
     def _weigh_by_age(self, rows: LabelledRows) -> LabelledRows:
         """The rows that are not forgotten at once, with weights that fade with their age."""
@@ -208,7 +391,7 @@ class MomentEstimator(SubspaceEstimator):
             faded = float(self.decay) ** len(rows.codes)
             moments = moments.decay(max(faded, np.finfo(np.float64).tiny))
         for part in self._portions(rows):
-            batch = super()._summarize(part)
+            batch = self._summarize_batch(part)
             moments = condense(batch if moments is None else condense(moments) + batch)
         return Memory(moments)
 
@@ -224,7 +407,18 @@ class MomentEstimator(SubspaceEstimator):
 
     def _summarize_as(self, classes: Array, rows: LabelledRows) -> ClassMoments:
         """Moments of rows that came when fewer classes were known."""
-        return super()._summarize(rows.with_classes(classes))
+        return self._summarize_batch(rows.with_classes(classes))
+
+    def _summarize_batch(self, rows: LabelledRows) -> ClassMoments:
+        """Moments of rows, of each class if asked for."""
+        return ClassMoments.from_rows(rows, per_class=self._keeps_class_scatters(rows.classes))
+
+    def _summarize(self, rows: LabelledRows) -> Any:
+        return self._summarize_batch(rows)
+
+    def _keeps_class_scatters(self, classes: Array) -> bool:
+        """Whether the scatter of each class is kept: it is needed, or asked for."""
+        return self.keep_moments == "by class" or self._needs_class_scatters(classes)
 
     def _condense(self, classes: Array, moments: ClassMoments) -> ClassMoments:
         """Moments in the form in which they are kept.
@@ -232,7 +426,7 @@ class MomentEstimator(SubspaceEstimator):
         A window of many rows is a matrix from the first of them on: rows that are held would be
         multiplied again with every step.
         """
-        moments = moments.with_class_scatters(self._needs_class_scatters(classes))
+        moments = moments.with_class_scatters(self._keeps_class_scatters(classes))
         many = self.window is not None and self.window >= moments.n_features
         return moments.with_matrices() if many else moments
 
@@ -241,8 +435,10 @@ class MomentEstimator(SubspaceEstimator):
         yield rows
 
     def _add_summaries(self, parts: Sequence[ClassMoments]) -> ClassMoments:
-        moments = super()._add_summaries(parts)
-        return self._condense(moments.classes, moments)
+        labels = reduce(np.union1d, [part.classes for part in parts])
+        per_class = self._keeps_class_scatters(labels)
+        moments = reduce(add, [part.with_class_scatters(per_class) for part in parts])
+        return self._condense(labels, moments)
 
     # Statistics that are kept, results that wait ----------------------------------------------
 
@@ -323,6 +519,33 @@ class MomentEstimator(SubspaceEstimator):
                     "one block after the other with partial_fit"
                 )
 
+    def _check_forgets(self, sample_weight: ArrayLike | None) -> None:
+        """Raise where rows cannot be subtracted."""
+        check_is_fitted(self)
+        if getattr(self, "noise_", None) is not None:
+            raise ValueError(
+                "noise was added to the moments of this model: rows cannot be subtracted from "
+                "it. Forget them at the site, and merge again"
+            )
+        if self.window is not None:
+            raise ValueError(
+                f"window={self.window} keeps the last rows by their order: fit the model again "
+                "without the rows that it is to forget"
+            )
+        self._moments_to_read()
+        if self.decay is not None and sample_weight is None:
+            raise ValueError(
+                f"decay={self.decay} has changed the weights of rows: give those of now as "
+                "sample_weight, decay ** a for a row after which a rows came"
+            )
+
+    def _check_same_space(self, model: Any, i: int) -> None:
+        """Raise when moments of another model cannot be added to those of this one."""
+        if model.moments_ is None:
+            raise ValueError(
+                f"model {i} has no moments: fit it with keep_moments=True to merge it"
+            )
+
     def _check_same_window(self) -> None:
         size = None if self._window is None else self._window.size
         if size != self.window:
@@ -332,81 +555,34 @@ class MomentEstimator(SubspaceEstimator):
             )
 
 
-def merge(models: Sequence[MomentEstimator]) -> Any:
-    """The model that training on all rows together would give, from models trained apart.
-
-    Each model keeps the moments of its rows; moments add. So merging is exact, in any order and
-    grouping, moves no rows, and its result can be merged or updated again. Models may know
-    different classes.
-
-    Parameters
-    ----------
-    models : sequence of fitted estimators
-        Of one class that keeps moments (`FisherDiscriminant`, `IPCAC`, `TruncatedIPCAC`,
-        `OnlineIPCAC`), with the same parameters and features.
-
-    Returns
-    -------
-    estimator
-        A new model; those given are left as they were.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from separatrix import FisherDiscriminant, datasets, merge
-    >>> X, y = (datasets.load("wine")[part] for part in ("data", "target"))
-    >>> sites = [FisherDiscriminant().fit(X[i::3], y[i::3]) for i in range(3)]
-    >>> whole = FisherDiscriminant().fit(X, y)
-    >>> bool(np.allclose(merge(sites).components_, whole.components_))
-    True
-    """
-    given: list[Any] = list(models)
-    if not given:
-        raise ValueError("merge needs at least one model")
-    first = given[0]
-    for i, model in enumerate(given):
-        _check_alike(first, model, i)
-    labels = np.unique(np.concatenate([model.classes_ for model in given]))
-    first._check_moments_suffice(labels)
-    merged = clone(first)
-    for attribute in ("n_features_in_", "feature_names_in_"):
-        if hasattr(first, attribute):
-            setattr(merged, attribute, getattr(first, attribute))
-    moments = copy(merged._add_summaries([model.moments_ for model in given]))
-    merged._keep(Memory(moments))
-    merged._store(moments, merged._find(moments, None, {}))
-    return merged
+def _check_and_judge(model: Any, judge: Callable[[Any], Array], X: Any) -> Array:
+    """Values of rows whose features are those of a model."""
+    rows = check_new_rows(model, X, accept_sparse=model._accepts_sparse)
+    check_finite(rows, getattr(model, "feature_names_in_", None))
+    return judge(rows)
 
 
-def _check_alike(first: Any, model: Any, i: int) -> None:
-    """Raise when a model cannot be merged with the first one, and say which and why."""
-    if not isinstance(model, MomentEstimator):
-        raise TypeError(f"model {i} is a {type(model).__name__}, which cannot be merged")
-    if not hasattr(model, "classes_"):
-        raise NotFittedError(f"model {i} is not fitted yet: call fit before merging it")
-    if type(model) is not type(first):
-        kinds = f"{type(model).__name__}, model 0 a {type(first).__name__}"
-        raise ValueError(f"model {i} is a {kinds}: only models of one kind can be merged")
-    if model.moments_ is None:
-        raise ValueError(f"model {i} has no moments: fit it with keep_moments=True to merge it")
-    if model.n_features_in_ != first.n_features_in_:
+def _rank_among(score: Callable[[Any], Array], known: Array, rows: Any) -> Array:
+    return conformal_pvalues(score(rows), known)
+
+
+def describe_new_class(label: Any, count: int, known: Array) -> str:
+    """A sentence on a label that was never seen, and on one that it may be a slip of."""
+    n_rows = "1 row" if count == 1 else f"{count} rows"
+    text = f"new class {label!r}, {n_rows}"
+    if isinstance(label, str):
+        for other in known.tolist():
+            if other.strip() == label.strip():
+                return f"{text}; it differs from {other!r} only in spaces"
+            if other.strip().casefold() == label.strip().casefold():
+                return f"{text}; it differs from {other!r} only in case"
+    return text
+
+
+def check_same_kind(labels: Array, known: Array) -> None:
+    """Raise for text among numbers, or numbers among text."""
+    if is_text(labels) != is_text(known):
         raise ValueError(
-            f"model {i} has {model.n_features_in_} features, model 0 has {first.n_features_in_}"
-        )
-    if model.window is not None:
-        raise ValueError(
-            f"model {i} forgets by window={model.window}: streams that are merged have no common "
-            "order of rows. Merge models without a window, or with decay"
-        )
-    names, own = (np.asarray(getattr(m, "feature_names_in_", None)) for m in (first, model))
-    if not np.array_equal(names, own):
-        raise ValueError(f"model {i} has other feature names than model 0, or another order")
-    for name, value in first.get_params().items():
-        given = model.get_params()[name]
-        if not np.array_equal(given, value):
-            raise ValueError(f"model {i} has {name}={given!r}, model 0 has {name}={value!r}")
-    if is_text(model.classes_) != is_text(first.classes_):
-        raise ValueError(
-            f"model {i} has labels {model.classes_.tolist()[:3]}, model 0 has "
-            f"{first.classes_.tolist()[:3]}: they differ in type"
+            f"y has labels {labels.tolist()[:3]}, but the model knows {known.tolist()[:3]}: they "
+            "differ in type"
         )

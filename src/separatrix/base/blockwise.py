@@ -75,8 +75,8 @@ def lazy_on_dask(kind: Kind) -> Kind:
     for name in ROW_METHODS:
         if isfunction(vars(kind).get(name)):
             setattr(kind, name, _lazily(vars(kind)[name], name))
-    if "predict" in vars(kind):
-        kind.score = _score(kind.score)  # type: ignore[attr-defined]
+    if "predict" in vars(kind) and isfunction(kind.score):  # type: ignore[attr-defined]
+        kind.score = blockwise_score(kind.score)  # type: ignore[attr-defined]
     return kind
 
 
@@ -109,7 +109,9 @@ def _call_method(model: Any, method: str, X: Any) -> Any:
     return getattr(model, method)(X)
 
 
-def _score(in_memory: Callable[..., float]) -> Callable[..., float]:
+def blockwise_score(in_memory: Callable[..., float]) -> Callable[..., float]:
+    """A method `score` that also takes Dask collections, in one pass."""
+
     @wraps(in_memory)
     def score(self: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         if not is_dask(X):

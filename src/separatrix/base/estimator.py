@@ -53,6 +53,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {"n_components": N_COMPONENTS}
     _accepts_sparse: ClassVar[bool] = True
     _accepts_blocks: ClassVar[bool] = False
+    _dimension_judge: ClassVar[Any] = None  # the scorer of `dimension_path`
     n_components: int | str | None
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -157,6 +158,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             clone(self).set_params(**changed) if changed else self,
             rows.X,
             rows.labels,
+            self._dimension_judge,
             fit_params={} if rows.weights is None else {"sample_weight": rows.weights},
             random_state=getattr(self, "random_state", 0),
             progress=progress or self._report_progress,

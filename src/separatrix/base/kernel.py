@@ -10,14 +10,24 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import Tags
 
+from separatrix.base.batches import Memory, Solved
 from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.estimator import SubspaceEstimator
+from separatrix.base.landmarks import (
+    LANDMARKS_DOC,
+    check_landmarks,
+    check_same_landmarks,
+    draw_landmarks,
+    in_landmarks,
+    map_of_landmarks,
+    summarize_in_landmarks,
+    takes_landmarks,
+)
 from separatrix.base.parameters import Allowed, check_parameters, one_of, real_number, whole_number
 from separatrix.base.rows import check_new_rows, unchanged_on_failure
 from separatrix.base.solution import NOTHING, Solution
 from separatrix.kernels import (
     Kernel,
-    KernelMap,
     RandomState,
     empirical_kernel_map,
     settle_kernel,
@@ -85,15 +95,6 @@ class Mapped(NamedTuple):
     found: Mapping[str, Any] = NOTHING
 
 
-def _mapped_moments(
-    to_features: KernelMap, per_class: Callable[[Array], bool], block: LabelledRows
-) -> ClassMoments:
-    """Moments of a block of rows in the feature space."""
-    check_finite(block.X)
-    mapped = block._replace(X=to_features.project(block.X), feature_names=None)
-    return ClassMoments.from_rows(mapped, per_class=per_class(block.classes))
-
-
 @lazy_on_dask
 class KernelEstimator(SubspaceEstimator):
     """Base of the kernel methods: `_solve` sees the rows of a kernel map as if they were given.
@@ -112,13 +113,36 @@ class KernelEstimator(SubspaceEstimator):
     kernel_params: Mapping[str, Any] | None
     n_landmarks: int | None
     random_state: RandomState
-    _map: Any
+    landmarks: Any = None
+    _shared_when_merged = (
+        "n_features_in_",
+        "feature_names_in_",
+        "_landmarks",
+        "landmarks_",
+        "kernel_gamma_",
+    )
+    # the landmarks and the width that were used are compared instead
+    _may_differ_when_merged = ("landmarks", "n_landmarks", "kernel_gamma", "random_state")
+    _check_same_space = check_same_landmarks
+    classes_: Array
+    selection_: dict[str, Any]
+    _landmarks: Any = None
+    # with landmarks these wait for the next question once rows have come: see base.landmarks
+    components_: Any = Solved()
+    mean_: Any = Solved()
+    means_: Any = Solved()
+    explained_ratio_: Any = Solved()
+    rank_: Any = Solved()
+    n_samples_seen_: Any = Solved()
+    dual_coef_: Any = Solved()
+    _map: Any = Solved()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Insert the documentation of the parameters that all kernel methods share."""
         super().__init_subclass__(**kwargs)
         text = (cls.__doc__ or "").replace("    <kernel>\n", KERNEL_DOC)
-        cls.__doc__ = text.replace("    <kernel settings>\n", KERNEL_SETTINGS_DOC)
+        text = text.replace("    <kernel settings>\n", KERNEL_SETTINGS_DOC)
+        cls.__doc__ = text.replace("    <landmarks>\n", LANDMARKS_DOC)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
         """Find the subspace.
@@ -153,24 +177,28 @@ class KernelEstimator(SubspaceEstimator):
         """`fit` for a Dask collection: landmarks among some rows, then moments of all."""
         check_parameters(self, self._allowed_parameters)
         self._check_blocks_suffice()
-        n_sampled = ROWS_PER_LANDMARK * int(self.n_landmarks or 0)
+        n_sampled = ROWS_PER_LANDMARK * int(self.n_landmarks or 100)
         some, labels = subsample(X, y, n_sampled, random_state=self.random_state)
         sample = self._validate(some, labels)
-        if self.n_landmarks is not None and self.n_landmarks >= len(labels):
+        if not takes_landmarks(self, len(labels)):
             raise ValueError(
                 f"n_landmarks={self.n_landmarks} is not less than the number of rows, "
                 f"{len(labels)}: so few rows fit into memory, call X.compute()"
             )
-        mapped = self._to_features(sample)
-        summarize = partial(_mapped_moments, mapped.map, self._needs_class_scatters)
+        check_finite(sample.X, sample.feature_names)
+        found = self._to_landmarks(sample.X)
+        summarize = partial(
+            summarize_in_landmarks, found["_landmarks"], self._needs_class_scatters
+        )
         moments = labelled_blocks(X, y).sum_up(summarize, clone(self)._add_summaries).summary
-        mapped = mapped._replace(map=mapped.map.centred_at(moments.mean), rows=None)
+        mapped = Mapped(found["_landmarks"], None, found)
         self._store(moments, self._find_in_features(moments, mapped, {}))
         return self
 
     def _check_blocks_suffice(self) -> None:
         super()._check_blocks_suffice()
-        if self.n_landmarks is None or self.kernel == "precomputed":
+        given = self.n_landmarks is not None or self.landmarks is not None
+        if not given or self.kernel == "precomputed":
             raise ValueError(
                 f"{type(self).__name__} with kernel={self.kernel!r} and n_landmarks="
                 f"{self.n_landmarks} needs the kernel values of all pairs of rows, too many for a "
@@ -183,8 +211,17 @@ class KernelEstimator(SubspaceEstimator):
         if self.kernel is None:
             return Mapped(None, rows)
         check_finite(rows.X, rows.feature_names)
-        kernel = settle_kernel(
-            rows.X,
+        if self._accepts_blocks and takes_landmarks(self, rows.X.shape[0]):
+            return self._map_to_landmarks(rows)
+        kernel = self._settle_kernel(rows.X)
+        gamma = kernel.params.get("gamma") if isinstance(kernel.name, str) else None
+        mapped = self._map_rows(rows, kernel)
+        return mapped._replace(found={"kernel_gamma_": gamma, **mapped.found})
+
+    def _settle_kernel(self, X: Any) -> Kernel:
+        assert self.kernel is not None, "linear methods have no map"
+        return settle_kernel(
+            X,
             self.kernel,
             kernel_gamma=self.kernel_gamma,
             degree=self.degree,
@@ -192,9 +229,6 @@ class KernelEstimator(SubspaceEstimator):
             kernel_params=self.kernel_params,
             random_state=self.random_state,
         )
-        gamma = kernel.params.get("gamma") if isinstance(kernel.name, str) else None
-        mapped = self._map_rows(rows, kernel)
-        return mapped._replace(found={"kernel_gamma_": gamma, **mapped.found})
 
     def _map_rows(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
         """A map to coordinates of the feature space, and the training rows there."""
@@ -214,6 +248,8 @@ class KernelEstimator(SubspaceEstimator):
         solution = self._solve(moments, mapped.rows, settled)
         solution = solution.oriented(mapped.map.along(solution.W).basis)
         to_subspace = mapped.map.along(solution.W)
+        if "_landmarks" in mapped.found:
+            to_subspace = to_subspace.centred_at(moments.mean @ solution.W)
         extras = {
             "selection_": dict(selected),
             **mapped.found,
@@ -222,6 +258,72 @@ class KernelEstimator(SubspaceEstimator):
             "dual_coef_": to_subspace.basis.T,
         }
         return self._add_decision(solution._replace(extras=extras), moments, mapped.rows)
+
+    # Landmarks: the map is settled first, and moments in its coordinates add ---------------------
+
+    def _map_to_landmarks(self, rows: LabelledRows) -> Mapped:
+        if self.kernel == "precomputed":  # landmarks are columns of X: of no use to other rows
+            mapped = KernelEstimator._map_rows(self, rows, self._settle_kernel(rows.X))
+            return mapped._replace(found={"kernel_gamma_": None})
+        found = self._to_landmarks(rows.X)
+        return Mapped(found["_landmarks"], in_landmarks(found["_landmarks"], rows), found)
+
+    def _to_landmarks(self, X: Any) -> dict[str, Any]:
+        """The map to the space of landmarks, given ones or some of these rows, and its parts."""
+        landmarks = check_landmarks(self, X.shape[1])
+        kernel = self._settle_kernel(X if landmarks is None else landmarks)
+        if landmarks is None:
+            landmarks = draw_landmarks(X, kernel, int(self.n_landmarks or 0), self.random_state)
+        gamma = kernel.params.get("gamma") if isinstance(kernel.name, str) else None
+        to_features = map_of_landmarks(kernel, landmarks)
+        return {"_landmarks": to_features, "landmarks_": landmarks, "kernel_gamma_": gamma}
+
+    def _store(self, moments: ClassMoments, solution: Solution, rows: Any = None) -> None:
+        if self._accepts_blocks:  # those whose moments in the space of landmarks add
+            adds = solution.extras.get("_landmarks") is not None
+            none = {"_landmarks": None, "landmarks_": None, "moments_": None}
+            kept = {"moments_": moments} if adds else none
+            solution = solution.with_extras(**kept)
+        super()._store(moments, solution, rows)
+
+    def _find(self, moments: Any, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        if self._landmarks is None or rows is not None:
+            return super()._find(moments, rows, selected)
+        kept = ("_landmarks", "landmarks_", "kernel_gamma_")
+        found = {name: getattr(self, name) for name in kept}
+        return self._find_in_features(moments, Mapped(self._landmarks, None, found), selected)
+
+    def _keep(self, memory: Memory) -> None:
+        """Keep the moments; results of an earlier solution are taken off the model."""
+        for kind in type(self).__mro__:
+            for name, value in vars(kind).items():
+                if isinstance(value, Solved):
+                    self.__dict__.pop(name, None)
+        self.moments_, self.selection_ = memory.moments, {}
+        self.classes_ = memory.moments.classes
+
+    def _solve_now(self) -> None:
+        """Solve for the rows that have come since the last solution."""
+        check_parameters(self, self._allowed_parameters)
+        self._check_moments_suffice(self.classes_)
+        self._store(self.moments_, self._find(self.moments_, None, {}))
+
+    def _is_fitted(self) -> bool:
+        return "classes_" in vars(self)
+
+    def _is_waiting(self) -> bool:
+        """Whether rows have come since the last solution."""
+        return self._is_fitted() and "components_" not in vars(self)
+
+    def _check_moments_suffice(self, classes: Array) -> None:
+        """Raise when a parameter asks for something that only rows can give."""
+        if getattr(self, "n_components", None) == "auto":
+            raise ValueError(
+                'n_components="auto" needs all rows at once: use fit, or give a number to update '
+                "or merge models"
+            )
+
+    # New rows --------------------------------------------------------------------------------
 
     def transform(self, X: ArrayLike) -> Array:
         """Project rows on the subspace, a block of kernel values at a time.

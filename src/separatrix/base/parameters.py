@@ -83,4 +83,5 @@ def check_parameters(
 
 
 YES_OR_NO = Allowed(lambda v: isinstance(v, bool | np.bool_), "True or False", (True, False))
+KEEP_MOMENTS = (YES_OR_NO, one_of("by class"))
 N_COMPONENTS = (one_of(None, "auto"), whole_number(1))

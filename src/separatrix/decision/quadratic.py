@@ -12,7 +12,7 @@ import numpy as np
 
 from separatrix.base.solution import Solution
 from separatrix.decision.rules import LinearRule, cholesky_factor, total_variance
-from separatrix.linalg import Array
+from separatrix.linalg import Array, numerical_rank
 from separatrix.moments.class_moments import ClassMoments
 
 MIN_OWN_VARIANCE = 1e-10
@@ -39,8 +39,9 @@ class QuadraticRule(NamedTuple):
 
     def scores(self, Z: Array) -> Array:
         """Log-posteriors of the classes up to a common term, (n_samples, n_classes)."""
-        white = np.einsum("cij,ncj->nci", self.whiteners, Z[:, None] - self.means)
-        return self.constants - 0.5 * np.einsum("nci,nci->nc", white, white)
+        pairs = zip(self.means, self.whiteners, strict=True)
+        distances = [np.sum(((Z - mean) @ A.T) ** 2, axis=1) for mean, A in pairs]
+        return self.constants - 0.5 * np.stack(distances, axis=1)
 
     def decision(self, Z: Array) -> Array:
         """The scores, or for two classes the log-odds of the second."""
@@ -90,7 +91,7 @@ def class_covariances(scatters: Array, counts: Array, pooled: Array) -> Array:
 
 def _has_full_rank(S: Array, expected: Array) -> bool:
     """Whether no variance of a class is numerical zero, in units of the pooled ones."""
-    unit = np.sqrt(np.diagonal(expected))
+    unit = np.sqrt(np.diagonal(expected).clip(0.0))
     unit = np.where(unit > 0, unit, 1.0)
     evals = np.linalg.eigvalsh(S / unit / unit[:, None])
     return bool((evals > MIN_OWN_VARIANCE).all())
@@ -119,18 +120,34 @@ def quadratic_gaussian_rule(means: Array, covariances: Array, priors: Array) -> 
 
 
 def decide_quadratically(
-    solution: Solution, moments: ClassMoments, shrinkage: float = 0.0
+    solution: Solution, moments: ClassMoments, shrinkage: float | None = 0.0
 ) -> Solution:
     """The solution with the quadratic rule of its subspace in place of the linear one.
 
     Where the scatter within classes was shrunk, ``(1 - α) Sw + α tr(Sw)/d I``, each class takes
     its share N_i/n of what was added, so that the covariances average to that of the linear rule.
+    Shrunk in another way (None), all classes go through the one map that takes their sum there.
     """
     assert solution.within is not None, "classifiers state the scatter they decide by"
     counts, n_samples = moments.counts, moments.n_samples
-    S = (1 - shrinkage) * moments.project(solution.W).class_scatters
-    S = S + (counts / n_samples)[:, None, None] * (solution.within - S.sum(axis=0))
+    S = moments.project(solution.W).class_scatters
+    if shrinkage is None:
+        S = _move_sum(S, solution.within)
+    else:
+        S = (1 - shrinkage) * S
+        S = S + (counts / n_samples)[:, None, None] * (solution.within - S.sum(axis=0))
     covariances = class_covariances(S, counts, solution.within / n_samples)
     priors = np.where(counts > 0, solution.extras["priors_"], 0.0)
     means = np.where(priors[:, None] > 0, moments.means - moments.mean, 0.0) @ solution.W
     return solution.with_extras(_rule=quadratic_gaussian_rule(means, covariances, priors))
+
+
+def _move_sum(S: Array, wanted: Array) -> Array:
+    """Scatters ``M S_i Mᵀ`` whose sum is the one wanted."""
+    evals, U = np.linalg.eigh(S.sum(axis=0))
+    rank = numerical_rank(evals, len(evals))
+    inverse_root = U[:, len(U) - rank :] / np.sqrt(evals[len(U) - rank :])
+    goals, V = np.linalg.eigh(wanted)
+    root = (V * np.sqrt(goals.clip(0.0))) @ V.T
+    M = root @ inverse_root @ U[:, len(U) - rank :].T
+    return M @ S @ M.T

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from separatrix.base.batches import MomentEstimator, Solved
 from separatrix.base.estimator import Rows, SubspaceEstimator
 from separatrix.base.parameters import (
+    KEEP_MOMENTS,
     N_COMPONENTS,
-    YES_OR_NO,
     Allowed,
     array_like,
     one_of,
@@ -32,6 +32,7 @@ from separatrix.fisher.directions import (
     reduce_to_leading_axes,
     shrink,
 )
+from separatrix.fisher.shrinkage import shrink_nonlinearly
 from separatrix.linalg import Array, Lift, range_basis, top_eigh
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
@@ -59,17 +60,19 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         Number of directions, at most ``n_classes - 1``; None keeps all of them, "auto" as many as
         cross-validation favours (`selection.dimension_path`). The decision is made in the space
         of the directions kept.
-    shrinkage : None, "auto" or float in [0, 1]
+    shrinkage : None, "auto", "nonlinear" or float in [0, 1]
         Replace Sw by ``(1 - α) Sw + α tr(Sw)/d I``; "auto" takes Ledoit and Wolf's α for the
         pooled within-class rows, which is a second pass over the blocks of a Dask collection.
+        "nonlinear" moves each eigenvalue of Sw by its own amount
+        (`fisher.shrinkage.quadratic_inverse`). It needs no rows: such models merge and stream.
     pca : None, int or float in (0, 1)
         Number of principal axes to project on first, or the share of the variance they must have.
     priors : array (n_classes,) or None
         Class probabilities; None takes the proportions in the training data. They weigh the
         classes in Sb and in the decision.
-    keep_moments : bool
-        Keep the statistics of the training rows, which `partial_fit` and `merge` need. They take
-        the memory of a d×d matrix, or of the rows when those are fewer than features.
+    keep_moments : bool or "by class"
+        Keep the statistics of the training rows, which `partial_fit`, `forget` and `merge` need.
+        They take the memory of a d×d matrix, or of the rows when those are fewer than features.
     window : int or None
         Remember this many of the last rows, in the order they come, and forget the others: the
         model is the one of these rows alone. The rows themselves are kept as well.
@@ -97,8 +100,8 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
     classes_ : array (n_classes,)
     rank_ : int
         Rank of Sw in the space where the problem was solved.
-    shrinkage_ : float
-        The α that was used.
+    shrinkage_ : float or None
+        The α that was used; None with ``shrinkage="nonlinear"``.
     selection_ : dict
         The scores that decided "auto": under "n_components" a `selection.DimensionPath`.
     moments_ : ClassMoments or None
@@ -140,10 +143,10 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
     shrinkage_: Any = Solved()
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
-        "shrinkage": (one_of(None, "auto"), real_number(0, 1)),
+        "shrinkage": (one_of(None, "auto", "nonlinear"), real_number(0, 1)),
         "pca": (one_of(None), whole_number(1), real_number(0, 1, open_low=True)),
         "priors": (one_of(None), array_like()),
-        "keep_moments": (YES_OR_NO,),
+        "keep_moments": KEEP_MOMENTS,
         "window": (one_of(None), whole_number(2)),
         "decay": (one_of(None), real_number(0, 1, open_low=True)),
         "rule": (one_of("linear", "quadratic"),),
@@ -156,7 +159,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         shrinkage: float | str | None = None,
         pca: float | None = None,
         priors: ArrayLike | None = None,
-        keep_moments: bool = True,
+        keep_moments: bool | str = True,
         window: int | None = None,
         decay: float | None = None,
         rule: str = "linear",
@@ -191,8 +194,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         self, moments: ClassMoments, rows: Rows | None, selected: Mapping[str, Any]
     ) -> Solution:
         small, lift, n_features = self._reduced(moments)
-        alpha = self._shrinkage(moments, small, lift, rows)
-        Sw = shrink(small.Sw, alpha, n_features)
+        Sw, alpha = self._shrunk(moments, small, lift, rows, n_features)
         Hb = small.between_rows(check_priors(self.priors, moments.classes))
         found = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
         found = found.with_extras(shrinkage_=alpha)
@@ -205,10 +207,25 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         small, lift = reduce_to_leading_axes(moments, self.pca)
         return small, lift, small.n_features
 
+    def _shrunk(
+        self,
+        moments: ClassMoments,
+        small: ClassMoments,
+        lift: Lift,
+        rows: Rows | None,
+        n_features: int,
+    ) -> tuple[Array, float | None]:
+        """The scatter within classes to decide by, and the α that was used."""
+        if self.shrinkage == "nonlinear":
+            n_free = moments.n_samples - np.count_nonzero(moments.counts)
+            return shrink_nonlinearly(small.Sw, n_free, n_features, moments.eps), None
+        alpha = self._shrinkage(moments, small, lift, rows)
+        return shrink(small.Sw, alpha, n_features), alpha
+
     def _shrinkage(
         self, moments: ClassMoments, small: ClassMoments, lift: Lift, rows: Rows | None
     ) -> float:
-        if self.shrinkage != "auto":
+        if not isinstance(self.shrinkage, str):
             return float(self.shrinkage or 0.0)
         assert rows is not None, "_check_moments_suffice comes first"
         if self.pca is None:

@@ -7,8 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.metaestimators import available_if
 
+from separatrix.base.batches import Solved
 from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped
+from separatrix.base.landmarks import LANDMARKS, add_rows, adds_up, take_rows
 from separatrix.base.parameters import N_COMPONENTS, Allowed, array_like, one_of, real_number
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
@@ -71,11 +74,6 @@ def ridge_share(ridge: float | str) -> float:
     return DEFAULT_RIDGE if isinstance(ridge, str) else float(ridge)
 
 
-def takes_landmarks(n_landmarks: int | None, n_samples: float) -> bool:
-    """Whether the landmarks are fewer than rows, so that the map is not exact."""
-    return n_landmarks is not None and n_landmarks < n_samples
-
-
 def map_by_ridge(rows: LabelledRows, kernel: Kernel, share: float) -> Mapped:
     """Few coordinates in which ridge directions lie; all where the scatter has no inverse."""
     gram = compute_centred_gram(rows.X, kernel)
@@ -110,6 +108,7 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
         classify held-out rows best.
     <kernel>
     <kernel settings>
+    <landmarks>
     ridge : "auto" or float
         ρ as a share of the mean squared distance of the training rows from their mean in feature
         space. "auto" is 0.1; 0 is no ridge, which a smooth kernel punishes.
@@ -129,6 +128,10 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
         The g that was used; None for kernels without one.
     ridge_ : float
         The ρ that was used.
+    landmarks_ : array (n_landmarks, n_features) or None
+        The landmarks, if there are any.
+    moments_ : ClassMoments or None
+        Statistics of everything seen, in the space of the landmarks.
     priors_, classes_ : array (n_classes,)
     components_, mean_, means_
         As in `FisherDiscriminant`, in orthonormal coordinates of the feature space.
@@ -150,6 +153,8 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
 
     Rows given twice change the scores: ρ is a mean over rows and Sw a sum, so ρ weighs half.
 
+    With landmarks the model learns in batches (`partial_fit`), forgets rows and merges.
+
     References
     ----------
     Mika, Rätsch, Weston, Schölkopf and Müller, Fisher discriminant analysis with kernels, Neural
@@ -170,9 +175,16 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
     """
 
     _accepts_blocks = True
+    _merges = True
+    priors_: Any = Solved()
+    ridge_: Any = Solved()
+    _rule: Any = Solved()
+    partial_fit = available_if(adds_up)(add_rows)
+    forget = available_if(adds_up)(take_rows)
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         **KERNEL_PARAMETERS,
+        "landmarks": LANDMARKS,
         "ridge": (one_of("auto"), real_number(0)),
         "priors": (one_of(None), array_like()),
     }
@@ -187,6 +199,7 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
         n_landmarks: int | None = None,
+        landmarks: ArrayLike | None = None,
         ridge: float | str = "auto",
         priors: ArrayLike | None = None,
         random_state: RandomState = None,
@@ -198,13 +211,12 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
         self.ridge = ridge
         self.priors = priors
         self.random_state = random_state
 
     def _map_rows(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
-        if takes_landmarks(self.n_landmarks, rows.X.shape[0]):
-            return super()._map_rows(rows, kernel)
         return map_by_ridge(rows, kernel, ridge_share(self.ridge))
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:

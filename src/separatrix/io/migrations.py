@@ -9,7 +9,7 @@ parameter that was not there yet takes its default.
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -44,10 +44,9 @@ def migrate(model: Any, written: int) -> None:
     for number in sorted(format_ for format_ in MIGRATIONS if format_ >= written):
         for part in own:
             MIGRATIONS[number](part)
-            if isinstance(part, BaseEstimator):
-                add_new_parameters(part)
     for part in own:
         if isinstance(part, BaseEstimator):
+            add_new_parameters(part)
             check_parameter_names(part)
 
 
@@ -55,7 +54,8 @@ def add_new_parameters(estimator: BaseEstimator) -> None:
     """Give parameters that were not there when a file was written their defaults."""
     parameters = signature(type(estimator)).parameters
     for name in type(estimator)._get_param_names():
-        estimator.__dict__.setdefault(name, parameters[name].default)
+        if parameters[name].default is not Parameter.empty:
+            estimator.__dict__.setdefault(name, parameters[name].default)
 
 
 def check_parameter_names(estimator: BaseEstimator) -> None:

@@ -25,6 +25,7 @@ PART_TYPES = {
     "Stretch": "moments.window.Stretch",
     "WindowRows": "builtins.tuple",  # of format 1, a Stretch now
     # kernels, choices, decisions
+    "DiagonalRule": "fisher.gaussian.DiagonalRule",
     "DimensionPath": "selection.DimensionPath",
     "GridScores": "selection.GridScores",
     "HyperplaneRule": "margin.planes.HyperplaneRule",
@@ -33,13 +34,18 @@ PART_TYPES = {
     "LinearRule": "decision.rules.LinearRule",
     "Quadratic": "decision.rules.Quadratic",
     "QuadraticRule": "decision.quadratic.QuadraticRule",
+    "SpanRule": "fisher.gaussian.SpanRule",
     "ThresholdRule": "decision.rules.ThresholdRule",
     # incomplete rows
     "Conditional": "early.conditional.ConditionalModel",
+    "CalibrationRecord": "early.calibration.CalibrationRecord",
     "DenseFactor": "early.conditional.DenseFactor",
     "IncompleteDecisionRule": "early.region.IncompleteDecisionRule",
     "FeatureUnits": "early.conditional.FeatureUnits",
     "Gaussian": "early.conditional.NormalModel",
+    "PrefixScore": "early.prefix.PrefixScore",
+    "SampledScore": "early.scores.SampledScore",
+    "ScorePaths": "early.calibration.ScorePaths",
     "ScoreTable": "early.region.ScoreTable",
     "ThinFactor": "early.conditional.ThinFactor",
     "View": "early.conditional.PrefixModel",
@@ -134,17 +140,22 @@ def read_stable_names(schema: Any) -> None:
         node.update(__module__=kind.__module__, __class__=kind.__qualname__)
         fields = node.pop("fields", FORMAT_1_FIELDS.get(name, "").split())
         if issubclass(kind, tuple) and kind is not tuple:
-            _arrange(node, name, fields, list(kind._fields))  # type: ignore[attr-defined]
+            _arrange(node, name, fields, kind)
 
 
-def _arrange(node: dict[str, Any], name: str, fields: list[str], wanted: list[str]) -> None:
-    """Put the values of a named tuple in the order of its fields today."""
-    if fields == wanted:
-        return
-    if sorted(fields) != sorted(wanted) or len(node.get("content", ())) != len(fields):
+def _arrange(node: dict[str, Any], name: str, fields: list[str], kind: Any) -> None:
+    """Put the values of a named tuple in the order of its fields today.
+
+    Fields at its end that were not there when the file was written take their defaults.
+    """
+    wanted = [f for f in kind._fields if f in fields or f not in kind._field_defaults]
+    complete = len(node.get("content", ())) == len(fields)
+    first = wanted == list(kind._fields)[: len(wanted)]
+    if not (complete and first and sorted(fields) == sorted(wanted)):
         raise ValueError(
             f"its {name} has the fields {', '.join(map(str, fields))[:200]}, but in this version "
-            f"{', '.join(wanted)}"
+            f"{', '.join(kind._fields)}"
         )
-    values = dict(zip(fields, node["content"], strict=True))
-    node["content"] = [values[field] for field in wanted]
+    if fields != wanted:
+        values = dict(zip(fields, node["content"], strict=True))
+        node["content"] = [values[field] for field in wanted]

@@ -85,8 +85,10 @@ def leverage_matters(rank: int, counts: Array) -> bool:
     return bool(len(counts) == 2 and counts.min() > 1 and rank >= MIN_AXES_PER_ROW * counts.min())
 
 
-def expected_whitened(moments: ClassMoments) -> ExpectedScores | None:
+def expected_whitened(moments: ClassMoments, ridge: float = 0.0) -> ExpectedScores | None:
     """Leave-one-out scores of ``w = S⁻¹ n δ``, averaged over each class, from moments alone.
+
+    With a ridge ρ the inverse is that of S + ρ I, everywhere.
 
     Row i left out is predicted as ``t_i - (t_i - f_i) / (1 - h_i)``. Moments know the rows of a
     class by their scatter only, so each counts with the mean leverage of its class,
@@ -101,6 +103,8 @@ def expected_whitened(moments: ClassMoments) -> ExpectedScores | None:
     ----------
     moments : ClassMoments
         Of two classes with their scatters, in the coordinates that are whitened.
+    ridge : float
+        ρ.
 
     Returns
     -------
@@ -113,7 +117,7 @@ def expected_whitened(moments: ClassMoments) -> ExpectedScores | None:
         moments.means - moments.mean,
         moments.class_scatters,
     )
-    inverse = _inverse_scatter(moments)
+    inverse = _inverse_scatter(moments, ridge)
     delta = deviations[1] - deviations[0]
     w = n * inverse @ delta
     training = deviations @ w
@@ -133,9 +137,9 @@ def expected_whitened(moments: ClassMoments) -> ExpectedScores | None:
     return ExpectedScores(means, stds, training)
 
 
-def _inverse_scatter(moments: ClassMoments) -> Array:
-    """The inverse of St, or its pseudoinverse."""
-    S = moments.St
+def _inverse_scatter(moments: ClassMoments, ridge: float) -> Array:
+    """The inverse of St + ρ I, or its pseudoinverse."""
+    S = moments.St + ridge * np.eye(moments.n_features)
     try:
         factor = cholesky_whitener(S, eps=moments.eps)
     except SingularMatrixError:

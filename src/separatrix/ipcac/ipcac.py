@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from separatrix.base.batches import MomentEstimator, Solved
 from separatrix.base.parameters import (
-    YES_OR_NO,
+    KEEP_MOMENTS,
     Allowed,
     one_of,
     real_number,
@@ -163,8 +163,10 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
     tol : float or None
         Principal axes with an eigenvalue below this share of the largest are dropped; None drops
         those of numerical zero.
-    keep_moments : bool
-        Keep the statistics of the training rows, which `partial_fit` and `merge` need.
+    keep_moments : bool or "by class"
+        Keep the statistics of the training rows, which `partial_fit`, `forget` and `merge` need.
+        "by class" keeps the scatter of each class apart also where there are more than two, so
+        that a model of three classes can forget one of them.
 
     Attributes
     ----------
@@ -226,7 +228,7 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
         "variance": (one_of(None), real_number(0, 1, open_low=True)),
         **THRESHOLD_PARAMETERS,
         "tol": (one_of(None), real_number(0, 1)),
-        "keep_moments": (YES_OR_NO,),
+        "keep_moments": KEEP_MOMENTS,
     }
 
     def __init__(
@@ -237,7 +239,7 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
         balance: float | str = "auto",
         priors: ArrayLike | None = None,
         tol: float | None = None,
-        keep_moments: bool = True,
+        keep_moments: bool | str = True,
     ) -> None:
         self.variance = variance
         self.threshold = threshold
@@ -288,9 +290,9 @@ class TruncatedIPCAC(MomentEstimator, SubspaceClassifier):
         As in `IPCAC`.
     priors : array (n_classes,) or None
         As in `IPCAC`.
-    keep_moments : bool
-        Keep the statistics of the training rows, which `partial_fit` and `merge` need. With more
-        features than rows these are the centred rows themselves.
+    keep_moments : bool or "by class"
+        As in `IPCAC`. With more features than rows the statistics are the centred rows
+        themselves.
 
     Attributes
     ----------
@@ -329,7 +331,7 @@ class TruncatedIPCAC(MomentEstimator, SubspaceClassifier):
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_whitened": (one_of("log2", "auto"), whole_number(1)),
         **THRESHOLD_PARAMETERS,
-        "keep_moments": (YES_OR_NO,),
+        "keep_moments": KEEP_MOMENTS,
     }
 
     def __init__(
@@ -339,7 +341,7 @@ class TruncatedIPCAC(MomentEstimator, SubspaceClassifier):
         threshold: str = "auto",
         balance: float | str = "auto",
         priors: ArrayLike | None = None,
-        keep_moments: bool = True,
+        keep_moments: bool | str = True,
     ) -> None:
         self.n_whitened = n_whitened
         self.threshold = threshold

@@ -7,8 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.metaestimators import available_if
 
+from separatrix.base.batches import Solved
 from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped
+from separatrix.base.landmarks import LANDMARKS, add_rows, adds_up, take_rows
 from separatrix.base.parameters import (
     YES_OR_NO,
     Allowed,
@@ -25,8 +28,8 @@ from separatrix.fisher.kernel import (
     ridge_directions,
     ridge_of,
     ridge_share,
-    takes_landmarks,
 )
+from separatrix.ipcac.expected import expected_whitened
 from separatrix.ipcac.ipcac import (
     log2_rule,
     partially_whitened_directions,
@@ -34,10 +37,11 @@ from separatrix.ipcac.ipcac import (
     whitened_mean_directions,
     with_unit_covariance,
 )
-from separatrix.ipcac.left_out import choose_ridge, fit_ridge
+from separatrix.ipcac.left_out import choose_ridge, choose_ridge_by_moments, fit_ridge
 from separatrix.ipcac.threshold import (
     THRESHOLD_PARAMETERS,
     add_threshold,
+    check_threshold_needs_rows,
     check_threshold_of_blocks,
     held_out_scores,
 )
@@ -78,6 +82,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     ----------
     <kernel>
     <kernel settings>
+    <landmarks>
     truncate : bool or int
         Whiten the leading principal axes only and leave the others as they are: a number of
         them, or, for True, as many as hold the share `variance`, or ``log₂(n)²`` without one. It
@@ -88,13 +93,14 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     ridge : "auto" or float
         ρ as a share of the mean squared distance of the training rows from their mean in feature
         space. "auto" is the one of 1, 0.1, 0.01 and 0.001 whose scores of rows left out separate
-        two classes best (by 2000 of the rows where there are more), 0.1 for more classes or with
-        landmarks, and 0 where `truncate` or `variance` guard against small eigenvalues. With
-        `truncate` it must be 0.
+        two classes best (by 2000 of the rows where there are more). With landmarks it is the one
+        whose scores expected of new rows do, from three rows for each landmark on. It is 0.1 for
+        more classes or fewer rows, and 0 where `truncate` or `variance` guard against small
+        eigenvalues. With `truncate` it must be 0.
     threshold : "auto", "mahalanobis", "accuracy", "balanced" or "held-out"
-        As in `IPCAC`. "auto" is "held-out" without landmarks and "mahalanobis" with them.
-        "held-out" takes the scores of rows left out in closed form; in five folds with `truncate`,
-        `variance` or landmarks.
+        As in `IPCAC`. "auto" is "held-out" without landmarks; with them it needs moments only, as
+        in `IPCAC`. "held-out" takes the scores of rows left out in closed form; in five folds with
+        `truncate`, `variance` or landmarks.
     balance : float in [0, 1) or "auto"
         As in `IPCAC`.
     priors : array (n_classes,) or None
@@ -113,7 +119,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         As in `IPCAC`.
     n_whitened_ : int or None
         Number of axes that were whitened when truncated.
-    kernel_gamma_, ridge_, explained_ratio_, classes_, priors_
+    kernel_gamma_, ridge_, landmarks_, moments_, explained_ratio_, classes_, priors_
         As in `KernelFisherDiscriminant`.
     components_, mean_, means_
         As in `IPCAC`, in orthonormal coordinates of the feature space.
@@ -133,6 +139,9 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     are numerical zero; prefer the ridge. Rows given twice change the scores: the ridge, a mean
     over rows, weighs half beside the scatter, a sum.
 
+    With landmarks the model learns in batches (`partial_fit`), forgets rows and merges: online
+    kernel IPCAC.
+
     References
     ----------
     Rozza, Classifiers based on a new approach to estimate the Fisher subspace and their
@@ -148,8 +157,18 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     """
 
     _accepts_blocks = True
+    _merges = True
+    priors_: Any = Solved()
+    ridge_: Any = Solved()
+    n_whitened_: Any = Solved()
+    threshold_: Any = Solved()
+    threshold_rule_: Any = Solved()
+    _rule: Any = Solved()
+    partial_fit = available_if(adds_up)(add_rows)
+    forget = available_if(adds_up)(take_rows)
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         **KERNEL_PARAMETERS,
+        "landmarks": LANDMARKS,
         "truncate": (YES_OR_NO, whole_number(1)),
         "variance": (one_of(None), real_number(0, 1, open_low=True)),
         "ridge": (one_of("auto"), real_number(0)),
@@ -165,6 +184,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
         n_landmarks: int | None = None,
+        landmarks: ArrayLike | None = None,
         truncate: bool | int = False,
         variance: float | None = None,
         ridge: float | str = "auto",
@@ -179,6 +199,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
         self.truncate = truncate
         self.variance = variance
         self.ridge = ridge
@@ -212,9 +233,12 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         guarded = bool(self.truncate) or self.variance is not None
         return 0.0 if guarded and self.ridge == "auto" else ridge_share(self.ridge)
 
+    def _share_by_moments(self, moments: ClassMoments) -> float:
+        if self.ridge != "auto" or self.variance is not None:
+            return self._ridge_share
+        return choose_ridge_by_moments(moments) or self._ridge_share
+
     def _map_rows(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
-        if takes_landmarks(self.n_landmarks, rows.X.shape[0]):
-            return self._with_folds(super()._map_rows(rows, kernel), rows, ("held-out",))
         if not self.truncate and self.variance is None:
             return self._map_by_ridge(rows, kernel)
         gram = compute_centred_gram(rows.X, kernel)
@@ -228,6 +252,9 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
             to_span, X = gram.empirical_map()
         mapped = Mapped(to_span, rows._replace(X=X, feature_names=None), found)
         return self._with_folds(mapped, rows, ("auto", "held-out"))
+
+    def _map_to_landmarks(self, rows: LabelledRows) -> Mapped:
+        return self._with_folds(super()._map_to_landmarks(rows), rows, ("held-out",))
 
     def _map_by_ridge(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
         """The coordinate of the ridge direction, with scores of rows left out for two classes."""
@@ -269,11 +296,13 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         if self.truncate:
             return self._solve_truncated(moments, selected)
-        ridge = selected.get("ridge_", ridge_of(moments, self._ridge_share))
+        ridge = selected.get("ridge_", ridge_of(moments, self._share_by_moments(moments)))
         small, lift = moments, None
         if self.variance is not None:
             small, lift = whitened_axes(moments, self.variance, None)
         found = with_unit_covariance(ridge_directions(small, ridge), small)
+        if self._corrects(selected) and found.W.shape[1] and len(small.classes) == 2:
+            found = found.with_extras(_expected=expected_whitened(small, ridge))
         W = found.W if lift is None else lift(found.W)
         return found._replace(W=W).with_extras(ridge_=ridge, n_whitened_=None)
 
@@ -283,8 +312,13 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
             return whitened_mean_directions(moments).with_extras(ridge_=ridge)
         spectrum = lambda: np.linalg.eigvalsh(moments.St)[::-1]  # noqa: E731
         wanted = self._n_to_whiten(moments.n_samples, spectrum)
-        found = partially_whitened_directions(moments, wanted)
+        correct = self._corrects(selected)
+        found = partially_whitened_directions(moments, wanted, correct=correct)
         return found.with_extras(ridge_=ridge, n_whitened_=found.rank)
+
+    def _corrects(self, selected: Mapping[str, Any]) -> bool:
+        """Whether the threshold is that of the scores expected of new rows, from moments."""
+        return self.threshold == "auto" and "_landmarks" in selected
 
     def _needs_class_scatters(self, classes: Array) -> bool:
         return len(classes) <= 2  # the spread of each class sets the threshold
@@ -295,3 +329,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     def _check_blocks_suffice(self) -> None:
         super()._check_blocks_suffice()
         check_threshold_of_blocks(self.threshold)
+
+    def _check_moments_suffice(self, classes: Array) -> None:
+        super()._check_moments_suffice(classes)
+        check_threshold_needs_rows(self.threshold, len(classes))

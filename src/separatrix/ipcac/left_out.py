@@ -1,4 +1,4 @@
-"""Scores of rows left out, for a ridge in the feature space of a kernel, in closed form."""
+"""A ridge in the feature space of a kernel: scores of rows left out, and the choice by them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from separatrix.ipcac.expected import class_targets, score_left_out
+from separatrix.ipcac.expected import class_targets, expected_whitened, score_left_out
 from separatrix.linalg import Array, SingularMatrixError, cholesky_whitener
+from separatrix.moments.class_moments import ClassMoments
 from separatrix.selection import draw_rows_by_class
 
 RIDGE_SHARES = (1.0, 0.1, 0.01, 0.001)
@@ -16,6 +17,10 @@ RIDGE_SHARES = (1.0, 0.1, 0.01, 0.001)
 
 MAX_ROWS_TO_CHOOSE = 2000
 """Rows by which the ridge is chosen: each ridge costs a factor of an n×n matrix."""
+
+MIN_ROWS_PER_LANDMARK = 3
+"""Rows for each landmark from which the ridge is chosen by moments: they take landmarks as given,
+and with as many as rows each row would have its own."""
 
 
 class RidgeFit(NamedTuple):
@@ -93,3 +98,19 @@ def choose_ridge(K: Array, codes: Array) -> float:
         raise SingularMatrixError("all rows are alike")
     apart = [separate(fit_ridge(K, codes, share * unit).left_out, codes) for share in RIDGE_SHARES]
     return RIDGE_SHARES[int(np.argmax(apart))]
+
+
+def choose_ridge_by_moments(moments: ClassMoments) -> float | None:
+    """The share of `RIDGE_SHARES` whose expected scores of new rows are furthest apart.
+
+    Of equals the largest; None where landmarks are too many for the rows, or a class too small.
+    """
+    n, counts = moments.n_samples, moments.counts
+    if len(counts) != 2 or counts.min() <= 1 or n < MIN_ROWS_PER_LANDMARK * moments.n_features:
+        return None
+    unit = float(moments.total_diagonal().sum()) / n
+    if unit <= 0:
+        return None
+    found = [expected_whitened(moments, share * unit) for share in RIDGE_SHARES]
+    gaps = [0.0 if e is None else float((e.means[1] - e.means[0]) / e.stds.sum()) for e in found]
+    return RIDGE_SHARES[int(np.argmax(gaps))] if max(gaps) > 0 else None

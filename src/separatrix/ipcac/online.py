@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import gen_batches
 
 from separatrix.base.batches import MomentEstimator, Solved
-from separatrix.base.parameters import YES_OR_NO, Allowed, one_of, real_number, whole_number
+from separatrix.base.parameters import KEEP_MOMENTS, Allowed, one_of, real_number, whole_number
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
 from separatrix.ipcac.ipcac import log2_rule, n_to_whiten, partially_whitened_directions
@@ -54,8 +54,8 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
         As in `IPCAC`.
     priors : array (n_classes,) or None
         As in `IPCAC`.
-    keep_moments : bool
-        Keep what is remembered, which `partial_fit` and `merge` need.
+    keep_moments : bool or "by class"
+        Keep what is remembered, which `partial_fit`, `forget` and `merge` need.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
         "window": (one_of(None), whole_number(2)),
         "decay": (one_of(None), real_number(0, 1, open_low=True)),
         **THRESHOLD_PARAMETERS,
-        "keep_moments": (YES_OR_NO,),
+        "keep_moments": KEEP_MOMENTS,
     }
     threshold_: Any = Solved()
     threshold_rule_: Any = Solved()
@@ -123,7 +123,7 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
         threshold: str = "auto",
         balance: float | str = "auto",
         priors: ArrayLike | None = None,
-        keep_moments: bool = True,
+        keep_moments: bool | str = True,
     ) -> None:
         self.n_whitened = n_whitened
         self.rank = rank
@@ -170,7 +170,7 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
         rank = self._n_axes_kept(moments.n_samples)
         if 2 * rank >= moments.n_features:
             return super()._condense(classes, moments)
-        moments = moments.with_class_scatters(self._needs_class_scatters(classes))
+        moments = moments.with_class_scatters(self._keeps_class_scatters(classes))
         return moments.truncated(rank) if moments.most_rows() > 2 * rank else moments
 
     def _params_for_blocks(self, n_samples: int | None) -> dict[str, Any]:

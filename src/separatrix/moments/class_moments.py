@@ -327,6 +327,11 @@ class ClassMoments:
         """Diagonal of Sw, without the matrix."""
         return self.within.diagonal()
 
+    def total_apply(self, V: Array) -> Array:
+        """``St @ V``, without the matrix where rows are held."""
+        Hb = self.between_rows()
+        return self.within_apply(V) + Hb.T @ (Hb @ V)
+
     def total_diagonal(self) -> Array:
         """Diagonal of St, without the matrix."""
         return self.within_diagonal() + np.sum(self.between_rows() ** 2, axis=0)
@@ -462,8 +467,31 @@ class ClassMoments:
             scatters=[self._scatters[i] for i in at],
         )
 
+    def without_empty_classes(self) -> ClassMoments:
+        """The same moments without the classes that have no samples."""
+        at = np.flatnonzero(self.counts > 0)
+        scatters = [self._scatters[i] for i in at] if self.per_class else self._scatters
+        return self._replace(
+            classes=self.classes[at],
+            counts=self.counts[at],
+            offsets=self._offsets[at],
+            scatters=scatters,
+        )
+
+    def with_origin(self, origin: Array) -> ClassMoments:
+        """The same moments, with means held as differences from another point."""
+        return self._spread(self.classes, origin)
+
+    def rescaled(self, shift: Array, scale: Array) -> ClassMoments:
+        """Moments of ``scale * X + shift``, feature by feature."""
+        scatters = [scatter.scaled(scale) for scatter in self._scatters]
+        # the shift enters the origin alone: differences of means keep their digits
+        return self._replace(
+            offsets=self._offsets * scale, origin=self.origin * scale + shift, scatters=scatters
+        )
+
     def select_columns(self, chosen: Array) -> ClassMoments:
-        """Moments of some features of the same rows."""
+        """Moments of some features of the same rows, by a mask or by numbers in any order."""
         scatters = [scatter.select_columns(chosen) for scatter in self._scatters]
         return self._replace(
             offsets=self._offsets[:, chosen], origin=self.origin[chosen], scatters=scatters

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from separatrix.linalg import (
@@ -278,17 +279,21 @@ class Scatter:
         return Scatter(self.n_features, None, [(1.0, rows)], self.floor)
 
     def select_columns(self, chosen: Array) -> Scatter:
-        """The scatter of some features; `chosen` is a mask."""
-        n_features = int(np.count_nonzero(chosen))
-        matrix = None if self._matrix is None else self._matrix[np.ix_(chosen, chosen)]
-        rows = [
-            (
-                weight,
-                SparseRows(R.S[:, chosen], R.E) if isinstance(R, SparseRows) else R[:, chosen],
+        """The scatter of some features, by a mask or by their numbers in any order."""
+        at = np.arange(self.n_features)[chosen]
+        matrix = None if self._matrix is None else self._matrix[np.ix_(at, at)]
+        rows = [(weight, _change_columns(R, lambda V: V[:, at])) for weight, R in self.rows]
+        return Scatter(len(at), matrix, rows, self.floor)
+
+    def scaled(self, scale: Array) -> Scatter:
+        """The scatter of the same rows with each feature multiplied by a number."""
+        if self.floor:
+            raise ValueError(
+                "directions that are known by their average scatter only have no other scale"
             )
-            for weight, R in self.rows
-        ]
-        return Scatter(n_features, matrix, rows)
+        matrix = None if self._matrix is None else scale[:, None] * self._matrix * scale
+        rows = [(weight, _change_columns(R, lambda V: V * scale)) for weight, R in self.rows]
+        return Scatter(self.n_features, matrix, rows, factored=self.factored)
 
     def projected(self, basis: Array) -> Scatter:
         """The scatter of the same rows multiplied by `basis`."""
@@ -299,6 +304,13 @@ class Scatter:
         return Scatter(
             basis.shape[1], matrix + self.floor * (basis.T @ basis) if self.floor else matrix
         )
+
+
+def _change_columns(R: Any, change: Callable[[Any], Any]) -> Any:
+    """Rows of any kind with a function applied to their columns; sparse ones stay sparse."""
+    if isinstance(R, SparseRows):
+        return SparseRows(sp.csr_array(change(R.S)), R.E)
+    return change(as_array(R))
 
 
 def _adds(R: Any) -> bool:

@@ -1,0 +1,255 @@
+"""Kernel models that go on learning: with landmarks that stay, moments in their space add."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array
+
+from separatrix.base.batches import Memory
+from separatrix.base.parameters import Allowed, check_parameters, one_of
+from separatrix.base.rows import check_labelled_rows, unchanged_on_failure
+from separatrix.kernels import Kernel, KernelMap, RandomState, landmark_map, place_landmarks
+from separatrix.moments.checks import check_finite, is_dask
+from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.remainder import subtract_part
+from separatrix.selection import draw_rows
+
+LANDMARKS = (
+    one_of(None),
+    Allowed(lambda v: getattr(v, "ndim", 0) == 2 or sp.issparse(v), "an array of rows"),
+)
+"""Allowed values of the parameter `landmarks`."""
+
+LANDMARKS_DOC = """\
+    landmarks : array (n_landmarks, n_features) or None
+        The landmarks themselves, such as ``landmarks_`` of another model, instead of a number of
+        them. "scale" and "median" then measure the landmarks. Models of the same landmarks and
+        width can be merged.
+"""
+
+
+# The map -------------------------------------------------------------------------------------
+
+
+def takes_landmarks(model: Any, n_samples: float) -> bool:
+    """Whether landmarks are given or fewer than rows, so that the map is not exact."""
+    if getattr(model, "landmarks", None) is not None:
+        return True
+    return model.n_landmarks is not None and model.n_landmarks < n_samples
+
+
+def check_landmarks(model: Any, n_features: int) -> Any:
+    """The landmarks that are given, checked; None where there are none."""
+    if model.landmarks is None:
+        return None
+    found: Any = check_array(model.landmarks, accept_sparse="csr", dtype=np.float64)
+    if model.kernel == "precomputed":
+        raise ValueError(
+            'landmarks are rows of features, which kernel="precomputed" does not have: use '
+            "n_landmarks"
+        )
+    if found.shape[1] != n_features:
+        raise ValueError(
+            f"landmarks have {found.shape[1]} features, but X has {n_features}: take landmarks_ "
+            "of a model of the same features"
+        )
+    if model.n_landmarks not in (None, found.shape[0]):
+        raise ValueError(
+            f"n_landmarks={model.n_landmarks}, but {found.shape[0]} landmarks are given: leave "
+            "n_landmarks=None"
+        )
+    return found
+
+
+def draw_landmarks(X: Any, kernel: Kernel, n: int, random_state: RandomState) -> Any:
+    """Landmarks among these rows, in the coordinates of the features."""
+    placed = place_landmarks(X, kernel, draw_rows(X.shape[0], n, random_state))
+    return placed if kernel.origin is None else placed + kernel.origin
+
+
+def map_of_landmarks(kernel: Kernel, landmarks: Any) -> KernelMap:
+    """The map to the space of landmarks: a function of them and the width alone.
+
+    Their own mean is the origin, so that models that share landmarks share every digit.
+    """
+    if kernel.origin is not None:
+        kernel = kernel._replace(origin=landmarks.mean(axis=0))
+    return landmark_map(kernel, kernel.rows(landmarks))
+
+
+# Rows that come and go -------------------------------------------------------------------------
+
+
+def adds_up(model: Any) -> bool:
+    """Whether moments in the space of landmarks are all that a model needs of its rows."""
+    given = model.n_landmarks is not None or model.landmarks is not None
+    return given and model.kernel != "precomputed"
+
+
+def add_rows(
+    self: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    classes: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Any:
+    """Add rows to a model with landmarks.
+
+    The landmarks, and the width of the kernel, are those of the first batch unless they are given;
+    they stay. After any sequence of batches the model is the one that `fit` gives on all rows
+    together with these `landmarks` and `kernel_gamma`. The subspace is computed when it is next
+    asked for. A batch that raises an error leaves the model as it was.
+
+    Parameters
+    ----------
+    X : array or sparse matrix (n_samples, n_features)
+        New rows; in the first batch more than `n_landmarks`.
+    y : array (n_samples,)
+        Their labels.
+    classes : array, optional
+        All labels that may come. The first call takes those of `y` when it is absent; later
+        calls may announce more, and labels never announced are an error.
+    sample_weight : array (n_samples,), optional
+        Non-negative weights.
+
+    Returns
+    -------
+    self
+        The updated estimator.
+    """
+    if is_dask(X):
+        raise TypeError(
+            "partial_fit takes rows in memory: fit another model with the same landmarks to the "
+            "Dask collection and merge the two (separatrix.merge)"
+        )
+    with unchanged_on_failure(self):
+        first = not self._is_fitted()
+        rows = _check_batch(self, X, y, classes, sample_weight)
+        if first:
+            _place_by_first(self, rows)
+        grown = first or len(rows.classes) > len(self.classes_)
+        batch = self._summarize(in_landmarks(self._landmarks, rows))
+        moments = batch if first else self._add_summaries([self.moments_, batch])
+        self._keep(Memory(moments))
+        if grown:  # parameters that do not fit the classes are an error at once
+            self._solve_now()
+    return self
+
+
+def take_rows(
+    self: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> Any:
+    """Take rows out of a model with landmarks: it is then the model of all others.
+
+    The landmarks stay, those that were placed by these rows included.
+
+    Parameters
+    ----------
+    X : array or sparse matrix (n_samples, n_features)
+        Rows that the model has learned.
+    y : array (n_samples,)
+        Their labels.
+    sample_weight : array (n_samples,), optional
+        The weights with which they were learned.
+
+    Returns
+    -------
+    self
+        The updated estimator.
+    """
+    with unchanged_on_failure(self):
+        if not self._is_fitted():
+            raise ValueError("this model has learned nothing yet: there is nothing to forget")
+        rows = _check_batch(self, X, y, None, sample_weight)
+        gone = self._summarize(in_landmarks(self._landmarks, rows))
+        gone = gone.with_class_scatters(self.moments_.per_class)
+        self._keep(Memory(subtract_part(self.moments_, gone).moments))
+        self._solve_now()
+    return self
+
+
+def in_landmarks(to_features: KernelMap, rows: LabelledRows) -> LabelledRows:
+    """Rows in the space of landmarks, in double precision: they are squared there."""
+    check_finite(rows.X, rows.feature_names)
+    return rows._replace(X=to_features.project(rows.X, dtype=np.float64), feature_names=None)
+
+
+def _check_batch(
+    model: Any, X: ArrayLike, y: ArrayLike, classes: Any, sample_weight: Any
+) -> LabelledRows:
+    """Checked rows, coded by all labels that are known or announced."""
+    check_parameters(model, model._allowed_parameters)
+    first = not model._is_fitted()
+    if not first and model._landmarks is None:
+        raise ValueError(
+            "this model was fitted to all pairs of rows, not by landmarks, which were as many as "
+            "rows: nothing can be added. Set n_landmarks below the number of rows, or give "
+            "landmarks, and call fit"
+        )
+    known = None if first else model.classes_
+    if classes is not None:
+        known = np.unique(classes) if known is None else np.union1d(known, classes)
+    rows = check_labelled_rows(
+        model,
+        X,
+        y,
+        sample_weight,
+        classes=known,
+        reset=first,
+        accept_sparse=model._accepts_sparse,
+    )
+    model._check_moments_suffice(rows.classes)
+    return rows
+
+
+def _place_by_first(model: Any, rows: LabelledRows) -> None:
+    """Settle landmarks and width by the first batch."""
+    if not takes_landmarks(model, rows.X.shape[0]):
+        raise ValueError(
+            f"the first batch has {rows.X.shape[0]} rows, and n_landmarks={model.n_landmarks}: "
+            "landmarks are placed by more rows than there are landmarks. Begin with a larger "
+            "batch, or give landmarks"
+        )
+    found = model._to_landmarks(rows.X)
+    model.__dict__ = {**vars(model), **found}
+
+
+def check_same_landmarks(first: Any, model: Any, i: int) -> None:
+    """Raise when the moments of two models are in the spaces of different landmarks."""
+    for number, one in enumerate((first, model)):
+        if one._landmarks is None:
+            raise ValueError(
+                f"model {number and i} has no landmarks, so no moments that could be added: fit "
+                "all models with the same landmarks and kernel_gamma"
+            )
+    own, other = first._landmarks, model._landmarks
+    remedy = "fit every model with landmarks=models[0].landmarks_ and kernel_gamma="
+    remedy += f"{first.kernel_gamma_!r}"
+    if own.kernel.params != other.kernel.params:
+        raise ValueError(
+            f"model {i} has kernel_gamma_={model.kernel_gamma_}, model 0 has "
+            f"kernel_gamma_={first.kernel_gamma_}: moments add only for one kernel; {remedy}"
+        )
+    if not _same_points(own, other):
+        raise ValueError(
+            f"model {i} has other landmarks than model 0: moments add only in the space of the "
+            f"same landmarks; {remedy}"
+        )
+
+
+def _same_points(a: KernelMap, b: KernelMap) -> bool:
+    pairs: list[tuple[Any, Any]] = [(a.points, b.points), (a.basis, b.basis)]
+    dense = [[M.toarray() if sp.issparse(M) else M for M in pair] for pair in pairs]
+    return all(np.array_equal(M, N) for M, N in dense)
+
+
+def summarize_in_landmarks(to_features: KernelMap, per_class: Any, block: Any) -> ClassMoments:
+    """Moments of a block of rows in the space of landmarks."""
+    return ClassMoments.from_rows(
+        in_landmarks(to_features, block), per_class=per_class(block.classes)
+    )

@@ -1,0 +1,166 @@
+"""Rows without what they say of a label: the least change after which no linear rule finds it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.base.blockwise import lazy_on_dask
+from separatrix.base.rows import check_new_rows, unchanged_on_failure
+from separatrix.fisher.fisher import FisherDiscriminant
+from separatrix.linalg import Array
+from separatrix.moments.checks import check_finite_columns
+from separatrix.moments.class_moments import ClassMoments
+
+
+def carriers(moments: ClassMoments, W: Array) -> Array:
+    """``St W (Wᵀ St W)⁻¹``: the features as they are best predicted from the scores along W."""
+    Hb = moments.between_rows()
+    product = moments.within_apply(W) + Hb.T @ (Hb @ W)
+    return np.linalg.lstsq(W.T @ product, product.T, rcond=None)[0].T
+
+
+def _check_dense(X: Any) -> None:
+    if sp.issparse(X):
+        raise TypeError(
+            "ClassEraser changes every entry of sparse rows: give dense ones (X.toarray())"
+        )
+
+
+@lazy_on_dask
+class ClassEraser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Takes from rows what a linear rule could know of a label: a batch, a site, a sex.
+
+    Scores along Fisher's directions of the label are all that a linear rule can use; what they
+    predict of the features is taken off. Of all affine maps after which the classes of the
+    training rows have one mean, this one changes the rows least, in any norm that a quadratic
+    form gives.
+
+    Attributes
+    ----------
+    separator_ : FisherDiscriminant
+        Fisher's directions of the label, and the statistics of all rows seen.
+    carriers_ : array (n_features, n_directions)
+        What one unit of each score predicts of the features.
+    classes_ : array
+        The labels that are erased.
+
+    Notes
+    -----
+    With ``Z = transform(X)`` of the training rows, all classes have the mean of all rows, so that
+    no linear classifier fitted to Z beats the most frequent label; applying the map twice changes
+    nothing more. New rows of the same population keep what the estimate misses, of the order of
+    ``√(n_features / n_samples)``. Classes that differ in their covariances still do, and a
+    nonlinear rule can see that.
+
+    Fit it with the label that shall go, not with the one to be predicted: it does not belong
+    inside a pipeline that is fitted with another label.
+
+    References
+    ----------
+    Belrose, Schneider-Joseph, Ravfogel, Cotterell, Raff and Biderman, LEACE: perfect linear
+    concept erasure in closed form, NeurIPS (2023).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import ClassEraser
+    >>> rng = np.random.default_rng(0)
+    >>> site = np.repeat(["north", "south"], 50)
+    >>> X = rng.standard_normal((100, 3)) + (site == "north")[:, None] * [5.0, 0.0, 1.0]
+    >>> Z = ClassEraser().fit_transform(X, site)
+    >>> bool(np.allclose(Z[site == "north"].mean(axis=0), Z[site == "south"].mean(axis=0)))
+    True
+    """
+
+    _accepts_blocks = True
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: there is none
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Find what the rows say of the label.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+            Rows; a Dask collection, too.
+        y : array (n_samples,)
+            The label to erase.
+        sample_weight : array (n_samples,), optional
+            Non-negative weights.
+
+        Returns
+        -------
+        self
+            The fitted eraser.
+        """
+        _check_dense(X)
+        return self._take(FisherDiscriminant().fit(X, y, sample_weight))
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Add rows; the result is that of `fit` on all rows together.
+
+        Parameters
+        ----------
+        X, y : array (n_samples, n_features), (n_samples,)
+            New rows and their labels.
+        classes : array, optional
+            All labels that may come, in the first call at the latest.
+        sample_weight : array (n_samples,), optional
+            Non-negative weights.
+
+        Returns
+        -------
+        self
+            The updated eraser.
+        """
+        _check_dense(X)
+        separator: Any = getattr(self, "separator_", FisherDiscriminant())
+        with unchanged_on_failure(separator):
+            return self._take(separator.partial_fit(X, y, classes, sample_weight))
+
+    def _take(self, separator: FisherDiscriminant) -> Self:
+        """Set the fitted attributes."""
+        W = separator.components_.T
+        found = {"carriers_": carriers(separator.moments_, W), "classes_": separator.classes_}
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(separator, name):
+                found[name] = getattr(separator, name)
+        self.__dict__ = {**vars(self), "separator_": separator, **found}
+        return self
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Rows without their part that goes with the label.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+            Rows; their labels are not needed.
+
+        Returns
+        -------
+        array (n_samples, n_features)
+            The rows, changed as little as possible.
+        """
+        check_is_fitted(self)
+        rows = check_new_rows(self, X)
+        check_finite_columns(rows, getattr(self, "feature_names_in_", None))
+        scores = self.separator_.transform(rows)
+        return rows - scores @ self.carriers_.T.astype(rows.dtype, copy=False)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

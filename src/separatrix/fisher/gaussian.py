@@ -1,0 +1,305 @@
+"""Gaussian classes in all features: quadratic discriminants, pooled and shrunk, or diagonal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from separatrix._warnings import warn_caller
+from separatrix.base.batches import MomentEstimator
+from separatrix.base.blockwise import lazy_on_dask
+from separatrix.base.estimator import Rows
+from separatrix.base.parameters import YES_OR_NO, Allowed, array_like, one_of, real_number
+from separatrix.base.rows import check_new_rows
+from separatrix.base.solution import Solution
+from separatrix.decision.classifiers import SubspaceClassifier
+from separatrix.decision.quadratic import (
+    QuadraticRule,
+    class_covariances,
+    quadratic_gaussian_rule,
+)
+from separatrix.fisher.directions import fisher_directions, separating_rank, shrink
+from separatrix.linalg import Array
+from separatrix.moments.checks import check_finite_columns
+from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import row_blocks
+from separatrix.moments.spectra import reduce_to_span
+
+MIN_VARIANCE = 1e-9
+"""Least variance of a feature within a class, as a share of its variance among all rows."""
+
+
+# The mathematics -----------------------------------------------------------------------------
+
+
+def pool_scatters(scatters: Array, counts: Array, pooling: float) -> tuple[Array, Array]:
+    """``(1 - λ) S_i + λ S`` and ``(1 - λ) N_i + λ N``, whose ratio is Friedman's covariance.
+
+    Scatters may be matrices or diagonals, one for each class.
+    """
+    pooled = (1 - pooling) * scatters + pooling * scatters.sum(axis=0)
+    return pooled, (1 - pooling) * counts + pooling * counts.sum()
+
+
+class SpanRule(NamedTuple):
+    """Gaussian classes whose covariances are known in a span, and are isotropic outside of it.
+
+    Attributes
+    ----------
+    rule : QuadraticRule
+        In coordinates of the span.
+    basis : array (d, r) or None
+        Orthonormal columns of the span; None for all features.
+    outside : array (n_classes,)
+        Inverse variance of each class in every direction outside.
+    """
+
+    rule: QuadraticRule
+    basis: Array | None
+    outside: Array
+
+    def scores(self, centred: Array) -> Array:
+        """Log-posteriors of centred rows up to a common term."""
+        if self.basis is None:
+            return self.rule.scores(centred)
+        Z = centred @ self.basis
+        left = np.sum(centred**2, axis=1) - np.sum(Z**2, axis=1)
+        return self.rule.scores(Z) - 0.5 * np.outer(left.clip(0.0), self.outside)
+
+
+class DiagonalRule(NamedTuple):
+    """Gaussian classes of independent features (naive Bayes).
+
+    Attributes
+    ----------
+    means, precisions : array (n_classes, d)
+        Means and inverse variances; zero for features that never vary.
+    constants : array (n_classes,)
+    """
+
+    means: Array
+    precisions: Array
+    constants: Array
+
+    def scores(self, centred: Array) -> Array:
+        """Log-posteriors of centred rows up to a common term."""
+        # differences first: expanded squares would cancel where classes are narrow
+        pairs = zip(self.means, self.precisions, strict=True)
+        distances = np.stack([(centred - mean) ** 2 @ p for mean, p in pairs], axis=1)
+        return self.constants - 0.5 * distances
+
+
+# The estimator -------------------------------------------------------------------------------
+
+
+@lazy_on_dask
+class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
+    """Gaussian classes with covariances of their own, from quadratic to linear to nearest mean.
+
+    Friedman's regularised discriminant: ``pooling`` leads from one covariance for each class
+    (QDA) to one for all (LDA), ``shrinkage`` from there to a sphere. It decides in all features;
+    `transform` shows the rows along the directions in which the class means are farthest apart.
+    Everything follows from moments: models learn in batches, merge and forget.
+
+    Parameters
+    ----------
+    pooling : float in [0, 1]
+        λ: share of the covariance of all classes in that of each.
+    shrinkage : float in [0, 1]
+        γ: share of a sphere of the same trace in each covariance.
+    diagonal : bool
+        Take the features of a class as independent: only their variances are used (Gaussian naive
+        Bayes, and with ``pooling=1`` diagonal LDA).
+    priors : array (n_classes,) or None
+        Class probabilities; None takes the proportions in the training data.
+    keep_moments : bool
+        Keep the statistics of the training rows, which `partial_fit` and `merge` need: as many
+        matrices as there are classes.
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features)
+        Fisher's directions for the pooled and shrunk covariance, to look at.
+    mean_, means_, classes_, priors_, explained_ratio_, rank_, moments_
+        As in `FisherDiscriminant`.
+
+    Notes
+    -----
+    The covariance of class i is ``(1 - γ) C_i + γ tr(C_i)/d I`` with
+    ``C_i = ((1 - λ) S_i + λ S) / ((1 - λ) N_i + λ N)``, and the decision is Bayes' rule.
+    ``pooling=0, shrinkage=0`` is QDA with maximum-likelihood covariances, ``pooling=1`` is LDA.
+    With more features than rows it is exact in the span of the rows and one number outside.
+
+    A class with too few rows for a covariance of its own gets help from the pooled one, as in
+    ``FisherDiscriminant(rule="quadratic")``, and a warning says so: set `pooling` or `shrinkage`.
+
+    References
+    ----------
+    Friedman, Regularized discriminant analysis, Journal of the American Statistical Association
+    84 (1989).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import FisherDiscriminant, QuadraticDiscriminant
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 200)
+    >>> X = rng.standard_normal((400, 2)) * np.where(y == 0, 0.3, 3.0)[:, None]  # one inside
+    >>> FisherDiscriminant().fit(X, y).score(X, y) < 0.7
+    True
+    >>> QuadraticDiscriminant().fit(X, y).score(X, y) > 0.95
+    True
+    """
+
+    n_components = None
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
+        "pooling": (real_number(0, 1),),
+        "shrinkage": (real_number(0, 1),),
+        "diagonal": (YES_OR_NO,),
+        "priors": (one_of(None), array_like()),
+        "keep_moments": (YES_OR_NO,),
+    }
+
+    def __init__(
+        self,
+        pooling: float = 0.0,
+        *,
+        shrinkage: float = 0.0,
+        diagonal: bool = False,
+        priors: ArrayLike | None = None,
+        keep_moments: bool = True,
+    ) -> None:
+        self.pooling = pooling
+        self.shrinkage = shrinkage
+        self.diagonal = diagonal
+        self.priors = priors
+        self.keep_moments = keep_moments
+
+    def _needs_class_scatters(self, classes: Array) -> bool:
+        return self.pooling < 1
+
+    def _solve(
+        self, moments: ClassMoments, rows: Rows | None, selected: Mapping[str, Any]
+    ) -> Solution:
+        if self.diagonal:
+            return self._diagonal_directions(moments)
+        small, lift = reduce_to_span(moments)
+        Sw = shrink(small.Sw, self.shrinkage, moments.n_features)
+        Hb = small.between_rows()
+        found = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
+        return self._keep_wanted(found, lift, moments, selected, more_to_come=rows is None)
+
+    def _diagonal_directions(self, moments: ClassMoments) -> Solution:
+        """Fisher's directions for independent features: no matrix is made."""
+        scatter = moments.n_samples * self._variances(moments.within_diagonal(), moments)
+        units = np.sqrt(np.where(scatter > 0, scatter, np.inf))
+        _, s, Vt = np.linalg.svd(moments.between_rows() / units, full_matrices=False)
+        k = separating_rank(s, max(moments.n_features, 1))
+        within = np.eye(k)
+        return Solution((Vt[:k] / units).T, s[:k] ** 2, int(np.count_nonzero(scatter)), within)
+
+    def _variances(self, scatter: Array, moments: ClassMoments, count: Any = None) -> Array:
+        """Shrunk variances of features from sums of squares, never numerical zero."""
+        total = moments.total_diagonal() / moments.n_samples
+        variances = scatter / (moments.n_samples if count is None else count)
+        shrunk = (1 - self.shrinkage) * variances
+        shrunk = shrunk + self.shrinkage * variances.mean(axis=-1, keepdims=True)
+        return np.where(total > 0, np.maximum(shrunk, MIN_VARIANCE * total), 0.0)
+
+    def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
+        found = super()._add_decision(solution, moments, rows)
+        priors = np.where(moments.counts > 0, found.extras["priors_"], 0.0)
+        make = self._diagonal_rule if self.diagonal else self._span_rule
+        return found.with_extras(_rule=make(moments, priors))
+
+    def _diagonal_rule(self, moments: ClassMoments, priors: Array) -> DiagonalRule:
+        scatters = np.stack([scatter.diagonal() for scatter in moments.scatters])
+        if len(scatters) < len(moments.classes):  # pooled from the start
+            pooled, counts = scatters, np.array([moments.n_samples])
+        else:
+            pooled, counts = pool_scatters(scatters, moments.counts, self.pooling)
+        counts = np.where(counts > 0, counts, 1.0)[:, None]
+        variances = np.broadcast_to(self._variances(pooled, moments, counts), moments.means.shape)
+        used = variances > 0
+        precisions = np.where(used, 1 / np.where(used, variances, 1.0), 0.0)
+        volumes = 0.5 * np.sum(np.log(np.where(used, variances, 1.0)), axis=1)
+        means = np.where(priors[:, None] > 0, moments.means - moments.mean, 0.0)
+        with np.errstate(divide="ignore"):
+            return DiagonalRule(means, precisions, np.log(priors) - volumes)
+
+    def _span_rule(self, moments: ClassMoments, priors: Array) -> SpanRule:
+        small, lift = reduce_to_span(moments)
+        r, d = small.n_features, moments.n_features
+        covariances = self._covariances(small, r)
+        traces = np.trace(covariances, axis1=1, axis2=2)
+        spheres = self.shrinkage * traces / max(d, 1)
+        covariances = (1 - self.shrinkage) * covariances + spheres[:, None, None] * np.eye(r)
+        means = np.where(priors[:, None] > 0, small.means - small.mean, 0.0)
+        rule = quadratic_gaussian_rule(means, covariances, priors)
+        if r == d:
+            return SpanRule(rule, None, np.zeros(len(priors)))
+        known = spheres > 0
+        outside = np.where(known, 1 / np.where(known, spheres, 1.0), 0.0)
+        volumes = 0.5 * (d - r) * np.log(np.where(known, spheres, 1.0))
+        rule = rule._replace(constants=rule.constants - volumes)
+        return SpanRule(rule, lift(np.eye(r)), outside)
+
+    def _covariances(self, small: ClassMoments, r: int) -> Array:
+        """Friedman's pooled covariances; a class with too few rows gets help from all."""
+        n = small.n_samples
+        if not small.per_class:
+            return np.broadcast_to(small.Sw / n, (len(small.classes), r, r))
+        scatters, counts = pool_scatters(small.class_scatters, small.counts, self.pooling)
+        if self.shrinkage == 0:
+            alone = (counts > 0) & (counts <= r)
+            if alone.any() and small.n_samples > 1:
+                warn_caller(
+                    f"class {small.classes[alone].tolist()[0]!r} has too few rows for a "
+                    f"covariance of {r} dimensions, and gets help from the pooled one: set "
+                    "pooling or shrinkage"
+                )
+            return class_covariances(scatters, counts, small.Sw / n)
+        return scatters / np.where(counts > 0, counts, 1.0)[:, None, None]
+
+    # new rows ---------------------------------------------------------------------------------
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Log-posterior of each class up to a term common to all of them.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            Rows to judge.
+
+        Returns
+        -------
+        array (n_samples, n_classes), or (n_samples,) for two classes
+            For two classes the log-odds of ``classes_[1]``.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def _scores(self, X: ArrayLike) -> Array:
+        rows = check_new_rows(self, X, accept_sparse=True)
+        scores = np.empty((rows.shape[0], len(self.classes_)))
+        with np.errstate(invalid="ignore", over="ignore"):
+            for block in row_blocks(*rows.shape):
+                part = rows[block].toarray() if sp.issparse(rows) else rows[block]
+                scores[block] = self._rule.scores(part - self.mean_)
+        if not np.isfinite(scores).all():
+            check_finite_columns(rows, getattr(self, "feature_names_in_", None))
+        return scores
+
+    @property
+    def coef_(self) -> Array:
+        """There is none: the decision is not linear in the features."""
+        raise AttributeError("QuadraticDiscriminant has no coef_: use decision_function")
+
+    @property
+    def intercept_(self) -> Array:
+        """There is none: the decision is not linear in the features."""
+        raise AttributeError("QuadraticDiscriminant has no intercept_: use decision_function")

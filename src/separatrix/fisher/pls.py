@@ -1,0 +1,236 @@
+"""Partial least squares for classes, from moments alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from separatrix._warnings import warn_caller
+from separatrix.base.batches import MomentEstimator, Solved
+from separatrix.base.estimator import Rows
+from separatrix.base.parameters import N_COMPONENTS, YES_OR_NO, Allowed, array_like, one_of
+from separatrix.base.solution import Solution
+from separatrix.decision.classifiers import SubspaceClassifier
+from separatrix.linalg import Array
+from separatrix.moments.class_moments import ClassMoments
+
+MIN_COVARIANCE = 1e-10
+"""Least covariance with the labels that a further direction must have, as a share of the first
+one's; what is left below it is numerical zero."""
+
+
+# The mathematics -----------------------------------------------------------------------------
+
+
+class LatentDirections(NamedTuple):
+    """Directions of partial least squares and the regression along them.
+
+    Attributes
+    ----------
+    rotations : array (d, k)
+        R; the scores of centred rows are ``T = X R`` and uncorrelated.
+    weights : array (d, k)
+        Unit vectors of largest covariance with the labels, each in the rows that are left when
+        the earlier scores are regressed out.
+    loadings : array (n_targets, k)
+        Q; the targets are estimated by ``T Qᵀ``.
+    scatter : array (k,)
+        ``‖t‖²`` of each score.
+    """
+
+    rotations: Array
+    weights: Array
+    loadings: Array
+    scatter: Array
+
+    @property
+    def explained(self) -> Array:
+        """Sum of squares of the targets that each score explains."""
+        return self.scatter * np.sum(self.loadings**2, axis=0)
+
+
+def latent_directions(apply: Callable[[Array], Array], B: Array, most: int) -> LatentDirections:
+    """Partial least squares of Y on X, from products of ``XᵀX`` and ``B = XᵀY`` alone.
+
+    Direction a is the first left singular vector w of ``X_aᵀ Y``, with ``X_a`` the rows that are
+    left when the earlier scores are regressed out of them. As scores are uncorrelated,
+    ``X_aᵀ Y = B - Σ p (tᵀY)`` and the loadings are ``p = XᵀX r / ‖t‖²``: k products of ``XᵀX``
+    with a vector, and never the rows or the matrix.
+
+    Parameters
+    ----------
+    apply : function
+        ``V -> XᵀX V``.
+    B : array (d, n_targets)
+        ``XᵀY``.
+    most : int
+        Number of directions; fewer are found where no covariance is left.
+    """
+    d, n_targets = B.shape
+    R, W, P = (np.zeros((d, most)) for _ in range(3))
+    Q, scatter = np.zeros((n_targets, most)), np.zeros(most)
+    left, first = B, None
+    for a in range(most):
+        U, s, _ = np.linalg.svd(left, full_matrices=False)
+        first = s[0] if first is None and len(s) else first
+        if not len(s) or s[0] <= MIN_COVARIANCE * (first or np.inf):
+            return LatentDirections(R[:, :a], W[:, :a], Q[:, :a], scatter[:a])
+        W[:, a] = U[:, 0]
+        R[:, a] = U[:, 0] - R[:, :a] @ (P[:, :a].T @ U[:, 0])
+        product = apply(R[:, a : a + 1])[:, 0]
+        scatter[a] = R[:, a] @ product
+        P[:, a] = product / scatter[a]
+        Q[:, a] = B.T @ R[:, a] / scatter[a]
+        left = left - np.outer(P[:, a], scatter[a] * Q[:, a])
+    return LatentDirections(R, W, Q, scatter)
+
+
+def importance_in_projection(found: LatentDirections) -> Array:
+    """Share of each feature in the explained labels (VIP): squares have the mean one."""
+    explained = found.explained
+    if not explained.sum() > 0:
+        return np.zeros(len(found.weights))
+    return np.sqrt(len(found.weights) * (found.weights**2 @ explained) / explained.sum())
+
+
+# The estimator -------------------------------------------------------------------------------
+
+
+class PartialLeastSquaresDiscriminant(MomentEstimator, SubspaceClassifier):
+    """Uncorrelated directions of largest covariance with the class labels (PLS-DA).
+
+    Nothing is inverted, so that many more features than samples, correlated as those of spectra
+    are, do no harm; and there may be more directions than ``n_classes - 1``. The decision is
+    that of Gaussian classes in the subspace. Everything follows from moments: models learn in
+    batches, merge and forget.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None
+        Number of directions, at most one for each feature; fewer, with a warning, where no
+        covariance with the labels is left. None takes ``n_classes - 1``, "auto" as many as
+        cross-validation favours.
+    scale : bool
+        Divide each feature, and the indicator of each class, by its standard deviation.
+        Spectra, whose features have one unit, are often better left unscaled.
+    priors : array (n_classes,) or None
+        Class probabilities of the decision; None takes the proportions in the training data.
+    keep_moments : bool
+        Keep the statistics of the training rows, which `partial_fit` and `merge` need.
+
+    Attributes
+    ----------
+    components_ : array (n_components, n_features)
+        The directions; scores are ``(X - mean_) @ components_.T``.
+    vip_ : array (n_features,)
+        Importance of each feature in the projection. Squares have the mean one: features above
+        one matter more than the average.
+    regression_coef_ : array (n_classes, n_features)
+        Coefficients of the regression of the class indicators, in units of the features.
+    explained_ratio_ : array (n_components,)
+        Share of the sum of squares of the indicators that each direction explains.
+    mean_, means_, classes_, priors_, coef_, intercept_, rank_, selection_, moments_
+        As in `FisherDiscriminant`; `rank_` is the number of directions found.
+
+    Notes
+    -----
+    ``components_ @ St @ components_.T`` is diagonal: the scores are uncorrelated. Scores and
+    coefficients are those of scikit-learn's ``PLSRegression`` on the indicators of the classes.
+    The algorithm known as SIMPLS agrees with them for two classes only: for more it finds other
+    directions after the first.
+
+    Regressing indicators and taking the largest, as PLS-DA is often run, favours large classes;
+    a Gaussian rule in the subspace does not.
+
+    References
+    ----------
+    Barker and Rayens, Partial least squares for discrimination, Journal of Chemometrics 17
+    (2003). Wold, Sjöström and Eriksson, PLS-regression: a basic tool of chemometrics, Chemometrics
+    and Intelligent Laboratory Systems 58 (2001), for `vip_`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from separatrix import PartialLeastSquaresDiscriminant
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = PartialLeastSquaresDiscriminant(n_components=3).fit(X, y)
+    >>> model.transform(X).shape
+    (178, 3)
+    >>> int(model.vip_.argmax())  # alcohol
+    0
+    """
+
+    vip_: Any = Solved()
+    regression_coef_: Any = Solved()
+    # variance without a part in the labels leads the directions: no matter for Gaussian classes
+    _dimension_judge = LinearDiscriminantAnalysis()
+    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
+        "n_components": N_COMPONENTS,
+        "scale": (YES_OR_NO,),
+        "priors": (one_of(None), array_like()),
+        "keep_moments": (YES_OR_NO,),
+    }
+
+    def __init__(
+        self,
+        n_components: int | str | None = 2,
+        *,
+        scale: bool = True,
+        priors: ArrayLike | None = None,
+        keep_moments: bool = True,
+    ) -> None:
+        self.n_components = n_components
+        self.scale = scale
+        self.priors = priors
+        self.keep_moments = keep_moments
+
+    def _solve(
+        self, moments: ClassMoments, rows: Rows | None, selected: Mapping[str, Any]
+    ) -> Solution:
+        units, target_units = self._units(moments)
+        Hb, within = moments.between_rows(), moments.within
+
+        def apply(V: Array) -> Array:
+            V = V / units[:, None]
+            return (within.apply(V) + Hb.T @ (Hb @ V)) / units[:, None]
+
+        deviations = np.where(moments.counts[:, None] > 0, moments.means - moments.mean, 0.0)
+        B = moments.counts[:, None] * deviations / units / target_units[:, None]
+        asked = self._n_asked(moments, selected)
+        found = latent_directions(apply, B.T, asked)
+        W = found.rotations / units[:, None]
+        coef = found.loadings @ found.rotations.T * target_units[:, None] / units
+        if rows is not None and 0 < W.shape[1] < asked and self.n_components != "auto":
+            warn_caller(
+                f"PartialLeastSquaresDiscriminant found {W.shape[1]} of {asked} directions: no "
+                "covariance with the labels is left for more"
+            )
+        total = np.sum(moments.counts * (1 - moments.counts / moments.n_samples) / target_units**2)
+        extras = {
+            "vip_": importance_in_projection(found),
+            "regression_coef_": coef,
+            "explained_ratio_": found.explained / total if total > 0 else found.explained,
+        }
+        Sw = W.T @ moments.within_apply(W)
+        return Solution(W, found.explained, W.shape[1], within=Sw, extras=extras)
+
+    def _units(self, moments: ClassMoments) -> tuple[Array, Array]:
+        """Standard deviations of the features and of the class indicators, or ones."""
+        n = moments.n_samples
+        if not self.scale:
+            return np.ones(moments.n_features), np.ones(len(moments.classes))
+        share = moments.counts / n
+        variances = moments.total_diagonal(), n * share * (1 - share)
+        freedom = n - 1 if n > 1 else n  # weights that fade may sum to less than one
+        return tuple(np.sqrt(np.where(v > 0, v, freedom) / freedom) for v in variances)  # type: ignore[return-value]
+
+    def _n_asked(self, moments: ClassMoments, selected: Mapping[str, Any]) -> int:
+        """Directions to look for: at most the rank that the size of the data allows."""
+        if self.n_components is None:
+            return max(len(moments.classes) - 1, 1)
+        d = moments.n_features
+        return self._n_wanted(d, f"the rank of the data, with n_features = {d}", selected)

@@ -1,0 +1,127 @@
+"""Gaussian classes in all features: Friedman's formula, its ends, and moments alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from scipy.stats import multivariate_normal
+from sklearn.datasets import load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.naive_bayes import GaussianNB
+
+from separatrix import FisherDiscriminant, QuadraticDiscriminant, load, merge, save
+from tests.discovery import SHAPES, TALL, WIDE, labelled
+
+every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
+NEW = labelled(40, 6, seed=5)[0], labelled(40, 60, seed=5)[0]
+
+
+def friedman(X, y, pooling, shrinkage, new):
+    """Log-posteriors by the formula, class after class."""
+    n, d = X.shape
+    centred = [X[y == c] - X[y == c].mean(axis=0) for c in range(3)]
+    S = [rows.T @ rows for rows in centred]
+    found = []
+    for c in range(3):
+        scatter = (1 - pooling) * S[c] + pooling * sum(S)
+        C = scatter / ((1 - pooling) * len(centred[c]) + pooling * n)
+        C = (1 - shrinkage) * C + shrinkage * np.trace(C) / d * np.eye(d)
+        density = multivariate_normal(X[y == c].mean(axis=0), C)
+        found.append(density.logpdf(new) + np.log(np.mean(y == c)))
+    return np.stack(found, axis=1)
+
+
+@pytest.mark.parametrize("shrinkage", [0.05, 0.5, 1.0])
+@pytest.mark.parametrize("pooling", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("shape", [0, 1], ids=SHAPES)
+def test_scores_are_friedmans(shape, pooling, shrinkage):
+    (X, y), new = list(SHAPES.values())[shape], NEW[shape]
+    model = QuadraticDiscriminant(pooling, shrinkage=shrinkage).fit(X, y)
+    expected = friedman(X, y, pooling, shrinkage, new)
+    expected -= expected.max(axis=1, keepdims=True)
+    scores = model.decision_function(new)
+    assert_allclose(scores - scores.max(axis=1, keepdims=True), expected, rtol=1e-7, atol=1e-6)
+
+
+def test_without_shrinkage_it_is_quadratic_and_with_pooling_linear():
+    X, y = TALL
+    quadratic = QuadraticDiscriminant().fit(X, y)
+    expected = friedman(X, y, 0.0, 0.0, NEW[0])
+    assert (quadratic.predict(NEW[0]) == expected.argmax(axis=1)).all()
+    linear = QuadraticDiscriminant(1.0).fit(X, y)
+    theirs = LinearDiscriminantAnalysis("lsqr").fit(X, y)
+    assert_allclose(linear.predict_proba(NEW[0]), theirs.predict_proba(NEW[0]), atol=1e-9)
+
+
+def test_independent_features_are_naive_bayes():
+    X, y = TALL
+    ours = QuadraticDiscriminant(diagonal=True).fit(X, y)
+    theirs = GaussianNB(var_smoothing=0).fit(X, y)
+    assert_allclose(ours.predict_proba(NEW[0]), theirs.predict_proba(NEW[0]), atol=1e-9)
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("pooling", [0.0, 0.3, 1.0])
+@every_shape
+def test_batches_and_sites_give_the_fit_of_all_rows(X, y, pooling, diagonal, tmp_path):
+    make = QuadraticDiscriminant(pooling, shrinkage=0.1, diagonal=diagonal)
+    whole = QuadraticDiscriminant(**make.get_params()).fit(X, y)
+    stream = QuadraticDiscriminant(**make.get_params())
+    for i in (0, 1):
+        stream.partial_fit(X[i::2], y[i::2], classes=[0, 1, 2])
+    sites = [QuadraticDiscriminant(**make.get_params()).fit(X[i::2], y[i::2]) for i in (0, 1)]
+    save(stream, tmp_path / "a.model")
+    for other in (stream, merge(sites), load(tmp_path / "a.model")):
+        assert_allclose(other.decision_function(X), whole.decision_function(X), rtol=1e-7)
+        assert_allclose(other.components_, whole.components_, atol=1e-9)
+
+
+def test_sparse_rows_are_decided_as_dense_ones():
+    X, y = WIDE
+    X = np.where(np.abs(X) > 2, X, 0.0)
+    dense = QuadraticDiscriminant(0.5, shrinkage=0.2).fit(X, y)
+    sparse = QuadraticDiscriminant(0.5, shrinkage=0.2).fit(sp.csr_array(X), y)
+    assert_allclose(sparse.decision_function(sp.csr_array(X)), dense.decision_function(X))
+
+
+def test_a_class_with_few_rows_is_helped_and_that_is_said():
+    X, y = labelled(60, 12)
+    X, y = np.vstack([X, X[:2] + 9]), np.append(y, [3, 3])
+    with pytest.warns(UserWarning, match="class 3 has too few rows .* set pooling"):
+        model = QuadraticDiscriminant().fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert model.score(X, y) > 0.95
+
+
+def test_classes_inside_each_other_and_wide_rows_are_right_on_new_rows():
+    """One class around the other in 60 features, 40 rows a class: no mean separates them."""
+    rng = np.random.default_rng(0)
+    y = np.arange(1080) % 2
+    X = rng.standard_normal((1080, 60)) * np.where(y, 1.5, 1.0)[:, None]
+    model = QuadraticDiscriminant(shrinkage=0.9).fit(X[:80], y[:80])
+    assert model.score(X[80:], y[80:]) > 0.95
+    assert FisherDiscriminant(shrinkage="auto").fit(X[:80], y[:80]).score(X[80:], y[80:]) < 0.6
+
+
+def test_a_feature_that_is_constant_in_one_class_decides():
+    X, y = labelled(60, 3, n_classes=2)
+    X[y == 0, 1] = 4.0
+    model = QuadraticDiscriminant(diagonal=True).fit(X, y)
+    assert model.score(X, y) == 1.0
+    assert np.isfinite(model.predict_proba(X + 1)).all()
+
+
+@pytest.mark.parametrize("name", ["coef_", "intercept_"])
+def test_there_is_nothing_linear_to_ask_for(name):
+    model = QuadraticDiscriminant().fit(*TALL)
+    with pytest.raises(AttributeError, match="use decision_function"):
+        getattr(model, name)
+
+
+def test_a_little_of_both_beats_the_ends_on_new_rows():
+    X, y = load_wine(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = QuadraticDiscriminant(0.5, shrinkage=0.1).fit(X[::3], y[::3])
+    assert model.score(X, y) > 0.97
