@@ -7,7 +7,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= auto
 MINUTES ?= 60
 
-.PHONY: demo test fuzz lint docs bench clean
+.PHONY: demo test test-minima coverage fuzz lint docs bench dist clean
 
 demo: .venv/demo.stamp  ## compare the methods on a bundled data set
 	$(PY) -m separatrix compare wine --jobs -1 --report wine-report.html
@@ -19,6 +19,18 @@ test: .venv/dev.stamp lint  ## everything that must hold
 fuzz: .venv/dev.stamp  ## new degenerate data and parameters for every estimator: make fuzz MINUTES=60
 	$(ONE_THREAD) $(PY) -m tests.fuzz --minutes $(MINUTES)
 	$(ONE_THREAD) $(PY) -m pytest --hypothesis-profile=fuzz tests/moments/test_class_moments.py -k any_cut
+
+test-minima: .venv/dev.stamp  ## the tests with the lowest versions that pyproject.toml declares
+	test -x .venv-minima/bin/python || $(PYTHON) -m venv .venv-minima
+	$(PY) -m release.minima > .venv-minima/minima.txt
+	.venv-minima/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-minima/minima.txt -e '.[test]'
+	$(ONE_THREAD) .venv-minima/bin/python -m pytest -n $(WORKERS) tests
+
+coverage: .venv/dev.stamp  ## which lines the tests run, in htmlcov/index.html
+	$(ONE_THREAD) $(PY) -m pytest -n $(WORKERS) --cov=separatrix --cov-report=html --cov-report=term:skip-covered tests
+
+dist: .venv/dev.stamp  ## the files of a release, built twice and compared, in dist/
+	$(PY) -m release.make_dist
 
 lint: .venv/dev.stamp  ## style, types, import layers
 	$(PY) -m ruff check .
@@ -44,4 +56,4 @@ bench: .venv/dev.stamp  ## speed beside peers, as ratios
 	touch $@ .venv/demo.stamp
 
 clean:
-	rm -rf .venv docs/_build docs/api docs/gallery
+	rm -rf .venv .venv-minima dist htmlcov docs/_build docs/api docs/gallery
