@@ -42,11 +42,18 @@ def without_times(comparison):
     methods = []
     for m in comparison.methods:
         folds = [
-            replace(f, seconds=0.0, fit_seconds=None, predict_seconds=None, peak_bytes=None)
+            replace(
+                f,
+                seconds=0.0,
+                fit_seconds=None,
+                predict_seconds=None,
+                peak_bytes=None,
+                shuffled=None,  # of quick fits only
+            )
             for f in m.folds
         ]
         methods.append(replace(m, folds=tuple(folds)))
-    return replace(comparison, methods=tuple(methods), seconds=0.0)
+    return replace(comparison, methods=tuple(methods), seconds=0.0, advised=None)
 
 
 class Spy(TransformerMixin, BaseEstimator):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -10,10 +11,13 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, StandardScaler
 
 from separatrix import FisherDiscriminant
 from separatrix.evaluate.comparison import compare
+from separatrix.evaluate.describe import find_patterns
 from separatrix.evaluate.methods import Contender
 from separatrix.selection import neighbour_scores
 from tests.discovery import labelled, name_of
@@ -56,19 +60,139 @@ def test_loadings_say_what_a_standard_deviation_of_a_feature_does(estimator):
     assert scaled.loadings.features == tuple(f"x{j}" for j in range(6))
 
 
-def test_of_many_features_those_with_the_largest_weights_are_named():
+def test_of_many_features_those_with_the_largest_weights_or_patterns_are_named():
     wide, y = labelled(40, 300, 2)
     (method,) = compare([FisherDiscriminant(shrinkage=0.5)], wide, y, **CHEAP).methods
     found = method.folds[0].loadings
     train, _ = parts(y)
-    model = FisherDiscriminant(shrinkage=0.5).fit(
-        StandardScaler().fit_transform(wide[train]), y[train]
-    )
+    rows = StandardScaler().fit_transform(wide[train])
+    model = FisherDiscriminant(shrinkage=0.5).fit(rows, y[train])
     w = np.abs(model.components_[0])
-    expected = np.sort(np.argsort(-w)[:100])
+    pattern = np.abs(np.corrcoef(rows.T, rows @ model.components_[0])[-1, :-1])
+    expected = np.unique([np.argsort(-w)[:50], np.argsort(-pattern)[:50]])
+    assert 50 < len(expected) <= 100
     assert found.features == tuple(f"x{j}" for j in expected)
     assert_allclose(np.abs(found.weights[0]), w[expected] / np.linalg.norm(w))
+    assert_allclose(np.abs(found.patterns[0]), pattern[expected])
     assert found.n_features == 300
+
+
+def test_every_split_of_a_linear_method_has_loadings():
+    (method,) = compare([FisherDiscriminant()], X, Y, **CHEAP).methods
+    assert [fold.loadings is not None for fold in method.folds] == [True, True]
+    assert [fold.view is not None for fold in method.folds] == [True, False]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_patterns_regress_features_on_all_coordinates(sparse):
+    """Haufe et al., equation 6, here computed by least squares in place of covariances."""
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 6))
+    rows[:, 2] = 7.0  # constant
+    W = rng.normal(size=(2, 6))
+    spread = rows.std(axis=0)
+    S = (rows - rows.mean(axis=0)) @ W.T
+    expected = np.linalg.lstsq(S, rows - rows.mean(axis=0))[0] * S.std(axis=0)[:, None]
+    expected[:, 2] = 0.0
+    expected[:, [0, 1, 3, 4, 5]] /= spread[[0, 1, 3, 4, 5]]
+    found = find_patterns(W, sp.csr_array(rows) if sparse else rows, spread)
+    assert_allclose(found, expected, atol=1e-9)
+
+
+def test_a_feature_that_only_cancels_noise_has_a_weight_and_no_pattern():
+    """Haufe's example: x1 = signal + noise, x2 = noise; the weights are (1, -1)."""
+    rng = np.random.default_rng(0)
+    y = np.arange(4000) % 2
+    noise = rng.normal(size=4000)
+    rows = np.column_stack([y + noise, noise + 0.01 * rng.normal(size=4000)])
+    loadings = compare([FisherDiscriminant()], rows, y, **CHEAP).methods[0].folds[0].loadings
+    weights, patterns = np.abs(loadings.weights[0]), np.abs(loadings.patterns[0])
+    assert weights.min() > 0.6
+    assert patterns[0] > 0.4
+    assert patterns[1] < 0.1  # 2800 training rows: a standard error of 0.02
+
+
+@pytest.mark.parametrize("scale", ["standard", None])
+@pytest.mark.parametrize("two", [False, True])
+def test_a_readout_places_and_decides_as_the_method_does(scale, two):
+    rows = X * [1, 100, 1, 0.01, 1, 1] + 5
+    y = np.where(Y == 2, 1, Y) if two else Y
+    methods = [FisherDiscriminant(), LinearDiscriminantAnalysis(), LogisticRegression(), PCA(2)]
+    found = compare(methods, rows, y, scale=scale, **CHEAP)
+    new = rows[list(found.tests[0])]
+    for method in found.methods:
+        fold = method.folds[0]
+        readout = fold.readout
+        assert method.folds[1].readout is None
+        if method.name != "LogisticRegression":
+            placed = new @ np.array(readout.weights).T + readout.offsets
+            assert_allclose(placed, fold.view.coordinates, atol=1e-8)
+        if method.name == "PCA":  # nearest neighbours decide
+            assert readout.class_weights == ()
+        else:
+            scores = new @ np.array(readout.class_weights).T + readout.class_offsets
+            assert tuple(scores.argmax(axis=1)) == fold.predicted
+
+
+def test_what_is_not_linear_in_the_table_is_not_read_out(monkeypatch):
+    methods = ["KernelFisherDiscriminant", Bent(2), "LDA"]
+    kernel, bent, _ = compare(methods, X, Y, **CHEAP).methods
+    assert kernel.folds[0].readout is None
+    assert bent.folds[0].readout is None
+    (other,) = compare(["LDA"], X, Y, scale=QuantileTransformer(n_quantiles=10), **CHEAP).methods
+    assert other.folds[0].readout is None
+    monkeypatch.setattr("separatrix.evaluate.describe.MAX_READOUT_NUMBERS", 29)
+    (large,) = compare(["LDA"], X, Y, **CHEAP).methods  # 2 directions and 3 classes of 6 features
+    assert large.folds[0].readout is None
+
+
+class Contrary(LinearDiscriminantAnalysis):
+    """Predicts another class than its weights say."""
+
+    def predict(self, X):
+        return (super().predict(X) + 1) % 3
+
+
+def test_a_linear_rule_that_does_not_give_the_predictions_is_left_out():
+    codes = np.unique(Y, return_inverse=True)[1]
+    (method,) = compare([Contrary()], X, codes, **CHEAP).methods
+    assert method.folds[0].readout.class_weights == ()
+    assert len(method.folds[0].readout.weights) == 2
+
+
+def test_shuffled_labels_are_a_permutation_and_are_predicted_by_chance():
+    rng = np.random.default_rng(1)
+    y = np.arange(600) % 3
+    rows = np.eye(3)[y] * 6 + rng.normal(size=(600, 3))
+    found = compare(["LDA", "PCA"], rows, y, n_splits=2)
+    for method in found.methods:
+        fold = method.folds[0]
+        shuffled = fold.shuffled
+        assert fold.scores["accuracy"] > 0.95
+        share = np.mean(np.array(shuffled.labels) == shuffled.predicted)
+        assert abs(share - 1 / 3) < 0.12  # 180 rows: a standard error of 0.035
+        assert len(shuffled.coordinates) == len(shuffled.labels) == 180
+        assert method.folds[1].shuffled is None
+    assert found["LDA"].folds[0].shuffled.labels == found["PCA"].folds[0].shuffled.labels
+    (without,) = compare(["LDA"], rows, y, n_splits=1, memory=False).methods
+    assert without.folds[0].shuffled is None
+
+
+class Fussy(LinearDiscriminantAnalysis):
+    """Warns of labels that are not in order."""
+
+    def fit(self, X, y):
+        if (np.diff(y) < 0).any():
+            warnings.warn("labels are mixed", ConvergenceWarning, stacklevel=1)
+        return super().fit(X, y)
+
+
+def test_warnings_of_shuffled_labels_are_not_those_of_the_method():
+    y = np.repeat([0, 1], 30)
+    rows = np.random.default_rng(0).normal(size=(60, 2)) + y[:, None]
+    (method,) = compare([Fussy()], rows, y, n_splits=1).methods
+    assert method.folds[0].shuffled is not None
+    assert method.folds[0].warnings == ()
 
 
 class Bent(PCA):

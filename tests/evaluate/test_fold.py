@@ -300,9 +300,12 @@ def test_what_only_describes_a_fold_may_fail_without_its_scores():
     assert fold.status == "done"
     assert fold.scores["accuracy"] > 0
     assert fold.warnings == (
+        "RuntimeWarning: no linear maps: NotImplementedError: no rows",
         "RuntimeWarning: no projected rows: NotImplementedError: no rows",
-        "RuntimeWarning: no view and loadings: NotImplementedError: no rows",
+        "RuntimeWarning: no loadings: NotImplementedError: no rows",
+        "RuntimeWarning: no view: NotImplementedError: no rows",
         "RuntimeWarning: no memory: MemoryError: no message",
+        "RuntimeWarning: no shuffled labels: MemoryError: no message",
     )
     assert (fold.n_components, fold.view, fold.peak_bytes) == (None, None, None)
     assert found["LinearDiscriminantAnalysis"].status == "done"

@@ -96,8 +96,9 @@ def compare(
         Seconds for each method, over all splits. When they are over, the fit that is running is
         stopped and splits that have not begun are skipped; the record says how many were done.
     memory : bool
-        Measure the peak memory of a fit, by one more fit on split 0. It is left out where a fit
-        takes more than five seconds, or more than a tenth of the rest of `time_budget`.
+        Describe a method by two more fits on split 0: the peak memory of one, and its picture when
+        labels are shuffled. They are left out where a fit takes more than five seconds (one for
+        the picture), or more than a tenth of the rest of `time_budget`.
     n_jobs : int, optional
         How many folds run at a time, as in joblib: None is 1, -1 all cores. Each uses one BLAS
         thread. Results do not depend on it.

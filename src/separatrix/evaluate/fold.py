@@ -25,7 +25,15 @@ from separatrix.evaluate.classify import (
     scorer_of,
     second_class_degrees,
 )
-from separatrix.evaluate.describe import describe_directions, measure_memory, view_and_loadings
+from separatrix.evaluate.curves import describe_degrees
+from separatrix.evaluate.describe import (
+    describe_directions,
+    fit_shuffled,
+    load_features,
+    measure_memory,
+    read_out,
+    view_rows,
+)
 from separatrix.evaluate.methods import Contender, limit_groups, settings_by_size
 from separatrix.evaluate.records import Fold
 from separatrix.kernels import inverse_width
@@ -46,6 +54,9 @@ MAX_CHOICE_ROWS = 500
 
 MAX_MEASURED_SECONDS = 5.0
 """Seconds of a fit beyond which it is not repeated to measure its memory."""
+
+MAX_SHUFFLED_SECONDS = 1.0
+"""Seconds of a fit beyond which it is not repeated with shuffled labels."""
 
 MAX_MEASURED_SHARE = 0.1
 """Share of the time left that this fit may have taken: tracing makes it several times slower."""
@@ -146,10 +157,15 @@ def _score_fold(job: Job, data: LabelledRows, rows: RowSplit, deadline: float) -
         "n_rows": len(trained.rows),
         "predicted": tuple(predicted.tolist()),
     }
+    about_degrees = fitted.rule, for_rule, truth, predicted
+    record |= measure_if_possible("degrees of classes", describe_degrees, *about_degrees)
+    if job.split == 0:
+        maps = fitted, scaler, known, new, predicted
+        record |= measure_if_possible("linear maps", read_out, *maps)
     if hasattr(fitted.model, "transform"):
         names = name_columns(scaler, data.column_names, known.shape[1])
         record |= _describe_subspace(job, fitted, known, codes, new, truth, names)
-    return record | _measure_memory(job, trained, known, codes, deadline)
+    return record | _repeat_quick_fit(job, trained, known, codes, new, truth, deadline)
 
 
 def _describe_subspace(
@@ -165,22 +181,30 @@ def _describe_subspace(
     record = measure_if_possible(
         "projected rows", describe_directions, *about, X, codes, X_new, truth
     )
+    shown = job.contender, fitted, X, X_new
+    record |= measure_if_possible("loadings", load_features, *shown, names)
     if job.split == 0:
-        shown = job.contender, fitted, X, X_new, names
-        record |= measure_if_possible("view and loadings", view_and_loadings, *shown)
+        record |= measure_if_possible("view", view_rows, *shown)
     return record
 
 
-def _measure_memory(
-    job: Job, trained: Trained, X: Any, codes: Array, deadline: float
+def _repeat_quick_fit(
+    job: Job, trained: Trained, X: Any, codes: Array, X_new: Any, truth: Array, deadline: float
 ) -> dict[str, Any]:
-    """Memory of one more fit on split 0, where the first was quick, and the seconds it takes."""
+    """Facts that take fits of their own, on split 0 of a method that is quick, and their seconds.
+
+    They are the memory of a fit, and the method on shuffled labels.
+    """
     start = time.perf_counter()
     left = MAX_MEASURED_SHARE * (deadline - start)
     if not job.memory or job.split or trained.seconds >= min(MAX_MEASURED_SECONDS, left):
         return {}
     rows = trained.rows
     record = measure_if_possible("memory", measure_memory, trained.again, X[rows], codes[rows])
+    if trained.seconds < MAX_SHUFFLED_SECONDS and hasattr(trained.again, "transform"):
+        fit_again = clone(trained.again), rows, job.rule, job.seed
+        parts = X, codes, X_new, truth
+        record |= measure_if_possible("shuffled labels", fit_shuffled, *fit_again, *parts)
     return record | {"extra_seconds": time.perf_counter() - start}
 
 

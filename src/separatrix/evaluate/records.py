@@ -50,11 +50,74 @@ class Loadings:
         scaled to length one over all features, so that methods can be compared.
     n_features : int
         Number of all features.
+    patterns : tuple of tuples of float
+        How many standard deviations a feature changes when a row moves by one of its own along a
+        direction and stays where it is along the others: Haufe's activation patterns. A weight
+        may only serve to cancel what other features share; a pattern says what the direction
+        measures.
     """
 
     features: tuple[str, ...]
     weights: tuple[tuple[float, ...], ...]
     n_features: int
+    patterns: tuple[tuple[float, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """A method that was fitted to shuffled labels, on the rows of the same split.
+
+    Attributes
+    ----------
+    coordinates : tuple of tuples of float
+        As those of `View`.
+    labels, predicted : tuple of int
+        The shuffled class of each test row, and the class that the method predicts, as numbers in
+        ``Comparison.classes``.
+    """
+
+    coordinates: tuple[tuple[float, ...], ...]
+    labels: tuple[int, ...]
+    predicted: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Readout:
+    """How a linear method places a row of the table and decides, without the method.
+
+    Attributes
+    ----------
+    weights, offsets : tuple of tuples of float, tuple of float
+        Coordinates of a row x are ``weights @ x + offsets``, in the directions of `View`.
+    class_weights, class_offsets : tuple of tuples of float, tuple of float
+        The class with the largest entry of ``class_weights @ x + class_offsets`` is predicted.
+        Empty where the rule is not linear.
+    """
+
+    weights: tuple[tuple[float, ...], ...]
+    offsets: tuple[float, ...]
+    class_weights: tuple[tuple[float, ...], ...] = ()
+    class_offsets: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Curves:
+    """How the test rows of a split are ordered and how sure the rule is of them.
+
+    Attributes
+    ----------
+    roc : tuple of float
+        Share of the rows of a class that are found where the share of other rows that are taken
+        for it is 0, 0.025, …, 1 (`evaluate.curves.FALSE_SHARES`); the mean over classes, each
+        against the rest. Empty where the rule gives no degrees.
+    calibration : tuple of tuples of float
+        For each tenth of the probability of the predicted class: how many rows are there, their
+        mean probability, and the share of them that is right (both 0 without rows). Empty where
+        the rule gives no probabilities.
+    """
+
+    roc: tuple[float, ...] = ()
+    calibration: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,8 +135,8 @@ class Fold:
     reason : str
         Why there are none: type and message of the error, or the time budget. Empty when done.
     seconds : float
-        Wall time of the fold as a whole, but for the fit that only measures memory. This is what
-        a time budget counts.
+        Wall time of the fold as a whole, but for fits that only describe it. This is what a time
+        budget counts.
     scores : dict
         ``accuracy``, ``balanced_accuracy`` (mean share of each class that is right), ``macro_f``
         (mean F of the classes). For two classes also ``sensitivity`` and ``specificity`` (share
@@ -102,7 +165,13 @@ class Fold:
     view : View or None
         Split 0 only.
     loadings : Loadings or None
-        Split 0 of linear methods only.
+        Linear methods only.
+    shuffled : Shuffled or None
+        Split 0 only, where the fit was quick.
+    readout : Readout or None
+        Split 0 only, of linear methods on features as they are or brought to equal spread.
+    curves : Curves or None
+        Where the rule gives degrees or probabilities.
     warnings : tuple of str
         Warnings of the method while it was fitted, each once; and facts that could not be
         described or measured, and why.
@@ -124,6 +193,9 @@ class Fold:
     path: tuple[float, ...] = ()
     view: View | None = None
     loadings: Loadings | None = None
+    shuffled: Shuffled | None = None
+    readout: Readout | None = None
+    curves: Curves | None = None
     warnings: tuple[str, ...] = ()
 
 
