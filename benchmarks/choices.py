@@ -1,6 +1,6 @@
 """Accuracy of parameters that are chosen, beside fixed ones, in percent.
 
-``python -m benchmarks.choices [ldg|local_qda|quadratic] --data DIR [--splits N]`` prints a table
+``python -m benchmarks.choices [ldg|local_qda|rules] --data DIR [--splits N]`` prints a table
 of each method on the sets of DIR: ``ucr_*.npz`` with training and test parts, others with X and y.
 The first split is that of the file, where there is one; the others are drawn anew, of the same
 size.
@@ -12,6 +12,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,11 @@ def neighbours_after(**params: Any) -> Callable[[], Any]:
     return lambda: make_pipeline(StandardScaler(), LDG(**params), KNeighborsClassifier(3))
 
 
+def decide_after_fisher(rule: str) -> Any:
+    """Fisher's discriminant with shrinkage on standardised features, and one of its rules."""
+    return make_pipeline(StandardScaler(), FisherDiscriminant(shrinkage="auto", rule=rule))
+
+
 OLD_QDA: dict[str, Any] = {"reg": 1e-4, "covariance": "diag", "standardize": False}
 METHODS: dict[str, tuple[list[str], Mapping[str, Callable[[], Any]]]] = {
     "ldg": (
@@ -64,15 +70,11 @@ METHODS: dict[str, tuple[list[str], Mapping[str, Callable[[], Any]]]] = {
             "auto": LocalQDA,
         },
     ),
-    "quadratic": (
+    "rules": (
         MANY_ROWS,
         {
-            "linear": lambda: make_pipeline(
-                StandardScaler(), FisherDiscriminant(shrinkage="auto")
-            ),
-            "quadratic": lambda: make_pipeline(
-                StandardScaler(), FisherDiscriminant(shrinkage="auto", rule="quadratic")
-            ),
+            rule: partial(decide_after_fisher, rule)
+            for rule in ("linear", "quadratic", "nearest-mean", "cosine")
         },
     ),
 }

@@ -21,7 +21,7 @@ def test_a_weighted_ridge_has_no_slope_left(monkeypatch, m, mild):
     rng = np.random.default_rng(0)
     A, weights, target = rng.normal(1, 1, (m, 8)), rng.uniform(1, 3, m), rng.standard_normal(m)
     pull, push = rng.standard_normal(8), 0.7
-    w, b = newton._weighted_ridge(A.copy(), weights, target, pull, push)
+    w, b = newton.weighted_ridge(A.copy(), weights, target, pull, push)
     residual = weights * (A @ w + b - target)
     assert_allclose(w - pull + A.T @ residual, 0, atol=1e-12)
     assert_allclose(residual.sum(), push, atol=1e-12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits
 
 from separatrix import (
     SupportVectorProjection,
@@ -173,9 +174,22 @@ def test_a_hyperplane_no_better_than_chance_is_no_direction(monkeypatch):
         w, b = next(planes)
         return Hyperplane(np.array([w]), b, True, 1)
 
-    monkeypatch.setattr(projection, "PlaneFinder", lambda tol, max_iter: find)
+    monkeypatch.setattr(projection, "PlaneFinder", lambda *options: find)
     rows = LabelledRows(Z, np.array([0, 1, 2, 0]), np.arange(3))
     found = keep_planes(SupportVectorProjection(), Z, rows)
     assert_array_equal(found.kept.positive, [1])
     assert_allclose(found.kept.accuracy, [0.75])
     assert_array_equal(found.every.positive, [0, 1, 2])
+
+
+def test_the_least_accuracy_is_a_parameter():
+    W, r = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0.8, 1.0])
+    assert_allclose(
+        redundancy_distances(W, r, least_accuracy=0.75), 1.5 * redundancy_distances(W, r)
+    )
+    X, y = load_digits(return_X_y=True)
+    model = SupportVectorProjection(C=1e-6).fit(X[:300], y[:300])
+    bound = float(np.median(model.accuracy_))
+    strict = SupportVectorProjection(C=1e-6, least_accuracy=bound).fit(X[:300], y[:300])
+    assert 0 < strict.n_components_ < model.n_components_
+    assert (strict.accuracy_ > bound).all()

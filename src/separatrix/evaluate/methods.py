@@ -25,10 +25,13 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
         "shrinkage": (None, 0.1),
         "sparsity": (5.0, 20.0),
     },
-    "FisherDiscriminant": {"shrinkage": (None, "auto", "nonlinear")},
+    "FisherDiscriminant": {
+        "shrinkage": (None, "auto", "nonlinear"),
+        "rule": ("linear", "quadratic"),
+    },
     "DirectDiscriminant": {"regularization": (0.0, 0.01, 1.0)},
     "LocalFisherDiscriminant": {"n_neighbors": (7, 3, 15)},
-    "GroupedDiscriminant": {"groups": (2, 4)},
+    "GroupedDiscriminant": {"groups": (2, 4), "rule": ("linear", "quadratic")},
     "PartialLeastSquaresDiscriminant": {"scale": (True, False)},
     "QuadraticDiscriminant": {
         "shrinkage": (0.0, 0.1, 0.5),

@@ -23,6 +23,7 @@ from separatrix.base.parameters import (
 from separatrix.base.rows import centred_product
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
+from separatrix.decision.nearest import RULES, decide_by_means
 from separatrix.decision.quadratic import decide_quadratically
 from separatrix.decision.rules import check_priors
 from separatrix.fisher.directions import (
@@ -78,11 +79,13 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         model is the one of these rows alone. The rows themselves are kept as well.
     decay : float in (0, 1] or None
         Multiply the weight of all earlier rows by this number with each row that comes.
-    rule : "linear" or "quadratic"
+    rule : "linear", "quadratic", "nearest-mean" or "cosine"
         Rule that decides in the subspace: Gaussians with a common covariance, or with one for
-        each class. "quadratic" keeps the scatter of each class: the memory of as many matrices as
-        there are classes. A class with too few rows for a covariance of its own borrows from the
-        pooled one (`decision.quadratic.class_covariances`).
+        each class; or the class whose mean is nearest, by distance or by the angle seen from the
+        mean of all rows, whatever the priors. "quadratic" keeps the scatter of each class: the
+        memory of as many matrices as there are classes. A class with too few rows for a
+        covariance of its own borrows from the pooled one
+        (`decision.quadratic.class_covariances`).
 
     Attributes
     ----------
@@ -96,7 +99,8 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         Class means.
     priors_ : array (n_classes,)
     coef_, intercept_ : array
-        The decision as a linear function of the features; only with ``rule="linear"``.
+        The decision as a linear function of the features; only with ``rule="linear"`` and
+        "nearest-mean".
     classes_ : array (n_classes,)
     rank_ : int
         Rank of Sw in the space where the problem was solved.
@@ -149,7 +153,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         "keep_moments": KEEP_MOMENTS,
         "window": (one_of(None), whole_number(2)),
         "decay": (one_of(None), real_number(0, 1, open_low=True)),
-        "rule": (one_of("linear", "quadratic"),),
+        "rule": (one_of(*RULES),),
     }
 
     def __init__(
@@ -180,6 +184,8 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         found = super()._add_decision(solution, moments, rows)
         if self.rule == "linear":
             return found
+        if self.rule != "quadratic":
+            return decide_by_means(found, moments, self.rule)
         return decide_quadratically(found, moments, found.extras["shrinkage_"])
 
     def _check_moments_suffice(self, classes: Array) -> None:

@@ -13,6 +13,7 @@ from separatrix.base.parameters import N_COMPONENTS, Allowed, array_like, one_of
 from separatrix.base.rows import centred_product
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
+from separatrix.decision.nearest import RULES, decide_by_means
 from separatrix.decision.quadratic import decide_quadratically
 from separatrix.fisher.directions import fisher_directions
 from separatrix.linalg import Array
@@ -35,9 +36,8 @@ class GroupedDiscriminant(SubspaceClassifier):
     n_components : int, "auto" or None
         Directions per group, all of a group that has fewer; None keeps all, "auto" as many as
         cross-validation favours.
-    rule : "linear" or "quadratic"
-        Rule that decides in the space of all directions: Gaussians with a common covariance, or
-        with one for each class, as in `FisherDiscriminant`.
+    rule : "linear", "quadratic", "nearest-mean" or "cosine"
+        Rule that decides in the space of all directions, as in `FisherDiscriminant`.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class GroupedDiscriminant(SubspaceClassifier):
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "groups": (whole_number(1), array_like()),
         "n_components": N_COMPONENTS,
-        "rule": (one_of("linear", "quadratic"),),
+        "rule": (one_of(*RULES),),
     }
 
     def __init__(
@@ -155,6 +155,8 @@ class GroupedDiscriminant(SubspaceClassifier):
         found = super()._add_decision(inside, along, rows)
         if quadratic:
             found = decide_quadratically(found, along)
+        elif self.rule != "linear" and k > 0:
+            found = decide_by_means(found, along, self.rule)
         return found._replace(W=solution.W)
 
     def _store(  # type: ignore[override]

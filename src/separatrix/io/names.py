@@ -25,6 +25,7 @@ PART_TYPES = {
     "Stretch": "moments.window.Stretch",
     "WindowRows": "builtins.tuple",  # of format 1, a Stretch now
     # kernels, choices, decisions
+    "CosineRule": "decision.nearest.CosineRule",
     "DiagonalRule": "fisher.gaussian.DiagonalRule",
     "DimensionPath": "selection.DimensionPath",
     "GridScores": "selection.GridScores",

@@ -16,7 +16,7 @@ from separatrix.base.solution import Solution
 from separatrix.kernels import Kernel, empirical_kernel_map
 from separatrix.linalg import Array, Lift, range_basis, span
 from separatrix.margin.active_set import Points
-from separatrix.margin.hyperplane import Hyperplane, soft_margin_hyperplane
+from separatrix.margin.hyperplane import LOSSES, Hyperplane, soft_margin_hyperplane
 from separatrix.margin.planes import ClassWeight, decide_by_planes, predict_by_planes
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
@@ -27,14 +27,13 @@ from separatrix.moments.labelled import LabelledRows
 class PlaneFinder:
     """Finds hyperplanes to one tolerance, and counts the steps that the slowest took."""
 
-    def __init__(self, tol: float, max_iter: int) -> None:
-        self.tol = tol
-        self.max_iter = max_iter
+    def __init__(self, tol: float, max_iter: int, loss: str = "hinge") -> None:
+        self.options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "loss": loss}
         self.n_iter = 0
 
     def __call__(self, points: Points, signs: Array, cost: Array) -> Hyperplane:
         """The best hyperplane of one problem."""
-        plane = soft_margin_hyperplane(points, signs, cost, tol=self.tol, max_iter=self.max_iter)
+        plane = soft_margin_hyperplane(points, signs, cost, **self.options)
         self.n_iter = max(self.n_iter, plane.n_iter)
         return plane
 
@@ -97,6 +96,7 @@ MARGIN_PARAMETERS: dict[str, Sequence[Allowed]] = {
     ),
     "tol": (real_number(0, open_low=True),),
     "max_iter": (whole_number(1),),
+    "loss": (one_of(*LOSSES),),
     "verbose": (YES_OR_NO, whole_number(0)),
 }
 """Allowed values of the parameters that all methods with hyperplanes share."""
@@ -127,6 +127,7 @@ class MarginEstimator(ClassifierMixin, KernelEstimator):
     class_weight: ClassWeight
     tol: float
     max_iter: int
+    loss: str
     verbose: bool | int
     _decides_in_subspace: ClassVar[bool] = False
     _without_directions = one_sided

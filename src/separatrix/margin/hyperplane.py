@@ -1,6 +1,7 @@
 """The soft-margin hyperplane: the support vector machine as a convex problem, solved exactly.
 
-``min ½‖w‖² + Σ c_i max(0, 1 - y_i (w·z_i + b))`` over w and b, for rows z_i with signs y_i.
+``min ½‖w‖² + Σ c_i max(0, 1 - y_i (w·z_i + b))`` over w and b, for rows z_i with signs y_i; with
+``loss="squared_hinge"`` the square of the maximum.
 
 Three solvers, each for the problems where the others are slow (CPU times with one thread): small
 and wide ones by decomposition of the dual, up to 10 times as fast there as Newton's method; tall
@@ -13,6 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +31,10 @@ from separatrix.margin.newton import (
     is_better_than_none,
     warn_unfinished,
 )
+from separatrix.margin.squared import newton_squared
+
+LOSSES = ("hinge", "squared_hinge")
+"""What a row short of its margin costs: its shortfall, or the square of it."""
 
 MAX_NEWTON_PRODUCTS = 1e10
 """Multiplications (rows × features²) of a Newton step up to which tall problems are exact."""
@@ -70,7 +76,13 @@ def prepare_points(rows: Array) -> Points:
 
 
 def soft_margin_hyperplane(
-    points: Points, signs: Array, cost: Array, *, tol: float = 1e-4, max_iter: int = 1000
+    points: Points,
+    signs: Array,
+    cost: Array,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    loss: str = "hinge",
 ) -> Hyperplane:
     """Minimise ``½‖w‖² + Σ cost_i max(0, 1 - signs_i (w·z_i + b))``.
 
@@ -91,6 +103,8 @@ def soft_margin_hyperplane(
         How far from 1 the margin of a support vector may end.
     max_iter : int
         Steps at most.
+    loss : "hinge" or "squared_hinge"
+        Whether the maximum is squared; then Newton's method is exact for all but large problems.
 
     Examples
     --------
@@ -105,14 +119,19 @@ def soft_margin_hyperplane(
     if scale == 0:
         return Hyperplane(np.zeros(r), 0.0, True, 0)
     # all tolerances below are for data of size 1
-    solve = choose_solver(n, r)
+    solve = choose_solver(n, r, loss)
     found = solve(points.divide(scale), signs, cost * scale**2, tol, max_iter)
     w = np.zeros(r) if found.vanishes else found.normal / scale
     return Hyperplane(w, found.intercept, found.exact, found.n_iter)
 
 
-def choose_solver(n_rows: int, n_features: int) -> Callable[..., SolverResult]:
+def choose_solver(
+    n_rows: int, n_features: int, loss: str = "hinge"
+) -> Callable[..., SolverResult]:
     """The function that is quickest for a problem of this size."""
+    if loss == "squared_hinge":
+        large = n_rows * min(n_rows, n_features) ** 2 > MAX_NEWTON_PRODUCTS
+        return partial(descend_dual, loss=loss) if large else newton_squared
     if _is_wide(n_rows, n_features):
         return decompose_dual if n_rows <= MAX_WIDE_GRAM_ROWS else descend_dual
     if n_rows <= MAX_TALL_GRAM_ROWS:
@@ -159,9 +178,9 @@ def _margin_sets(model: SVC, cost: Array) -> MarginSets:
 
 
 def descend_dual(
-    points: Points, signs: Array, cost: Array, tol: float, max_iter: int
+    points: Points, signs: Array, cost: Array, tol: float, max_iter: int, loss: str = "hinge"
 ) -> SolverResult:
-    """scikit-learn's `LinearSVC` with the hinge loss.
+    """scikit-learn's `LinearSVC`.
 
     liblinear penalises the intercept as a weight. It is scaled to cost little beside all rows,
     and no more than that: a large scale makes the descent slow.
@@ -169,7 +188,7 @@ def descend_dual(
     Z = points.rows
     bias_scale = max(1.0, 30 / float(np.sqrt(cost.sum())))
     model = LinearSVC(
-        loss="hinge", tol=tol, max_iter=max_iter, intercept_scaling=bias_scale, random_state=0
+        loss=loss, tol=tol, max_iter=max_iter, intercept_scaling=bias_scale, random_state=0
     )
     with warnings.catch_warnings(record=True) as caught, _without_checks():
         warnings.simplefilter("always")
@@ -178,7 +197,9 @@ def descend_dual(
     finished = not any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
     if not finished:
         warn_unfinished(n_iter, max_iter)
-    vanishes = finished and not is_better_than_none(Z, signs, cost, w, b)
+    # the squared loss is smooth: it has a direction unless the class means coincide
+    hinge = loss == "hinge"
+    vanishes = hinge and finished and not is_better_than_none(Z, signs, cost, w, b)
     return SolverResult(w, b, False, n_iter, vanishes, finished=finished)
 
 

@@ -277,11 +277,15 @@ class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
         As in `SupportVectorProjection`.
     angle : "full" or "acute"
         As in `SupportVectorProjection`.
+    least_accuracy : float in (0, 1]
+        As in `SupportVectorProjection`.
     multiclass : "ovr" or "ovo"
         As in `SupportVectorProjection`.
     class_weight : dict, "balanced" or None
         Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
         all.
+    loss : "hinge" or "squared_hinge"
+        Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
     tol : float
         How far from 1 the margin of a support vector may end.
     max_iter : int
@@ -367,8 +371,10 @@ class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
         redundancy: float = 0.0,
         redundancy_scale: str = "raw",
         angle: str = "full",
+        least_accuracy: float = 0.5,
         multiclass: str = "ovr",
         class_weight: ClassWeight = None,
+        loss: str = "hinge",
         tol: float = 1e-4,
         max_iter: int = 1000,
         ica_tol: float = 1e-4,
@@ -385,8 +391,10 @@ class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
         self.redundancy = redundancy
         self.redundancy_scale = redundancy_scale
         self.angle = angle
+        self.least_accuracy = least_accuracy
         self.multiclass = multiclass
         self.class_weight = class_weight
+        self.loss = loss
         self.tol = tol
         self.max_iter = max_iter
         self.ica_tol = ica_tol
@@ -434,6 +442,8 @@ class KernelSupportVectorICA(MarginEstimator):
         As in `SupportVectorProjection`.
     angle : "full" or "acute"
         As in `SupportVectorProjection`.
+    least_accuracy : float in (0, 1]
+        As in `SupportVectorProjection`.
     multiclass : "ovr" or "ovo"
         As in `SupportVectorProjection`.
     class_weight : dict, "balanced" or None
@@ -441,6 +451,8 @@ class KernelSupportVectorICA(MarginEstimator):
         all.
     <kernel>
     <kernel settings>
+    loss : "hinge" or "squared_hinge"
+        Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
     tol : float
         How far from 1 the margin of a support vector may end.
     max_iter : int
@@ -531,8 +543,10 @@ class KernelSupportVectorICA(MarginEstimator):
         redundancy: float = 0.0,
         redundancy_scale: str = "raw",
         angle: str = "full",
+        least_accuracy: float = 0.5,
         multiclass: str = "ovr",
         class_weight: ClassWeight = None,
+        loss: str = "hinge",
         kernel: str | Callable[..., Array] = "rbf",
         kernel_gamma: float | str = "scale",
         degree: int = 3,
@@ -556,8 +570,10 @@ class KernelSupportVectorICA(MarginEstimator):
         self.redundancy = redundancy
         self.redundancy_scale = redundancy_scale
         self.angle = angle
+        self.least_accuracy = least_accuracy
         self.multiclass = multiclass
         self.class_weight = class_weight
+        self.loss = loss
         self.kernel = kernel
         self.kernel_gamma = kernel_gamma
         self.degree = degree

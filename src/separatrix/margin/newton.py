@@ -215,7 +215,7 @@ def _newton_step(
     target = signs[sets.zone] * (1 + eps)
     if len(zone) > Z.shape[1] or len(Z) > 2 * Z.shape[1]:
         pull, push = Z.T @ signed_duals, float(signed_duals.sum())
-        w, b = _weighted_ridge(zone, 1 / softness, target, pull, push)
+        w, b = weighted_ridge(zone, 1 / softness, target, pull, push)
         scores = Z @ w + b
         signed_duals[sets.zone] = (target - scores[sets.zone]) / softness
         return Candidate(w, b, scores, signs * signed_duals)
@@ -228,7 +228,7 @@ def _newton_step(
     return combine_rows(Z, signs, signed_duals, b)
 
 
-def _weighted_ridge(
+def weighted_ridge(
     A: Array, weights: Array, target: Array, pull: Array, push: float
 ) -> tuple[Array, float]:
     """Minimise ``½‖w‖² - pull·w - push b + ½ Σ weights_i (w·a_i + b - target_i)²``.

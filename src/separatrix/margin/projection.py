@@ -31,14 +31,11 @@ from separatrix.margin.planes import (
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 
-CHANCE_ACCURACY = 0.5
-"""γ_min, a share of the rows: hyperplanes with no more of them on their side are left out."""
-
-
 REDUNDANCY_PARAMETERS: dict[str, Sequence[Allowed]] = {
     "redundancy": (real_number(0, 1), whole_number(1)),
     "redundancy_scale": (one_of("raw", "normalized"),),
     "angle": (one_of("full", "acute"),),
+    "least_accuracy": (real_number(0, 1, open_low=True),),
     "multiclass": (one_of("ovr", "ovo"),),
 }
 """Allowed values of the parameters that say which normals there are, and which are kept."""
@@ -80,7 +77,9 @@ class Elimination(NamedTuple):
         return self.order[n_dropped:][::-1]
 
 
-def redundancy_distances(W: Array, accuracy: Array, *, acute: bool = False) -> Array:
+def redundancy_distances(
+    W: Array, accuracy: Array, *, acute: bool = False, least_accuracy: float = 0.5
+) -> Array:
     """``d_ij = θ_ij/π · r_i/r_j · γ_min``: how near direction i is to a better j.
 
     Section 3.1 of the thesis, with r as accuracy (printed (3.6) is an error rate).
@@ -93,6 +92,8 @@ def redundancy_distances(W: Array, accuracy: Array, *, acute: bool = False) -> A
         r: share of the training rows that each has on their side.
     acute : bool
         Take directions for lines: angles θ above π/2 count as π - θ.
+    least_accuracy : float
+        γ_min.
 
     Examples
     --------
@@ -104,7 +105,7 @@ def redundancy_distances(W: Array, accuracy: Array, *, acute: bool = False) -> A
     unit = W / np.linalg.norm(W, axis=0)
     cosine = unit.T @ unit
     theta = np.arccos(np.clip(np.abs(cosine) if acute else cosine, -1, 1))
-    distance = theta / np.pi * CHANCE_ACCURACY * accuracy[:, None] / accuracy
+    distance = theta / np.pi * least_accuracy * accuracy[:, None] / accuracy
     np.fill_diagonal(distance, np.inf)
     return distance
 
@@ -142,13 +143,14 @@ class KeptPlanes(NamedTuple):
 
 def keep_planes(estimator: Any, Z: Array, rows: LabelledRows) -> KeptPlanes:
     """Hyperplanes by descending worth, as many as the estimator's `redundancy` leaves."""
-    find = PlaneFinder(estimator.tol, estimator.max_iter)
+    find = PlaneFinder(estimator.tol, estimator.max_iter, estimator.loss)
     costs = estimator.C, estimator.class_weight
     problems = pose_problems(rows.codes, rows.classes, *costs, estimator.multiclass)
     every = find_planes(prepare_points(Z), problems, find)
-    good = every.take(np.flatnonzero(every.W.any(axis=0) & (every.accuracy > CHANCE_ACCURACY)))
+    least = estimator.least_accuracy
+    good = every.take(np.flatnonzero(every.W.any(axis=0) & (every.accuracy > least)))
     acute = estimator.angle == "acute"
-    distances = redundancy_distances(good.W, good.accuracy, acute=acute)
+    distances = redundancy_distances(good.W, good.accuracy, acute=acute, least_accuracy=least)
     path = order_elimination(distances, good.margin)
     kept = good.take(path.kept(estimator.redundancy, estimator.redundancy_scale))
     estimator._report_progress(
@@ -177,7 +179,7 @@ class SupportVectorProjection(MarginEstimator):
 
     For each class minimises ``½‖w‖² + C Σ ξ_i`` subject to ``y_i (w·x_i + b) ≥ 1 - ξ_i`` and
     ``ξ_i ≥ 0``, where y is 1 in the class and -1 elsewhere. Directions that are near a better one
-    are dropped by their distance ``d_ij = θ_ij/π · r_i/r_j · 1/2``, with θ the angle between two
+    are dropped by their distance ``d_ij = θ_ij/π · r_i/r_j · γ_min``, with θ the angle between two
     normals and r the share of training rows that are on their side of a hyperplane.
 
     Parameters
@@ -194,6 +196,9 @@ class SupportVectorProjection(MarginEstimator):
         comparable, shares are.
     angle : "full" or "acute"
         Whether directions that point away from each other are far apart, or the same line.
+    least_accuracy : float in (0, 1]
+        γ_min: normals with no larger share of rows on their side are left out, and the factor of
+        ``d_ij``; 0.5 in the thesis.
     multiclass : "ovr" or "ovo"
         One hyperplane for each class against the rest, or for each pair of classes. With pairs
         decisions are votes.
@@ -204,6 +209,8 @@ class SupportVectorProjection(MarginEstimator):
         None is the linear method. With a kernel it is that in the kernel's feature space, as in
         `KernelFisherDiscriminant`.
     <kernel settings>
+    loss : "hinge" or "squared_hinge"
+        Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
     tol : float
         How far from 1 the margin of a support vector may end.
     max_iter : int
@@ -283,8 +290,10 @@ class SupportVectorProjection(MarginEstimator):
         redundancy: float = 0.0,
         redundancy_scale: str = "raw",
         angle: str = "full",
+        least_accuracy: float = 0.5,
         multiclass: str = "ovr",
         class_weight: ClassWeight = None,
+        loss: str = "hinge",
         kernel: str | Callable[..., Array] | None = None,
         kernel_gamma: float | str = "scale",
         degree: int = 3,
@@ -300,8 +309,10 @@ class SupportVectorProjection(MarginEstimator):
         self.redundancy = redundancy
         self.redundancy_scale = redundancy_scale
         self.angle = angle
+        self.least_accuracy = least_accuracy
         self.multiclass = multiclass
         self.class_weight = class_weight
+        self.loss = loss
         self.kernel = kernel
         self.kernel_gamma = kernel_gamma
         self.degree = degree

@@ -151,6 +151,8 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         None is the linear method. With a kernel it is that in the kernel's feature space, as in
         `KernelFisherDiscriminant`.
     <kernel settings>
+    loss : "hinge" or "squared_hinge"
+        Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
     tol : float
         How far from 1 the margin of a support vector may end. Hyperplanes are exact as a rule up
         to ``n_samples * n_features**2 = 1e10``, and of no more than 5000 rows.
@@ -240,6 +242,7 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         *,
         C: float = 1.0,
         class_weight: ClassWeight = None,
+        loss: str = "hinge",
         kernel: str | Callable[..., Array] | None = None,
         kernel_gamma: float | str = "scale",
         degree: int = 3,
@@ -254,6 +257,7 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         self.n_components = n_components
         self.C = C
         self.class_weight = class_weight
+        self.loss = loss
         self.kernel = kernel
         self.kernel_gamma = kernel_gamma
         self.degree = degree
@@ -284,7 +288,7 @@ def _solve_successive(
     if ridge is not None:
         whitener, extras["ridge_"] = whiten_within(Z, rows, moments, ridge)
     problems = pose_problems(rows.codes, rows.classes, estimator.C, estimator.class_weight)
-    find = PlaneFinder(estimator.tol, estimator.max_iter)
+    find = PlaneFinder(estimator.tol, estimator.max_iter, estimator.loss)
     rounds = list(
         _take_rounds(estimator, successive_directions(Z, problems, find, whitener), wanted)
     )
@@ -367,6 +371,8 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
         None is the linear method. With a kernel it is that in the kernel's feature space, as in
         `KernelFisherDiscriminant`.
     <kernel settings>
+    loss : "hinge" or "squared_hinge"
+        Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
     tol : float
         How far from 1 the margin of a support vector may end. Hyperplanes are exact as a rule up
         to ``n_samples * n_features**2 = 1e10``, and of no more than 5000 rows.
@@ -437,6 +443,7 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
         C: float = 1.0,
         ridge: float = 1e-6,
         class_weight: ClassWeight = None,
+        loss: str = "hinge",
         kernel: str | Callable[..., Array] | None = None,
         kernel_gamma: float | str = "scale",
         degree: int = 3,
@@ -452,6 +459,7 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
         self.C = C
         self.ridge = ridge
         self.class_weight = class_weight
+        self.loss = loss
         self.kernel = kernel
         self.kernel_gamma = kernel_gamma
         self.degree = degree
