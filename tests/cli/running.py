@@ -49,8 +49,9 @@ CHILDREN = []
 def process(*arguments, **options):
     command = [sys.executable, "-m", "separatrix", *map(str, arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    cache = {"XDG_CACHE_HOME": str(Path("cache").absolute())}
     child = subprocess.Popen(
-        command, env=ENVIRONMENT, preexec_fn=heed_interrupts, **pipes | options
+        command, env=ENVIRONMENT | cache, preexec_fn=heed_interrupts, **pipes | options
     )
     CHILDREN.append(child)
     return child

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import signal
@@ -9,6 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.neighbors import KNeighborsClassifier
@@ -19,10 +21,10 @@ from separatrix import (
     evaluate,
 )
 from separatrix.cli import console
-from separatrix.cli.compare import describe_interruption, prepare_rows, summarize_comparison
+from separatrix.cli.compare import prepare_rows
+from separatrix.io import models
 from separatrix.io.tables import preprocessing, read_table
 from tests.cli.running import process, refused, run
-from tests.comparisons import made_up
 
 
 def test_methods_are_compared(table):
@@ -92,14 +94,87 @@ def test_an_interrupted_comparison_says_how_to_go_on(number):
     assert err == (
         "What is done is in folds.jsonl: the same command goes on with it.\nError: interrupted\n"
     )
-    assert out == ""
+    assert re.search(r"LDA +(0\.\d{3}|1\.000) +\d+", out)
+    assert "Interrupted: " in out
     assert "Traceback" not in err
 
 
-def test_methods_that_lack_splits_are_listed_after_the_others():
-    found = made_up({"none": [None] * 4, "easy": [0.99, 0.99, None, None], "whole": [0.9] * 4})
-    listed = summarize_comparison(found, {"sentences": []})["methods"]
-    assert [method["name"] for method in listed] == ["whole", "easy", "none"]
+def interrupted(*options, cache=Path("cache/separatrix")):
+    """A comparison that is ended after some folds, which nobody asked to keep."""
+    child = process("compare", "wine", "--splits", "900", "--methods", "raw,LDA", *options)
+    found: list = []
+    while child.poll() is None and not any(p.read_bytes().count(b"\n") > 5 for p in found):
+        time.sleep(0.01)
+        found = list(cache.glob("*.folds.jsonl"))
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == console.INTERRUPTED, err
+    (kept,) = cache.glob("*.folds.jsonl")
+    return out, err, kept
+
+
+def test_what_was_done_is_kept_though_nobody_asked_for_it():
+    out, err, kept = interrupted()
+    assert f"What is done is in {kept.absolute()}: the same command goes on with it." in err
+    assert "splits done" in out
+    n_folds = kept.read_bytes().count(b"\n") - 1
+    seconds = sum(json.loads(line)["fold"]["seconds"] for line in kept.open() if "fold" in line)
+    options = ["compare", "wine", "--splits", "2", "--methods", "raw,LDA", "--json"]
+    found = json.loads(run(*options).stdout)  # of the same table: goes on with it
+    assert n_folds >= 4
+    assert 0 < found["seconds"] <= seconds
+    assert list(Path("cache/separatrix").iterdir()) == []  # all is done: nothing is left behind
+
+
+def test_folds_are_kept_beside_the_report():
+    out, _, kept = interrupted("--report", "page.html", "--json", cache=Path())
+    assert kept.name.startswith("page.")
+    record = json.loads(out)
+    assert record["interrupted"] is True
+    assert record["results"] == str(kept.absolute())
+    assert {m["name"] for m in record["methods"]} == {"LDA", "raw"}
+    assert not Path("page.html").exists()
+
+
+def test_a_report_that_cannot_be_written_costs_nothing_but_itself(bare_table, monkeypatch):
+    def full(path, content):
+        raise OSError(errno.ENOSPC, "No space left on device", "/tmp/.r.html.xyz")
+
+    whole = models.write_whole
+    monkeypatch.setattr(models, "write_whole", full)
+    options = ["compare", "flowers.csv", "--methods", "LDA,raw", "--splits", "2"]
+    for form in ([], ["--json"]):
+        done = run(*options, *form, "--report", "r.html", code=1)
+        assert "accuracy" in done.stdout
+        assert "The report is" not in done.stdout
+        assert "r.html cannot be written: No space left on device; the folds" in done.stderr
+        (kept,) = Path().glob("r.*.folds.jsonl")
+        assert str(kept) in done.stderr
+    monkeypatch.setattr(models, "write_whole", whole)
+    run(*options, "--report", "r.html")
+    assert Path("r.html").exists()
+    assert not kept.exists()
+
+
+def test_a_program_error_in_the_page_leaves_the_table(bare_table, monkeypatch):
+    monkeypatch.setattr("separatrix.report.render", lambda _: 1 / 0)
+    options = ["--methods", "LDA,raw", "--splits", "1", "--report", "r.html"]
+    done = run("compare", "flowers.csv", *options, code=console.PROGRAM_ERROR)
+    assert "LDA" in done.stdout
+    assert "ZeroDivisionError" in done.stderr
+
+
+def test_rows_have_names_in_the_report(table):
+    table["site"] = "hill"
+    table.to_csv("flowers.csv", index=False)
+    options = ["-t", "kind", "--id", "plant", "--id", "site", "--methods", "LDA", "--splits", "1"]
+    found = json.loads(run("compare", "flowers.csv", *options, "--json").stdout)
+    assert found["features"] == 3
+    run("compare", "flowers.csv", *options, "--report", "r.html")
+    assert '"p1 hill"' in Path("r.html").read_text() or '"p2 hill"' in Path("r.html").read_text()
+    run("compare", "flowers.csv", "-t", "kind", "--ignore", "plant", "--ignore", "site",
+        "--methods", "LDA", "--splits", "1", "--report", "r.html")  # fmt: skip
+    assert "hill" not in Path("r.html").read_text()  # what is ignored is not shown
 
 
 def test_a_comparison_prepares_rows_as_a_fit_does(bare_table):
@@ -133,15 +208,6 @@ def test_a_comparison_in_which_nothing_works_is_no_success(bare_table, monkeypat
     assert Path("r.html").exists()
 
 
-def test_what_remains_of_a_comparison_is_told():
-    assert describe_interruption(0, "folds.jsonl") == "No fold was done yet."
-    assert "--results FILE keeps it" in describe_interruption(3, None)
-    Path("folds.jsonl").write_text('{"separatrix": "comparison"}\n')
-    assert describe_interruption(0, "folds.jsonl") == "No fold was done yet."
-    Path("folds.jsonl").write_text('{"separatrix": "comparison"}\n{}\n')
-    assert describe_interruption(0, "folds.jsonl").startswith("What is done is in folds.jsonl")
-
-
 def test_a_comparison_that_is_ended_at_once_says_that_nothing_was_done():
     child = process("compare", "digits", "--methods", "NCA", "--results", "folds.jsonl")
     while not Path("folds.jsonl").exists() and child.poll() is None:
@@ -153,3 +219,11 @@ def test_a_comparison_that_is_ended_at_once_says_that_nothing_was_done():
     assert notice.startswith("Columns 'pixel_0_0'")
     assert end == ["No fold was done yet.", "Error: interrupted"]
     assert out == ""
+
+
+def test_copies_on_both_sides_of_a_split_are_told(bare_table):
+    pd.concat([bare_table, bare_table.head(20)]).to_csv("twice.csv", index=False)
+    options = ["--methods", "LDA", "--splits", "2", "--report", "r.html"]
+    text = "20 of 80 rows are copies of another"
+    assert text in run("compare", "twice.csv", *options).stderr
+    assert "are copies" not in run("compare", "flowers.csv", *options).stderr

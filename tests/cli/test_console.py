@@ -66,6 +66,18 @@ def test_progress_is_shown_on_terminals_only(monkeypatch):
     assert out.startswith("300 rows, error 0.")
 
 
+def test_a_line_a_minute_where_there_is_no_terminal(monkeypatch, capsys):
+    clock = iter([0.0, 10.0, 61.0, 62.0, 130.0])
+    monkeypatch.setattr("separatrix.cli.console.time.monotonic", lambda: next(clock))
+    with console.Console(as_json=False, quiet=False).progress("compare") as update:
+        for done in range(4):
+            update(done, 9, f"{done} of 9 folds")
+    assert capsys.readouterr().err == "compare: 1 of 9 folds\ncompare: 3 of 9 folds\n"
+    with console.Console(as_json=False, quiet=True).progress("compare") as update:
+        update(1, 9, "")
+    assert capsys.readouterr().err == ""
+
+
 def test_debug_shows_where_a_file_failed(tmp_path):
     result = subprocess.run(
         [sys.executable, "-m", "separatrix", "--debug", "predict", "none.model", "wine"],

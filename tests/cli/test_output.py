@@ -38,6 +38,16 @@ def test_an_output_that_may_not_be_written_is_told_at_once(table, tmp_path):
     assert "not permitted" in refused("fit", "wine", "-o", "closed/a.model")
 
 
+def test_a_full_disk_is_noticed_before_any_work(table, monkeypatch):
+    class Full(io.BytesIO):
+        def write(self, content):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: Full())
+    message = refused("compare", "flowers.csv", "--report", "r.html")
+    assert message == "Error: r.html cannot be written: No space left on device"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -75,3 +75,13 @@ def test_a_fit_that_was_stopped_is_tried_again_with_more_time(tmp_path):
     assert method.reason == "time budget of 50 s; 0 of 2 splits done"
     (method,) = compare([Counted()], X, Y, **CHEAP, results=path).methods
     assert (method.status, Counted.fits) == ("done", 2)
+
+
+def test_progress_may_be_switched_on(capsys):
+    compare(["LDA", "raw"], X, Y, n_splits=1, memory=False, progress=True)
+    lines = capsys.readouterr().err.split("\r")
+    assert lines[1].rstrip() == "0 of 2 folds"
+    assert lines[-1].startswith("2 of 2 folds")
+    assert lines[-1].endswith("\n")
+    compare(["LDA"], X, Y, n_splits=1, memory=False, progress=False)
+    assert capsys.readouterr().err == ""

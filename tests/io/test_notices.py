@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from separatrix import datasets
-from separatrix.io.notices import count_copied_rows, find_notices
+from separatrix.io.notices import count_copied_rows, find_notices, notice_copied_rows
 
 RNG = np.random.default_rng(0)
 LABELS = np.repeat(["ash", "oak"], 15)
@@ -72,3 +72,12 @@ def test_copied_rows_are_counted_as_they_fall_on_both_sides():
     assert count_copied_rows(X, [[0, 1, 10], [5, 6]]) == (4, 1)
     assert count_copied_rows(X[:10], [[0, 1]]) == (0, 0)
     assert count_copied_rows(sp.csr_matrix(X), [[0]]) == (0, 0)
+
+
+def test_copied_rows_are_spoken_of_where_they_fall_on_both_sides():
+    X = RNG.normal(size=(20, 3))
+    X[10:14] = X[:4]
+    (text,) = notice_copied_rows(X, [[0, 1, 10], [5, 6]])
+    assert text.startswith("4 of 20 rows are copies of another, and of the 3 test rows of a split")
+    assert "up to 1 also trained" in text
+    assert notice_copied_rows(X, [[5, 6]]) == []

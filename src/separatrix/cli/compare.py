@@ -12,6 +12,13 @@ import click
 
 from separatrix.cli.console import Console
 from separatrix.cli.inputs import read_labelled_table
+from separatrix.cli.kept import (
+    choose_results_file,
+    forget_if_empty,
+    forget_results,
+    tell_interruption,
+)
+from separatrix.cli.leaderboard import format_leaderboard, summarize_comparison
 from separatrix.cli.methods import check_methods, list_methods
 from separatrix.cli.options import (
     DATA_HELP,
@@ -20,14 +27,13 @@ from separatrix.cli.options import (
     data_argument,
     decision_option,
     jobs_option,
+    named_table_options,
     preparation_options,
     seed_option,
-    table_options,
     target_option,
     test_size_option,
 )
 from separatrix.cli.output import check_outputs
-from separatrix.io.text import format_columns
 
 
 @click.command("compare", epilog=DATA_HELP)
@@ -42,14 +48,15 @@ from separatrix.io.text import format_columns
 )
 @click.option("--report", type=click.Path(dir_okay=False), help="Write a report (html).")
 @click.option("--results", type=click.Path(dir_okay=False),
-              help="File of finished folds; an interrupted command goes on from it.")  # fmt: skip
+              help="File of finished folds; an interrupted command goes on from it.  "
+              "[default: beside the report or in the cache, until all is done]")  # fmt: skip
 @click.option("--splits", type=click.IntRange(1), default=10, show_default=True,
               help="Number of random splits.")  # fmt: skip
 @test_size_option
 @decision_option("Classifier in the subspace.")
 @click.option("--budget", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
               help="Time for each method.")  # fmt: skip
-@table_options
+@named_table_options
 @preparation_options
 @seed_option
 @jobs_option
@@ -80,75 +87,103 @@ def compare_command(
       separatrix compare genes.csv -t kind --methods LDG,FisherDiscriminant --jobs 2
       separatrix compare genes.csv --results folds.jsonl --report genes.html
     """
-    from separatrix.io.models import write_whole
-    from separatrix.report import facts, render
+    from separatrix.io.notices import notice_copied_rows
+    from separatrix.report import facts
 
     console = Console(as_json, quiet)
     check_outputs([report, results], inputs=[data])
     asked = check_methods(",".join(methods).split(",")) if methods else None
-    table = read_labelled_table(console, data, options)
+    options["ignore"] = (*options["ignore"], *options["ids"])
+    table = read_labelled_table(console, data, options, options["ids"])
     X, scale = prepare_rows(table, options)
+    kept = results or choose_results_file(report, X, table.y)
     comparison = _run(
         console,
         asked,
         X,
         table.y,
+        named=results is not None,
         n_splits=splits,
         test_size=test_size,
         scale=scale,
         decision=decision,
         time_budget=budget,
         n_jobs=jobs,
-        results=results,
+        results=kept,
         random_state=seed,
     )
+    for text in notice_copied_rows(X, comparison.tests):
+        console.note(text)
     described = facts(
         comparison,
         title=data,
         command=shlex.join(["separatrix", *sys.argv[1:]]),
         fit_command=_fit_arguments(data, {**options, "target": table.target}, decision, seed),
+        ids=list_ids(table.kept, options["ids"]),
     )
     record = summarize_comparison(comparison, described["verdict"])
+    trouble = None
     if report is not None:
-        write_whole(report, render(described).encode())
-        record["report"] = os.path.abspath(report)
-    console.result(record, _format_leaderboard(record))
+        trouble = _write_report(report, described, kept)
+        record |= {"report": os.path.abspath(report)} if trouble is None else {}
+    console.result(record, format_leaderboard(record))
+    if trouble is not None:
+        raise trouble
+    if results is None:
+        forget_results(kept)
     if not any("accuracy" in method for method in record["methods"]):
         raise ValueError("every method failed: what each says is listed above")
 
 
-def _run(console: Console, methods: Sequence[str] | None, X: Any, y: Any, **protocol: Any) -> Any:
-    """`evaluate.compare` with a progress bar, and a note if it is interrupted."""
-    from separatrix.evaluate import compare
+def _write_report(report: str, described: Mapping[str, Any], kept: str | None) -> Exception | None:
+    """Write the page; an error is returned, so that the table is printed whatever happens."""
+    from separatrix.io.models import write_whole
+    from separatrix.report import render
 
-    n_done = 0
+    try:
+        write_whole(report, render(described).encode())
+    except OSError as error:
+        again = "" if kept is None else f"; the folds are in {kept}, and the same command is quick"
+        return ValueError(f"{report} cannot be written: {error.strerror or error}{again}")
+    except Exception as error:
+        return error
+    return None
+
+
+def _run(
+    console: Console,
+    methods: Sequence[str] | None,
+    X: Any,
+    y: Any,
+    *,
+    named: bool,
+    **protocol: Any,
+) -> Any:
+    """`evaluate.compare` with a progress bar, and the table of finished folds when interrupted."""
+    from separatrix.evaluate import compare
+    from separatrix.evaluate.runner import describe_progress
 
     def show(now: Any) -> None:
-        nonlocal n_done
-        n_done = now.done
-        update(now.done, now.total, _describe_progress(now))
+        update(now.done, now.total, describe_progress(now))
 
     try:
         with console.progress("compare") as update:
             return compare(methods, X, y, progress=show, **protocol)
     except KeyboardInterrupt:
-        console.note(describe_interruption(n_done, protocol["results"]))
+        tell_interruption(console, protocol["results"], named=named)
+        raise
+    except Exception:
+        if not named:
+            forget_if_empty(protocol["results"])
         raise
 
 
-def _describe_progress(now: Any) -> str:
-    left = "" if now.remaining is None else f", {now.remaining:.0f} s left"
-    return f"{now.done} of {now.total} folds{left} {' '.join(now.running[:2])}"
-
-
-def describe_interruption(n_done: int, results: str | None) -> str:
-    """What remains of a comparison that was interrupted."""
-    if results is not None and os.path.exists(results):
-        with open(results, "rb") as file:
-            n_folds = sum(1 for _ in file) - 1  # the first line says what they are of
-        if n_folds > 0:
-            return f"What is done is in {results}: the same command goes on with it."
-    return "What was done is lost: --results FILE keeps it." if n_done else "No fold was done yet."
+def list_ids(kept: Any, columns: Sequence[str]) -> list[str] | None:
+    """What each row is called: its values in the columns that name it."""
+    if not columns:
+        return None
+    values = kept[list(columns)].astype(str)
+    return [" ".join(row) for row in values.itertuples(index=False, name=None)]
 
 
 def prepare_rows(table: Any, options: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -179,58 +214,3 @@ def _fit_arguments(data: str, options: Mapping[str, Any], decision: str, seed: i
         arguments += [] if value is None else [option, value]
     arguments += [] if options["header"] else ["--no-header"]
     return arguments + ([] if options["scale"] else ["--no-scale"])
-
-
-# The result in the terminal ------------------------------------------------------------------
-
-
-def summarize_comparison(comparison: Any, verdict: Mapping[str, Any]) -> dict[str, Any]:
-    """The comparison in a few numbers for each method, best first, and in words.
-
-    Methods that were not done on all splits come after those that were.
-    """
-    from separatrix.evaluate.records import to_plain
-
-    methods = [
-        {
-            "name": method.name,
-            "status": method.status,
-            "reason": method.reason,
-            "splits": method.n_done,
-            **{score: to_plain(summary) for score, summary in method.summary.items()},
-        }
-        for method in comparison.methods
-    ]
-    # the mean of fewer splits may be that of easy ones: it does not compete
-    means = {m["name"]: m.get("accuracy", {}).get("mean") for m in methods}
-    methods.sort(key=lambda m: (m["status"] != "done", -(means[m["name"]] or 0.0)))
-    return {
-        "rows": comparison.n_samples,
-        "features": len(comparison.feature_names),
-        "classes": [str(label) for label in comparison.classes],
-        "settings": comparison.settings,
-        "verdict": verdict["sentences"],
-        "fit": verdict.get("fit", ""),
-        "methods": methods,
-        "left_out": comparison.left_out,
-        "seconds": comparison.seconds,
-    }
-
-
-def _format_leaderboard(record: Mapping[str, Any]) -> str:
-    """The summary as a table, and below it the verdict and the methods that failed."""
-    rows = []
-    for method in record["methods"]:
-        if "accuracy" in method:
-            a, b = method["accuracy"], method["balanced_accuracy"]
-            interval = f"{a['low']:.3f} to {a['high']:.3f}"
-            part = "" if method["status"] == "done" else f"only {method['splits']} splits"
-            rows.append([method["name"], f"{a['mean']:.3f}", interval, f"{b['mean']:.3f}", part])
-    lines = [format_columns(["method", "accuracy", "95 % interval", "balanced", ""], rows)]
-    lines += ["", *record["verdict"]]
-    lines += [f"To get it: {record['fit']}"] if record["fit"] else []
-    lines += [
-        f"{m['name']} {m['status']}: {m['reason']}" for m in record["methods"] if m["reason"]
-    ]
-    lines += [f"The report is {record['report']}"] if "report" in record else []
-    return "\n".join(lines)

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,6 +29,9 @@ EXIT_CODES = {
 
 APP_PACKAGES = ("pandas", "rich", "skops")
 """Packages of the `app` extra that commands import when they need them."""
+
+SECONDS_BETWEEN_LINES = 60.0
+"""Seconds between two lines of progress where there is no terminal."""
 
 
 class CommandGroup(click.Group):
@@ -140,11 +144,30 @@ class Console(NamedTuple):
         if not self.quiet:
             click.echo(text, err=True)
 
+    def _line_a_minute(self, title: str) -> Callable[[int, int | None, str], None]:
+        """Progress for a file or a pipe: nothing that is over within a minute is spoken of."""
+        last = time.monotonic()
+
+        def update(done: int, total: int | None, remark: str) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last >= SECONDS_BETWEEN_LINES:
+                last = now
+                self.note(f"{title}: {remark or done}")
+
+        return update
+
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[[int, int | None, str], None]]:
-        """A bar on a terminal: the function given is called with done, total and a remark."""
-        if self.quiet or not sys.stderr.isatty():
+        """A bar on a terminal, and a line a minute elsewhere.
+
+        The function given is called with done, total and a remark.
+        """
+        if self.quiet:
             yield lambda done, total, remark: None
+            return
+        if not sys.stderr.isatty():
+            yield self._line_a_minute(title)
             return
         from rich.console import Console as Terminal
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

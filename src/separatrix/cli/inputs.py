@@ -17,12 +17,15 @@ MAX_NAMED_COLUMNS = 10
 """Columns that a note names, at most."""
 
 
-def read_labelled_table(console: Console, data: str, options: Mapping[str, Any]) -> Any:
-    """A table with labels of at least two classes."""
+def read_labelled_table(
+    console: Console, data: str, options: Mapping[str, Any], keep: Sequence[str] = ()
+) -> Any:
+    """A table with labels of at least two classes; `keep` are columns to return as they are."""
     from separatrix.io.notices import find_notices
     from separatrix.io.tables import check_label_column, find_row_numbers, read_table
 
-    table = read_table(data, **{name: options[name] for name in ("target", *READING)})
+    how = {name: options[name] for name in ("target", *READING)}
+    table = read_table(data, keep=keep, **how)
     check_label_column(table.y, table.target)
     for name in find_row_numbers(table.X):
         console.note(

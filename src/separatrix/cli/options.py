@@ -83,14 +83,23 @@ format_option = click.option("--format", "form",
                              type=click.Choice(["csv", "tsv", "parquet", "npz", "arff"]),
                              help="Format, if the name of the file does not say.")  # fmt: skip
 separator_option = click.option("--sep", help="Character between values, such as ';'.")
-table_options = _combine(
-    ignore_option,
+_reading_options = (
     format_option,
     separator_option,
     click.option("--no-header", "header", is_flag=True, flag_value=False, default=True,
                  help="The first line has values, no names."),
 )  # fmt: skip
+table_options = _combine(ignore_option, *_reading_options)
 """How a table is read."""
+
+named_table_options = _combine(
+    click.option("--ignore", multiple=True, metavar="COL",
+                 help="Column that is no feature; may be repeated."),
+    click.option("--id", "ids", multiple=True, metavar="COL",
+                 help="Column that names the rows, in the report too; no feature."),
+    *_reading_options,
+)  # fmt: skip
+"""How a table is read whose rows have names that are shown."""
 
 preparation_options = _combine(
     click.option("--scale/--no-scale", default=True, show_default=True,

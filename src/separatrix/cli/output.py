@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,9 @@ from separatrix.cli.console import Console
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".npz")
 """Endings of the tables that commands write; text also packed, as ``.csv.gz``."""
+
+TRIED_BYTES = 1_000_000
+"""Bytes that are written before any work, to see whether there is room for a report."""
 
 
 def check_outputs(
@@ -59,6 +63,18 @@ def _check_writable(output: str) -> None:
         raise ValueError(f"{output} cannot be written: it is a folder")
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise ValueError(f"{output} cannot be written: it is not permitted")
+    if not path.exists() or path.is_file():
+        _try_to_write(output, folder)
+
+
+def _try_to_write(output: str, folder: Path) -> None:
+    """Write to the folder and delete that again: only this shows that a disk is full."""
+    try:
+        with tempfile.TemporaryFile(dir=folder, prefix=".separatrix-") as file:
+            file.write(bytes(TRIED_BYTES))
+            file.flush()
+    except OSError as error:
+        raise ValueError(f"{output} cannot be written: {error.strerror or error}") from None
 
 
 def find_table_format(output: str) -> str:

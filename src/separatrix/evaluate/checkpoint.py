@@ -206,6 +206,33 @@ class ResultsFile(JsonLinesFile):
         self.versions_of[key] = self.versions
 
 
+def read_folds(path: Any) -> list[Fold]:
+    """The folds of a file of results, in the order in which they were finished.
+
+    None where there is no such file; a last line that was cut off does not count.
+    """
+    try:
+        lines = Path(path).read_bytes().split(b"\n")[1:-1]
+    except FileNotFoundError:
+        return []
+    entries = [entry for entry in map(_parsed, lines) if isinstance(entry, dict)]
+    return [from_plain(Fold, entry["fold"]) for entry in entries]
+
+
+def is_in_use(path: Any) -> bool:
+    """Whether another comparison writes to a file of results, where the system has locks."""
+    if fcntl is None:
+        return False
+    with Path(path).open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:  # a file system without locks
+            return False
+    return False
+
+
 # Keys --------------------------------------------------------------------------------------------
 
 

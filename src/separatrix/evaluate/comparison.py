@@ -33,6 +33,7 @@ from separatrix.evaluate.records import (
     spelled_out,
 )
 from separatrix.evaluate.runner import fold_id, run_folds
+from separatrix.io.notices import find_notices, notice_copied_rows
 from separatrix.moments.checks import check_finite, check_in_memory, encode_labels
 from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import split_rows
@@ -55,7 +56,7 @@ def compare(
     n_jobs: int | None = None,
     client: Any = None,
     results: Any = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], None] | bool | None = None,
     random_state: int = 0,
 ) -> Comparison:
     """Compare methods on the same repeated splits, every choice made inside the training part.
@@ -111,9 +112,10 @@ def compare(
         on, and more splits or methods may be asked for. A file of other data raises, and so
         does one that another comparison is writing. Folds that failed because a process died, or
         for want of memory or a file, are tried again.
-    progress : callable, optional
-        Called with a `Progress` after each fold, and about every second in between when there are
-        worker processes.
+    progress : bool or callable, optional
+        True prints a line that tells how far the comparison is. A function is called with a
+        `Progress` after each fold, and about every second in between when there are worker
+        processes.
     random_state : int
         Source of the splits, of folds within the training part, and of `random_state` in
         estimators, and a transformer as `scale`, that leave it None.
@@ -193,8 +195,15 @@ def compare(
         data=mark,
         versions=versions,
         seconds=sum(fold.seconds for fold in folds),
+        notices=notice_data(data, tests),
     )
     return with_advice(found)
+
+
+def notice_data(data: LabelledRows, tests: list[np.ndarray]) -> tuple[str, ...]:
+    """What is probably not meant as it is: labels, columns, rows on both sides of a split."""
+    named = find_notices(data.X, data.classes[data.codes], data.column_names)
+    return (*named, *notice_copied_rows(data.X, tests))
 
 
 def package_versions() -> dict[str, str]:

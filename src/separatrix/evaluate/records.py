@@ -189,13 +189,13 @@ class Fold:
     chosen: dict[str, Any] = field(default_factory=dict)
     n_components: int | None = None
     n_rows: int | None = None
-    predicted: tuple[int, ...] = ()
-    path: tuple[float, ...] = ()
-    view: View | None = None
-    loadings: Loadings | None = None
-    shuffled: Shuffled | None = None
-    readout: Readout | None = None
-    curves: Curves | None = None
+    predicted: tuple[int, ...] = field(default=(), repr=False)
+    path: tuple[float, ...] = field(default=(), repr=False)
+    view: View | None = field(default=None, repr=False)
+    loadings: Loadings | None = field(default=None, repr=False)
+    shuffled: Shuffled | None = field(default=None, repr=False)
+    readout: Readout | None = field(default=None, repr=False)
+    curves: Curves | None = field(default=None, repr=False)
     warnings: tuple[str, ...] = ()
 
 
@@ -262,7 +262,7 @@ class MethodRecord:
     reason: str
     n_done: int
     summary: dict[str, Summary]
-    folds: tuple[Fold, ...]
+    folds: tuple[Fold, ...] = field(repr=False)
 
     @property
     def role(self) -> str:
@@ -275,7 +275,7 @@ ROLES = {"raw": "FunctionTransformer(", "LDA": "LinearDiscriminantAnalysis(", "P
 """References that are spoken of by themselves, and how their estimators are printed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Methods compared on the same splits of one data set.
 
@@ -311,6 +311,8 @@ class Comparison:
     best, advised : str or None
         Names of the method with the best mean score, and of the one to take (`advise`); None
         where no method has a score.
+    notices : tuple of str
+        Sentences on labels, columns and copied rows that are probably not meant as they are.
     """
 
     classes: tuple[Any, ...]
@@ -327,16 +329,30 @@ class Comparison:
     seconds: float
     best: str | None = None
     advised: str | None = None
+    notices: tuple[str, ...] = ()
 
     @property
     def test_share(self) -> float:
         """Share of the rows that are held out; above ``test_size`` where classes are small."""
         return len(self.tests[0]) / self.n_samples
 
+    # by name, since tables and pages are made of records and not the other way round
     def _repr_html_(self) -> str:
         """The report, as a notebook shows it."""
-        # by name, since pages are made of records and not the other way round
         return str(import_module("separatrix.report").show(self))
+
+    def __repr__(self) -> str:
+        """A line for each method, best first."""
+        return str(import_module("separatrix.evaluate.tables").write_text(self))
+
+    def to_frame(self) -> Any:
+        """A pandas data frame with a row for each method, best first.
+
+        Columns are ``status``, ``splits`` (those that were done), the mean of each score, the ends
+        of its 95 % interval as ``<score>_low`` and ``<score>_high``, ``directions`` (the median
+        over splits) and ``seconds`` (median time to train and to predict the test rows).
+        """
+        return import_module("separatrix.evaluate.tables").make_frame(self)
 
     def __getitem__(self, name: str) -> MethodRecord:
         """The record of a method by its name."""

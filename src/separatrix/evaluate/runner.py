@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -35,7 +36,7 @@ def run_folds(
     file: ResultsFile | None,
     n_jobs: int | None,
     time_budget: float | None,
-    progress: Callable[[Progress], None] | None,
+    progress: Callable[[Progress], None] | bool | None,
     client: Any,
 ) -> list[Fold]:
     """The folds of all jobs that were tried, by split: from the file, or run now."""
@@ -46,7 +47,7 @@ def run_folds(
         file.check_writable(len(todo))
     at_once = n_jobs if client is None else max(1, len(client.nthreads()))
     clock = Clock(todo, len(jobs), known.values(), at_once)
-    report = progress or (lambda _: None)
+    report = print_progress if progress is True else progress or (lambda _: None)
     report(clock.now())
     events = run_jobs(
         todo, data, splits, n_jobs=n_jobs, time_budget=time_budget, spent=spent, client=client
@@ -89,6 +90,27 @@ def _seconds_by_method(folds: Iterable[Fold]) -> dict[str, float]:
     for fold in folds:
         spent[fold.method] = spent.get(fold.method, 0.0) + fold.seconds
     return spent
+
+
+def describe_progress(now: Progress) -> str:
+    """How far a comparison is, in a line.
+
+    Examples
+    --------
+    >>> describe_progress(Progress(3, 10, 5.0, 130.0, ("LDG",)))
+    '3 of 10 folds, 2 min 10 s left, LDG'
+    """
+    parts = [f"{now.done} of {now.total} folds"]
+    if now.remaining is not None and now.done < now.total:
+        minutes, seconds = divmod(round(now.remaining), 60)
+        parts.append(f"{f'{minutes} min ' if minutes else ''}{seconds} s left")
+    return ", ".join([*parts, *now.running[:2]])
+
+
+def print_progress(now: Progress) -> None:
+    """Print how far a comparison is on one line that is written over, in a notebook too."""
+    end = "\n" if now.done == now.total else ""
+    print(f"\r{describe_progress(now):<78.78}", end=end, file=sys.stderr, flush=True)
 
 
 class Clock:

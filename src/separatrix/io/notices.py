@@ -141,6 +141,26 @@ def _notice_repeated(columns: dict[str, Array], known: set[str]) -> list[str]:
     return [f"Columns that are copies of others, but for their scale: {shown}{more}."]
 
 
+def notice_copied_rows(X: Any, tests: Sequence[ArrayLike]) -> list[str]:
+    """A sentence on rows that are copies of others, and fall on both sides of a split.
+
+    Examples
+    --------
+    >>> for text in notice_copied_rows(np.array([[1, 2], [3, 4], [1, 2]]), [[0, 1]]):
+    ...     print(text)
+    1 of 3 rows is a copy of another, and of the 2 test rows of a split up to 1 also trained: a method may know these by heart. Leave copies out, or split by groups of them.
+    """  # noqa: E501
+    copied, across = count_copied_rows(X, tests)
+    if not across:
+        return []
+    rows = f"{copied} of {np.shape(X)[0]} rows {'is a copy' if copied == 1 else 'are copies'}"
+    return [
+        f"{rows} of another, and of the {max(map(np.size, tests))} test rows of a split up to "
+        f"{across} also trained: a method may know these by heart. Leave copies out, or split by "
+        "groups of them."
+    ]
+
+
 def count_copied_rows(X: Any, tests: Sequence[ArrayLike]) -> tuple[int, int]:
     """Rows that are copies of another, and those of the test rows that also trained.
 

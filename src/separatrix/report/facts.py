@@ -48,6 +48,7 @@ def facts(
     title: str = "",
     command: str = "",
     fit_command: Sequence[str] = (),
+    ids: Sequence[Any] | None = None,
 ) -> dict[str, Any]:
     """Everything that the report of a comparison says, as plain data.
 
@@ -62,6 +63,8 @@ def facts(
     fit_command : sequence of str
         The words of a command that fits to the same table, but for method and output, if there is
         one.
+    ids : sequence, optional
+        What each row is called where it is pointed at; its number by default.
 
     Returns
     -------
@@ -90,6 +93,10 @@ def facts(
     >>> found["verdict"]["best"], found["data"]["rows"]
     ('LDA', 150)
     """
+    if ids is not None and len(ids) != comparison.n_samples:
+        raise ValueError(
+            f"ids has {len(ids)} names, but {comparison.n_samples} rows were compared"
+        )
     comparison = _shorten_names(comparison)
     board = _leaderboard(comparison, _rank(comparison))
     methods = [comparison[row["name"]] for row in board["rows"]]
@@ -103,7 +110,7 @@ def facts(
         "verdict": said,
         "leaderboard": board,
         "dimension": draw_dimension(methods, comparison),
-        "projections": draw_projections(methods, comparison),
+        "projections": draw_projections(methods, comparison, ids),
         "confusion": count_confusions(methods, comparison),
         "loadings": draw_loadings(methods),
         "time": draw_times(board["rows"]),

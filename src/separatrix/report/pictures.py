@@ -103,7 +103,9 @@ def _round(value: float, digits: int = 5) -> float | None:
     return None if finite is None else round(finite, digits)
 
 
-def draw_projections(methods: Sequence[MethodRecord], comparison: Comparison) -> dict[str, Any]:
+def draw_projections(
+    methods: Sequence[MethodRecord], comparison: Comparison, ids: Sequence[Any] | None = None
+) -> dict[str, Any]:
     """Held-out rows of split 0 in the first directions of each method that has some."""
     tests = np.asarray(comparison.tests[0] if comparison.tests else (), dtype=int)
     n_shown = min(len(tests), MAX_POINTS)
@@ -132,6 +134,7 @@ def draw_projections(methods: Sequence[MethodRecord], comparison: Comparison) ->
         )
     return {
         "rows": tests[shown].tolist(),
+        "ids": None if ids is None else [wording.shorten(ids[i]) for i in tests[shown]],
         "labels": labels[tests[shown]].tolist(),
         "held_out": len(tests),
         "views": views,
