@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from separatrix import datasets, evaluate, linalg
     from separatrix.base.merging import merge
+    from separatrix.base.prepared import forget
     from separatrix.decision.ddag import DDAGClassifier
     from separatrix.decision.local_qda import LocalQDA
     from separatrix.early.classifier import EarlyClassifier
@@ -53,6 +54,7 @@ CONTENTS = {
     "linalg": "linalg",
     "ClassMoments": "moments.class_moments",  # counts, means, scatter: they add and subtract
     "merge": "base.merging",  # one model from models trained apart
+    "forget": "base.prepared",  # the model that never saw some rows
     # subspaces: Fisher's discriminant
     "FisherDiscriminant": "fisher.fisher",  # Fisher, LDA, MDA: shrunk, after PCA, in batches
     "NullSpaceDiscriminant": "fisher.singular",  # no scatter within classes, wide data

@@ -140,7 +140,7 @@ def test_models_without_landmarks_do_not_learn_in_batches():
     exact = KernelIPCAC(n_landmarks=len(X)).fit(X, y)
     with pytest.raises(ValueError, match="fitted to all pairs of rows"):
         exact.partial_fit(X, y)
-    with pytest.raises(ValueError, match="model 0 has no landmarks"):
+    with pytest.raises(ValueError, match="model 0: it has no landmarks"):
         merge([exact, exact])
 
 

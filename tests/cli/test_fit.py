@@ -32,6 +32,7 @@ def test_a_model_is_fitted_kept_and_used(table):
         "method": "FisherDiscriminant",
         "rows": 60,
         "features": 3,
+        "merges": True,
         "classes": ["ash", "birch", "cedar"],
     }
     X, y = table[["v0", "v1", "v2"]], table["kind"].to_numpy(dtype=str)

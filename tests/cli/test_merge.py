@@ -2,29 +2,112 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+import pytest
 from numpy.testing import assert_allclose
 
-from separatrix import (
-    FisherDiscriminant,
-    load,
-)
+from separatrix import load
 from separatrix.io.models import read
 from tests.cli.running import flowers, refused, run, stream_file
 
 
-def test_sites_are_merged():
+def sites(*options, n=90, names=("v0", "v1", "v2")):
+    """Three files with columns in different orders and units, fitted with default options."""
+    frame = flowers(n).drop(columns="plant")
+    frame["v1"] = 1000 * frame["v1"] + 5000
+    for i in range(3):
+        columns = [*np.roll(names, i), "kind"]
+        frame[i::3][columns].to_csv(f"site{i}.csv", index=False)
+        run("fit", f"site{i}.csv", "-o", f"site{i}.model", "-q", *options)
+    frame.to_csv("all.csv", index=False)
+    run("fit", "all.csv", "-o", "whole.model", "-q", *options)
+    return frame
+
+
+MODELS = tuple(f"site{i}.model" for i in range(3))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--no-scale",),
+        ("-m", "IPCAC"),
+        ("-m", "QuadraticDiscriminant"),
+        ("-m", "PartialLeastSquaresDiscriminant"),
+        ("-m", "TruncatedIPCAC"),
+        ("--set", "shrinkage=nonlinear"),
+    ],
+    ids=" ".join,
+)
+def test_files_fitted_by_default_merge_to_the_fit_of_the_concatenated_file(options):
+    frame = sites(*options)
+    done = run("merge", *MODELS, "-o", "all.model", "--json")
+    assert json.loads(done.stdout)["rows"] == 90
+    merged, whole = load("all.model"), load("whole.model")
+    X = frame[["v0", "v1", "v2"]]
+    found, expected = (m.decision_function(X[m.feature_names_in_]) for m in (merged, whole))
+    assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_columns_of_text_merge():
     frame = flowers(90).drop(columns="plant")
+    frame["soil"] = np.array(["sand", "clay", "peat"])[(np.arange(90) // 3) % 3]
+    frame = frame[["soil", "v0", "v1", "v2", "kind"]]
     for i in range(3):
         frame[i::3].to_csv(f"site{i}.csv", index=False)
-        run("fit", f"site{i}.csv", "--no-scale", "-o", f"site{i}.model", "-q")
-    done = run("merge", *(f"site{i}.model" for i in range(3)), "-o", "all.model", "--json")
-    assert json.loads(done.stdout)["rows"] == 90
-    X, y = frame[["v0", "v1", "v2"]], frame["kind"]
-    whole = FisherDiscriminant().fit(X, y)
-    assert_allclose(load("all.model").components_, whole.components_, atol=1e-12)
+        run("fit", f"site{i}.csv", "--categorical", "onehot", "-o", f"site{i}.model", "-q")
+    run("merge", *MODELS, "-o", "all.model")
+    frame.to_csv("all.csv", index=False)
+    run("fit", "all.csv", "--categorical", "onehot", "-o", "whole.model", "-q")
+    probabilities = [
+        pd.read_csv(io.StringIO(run("predict", model, "all.csv", "--proba").stdout))
+        for model in ("all.model", "whole.model")
+    ]
+    assert_allclose(*(p.filter(like="p(").to_numpy() for p in probabilities), atol=1e-9)
+    frame[frame["soil"] != "clay"].to_csv("few.csv", index=False)
+    run("fit", "few.csv", "--categorical", "onehot", "-o", "few.model", "-q")
+    assert "values of 'soil' must agree" in refused("merge", *MODELS, "few.model", "-o", "m")
+
+
+def test_a_site_leaves():
+    frame = sites()
+    run("merge", *MODELS, "-o", "all.model")
+    said = run("merge", "all.model", "--without", "site1.model", "-o", "rest.model").stdout
+    assert "1 model of 60 rows" in said
+    run("merge", "site0.model", "site2.model", "-o", "two.model")
+    X = frame[["v0", "v1", "v2"]]
+    rest, two = load("rest.model"), load("two.model")
+    assert_allclose(rest.decision_function(X), two.decision_function(X), atol=1e-8)
+
+
+def test_influence_is_printed_and_strange_sites_are_named():
+    frame = sites()
+    record = json.loads(run("merge", *MODELS, "-o", "all.model", "--json").stdout)
+    assert record["influence"]["site0.model"]["rows"] == 30
+    assert record["influence"]["site0.model"]["angle"] > 0
+    (frame.select_dtypes("number") * 1000).assign(kind=frame["kind"]).to_csv("odd.csv")
+    run("fit", "odd.csv", "--ignore", "Unnamed: 0", "-o", "odd.model")
+    done = run("merge", *MODELS, "odd.model", "-o", "all.model")
+    assert "odd.model is unlike the others" in done.stderr
+    assert "site0.model: 30 rows" in done.stdout
+
+
+def test_noise_needs_clipped_rows_and_is_stated():
+    sites()
+    noise = ("--epsilon", "5", "--delta", "1e-5", "--clip", "9000")
+    assert "site0.model was fitted without --clip" in refused("merge", *MODELS, *noise, "-o", "m")
+    sites("--clip", "9000")
+    said = run("merge", *MODELS, *noise, "-o", "private.model").stdout
+    assert "with noise of epsilon 5" in said
+    assert read("private.model").notes["noise"]["epsilon"] == 5
+    assert load("private.model")[-1].noise_["delta"] == 1e-5
+    assert "belong together" in refused("merge", *MODELS, "--epsilon", "1", "-o", "m")
 
 
 def test_only_what_can_be_merged_is():
@@ -32,11 +115,14 @@ def test_only_what_can_be_merged_is():
     run("fit", "a.csv", "-o", "scaled.model")
     run("fit", "a.csv", "--no-scale", "-o", "a.model")
     run("fit", "a.csv", "--no-scale", "-m", "IPCAC", "-o", "b.model")
-    run("fit", "a.csv", "--no-scale", "-m", "GSVDDiscriminant", "-o", "c.model")
-    assert "fit models to be merged with --no-scale" in refused("merge", "scaled.model", "-o", "m")
+    said = run("fit", "a.csv", "--no-scale", "-m", "GSVDDiscriminant", "-o", "c.model").stdout
+    assert "`separatrix merge` does not take it: a GSVDDiscriminant cannot be merged" in said
+    said = run("fit", "a.csv", "--set", "shrinkage=auto", "-o", "d.model").stdout
+    assert '`separatrix merge` does not take it: shrinkage="auto" needs all rows' in said
+    assert "unlike model 0" in refused("merge", "scaled.model", "a.model", "-o", "m")
     assert "only models of one kind" in refused("merge", "a.model", "b.model", "-o", "m")
     assert "model 1 is b.model" in refused("merge", "a.model", "b.model", "-o", "m")
-    assert "c.model is a GSVDDiscriminant, which cannot" in refused("merge", "c.model", "-o", "m")
+    assert "model 1: a GSVDDiscriminant" in refused("merge", "a.model", "c.model", "-o", "m")
     said = run("merge", "a.model", "-o", "m", code=2).stderr
     assert "a.model is one model: give two or more" in said
     assert not Path("m").exists()

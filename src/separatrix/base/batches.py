@@ -180,9 +180,7 @@ class MomentEstimator(SubspaceEstimator):
     ) -> Remainder:
         """The moments that `forget` leaves, and a bound on their error; nothing is changed."""
         self._check_forgets(sample_weight)
-        rows = self._validate_batch(X, y, None, sample_weight)
-        part = self._summarize_as(self.classes_, rows)
-        rest = subtract_part(self.moments_, part)
+        rest = subtract_part(self.moments_, self.summarize_known(X, y, sample_weight))
         classes = rest.moments.classes
         if self._needs_class_scatters(classes) and not rest.moments.per_class:
             raise ValueError(
@@ -191,6 +189,13 @@ class MomentEstimator(SubspaceEstimator):
                 'it with keep_moments="by class" to forget whole classes'
             )
         return rest._replace(moments=self._condense(classes, rest.moments))
+
+    def summarize_known(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> ClassMoments:
+        """Moments of rows of the classes of the model; nothing is changed."""
+        rows = self._validate_batch(X, y, None, sample_weight)
+        return self._summarize_as(self.classes_, rows)
 
     # What is new to the model, and what its directions mean ------------------------------------
 
@@ -324,7 +329,7 @@ class MomentEstimator(SubspaceEstimator):
             raise ValueError("this model was fitted with keep_moments=False: nothing to add to")
         known = None if first else self.classes_
         if isinstance(classes, str):
-            classes = self._open_to(y, classes)
+            classes = open_classes(self, y, classes)
         if classes is not None:
             known = np.unique(classes) if known is None else np.union1d(known, classes)
         rows = check_labelled_rows(
@@ -340,18 +345,6 @@ class MomentEstimator(SubspaceEstimator):
         if not first:
             self._check_same_window()
         return rows
-
-    def _open_to(self, y: ArrayLike, classes: str) -> Array | None:
-        """The labels of a batch as announced classes; those that are new are named."""
-        if classes != "open":
-            raise ValueError(f'classes={classes!r} is not valid: it must be an array or "open"')
-        labels, counts = np.unique(np.asarray(y), return_counts=True)
-        if self._is_fitted():
-            check_same_kind(labels, self.classes_)
-            new = ~np.isin(labels, self.classes_)
-            for label, count in zip(labels[new].tolist(), counts[new].tolist(), strict=True):
-                warn_caller(describe_new_class(label, count, self.classes_))
-        return labels
 
     def _weigh_by_age(self, rows: LabelledRows) -> LabelledRows:
         """The rows that are not forgotten at once, with weights that fade with their age."""
@@ -457,6 +450,7 @@ class MomentEstimator(SubspaceEstimator):
     def _store(self, moments: ClassMoments, solution: Solution, rows: Any = None) -> None:
         kept: dict[str, Any] = {"moments_": moments if self.keep_moments else None}
         if rows is not None:  # a new fit; without rows the window of before goes on
+            self.__dict__.pop("noise_", None)  # that of a merged model that is fitted anew
             slides = self.window is not None and self.keep_moments
             kept["_window"] = self._open_window(rows, moments) if slides else None
         super()._store(moments, solution.with_extras(**kept), rows)
@@ -564,6 +558,19 @@ def _check_and_judge(model: Any, judge: Callable[[Any], Array], X: Any) -> Array
 
 def _rank_among(score: Callable[[Any], Array], known: Array, rows: Any) -> Array:
     return conformal_pvalues(score(rows), known)
+
+
+def open_classes(model: Any, y: ArrayLike, classes: str) -> Array:
+    """The labels of a batch as announced classes; those that are new to a model are named."""
+    if classes != "open":
+        raise ValueError(f'classes={classes!r} is not valid: it must be an array or "open"')
+    labels, counts = np.unique(np.asarray(y), return_counts=True)
+    if model._is_fitted():
+        check_same_kind(labels, model.classes_)
+        new = ~np.isin(labels, model.classes_)
+        for label, count in zip(labels[new].tolist(), counts[new].tolist(), strict=True):
+            warn_caller(describe_new_class(label, count, model.classes_))
+    return labels
 
 
 def describe_new_class(label: Any, count: int, known: Array) -> str:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from separatrix.base.batches import Memory
+from separatrix.base.batches import Memory, open_classes
 from separatrix.base.parameters import Allowed, check_parameters, one_of
 from separatrix.base.rows import check_labelled_rows, unchanged_on_failure
 from separatrix.kernels import Kernel, KernelMap, RandomState, landmark_map, place_landmarks
@@ -95,7 +95,7 @@ def add_rows(
     self: Any,
     X: ArrayLike,
     y: ArrayLike,
-    classes: ArrayLike | None = None,
+    classes: ArrayLike | str | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> Any:
     """Add rows to a model with landmarks.
@@ -111,9 +111,10 @@ def add_rows(
         New rows; in the first batch more than `n_landmarks`.
     y : array (n_samples,)
         Their labels.
-    classes : array, optional
+    classes : array or "open", optional
         All labels that may come. The first call takes those of `y` when it is absent; later
-        calls may announce more, and labels never announced are an error.
+        calls may announce more, and labels never announced are an error. With "open" a label
+        that is new becomes a class of the model, and a warning names it.
     sample_weight : array (n_samples,), optional
         Non-negative weights.
 
@@ -192,6 +193,8 @@ def _check_batch(
             "landmarks, and call fit"
         )
     known = None if first else model.classes_
+    if isinstance(classes, str):
+        classes = open_classes(model, y, classes)
     if classes is not None:
         known = np.unique(classes) if known is None else np.union1d(known, classes)
     rows = check_labelled_rows(
@@ -221,12 +224,6 @@ def _place_by_first(model: Any, rows: LabelledRows) -> None:
 
 def check_same_landmarks(first: Any, model: Any, i: int) -> None:
     """Raise when the moments of two models are in the spaces of different landmarks."""
-    for number, one in enumerate((first, model)):
-        if one._landmarks is None:
-            raise ValueError(
-                f"model {number and i} has no landmarks, so no moments that could be added: fit "
-                "all models with the same landmarks and kernel_gamma"
-            )
     own, other = first._landmarks, model._landmarks
     remedy = "fit every model with landmarks=models[0].landmarks_ and kernel_gamma="
     remedy += f"{first.kernel_gamma_!r}"

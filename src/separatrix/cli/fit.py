@@ -54,6 +54,8 @@ class Fitted(NamedTuple):
     help="Choose settings as `compare` does in each split; without it they are defaults.",
 )
 @output_option("File for the model.", required=True)
+@click.option("--clip", type=click.FloatRange(0, min_open=True), metavar="LENGTH",
+              help="Shorten rows to this length, for noise in `merge --epsilon`.")  # fmt: skip
 @engine_option
 @table_options
 @preparation_options
@@ -66,6 +68,7 @@ def fit_command(
     decision: str,
     tune: bool,
     output: str,
+    clip: float | None,
     engine: str,
     seed: int,
     as_json: bool,
@@ -79,12 +82,14 @@ def fit_command(
       separatrix fit wine -o wine.model
       separatrix fit wine -m KernelIPCAC --tune -o wine.model    # as `compare` judged it
       separatrix fit genes.csv -t kind --id sample -m LDG --set n_components=2 -o genes.model
-      separatrix fit site1.csv --no-scale -o site1.model    # can be merged
+      separatrix fit site1.csv -o site1.model    # it says whether `merge` takes it
       separatrix fit days/ --engine dask -t kind -o days.model    # larger than memory
     """
     console = Console(as_json, quiet)
     if tune and settings:
         raise click.UsageError("--tune chooses the settings: leave out --set, or --tune")
+    if clip is not None and engine == "dask":
+        raise click.UsageError("--clip needs rows in memory: leave out --engine, or --clip")
     if tune and engine == "dask":
         raise click.UsageError("--tune needs rows in memory: leave out --engine, or --tune")
     check_outputs([output], inputs=[data])
@@ -93,8 +98,9 @@ def fit_command(
         fitted = _fit_blocks(console, data, estimator, decision, options)
     else:
         to_tune = method if tune else None
+        options = {**options, "clip": clip}
         fitted = _fit_in_memory(console, data, estimator, to_tune, decision, seed, options)
-    _save(fitted, output, method, options["missing"])
+    _save(fitted, output, method, options["missing"], clip)
     console.done(*_describe(fitted, output, method))
 
 
@@ -120,6 +126,8 @@ def _fit_in_memory(
     from separatrix.io.tables import find_text_columns, preprocessing
 
     table = read_labelled_table(console, data, options)
+    if options["clip"] is not None:
+        table = _clip(console, table, options["clip"])
     prepare = preprocessing(
         table.X, **{name: options[name] for name in ("scale", "categorical", "missing")}
     )
@@ -152,7 +160,20 @@ def assemble(prepare: Any, estimator: Any, decision: str, n_rows: int) -> Any:
     return make_pipeline(*present) if len(present) > 1 else present[0]
 
 
-def _save(fitted: Fitted, output: str, method: str, missing: str) -> None:
+def _clip(console: Console, table: Any, clip: float) -> Any:
+    """A table whose rows are no longer than `clip`."""
+    from separatrix.io.tables import check_features
+    from separatrix.moments.noise import clip_rows
+
+    check_features(table.X)  # gaps and text have no length
+    values = table.X.to_numpy()
+    clipped = clip_rows(values, clip)
+    n_longer = int((clipped != values).any(axis=1).sum())
+    console.note(f"{n_longer} of {len(values)} rows are longer than {clip:g} and were shortened")
+    return table._replace(X=type(table.X)(clipped, table.X.index, table.X.columns))
+
+
+def _save(fitted: Fitted, output: str, method: str, missing: str, clip: float | None) -> None:
     from separatrix.io.models import save
 
     notes = {
@@ -164,12 +185,16 @@ def _save(fitted: Fitted, output: str, method: str, missing: str) -> None:
     }
     if fitted.chosen is not None:
         notes["chosen"] = fitted.chosen
+    if clip is not None:
+        notes["clip"] = clip
     save(fitted.model, output, notes=notes)
 
 
 def _describe(fitted: Fitted, output: str, method: str) -> tuple[dict[str, Any], str]:
     """The result of the command as a record and in words."""
-    record = {
+    from separatrix.base.merging import why_not_mergeable
+
+    record: dict[str, Any] = {
         "model": output,
         "method": method,
         "rows": fitted.n_rows,
@@ -183,4 +208,9 @@ def _describe(fitted: Fitted, output: str, method: str) -> tuple[dict[str, Any],
         record["chosen"] = fitted.chosen
         chosen = ", ".join(f"{name}={value}" for name, value in fitted.chosen.items())
         text += f"\nChosen: {chosen or 'nothing, there is no choice'}"
+    reason = why_not_mergeable(fitted.model)
+    record["merges"] = reason is None
+    if reason is not None:
+        record["why_not_merged"] = reason
+        text += f"\n`separatrix merge` does not take it: {reason}"
     return {**record, "classes": fitted.classes}, text

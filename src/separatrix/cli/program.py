@@ -10,6 +10,7 @@ from separatrix.cli.compare import compare_command
 from separatrix.cli.console import CommandGroup
 from separatrix.cli.early import early_command
 from separatrix.cli.fit import fit_command
+from separatrix.cli.forget import forget_command
 from separatrix.cli.listings import datasets_command, methods_command
 from separatrix.cli.merge import merge_command
 from separatrix.cli.reproduce import reproduce_command
@@ -41,6 +42,7 @@ for command in (
     predict_command,
     transform_command,
     merge_command,
+    forget_command,
     stream_command,
     early_command,
     methods_command,

@@ -1,0 +1,405 @@
+"""Models behind steps that prepare their columns: moments in the units of the table, and back.
+
+A scaler is an affine map of each column, so that the moments of scaled columns give those of the
+columns as they were. These add and subtract; their means and variances are the scaler of the
+result; and in its units the model is solved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+
+from separatrix.base.batches import Memory
+from separatrix.linalg import EPS, Array
+from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.remainder import subtract_part
+
+MAX_UNEQUAL = 1e-3
+"""Largest mean, and difference of a variance from one, of columns that were scaled: rows of
+float32 are scaled in float32."""
+
+
+# Steps ---------------------------------------------------------------------------------------
+
+
+class Columns(NamedTuple):
+    """The columns that steps give out, as functions of those of the table.
+
+    Attributes
+    ----------
+    names : list of str
+    shift, scale : array (n_columns,)
+        A column is ``(value - shift) / scale``.
+    scalers : list of (StandardScaler, array)
+        The fitted scalers and the columns that each gives out.
+    agreed : dict
+        Properties that models must share to be merged, by their names in messages.
+    indicators : tuple of int
+        Columns that say whether a column of text has a value.
+    """
+
+    names: list[str]
+    shift: Array
+    scale: Array
+    scalers: list[tuple[Any, Array]]
+    agreed: dict[str, Any]
+    indicators: tuple[int, ...] = ()
+
+    @classmethod
+    def as_they_are(cls, names: Sequence[str]) -> Columns:
+        """Columns that no step has changed."""
+        return cls(list(names), np.zeros(len(names)), np.ones(len(names)), [], {})
+
+
+def read_step(step: Any, names: Sequence[str]) -> Columns:
+    """The columns that a fitted step gives out, or an error where models behind it do not merge.
+
+    Parameters
+    ----------
+    step : transformer, "passthrough" or None
+    names : sequence of str
+        Its columns.
+    """
+    kind = type(step).__name__
+    if step is None or step == "passthrough":
+        return Columns.as_they_are(names)
+    if kind not in READERS:
+        raise ValueError(
+            f"{kind} comes before the model, and models behind it do not merge: only behind "
+            f"{', '.join(READERS)} do they"
+        )
+    return READERS[kind](step, names)
+
+
+def _read_scaler(step: Any, names: Sequence[str]) -> Columns:
+    columns = Columns.as_they_are(names)
+    shift = step.mean_ if step.with_mean else columns.shift
+    scale = step.scale_ if step.with_std else columns.scale
+    agreed = {"the scaler's (with_mean, with_std)": (step.with_mean, step.with_std)}
+    everything = np.arange(len(names))
+    return Columns(list(names), np.array(shift), np.array(scale), [(step, everything)], agreed)
+
+
+def _read_imputer(step: Any, names: Sequence[str]) -> Columns:
+    if step.add_indicator:
+        raise ValueError("SimpleImputer(add_indicator=True) comes before the model: leave it out")
+    kept = list(step.get_feature_names_out(names))
+    filled = dict(zip(names, step.statistics_.tolist(), strict=True))
+    agreed = {f"the value that fills gaps of {name!r}": filled[name] for name in kept}
+    return Columns.as_they_are(kept)._replace(agreed=agreed)
+
+
+def _read_encoder(step: Any, names: Sequence[str]) -> Columns:
+    known = zip(names, step.categories_, strict=True)
+    agreed: dict[str, Any] = {f"the values of {n!r}": values.tolist() for n, values in known}
+    agreed["the encoder's drop"] = step.drop
+    made = Columns.as_they_are(list(step.get_feature_names_out(names)))
+    return made._replace(agreed=agreed, indicators=tuple(range(len(made.names))))
+
+
+def _read_pipeline(step: Any, names: Sequence[str]) -> Columns:
+    columns = Columns.as_they_are(names)
+    for _, inner in step.steps:
+        if columns.scalers:
+            raise ValueError(
+                f"{type(inner).__name__} comes after a scaler, and models behind it do not merge: "
+                "let the scaler be the last step before the model"
+            )
+        found = read_step(inner, columns.names)
+        columns = found._replace(agreed={**columns.agreed, **found.agreed})
+    return columns
+
+
+def _read_column_transformer(step: Any, names: Sequence[str]) -> Columns:
+    parts, start = [], 0
+    for _, inner, chosen in step.transformers_:
+        if isinstance(inner, str) and inner == "drop":
+            continue
+        found = read_step(inner, _chosen_names(chosen, names))
+        scalers = [(scaler, at + start) for scaler, at in found.scalers]
+        indicators = tuple(i + start for i in found.indicators)
+        parts.append(found._replace(scalers=scalers, indicators=indicators))
+        start += len(found.names)
+    return Columns(
+        [name for part in parts for name in part.names],
+        np.concatenate([part.shift for part in parts]),
+        np.concatenate([part.scale for part in parts]),
+        [scaler for part in parts for scaler in part.scalers],
+        {key: value for part in parts for key, value in part.agreed.items()},
+        tuple(i for part in parts for i in part.indicators),
+    )
+
+
+def _chosen_names(chosen: Any, names: Sequence[str]) -> list[str]:
+    """Names of columns that are chosen by names, numbers, a mask or a slice."""
+    if isinstance(chosen, list) and all(isinstance(name, str) for name in chosen):
+        return chosen
+    return np.asarray(names, dtype=object)[chosen].tolist()
+
+
+READERS = {
+    "StandardScaler": _read_scaler,
+    "SimpleImputer": _read_imputer,
+    "OneHotEncoder": _read_encoder,
+    "Pipeline": _read_pipeline,
+    "ColumnTransformer": _read_column_transformer,
+}
+"""Steps behind which models merge, and the functions that read them."""
+
+
+# Models --------------------------------------------------------------------------------------
+
+
+class Prepared(NamedTuple):
+    """A moment model, and the steps before it.
+
+    Attributes
+    ----------
+    model : estimator
+        The last step.
+    steps : Pipeline or None
+        Those before.
+    columns : Columns
+        What the model sees.
+    """
+
+    model: Any
+    steps: Any
+    columns: Columns
+
+    @property
+    def moments(self) -> ClassMoments:
+        """The moments in the units of the table."""
+        if self.steps is None:
+            return self.model.moments_
+        return self.model.moments_.rescaled(self.columns.shift, self.columns.scale)
+
+    def summarize(self, X: Any, y: Any, sample_weight: Any = None) -> ClassMoments:
+        """Moments of rows of known classes, in the units of the table."""
+        model = self.model
+        Z = X if self.steps is None else self.steps.transform(X)
+        moments = model.summarize_known(Z, y, sample_weight)
+        if self.steps is None:
+            return moments
+        return moments.rescaled(self.columns.shift, self.columns.scale)
+
+    def solved_for(self, moments: ClassMoments) -> Any:
+        """A new model with the same parameters for moments in the units of the table."""
+        model = clone(self.model)
+        for name in self.model._shared_when_merged:
+            if hasattr(self.model, name):
+                setattr(model, name, deepcopy(getattr(self.model, name)))
+        if self.steps is None:
+            return _store(model, moments)
+        steps = deepcopy(self.steps)
+        columns = read_step(steps, find_names(steps))
+        for scaler, at in columns.scalers:
+            set_scale(scaler, moments, at)
+        columns = read_step(steps, find_names(steps))
+        scaled = moments.rescaled(-columns.shift / columns.scale, 1 / columns.scale)
+        return Pipeline([*steps.steps, (self.name, _store(model, scaled))])
+
+    @property
+    def name(self) -> str:
+        """The name of the model among the steps."""
+        return type(self.model).__name__.lower()
+
+
+def _store(model: Any, moments: ClassMoments) -> Any:
+    moments = model._add_summaries([moments])  # in the form in which the model keeps them
+    model._keep(Memory(moments))
+    model._store(moments, model._find(moments, None, {}))
+    return model
+
+
+def set_scale(scaler: Any, moments: ClassMoments, at: Array) -> None:
+    """Let a scaler be that of rows whose moments are known; it has the columns `at`."""
+    n = moments.n_samples
+    mean, var = moments.mean[at], moments.total_diagonal()[at].clip(0.0) / n
+    # scikit-learn's rule: a variance of rounding size is none, and such columns are not scaled
+    constant = var <= n * EPS * var + (n * mean * EPS) ** 2
+    scaler.n_samples_seen_ = np.int64(round(n))
+    scaler.mean_ = mean if scaler.with_mean or scaler.with_std else None
+    scaler.var_ = var if scaler.with_std else None
+    scaler.scale_ = np.where(constant, 1.0, np.sqrt(var)) if scaler.with_std else None
+
+
+def find_names(steps: Any) -> list[str]:
+    """Names of the columns that steps were fitted to; numbers where they have none."""
+    names = getattr(steps, "feature_names_in_", None)
+    return [f"x{i}" for i in range(steps.n_features_in_)] if names is None else list(names)
+
+
+def take_apart(model: Any) -> Prepared:
+    """The moment model and the steps before it, or an error that says why it does not merge."""
+    if not isinstance(model, Pipeline):
+        _check_has_moments(model)
+        return Prepared(model, None, Columns.as_they_are(_bare_names(model)))
+    last = model.steps[-1][1]
+    steps = model[:-1]
+    if not getattr(last, "_merges", False) and len(steps) and hasattr(steps[-1], "_merges"):
+        raise ValueError(
+            f"{type(last).__name__} decides by rows, which are not kept: leave the decision to "
+            f"{type(steps[-1]).__name__} itself"
+        )
+    _check_has_moments(last)
+    if getattr(last, "_map", None) is not None or not isinstance(last.moments_, ClassMoments):
+        raise ValueError(
+            f"{type(last).__name__} measures distances in the units of its scaler, which differ "
+            "among models: fit it without scaling"
+        )
+    if last.moments_.is_truncated:
+        raise ValueError(
+            f"this {type(last).__name__} knows small axes of its scaled columns by their average "
+            "only, which has no other scale: fit it without scaling, or with a larger rank"
+        )
+    columns = read_step(steps, find_names(steps))
+    _check_same_rows(columns, last.moments_)
+    return Prepared(last, steps, columns)
+
+
+def _bare_names(model: Any) -> list[str]:
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{i}" for i in range(model.n_features_in_)] if names is None else list(names)
+
+
+def _check_has_moments(model: Any) -> None:
+    if not getattr(model, "_merges", False):
+        raise TypeError(f"a {type(model).__name__} cannot be merged: it does not learn by moments")
+    if getattr(model, "window", None) is not None:
+        raise ValueError(
+            f"it forgets by window={model.window}: streams that are merged have no common "
+            "order of rows. Merge models without a window, or with decay"
+        )
+    if not hasattr(model, "classes_"):
+        raise NotFittedError("it is not fitted yet: call fit before")
+    if getattr(model, "_landmarks", model) is None:
+        raise ValueError(
+            "it has no landmarks, so no moments that could be added: fit all models with the same "
+            "landmarks and kernel_gamma"
+        )
+    if model.moments_ is None:
+        raise ValueError("it has no moments: fit it with keep_moments=True to merge it")
+    model._check_moments_suffice(model.classes_)
+
+
+def _check_same_rows(columns: Columns, moments: ClassMoments) -> None:
+    """Raise where a scaler and the model behind it did not learn from the same rows."""
+    n = moments.n_samples
+    for scaler, at in columns.scalers:
+        variances = moments.total_diagonal()[at] / n
+        varies = np.ones(len(at), bool) if not scaler.with_std else scaler.var_ > 0
+        varies = varies & (variances > MAX_UNEQUAL)
+        unequal = scaler.with_std and (np.abs(variances[varies] - 1) > MAX_UNEQUAL).any()
+        moved = scaler.with_mean and (np.abs(moments.mean[at]) > MAX_UNEQUAL).any()
+        if unequal or moved or abs(float(np.max(scaler.n_samples_seen_)) - n) > 1:
+            raise ValueError(
+                "its scaler and the model behind it did not learn from the same rows, or not with "
+                "the same weights: fit the pipeline at once, without weights"
+            )
+
+
+# Rows to forget ------------------------------------------------------------------------------
+
+
+class Forgotten(NamedTuple):
+    """A model without some of its rows.
+
+    Attributes
+    ----------
+    model : estimator
+        A new one.
+    residual : float
+        Bound, up to a small factor, on the relative error of its scatter in any direction.
+    before, after : dict
+        Rows of each class.
+    """
+
+    model: Any
+    residual: float
+    before: Mapping[Any, float]
+    after: Mapping[Any, float]
+
+
+def forget(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Forgotten:
+    """The model that never saw some rows, from one that did; also behind a scaler.
+
+    Parameters
+    ----------
+    model : estimator, or pipeline of a scaler and an estimator
+        Of those that `merge` takes; it is left as it was.
+    X : array or data frame (n_samples, n_features)
+        The rows to forget, as they were learned, in the units of the table.
+    y : array (n_samples,)
+        Their labels.
+    sample_weight : array (n_samples,), optional
+        The weights that they have now.
+
+    Returns
+    -------
+    Forgotten
+        The new model in ``model``, a bound on its error in ``residual``, and the rows of each
+        class ``before`` and ``after``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from separatrix import FisherDiscriminant, datasets, forget
+    >>> X, y = (datasets.load("wine")[part] for part in ("data", "target"))
+    >>> model = make_pipeline(StandardScaler(), FisherDiscriminant()).fit(X, y)
+    >>> never = make_pipeline(StandardScaler(), FisherDiscriminant()).fit(X[7:], y[7:])
+    >>> found = forget(model, X[:7], y[:7]).model
+    >>> bool(np.allclose(found.decision_function(X), never.decision_function(X)))
+    True
+    """
+    if not isinstance(model, Pipeline):
+        rest = model.moments_without(X, y, sample_weight)
+        return _forgotten(model, deepcopy(model).forget(X, y, sample_weight), rest.residual)
+    prepared = take_apart(model)
+    _check_steps_forget(prepared)
+    prepared.model._check_forgets(sample_weight)
+    rest = subtract_part(prepared.moments, prepared.summarize(X, y, sample_weight))
+    _check_values_left(prepared, rest.moments)
+    return _forgotten(model, prepared.solved_for(rest.moments), rest.residual)
+
+
+def _forgotten(old: Any, new: Any, residual: float) -> Forgotten:
+    before, after = (read_counts(model) for model in (old, new))
+    return Forgotten(new, residual, before, after)
+
+
+def read_counts(model: Any) -> dict[Any, float]:
+    """The rows of each class that a moment model has learned, also behind steps."""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    moments = last.moments_
+    return dict(zip(moments.classes.tolist(), moments.counts.tolist(), strict=True))
+
+
+def _check_steps_forget(prepared: Prepared) -> None:
+    """Raise where a step learned from rows in a way that cannot be subtracted."""
+    filled = [key for key in prepared.columns.agreed if key.startswith("the value that fills")]
+    if filled:
+        raise ValueError(
+            f"{filled[0]} was computed from all rows, those to be forgotten among them: fit the "
+            "model again without these rows"
+        )
+
+
+def _check_values_left(prepared: Prepared, rest: ClassMoments) -> None:
+    """Raise where a value of a column of text would be left without a row."""
+    for i in prepared.columns.indicators:
+        before, after = (m.mean[i] * m.n_samples for m in (prepared.moments, rest))
+        if after < 0.5 <= before:
+            raise ValueError(
+                f"no row would be left with {prepared.columns.names[i]!r}, and the model would "
+                "have a column less: fit it again without these rows"
+            )

@@ -1,0 +1,71 @@
+"""What each site changes in a merged model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from separatrix import FisherDiscriminant, merge
+from separatrix.base.influence import site_influences
+from tests.base.living import shuffled
+
+
+def three_sites(change=lambda X: X, make=FisherDiscriminant):
+    X, y = shuffled(600, 5, 3)
+    parts = [(X[i::3], y[i::3]) for i in range(3)]
+    parts[2] = change(parts[2][0]), parts[2][1]
+    return parts, [make().fit(*part) for part in parts]
+
+
+def scaled():
+    return make_pipeline(StandardScaler(), FisherDiscriminant())
+
+
+@pytest.mark.parametrize("make", [FisherDiscriminant, scaled])
+def test_influence_is_that_of_leaving_the_site_out(make):
+    parts, models = three_sites(make=make)
+    merged = merge(models)
+    found = site_influences(models, merged)
+    assert [site.rows for site in found] == [200, 200, 200]
+    assert_allclose([site.share for site in found], 1 / 3)
+    assert not any(site.strange for site in found)
+    # the slow way: means of rows, in the covariance of the other sites' rows
+    X, y = (np.concatenate([part[i] for part in parts[:2]]) for i in (0, 1))
+    means = np.stack([X[y == c].mean(axis=0) for c in range(3)])
+    Sw = sum(np.cov(X[y == c].T) * (np.sum(y == c) - 1) for c in range(3)) / (len(X) - 3)
+    own = np.stack([parts[2][0][parts[2][1] == c].mean(axis=0) for c in range(3)])
+    distances = np.sqrt([d @ np.linalg.solve(Sw, d) for d in own - means])
+    assert_allclose(found[2].shift, distances.max(), rtol=1e-9)
+    assert found[2].shifted_class == distances.argmax()
+
+
+def test_angle_is_zero_for_the_same_directions_and_grows():
+    _, models = three_sites()
+    same = site_influences([models[0]] * 2, merge([models[0]] * 2))
+    assert all(site.angle < 1e-4 for site in same)  # arccos near one halves the digits
+    _, turned = three_sites(lambda X: X[:, ::-1])
+    odd = site_influences(turned, merge(turned))
+    usual = site_influences(models, merge(models))
+    assert odd[2].angle > 3 * max(site.angle for site in usual)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [(lambda X: X + 1000, "standard deviations"), (lambda X: 30 * X, "")],
+)
+def test_a_site_in_other_units_is_strange(change, words):
+    _, models = three_sites(change)
+    found = site_influences(models, merge(models))[2]
+    assert words in found.strange
+    assert found.strange
+
+
+def test_a_class_that_only_one_site_has_is_no_shift():
+    X, y = shuffled(300, 4, 4)
+    models = [FisherDiscriminant().fit(X[g], y[g]) for g in (y < 2, y >= 2)]
+    found = site_influences(models, merge(models))
+    assert np.isnan(found[0].shift)
+    assert not found[0].strange
