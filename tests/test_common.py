@@ -315,6 +315,58 @@ def test_the_callers_arrays_are_left_alone(estimator):
         assert_array_equal(y, before[1])
 
 
+def forms_of(X: np.ndarray) -> dict[str, np.ndarray]:
+    """The same numbers as arrays that programs hand on."""
+    fixed, spread = X.copy(), np.full((2 * len(X), 2 * X.shape[1]), np.nan)
+    fixed.flags.writeable = False
+    spread[::2, ::2] = X
+    return {
+        "read-only": fixed,
+        "every other": spread[::2, ::2],
+        "backwards": X[::-1, ::-1].copy()[::-1, ::-1],
+        "by columns": np.asfortranarray(X),
+        "other byte order": X.astype(X.dtype.newbyteorder()),
+    }
+
+
+@every
+@every_shape
+def test_arrays_of_any_layout_give_the_same_subspace(estimator, X, y):
+    expected = clone(estimator).fit(X, y)
+    rows = expected.transform(X)
+    for form, same in forms_of(X).items():
+        fitted = clone(estimator).fit(same, y)
+        # products of other layouts are summed in another order
+        assert_allclose(fitted.transform(same), rows, atol=1e-6 * np.abs(rows).max(), err_msg=form)
+
+
+@every
+def test_half_precision_is_computed_in_a_higher_one(estimator):
+    X, y = TALL
+    half = X.astype(np.float16)
+    fitted = clone(estimator).fit(half, y)
+    rows = fitted.transform(half)
+    expected = clone(estimator).fit(half.astype(rows.dtype), y).transform(half.astype(rows.dtype))
+    assert rows.dtype in (np.float32, np.float64)
+    assert_allclose(rows, expected, atol=1e-6 * np.abs(expected).max())
+
+
+@every_classifier
+def test_odd_labels_come_back_as_they_are(estimator):
+    X, y = TALL
+    for names in (
+        ["", " ", "a b"],
+        [True, False, True],
+        [-1.0, 0.0, 2.0],
+        ["ä", "日", "\U0001f600"],
+    ):
+        labels = np.array(names)[y]
+        fitted = clone(estimator).fit(X, labels)
+        assert_array_equal(fitted.classes_, np.unique(labels))
+        assert set(fitted.predict(X)) <= set(labels)
+        assert fitted.predict(X).dtype.kind == labels.dtype.kind
+
+
 @pytest.mark.parametrize("estimator", probabilistic_classifiers(), ids=name_of)
 @every_shape
 def test_probabilities_and_decisions_agree(estimator, X, y):

@@ -438,3 +438,25 @@ def test_bundled_models_are_small(tmp_path):
     wine = datasets.load("wine")
     save(FisherDiscriminant().fit(wine.data, wine.target), tmp_path / "a.model")
     assert (tmp_path / "a.model").stat().st_size < 100_000
+
+
+def test_what_killed_writers_left_is_swept_and_nothing_else(tmp_path):
+    model = FisherDiscriminant().fit([[0.0], [1.0]], [0, 1])
+    names = [
+        ".a.model.abcdefgh.part",
+        ".b.model.abcdefgh.part",
+        "a.model.abcdefgh.part",
+        ".a.model.x",
+    ]
+    for name in [*names, ".a.model.12345678.part", ".a.model.87654321.part"]:
+        (tmp_path / name).write_bytes(b"half a model")
+        os.utime(tmp_path / name, (0, 0))
+    os.utime(tmp_path / ".a.model.12345678.part")  # just made: not locked yet
+    with (tmp_path / ".a.model.87654321.part").open("rb") as written:
+        fcntl = pytest.importorskip("fcntl")
+        fcntl.flock(written, fcntl.LOCK_EX)  # as its writer does
+        save(model, tmp_path / "a.model")
+    left = {".a.model.12345678.part", ".a.model.87654321.part", "a.model", *names[1:]}
+    assert {path.name for path in tmp_path.iterdir()} == left
+    with pytest.raises(ValueError, match="not a model file"):
+        load(tmp_path / names[1])

@@ -9,12 +9,18 @@ import platform
 import re
 import stat
 import tempfile
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from copy import deepcopy
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 from separatrix.io.archive import build_model, is_model, pack_model
 from separatrix.io.audit import NotAllowedError
@@ -205,6 +211,10 @@ def _digest(title: bytes, content: bytes) -> str:
     return hashlib.sha256(title + content).hexdigest()
 
 
+PART = ".part"
+"""How the names of files end that are being written."""
+
+
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file such that whatever happens the old one or the new one is there, and whole."""
     target = Path(os.path.realpath(path))
@@ -215,9 +225,11 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
             target.write_bytes(content)
             return
         rights = stat.S_IMODE(mode)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    _sweep(target)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=PART)
     try:
         with os.fdopen(handle, "wb") as file:
+            _lock(file.fileno())
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -228,6 +240,26 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
             os.unlink(temporary)
         raise
     _sync_folder(target.parent)
+
+
+def _lock(handle: int) -> None:
+    """Hold a file until this process has ended; raises `OSError` when another one holds it.
+
+    On Windows nothing has to be done: a file that is open there cannot be removed.
+    """
+    if fcntl is not None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _sweep(target: Path) -> None:
+    """Remove what writers of this file left that were killed; a file being written stays."""
+    name = re.compile(re.escape(f".{target.name}.") + r"\w{8}" + re.escape(PART))
+    for left in [path for path in target.parent.iterdir() if name.fullmatch(path.name)]:
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > 1:  # a new file may not be locked yet
+                with left.open("rb") as file:
+                    _lock(file.fileno())
+                left.unlink()
 
 
 def _sync_folder(folder: Path) -> None:
