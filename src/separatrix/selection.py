@@ -329,11 +329,11 @@ def draw_rows(n_rows: int, max_rows: int, random_state: Any = None) -> Array:
     return np.sort(check_random_state(random_state).permutation(n_rows)[:max_rows])
 
 
-def draw_rows_by_class(codes: Array, max_rows: int | None, seed: Any) -> Array:
+def draw_rows_by_class(codes: Array, max_rows: int | None, seed: Any, least: int = 2) -> Array:
     """Numbers of about `max_rows` rows, ascending; None draws all of them.
 
-    Each class has its share of them, but two rows where it has as many. `seed` is anything that
-    `numpy.random.default_rng` takes.
+    Each class has its share of them, but the `least` number of rows where it has as many. `seed`
+    is anything that `numpy.random.default_rng` takes.
 
     Examples
     --------
@@ -342,7 +342,7 @@ def draw_rows_by_class(codes: Array, max_rows: int | None, seed: Any) -> Array:
     """
     if max_rows is None or len(codes) <= max_rows:
         return np.arange(len(codes))
-    n_drawn = np.maximum(np.rint(max_rows / len(codes) * np.bincount(codes)), 2)
+    n_drawn = np.maximum(np.rint(max_rows / len(codes) * np.bincount(codes)), least)
     return np.flatnonzero(_rank_in_class(codes, seed) < n_drawn[codes])
 
 

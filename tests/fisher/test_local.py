@@ -11,8 +11,10 @@ from separatrix import (
     ClassMoments,
     LocalFisherDiscriminant,
 )
-from separatrix.fisher.local import affinity_scatters
+from separatrix.base.queries import Queries
+from separatrix.fisher.local import affinity_scatters, sampled_affinity_scatters
 from separatrix.linalg import principal_angles
+from separatrix.moments.labelled import LabelledRows
 from tests.discovery import TALL, WIDE, labelled
 
 
@@ -78,3 +80,40 @@ def test_a_small_class_does_not_disturb_the_others():
         assert_allclose(by_pairs, alone + own, atol=1e-9)
         data = LocalFisherDiscriminant()._validate(far, tiny)
         assert_allclose(Sw(data, ClassMoments.from_rows(data), k).within, by_pairs, atol=1e-9)
+
+
+def many_rows():
+    return labelled(3000, 8)
+
+
+def test_a_sample_of_all_rows_is_exact():
+    X, y = labelled(300, 5)
+    rows = LabelledRows(X, y, np.unique(y))
+    moments = ClassMoments.from_data(X, y)
+    everything = Queries(np.arange(300), np.ones(300), np.arange(300) % 8)
+    found = sampled_affinity_scatters(rows, moments, 7, everything)
+    exact = affinity_scatters(rows, moments, 7)
+    for part in (found, *found.without):  # nothing is unknown, so leaving out changes nothing
+        assert_allclose(part.within, exact.within, rtol=1e-10, atol=1e-10)
+        assert_allclose(part.total, exact.total, rtol=1e-10, atol=1e-10)
+
+
+def test_the_error_of_a_sample_is_the_one_it_states():
+    X, y = many_rows()
+    exact = LocalFisherDiscriminant(2, n_queries=None).fit(X, y)
+    assert exact.angle_error_ == 0.0
+    angles, errors = [], []
+    for seed in range(12):
+        model = LocalFisherDiscriminant(2, n_queries=300, random_state=seed).fit(X, y)
+        angles.append(np.degrees(principal_angles(model.components_, exact.components_)[0]))
+        errors.append(model.angle_error_)
+    # twelve samples know a root mean square to about a fifth
+    assert 0.6 < np.mean(np.square(errors)) ** 0.5 / np.mean(np.square(angles)) ** 0.5 < 1.8
+
+
+def test_a_sample_is_warned_of_where_nobody_asked_for_it(monkeypatch):
+    X, y = many_rows()
+    monkeypatch.setattr("separatrix.base.queries.MAX_EXACT_ROWS", 1000)
+    monkeypatch.setattr("separatrix.base.queries.AUTO_QUERIES", 300)
+    with pytest.warns(UserWarning, match=r"compared 300 of 3000 rows.*angle_error_.*n_queries"):
+        LocalFisherDiscriminant(2).fit(X, y)

@@ -19,6 +19,7 @@ from separatrix import (
     SparseLDG,
     TransferLDG,
 )
+from separatrix.base.queries import Queries
 from separatrix.ldg.choices import (
     GAMMAS,
     author_neighbours,
@@ -32,6 +33,7 @@ from separatrix.ldg.scatters import (
     global_scatters,
     local_scatters,
     orthonormal_descent,
+    sampled_scatters,
 )
 from separatrix.linalg import principal_angles
 from separatrix.moments.neighbours import averaging_matrix, class_neighbours
@@ -493,3 +495,75 @@ def test_rules_that_need_dense_rows_say_so():
         LDG(selection=selection, n_neighbors=4).fit(sp.csr_array(X), y)
     with pytest.raises(ValueError, match="selection='best' is not valid for LDG"):
         LDG(selection="best").fit(X, y)
+
+
+# Rows that stand for all -----------------------------------------------------------------------
+
+
+def test_scatters_of_a_sample_that_is_all_rows_are_exact():
+    X, y = labelled(200, 5)
+    X = X - X.mean(axis=0)
+    moments, priors = ClassMoments.from_data(X, y), np.array([0.2, 0.3, 0.5])
+    found = class_neighbours(X, y, 4)
+    everything = Queries(np.arange(200), np.ones(200), np.arange(200) % 8)
+    sampled = sampled_scatters(X, y, moments, everything, found, priors, 4)
+    exact = local_scatters(X, y, found, priors, 4)
+    assert_allclose(sampled.V, exact.V, rtol=1e-10, atol=1e-10)
+    assert_allclose(sampled.A, exact.A, rtol=1e-10, atol=1e-10)
+    assert len(sampled.without) == 8
+
+
+def test_weights_of_rows_count_them_several_times():
+    X, y = labelled(60, 4)
+    found, priors = class_neighbours(X, y, 3), np.bincount(y) / 60
+    weights = np.where(np.arange(60) < 20, 3.0, 0.0)
+    weighed = local_scatters(X, y, found, priors, 3, weights=weights)
+    few = [numbers[:20] for numbers in found]
+    some = local_scatters(X[:20], y[:20], few, priors, 3, X, np.arange(20))
+    assert_allclose(weighed.V, 3 * some.V, rtol=1e-12)
+    assert_allclose(weighed.A, 3 * some.A, rtol=1e-12)
+
+
+def test_the_criterion_of_a_sample_that_is_all_rows_is_exact(rng):
+    X, y = labelled(60, 5)
+    averages = [averaging_matrix(f, np.arange(60), 60) for f in class_neighbours(X, y, 4)]
+    everything = Queries(np.arange(60), np.ones(60), np.arange(60) % 8)
+    B = np.linalg.qr(rng.standard_normal((5, 2)))[0]
+    priors = np.bincount(y) / 60
+    value, gradient = DiscriminativeGaussians(X, y, averages, priors)(B)
+    sampled = DiscriminativeGaussians(X, y, averages, priors, everything)(B)
+    assert_allclose(sampled[0], value, rtol=1e-12)
+    assert_allclose(sampled[1], gradient, rtol=1e-10, atol=1e-10)
+
+
+def test_the_error_of_a_sample_is_the_one_it_states():
+    X, y = labelled(3000, 8)
+    settings = {"gamma": 0.6, "n_neighbors": 4}
+    exact = LDG(2, **settings).fit(X, y)
+    assert exact.angle_error_ == 0.0
+    angles, errors = [], []
+    for seed in range(12):
+        model = LDG(2, n_queries=300, random_state=seed, **settings).fit(X, y)
+        angles.append(np.degrees(principal_angles(model.components_, exact.components_)[0]))
+        errors.append(model.angle_error_)
+    # twelve samples know a root mean square to about a fifth
+    assert 0.6 < np.mean(np.square(errors)) ** 0.5 / np.mean(np.square(angles)) ** 0.5 < 1.8
+
+
+def test_a_sample_is_warned_of_where_nobody_asked_for_it(monkeypatch):
+    X, y = labelled(3000, 8)
+    monkeypatch.setattr("separatrix.base.queries.MAX_EXACT_ROWS", 1000)
+    monkeypatch.setattr("separatrix.base.queries.AUTO_QUERIES", 300)
+    with pytest.warns(UserWarning, match=r"compared 300 of 3000 rows.*angle_error_.*n_queries"):
+        chosen = LDG("auto").fit(X, y)
+    assert chosen.angle_error_ > 0
+
+
+def test_the_gradient_solver_takes_a_sample():
+    X, y = labelled(1500, 6)
+    exact, sampled = (
+        LDG(2, gamma=0.9, n_neighbors=4, solver="gradient", n_queries=m).fit(X, y)
+        for m in (None, 500)
+    )
+    assert np.diff(sampled.objective_).max() <= 0
+    assert principal_angles(exact.components_, sampled.components_)[0] < 0.2

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
+from separatrix.moments import neighbours
 from separatrix.moments.neighbours import averaging_matrix, class_neighbours
 from tests.discovery import labelled
 
@@ -42,3 +43,43 @@ def test_neighbours_may_be_sought_among_other_rows():
     for c, rows in enumerate(found):
         members = np.flatnonzero(y[:40] == c)
         assert_array_equal(rows, members[np.argsort(D[:, members], axis=1)[:, :3]])
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+@pytest.mark.parametrize("kind", ["gaussian", "near ties", "copies", "an outlier"])
+def test_a_search_in_single_precision_finds_the_neighbours_of_double(
+    monkeypatch, rng, kind, offset
+):
+    rows, codes = rng.standard_normal((300, 5)), rng.integers(3, size=300)
+    if kind == "near ties":  # float32 cannot distinguish them
+        rows[150:] = rows[:150] + 1e-9 * rng.standard_normal((150, 5))
+    elif kind == "copies":
+        rows = rows[rng.integers(20, size=300)]
+    elif kind == "an outlier":
+        rows[7] = 1e9
+    rows += offset
+    monkeypatch.setattr("separatrix.moments.neighbours.MAX_BLOCK_COLUMNS", 32)
+    exact = class_neighbours(rows, codes, 4)
+    monkeypatch.setattr("separatrix.moments.neighbours.MIN_SINGLE_DISTANCES", 0)
+    doubtful = []
+    single = neighbours._nearest_in_single
+
+    def watch(*args):
+        found = single(*args)
+        doubtful.append(found[1].mean())
+        return found
+
+    monkeypatch.setattr(neighbours, "_nearest_in_single", watch)
+    for found, expected in zip(class_neighbours(rows, codes, 4), exact, strict=True):
+        assert_array_equal(found, expected)
+    assert (np.mean(doubtful) < 0.1) == (kind == "gaussian")
+
+
+@pytest.mark.parametrize("k", [1, 6, 30])
+def test_neighbours_in_blocks_of_columns_are_those_at_once(monkeypatch, rng, k):
+    rows = rng.integers(3, size=(200, 4)).astype(float)  # many ties: the first wins
+    codes = rng.integers(2, size=200)
+    at_once = class_neighbours(rows, codes, k)
+    monkeypatch.setattr("separatrix.moments.neighbours.MAX_BLOCK_COLUMNS", 7)
+    for found, expected in zip(class_neighbours(rows, codes, k), at_once, strict=True):
+        assert_array_equal(found, expected)

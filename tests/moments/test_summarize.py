@@ -84,6 +84,7 @@ def test_threads_and_blocks_change_nothing(monkeypatch, per_class):
     X, y = labelled(3000, 8)
     whole = ClassMoments.from_data(X, y, per_class=per_class)
     monkeypatch.setattr("separatrix.moments.summarize.MIN_THREADED_PRODUCTS", 0)
+    monkeypatch.setattr("separatrix.linalg.blas.MIN_THREADED_PRODUCTS", 0)
     monkeypatch.setattr(separatrix.moments.labelled, "MAX_BLOCK_ENTRIES", 1)
     assert_equal_moments(ClassMoments.from_data(X, y, per_class=per_class), whole, rtol=1e-13)
 
@@ -92,6 +93,7 @@ def test_fitting_in_threads_gives_blas_back_its_threads(monkeypatch):
     X, y = labelled(3000, 8)
     whole = ClassMoments.from_data(X, y)
     monkeypatch.setattr("separatrix.moments.summarize.MIN_THREADED_PRODUCTS", 0)
+    monkeypatch.setattr("separatrix.linalg.blas.MIN_THREADED_PRODUCTS", 0)
 
     def blas_threads():
         return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]

@@ -61,27 +61,30 @@ MAX_JUDGED_ROWS = 500
 
 def inverse_deviations(rows: Array) -> Array:
     """One over the standard deviation of each centred column; zero for a constant one."""
-    deviations = np.sqrt(np.mean(rows**2, axis=0))
+    deviations = np.sqrt(np.einsum("ij,ij->j", rows, rows) / max(len(rows), 1))
     varies = deviations > 1e-10 * deviations.max(initial=0.0)
     return np.where(varies, 1.0, 0.0) / np.where(varies, deviations, 1.0)
 
 
 def neighbour_moments(
-    rows: Array, near: Array, excluded: Array, squares: Array | None
+    rows: Array, near: Array, excluded: Array, *, full: bool
 ) -> tuple[Array, Array]:
     """Mean and covariance of the neighbours of each point, but for the excluded row.
 
-    The covariance is diagonal where `squares`, those of the rows, are given.
+    The covariance is diagonal unless it is to be `full`.
     """
     if near.shape[1] == 1:
         return rows[near[:, 0]], np.zeros(1)
-    if squares is None:
+    if full:
         mean, R = neighbour_deviations(rows, near, excluded)
         return mean, R.swapaxes(1, 2) @ R
     A = averaging_matrix(near, excluded, len(rows))
+    if near.size < len(rows):  # of very many rows only those that are neighbours are squared
+        used = np.unique(near)
+        A, rows = A[:, used], rows[used]
     mean = A @ rows
     # rows are centred: the cancelled part is a numerical zero beside the ridge
-    return mean, np.maximum(A @ squares - mean**2, 0.0)
+    return mean, np.maximum(A @ rows**2 - mean**2, 0.0)
 
 
 def neighbour_deviations(rows: Array, near: Array, excluded: Array) -> tuple[Array, Array]:
@@ -161,8 +164,8 @@ class FeatureScale(NamedTuple):
         """Centred rows as they are, or divided by the standard deviations of the features."""
         factors = inverse_deviations(centred) if standardize else np.ones(centred.shape[1])
         rows = centred * factors if standardize else centred
-        used = rows[:, factors > 0]
-        variance = float(np.mean(used**2)) if used.size else 0.0
+        used = np.count_nonzero(factors) * len(rows)
+        variance = float(np.vdot(rows, rows)) / used if used else 0.0
         return cls(standardize, factors, rows, variance if variance > 0 else 1.0)
 
 
@@ -182,12 +185,12 @@ def left_out(
     log_priors = np.log(np.bincount(codes) / len(codes))
     right = {kind: np.zeros((len(ridges), len(counts))) for kind, counts in tried.items()}
     width = max(len(log_priors), most if "full" in tried else 1) * scale.rows.shape[1]
+    near = class_neighbours(scale.rows[judged], codes, most, among=scale.rows, own=judged)
     for block in gen_batches(len(judged), rows_per_block(width)) if len(judged) else ():
         own = judged[block]
-        near = class_neighbours(scale.rows[own], codes, most, among=scale.rows, own=own)
         for kind, counts in tried.items():
             for j, k in enumerate(counts):
-                found = [neighbours[:, :k] for neighbours in near]
+                found = [neighbours[block, :k] for neighbours in near]
                 scores = LOG_DENSITIES[kind](scale.rows, own, found, shares) + log_priors
                 right[kind][:, j] += np.sum(scores.argmax(axis=2) == codes[own], axis=1)
     return {kind: hits / max(len(judged), 1) for kind, hits in right.items()}
@@ -195,8 +198,7 @@ def left_out(
 
 def _diagonal_of_rows(rows: Array, own: Array, near: list[Array], ridges: Array) -> Array:
     """Log-densities (n_ridges, n_own, n_classes) of rows among their neighbours."""
-    squares = rows**2
-    found = [neighbour_moments(rows, members, own, squares) for members in near]
+    found = [neighbour_moments(rows, members, own, full=False) for members in near]
     parts = [diagonal_log_densities(rows[own] - mean, V, ridges) for mean, V in found]
     return np.stack(parts, axis=2)
 
@@ -421,11 +423,10 @@ class LocalQDA(ClassifierMixin, BaseEstimator):
         alone = max(near.shape[1] for near in neighbours) == 1
         n_covariances = 1 if alone or all(whole) else n_points
         covariances = np.zeros((n_covariances, *offsets.shape[1:], *((r,) if full else ())))
-        squares = None if full else self._rows**2
         for c, near in enumerate(neighbours):
             once = slice(1 if whole[c] else None)
             none = np.full(n_points, -1)[once]
-            mean, covariance = neighbour_moments(self._rows, near[once], none, squares)
+            mean, covariance = neighbour_moments(self._rows, near[once], none, full=full)
             np.subtract(about, mean, out=offsets[:, c])
             if not alone:
                 covariances[:, c] = covariance

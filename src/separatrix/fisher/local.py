@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -10,6 +10,14 @@ from sklearn.utils import gen_batches
 
 from separatrix.base.estimator import SubspaceEstimator, fit_rows
 from separatrix.base.parameters import N_COMPONENTS, Allowed, one_of, real_number, whole_number
+from separatrix.base.queries import (
+    N_QUERIES,
+    Estimate,
+    Queries,
+    draw_queries,
+    jackknife_angle,
+    warn_of_queries,
+)
 from separatrix.base.solution import Solution
 from separatrix.fisher.directions import shrink
 from separatrix.linalg import (
@@ -24,16 +32,25 @@ from separatrix.linalg import (
 )
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.neighbours import nearest_rows
 
 MAX_AFFINITY_ENTRIES = 1 << 24
 """Largest number of entries of an affinity matrix that are held at once (128 MB)."""
 
 
 class AffinityScatters(NamedTuple):
-    """Local scatter within classes, and local total scatter (within plus between)."""
+    """Local scatter within classes, and local total scatter (within plus between).
+
+    Attributes
+    ----------
+    within, total : array (n_features, n_features)
+    without : sequence of AffinityScatters
+        The same without each group of the rows that were drawn; empty where all were taken.
+    """
 
     within: Array
     total: Array
+    without: Sequence[AffinityScatters] = ()
 
 
 def affinity_scatters(
@@ -45,37 +62,76 @@ def affinity_scatters(
     ``S̃w = Σ P_c / n_c`` and ``S̃w + S̃b = Sb + Σ (1 - n_c/n) S_c + Σ P_c / n``: pairs of different
     classes, which all weigh the same, are never visited.
     """
-    order = np.argsort(rows.codes, kind="stable")
-    codes = rows.codes[order]
-    Z = moments.centred(rows.X[order], codes)
-    members = np.split(Z, np.cumsum(moments.counts[:-1]).astype(int))
-    laplacian = np.vstack([_affinity_laplacian(Zc, n_neighbors) for Zc in members])
-    within = Z.T @ (laplacian / moments.counts[codes, None])
-    others = np.sqrt(1 - moments.counts / moments.n_samples)[codes, None] * Z
-    total = moments.Sb + others.T @ others + Z.T @ laplacian / moments.n_samples
+    within, total = np.zeros((rows.X.shape[1],) * 2), moments.Sb
+    for _, Z in _centred_classes(rows, moments):
+        P = _pair_scatter(Z, _neighbour_distances(Z, np.arange(len(Z)), n_neighbors))
+        within += P / len(Z)
+        total += (1 - len(Z) / len(rows.codes)) * (Z.T @ Z) + P / len(rows.codes)
     return AffinityScatters((within + within.T) / 2, (total + total.T) / 2)
 
 
-def _affinity_laplacian(Z: Array, n_neighbors: int) -> Array:
-    """``(diag(A 1) - A) Z`` for the rows of one class, a block of rows of A at a time."""
+def sampled_affinity_scatters(
+    rows: LabelledRows, moments: ClassMoments, n_neighbors: int, queries: Queries
+) -> AffinityScatters:
+    """`affinity_scatters` with P_c estimated by the pairs of rows that were drawn.
+
+    The neighbours that set σ are sought among all rows of the class. If all affinities were the
+    same, P_c would be a multiple of S_c, which is known for all rows: that is the control.
+    """
+    n, d = rows.X.shape
+    group = np.full(n, -1)
+    group[queries.numbers] = queries.groups
+    n_groups = int(queries.groups.max()) + 1
+    # sums in S̃w and in S̃w + S̃b, of the whole sample and without each group
+    pairs, controls = np.zeros((2, 1 + n_groups, 2, d, d))
+    known, rest = np.zeros((2, d, d)), moments.Sb
+    for members, Z in _centred_classes(rows, moments):
+        S, n_c = Z.T @ Z, len(Z)
+        shares = np.array([1 / n_c, 1 / n])[:, None, None]
+        known += shares * (n_c * S)
+        rest += (1 - n_c / n) * S
+        drawn = np.flatnonzero(group[members] >= 0)
+        sigma = _neighbour_distances(Z, drawn, n_neighbors)
+        whole = len(drawn) == n_c  # then there is no error to estimate
+        for left_out in range(-1, n_groups):
+            kept = slice(None) if whole else group[members[drawn]] != left_out
+            if left_out == -1 or not whole:
+                Y = Z[drawn][kept]
+                size = max(len(Y) * (len(Y) - 1), 1)
+                P = _pair_scatter(Y, sigma[kept]) * (n_c * (n_c - 1) / size)
+                total = Y.sum(axis=0)
+                T = (len(Y) * (Y.T @ Y) - np.outer(total, total)) * (n_c * (n_c - 1) / size)
+            pairs[left_out + 1] += shares * (P + P.T) / 2
+            controls[left_out + 1] += shares * T
+    found = Estimate(pairs[0], pairs[1:]).controlled(Estimate(controls[0], controls[1:]), known)
+    without = [AffinityScatters(part[0], part[1] + rest) for part in found.without]
+    return AffinityScatters(found.whole[0], found.whole[1] + rest, without)
+
+
+def _centred_classes(rows: LabelledRows, moments: ClassMoments) -> Iterator[tuple[Array, Array]]:
+    """For each class the numbers of its rows, and the rows less their mean."""
+    order = np.argsort(rows.codes, kind="stable")
+    ends = np.cumsum(np.bincount(rows.codes, minlength=len(rows.classes)))
+    for members in np.split(order, ends[:-1]):
+        yield members, moments.centred(rows.X[members], rows.codes[members])
+
+
+def _neighbour_distances(Z: Array, numbers: Array, n_neighbors: int) -> Array:
+    """Distances of some rows of a class to their k-th neighbours in it, themselves not counted."""
     k = min(n_neighbors, len(Z) - 1)
-    blocks = list(gen_batches(len(Z), max(1, MAX_AFFINITY_ENTRIES // len(Z))))
-    whole = squared_distances(Z, Z) if len(blocks) == 1 else None
-
-    def distances(block: slice) -> Array:
-        return squared_distances(Z[block], Z) if whole is None else whole
-
-    sigma = np.concatenate([_kth_distance(distances(block), k) for block in blocks])
-    result = np.empty_like(Z)
-    for block in blocks:
-        A = _affinity(distances(block), sigma[block], sigma)
-        result[block] = A.sum(axis=1)[:, None] * Z[block] - A @ Z
-    return result
+    if k == 0:
+        return np.zeros(len(numbers))
+    nearest = nearest_rows(Z[numbers], Z, k, numbers)[:, -1]
+    return np.linalg.norm(Z[numbers] - Z[nearest], axis=1)
 
 
-def _kth_distance(D: Array, k: int) -> Array:
-    """Distance of each row to its k-th neighbour, itself not counted."""
-    return np.sqrt(np.partition(D, k, axis=1)[:, k])
+def _pair_scatter(Z: Array, sigma: Array) -> Array:
+    """``Zᵀ (diag(A 1) - A) Z`` for the affinity A of the rows, a block of rows of A at a time."""
+    scatter = np.zeros((Z.shape[1],) * 2)
+    for block in gen_batches(len(Z), max(1, MAX_AFFINITY_ENTRIES // len(Z))):
+        A = _affinity(squared_distances(Z[block], Z), sigma[block], sigma)
+        scatter += Z[block].T @ (A.sum(axis=1)[:, None] * Z[block] - A @ Z)
+    return scatter
 
 
 def _affinity(D: Array, sigma_rows: Array, sigma: Array) -> Array:
@@ -138,6 +194,12 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         k. A class with no more samples than k uses its farthest neighbour.
     shrinkage : None or float in [0, 1]
         Replace S̃w by ``(1 - α) S̃w + α tr(S̃w)/d I``.
+    n_queries : "auto", int or None
+        Number of rows, drawn by class, whose pairs estimate S̃w and S̃b; their neighbours are sought
+        among all rows. None takes all pairs; "auto" those of all rows up to 65,536, and of 20,000
+        rows of more, with a warning.
+    random_state : int, RandomState or None
+        Source of the rows that `n_queries` draws.
 
     Attributes
     ----------
@@ -145,6 +207,9 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         Directions by descending criterion.
     explained_ratio_ : array (n_components,)
         Share of each in the sum of the positive criteria.
+    angle_error_ : float
+        Standard error of the subspace in degrees, where `n_queries` rows stand for all: how far
+        its directions are from those of all rows. Zero where none are drawn.
     mean_, means_, classes_, rank_, selection_
         As in `FisherDiscriminant`; `rank_` is that of the local total scatter.
 
@@ -175,6 +240,7 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         "n_components": N_COMPONENTS,
         "n_neighbors": (whole_number(1),),
         "shrinkage": (one_of(None), real_number(0, 1)),
+        "n_queries": N_QUERIES,
     }
 
     def __init__(
@@ -183,10 +249,14 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         *,
         n_neighbors: int = 7,
         shrinkage: float | None = None,
+        n_queries: int | str | None = "auto",
+        random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.shrinkage = shrinkage
+        self.n_queries = n_queries
+        self.random_state = random_state
 
     _accepts_sparse = False
 
@@ -194,15 +264,30 @@ class LocalFisherDiscriminant(SubspaceEstimator):
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         lift: Lift = lambda W: W  # noqa: E731
+        n_features, eps = moments.n_features, moments.eps
         if moments.is_thin:
             rows, lift = rows.in_span(moments.mean)
             if rows.X.shape[1] == 0:  # all rows coincide
-                return Solution(np.zeros((moments.n_features, 0)), np.zeros(0), rank=0)
-            local = affinity_scatters(rows, ClassMoments.from_rows(rows), self.n_neighbors)
-        else:
+                return Solution(
+                    np.zeros((n_features, 0)), np.zeros(0), rank=0, extras={"angle_error_": 0.0}
+                )
+            moments = ClassMoments.from_rows(rows)
+        queries = draw_queries(rows.codes, self.n_queries, self.random_state)
+        if queries is None:
             local = affinity_scatters(rows, moments, self.n_neighbors)
-        alpha = self.shrinkage or 0.0
-        Sw = shrink(local.within, alpha, moments.n_features)
-        found = local_fisher_directions(Sw, local.total - local.within + Sw, eps=moments.eps)
+        else:
+            local = sampled_affinity_scatters(rows, moments, self.n_neighbors, queries)
+        found = self._directions(local, n_features, eps)
         k = self._n_wanted(found.W.shape[1], "the rank of the centred data", selected)
-        return found._replace(W=lift(found.W[:, :k]))
+        angle = 0.0
+        if queries is not None:
+            others = (self._directions(part, n_features, eps) for part in local.without)
+            share = len(queries.numbers) / len(rows.codes)
+            angle = jackknife_angle(found.W[:, :k], (other.W[:, :k] for other in others), share)
+            warn_of_queries(self, queries, len(rows.codes), angle)
+        return found._replace(W=lift(found.W[:, :k])).with_extras(angle_error_=angle)
+
+    def _directions(self, local: AffinityScatters, n_features: int, eps: float) -> Solution:
+        """All directions, after shrinkage relative to the number of features."""
+        Sw = shrink(local.within, self.shrinkage or 0.0, n_features)
+        return local_fisher_directions(Sw, local.total - local.within + Sw, eps=eps)

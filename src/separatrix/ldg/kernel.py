@@ -47,6 +47,8 @@ class KernelLDG(KernelEstimator, LDG):
         Print how "auto" proceeds.
     selection : "refit", "thesis", "thesis-small" or "author"
         As in `LDG`.
+    n_queries : "auto", int or None
+        As in `LDG`.
 
     Attributes
     ----------
@@ -108,6 +110,7 @@ class KernelLDG(KernelEstimator, LDG):
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
         selection: str = "refit",
+        n_queries: int | str | None = "auto",
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -125,3 +128,4 @@ class KernelLDG(KernelEstimator, LDG):
         self.random_state = random_state
         self.verbose = verbose
         self.selection = selection
+        self.n_queries = n_queries

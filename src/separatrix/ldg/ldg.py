@@ -32,6 +32,13 @@ from separatrix.base.parameters import (
     real_number,
     whole_number,
 )
+from separatrix.base.queries import (
+    N_QUERIES,
+    Queries,
+    draw_queries,
+    jackknife_angle,
+    warn_of_queries,
+)
 from separatrix.base.solution import Solution
 from separatrix.decision.rules import check_priors
 from separatrix.ldg.choices import (
@@ -50,6 +57,7 @@ from separatrix.ldg.scatters import (
     global_scatters,
     local_scatters,
     orthonormal_descent,
+    sampled_scatters,
 )
 from separatrix.linalg import Array, Lift, range_basis
 from separatrix.moments.class_moments import ClassMoments
@@ -81,6 +89,8 @@ class LDGProblem(NamedTuple):
     priors : array (n_classes,)
     given : LabelledRows
         The rows in their own features.
+    queries : Queries or None
+        The rows whose neighbours are sought, where these are not all.
     """
 
     rows: LabelledRows
@@ -88,6 +98,7 @@ class LDGProblem(NamedTuple):
     basis: Array
     priors: Array
     given: LabelledRows
+    queries: Queries | None = None
 
     @property
     def rank(self) -> int:
@@ -95,23 +106,38 @@ class LDGProblem(NamedTuple):
         return self.basis.shape[1]
 
     @classmethod
-    def of(cls, rows: LabelledRows, moments: ClassMoments, priors: Array | None) -> LDGProblem:
+    def of(
+        cls,
+        rows: LabelledRows,
+        moments: ClassMoments,
+        priors: Array | None,
+        n_queries: int | str | None = None,
+        random_state: Any = 0,
+    ) -> LDGProblem:
         """The problem of these rows; priors are the class shares when not given."""
         small, lift = rows.in_span(moments.mean)
         wide = rows.X.shape[0] < rows.X.shape[1]
         basis = np.eye(small.X.shape[1]) if wide else range_basis(moments.St, moments.eps)
         shares = moments.counts / moments.n_samples
-        return cls(small, lift, basis, shares if priors is None else priors, rows)
+        queries = draw_queries(rows.codes, n_queries, random_state)
+        return cls(small, lift, basis, shares if priors is None else priors, rows, queries)
 
     def scatters(self, n_neighbors: Sequence[int], *, local: bool) -> Iterator[LDGScatters]:
         """V and A for each number of neighbours, from one search."""
         if not local:
             yield global_scatters(ClassMoments.from_rows(self.rows), self.priors)
             return
-        X, codes = self.rows.X, self.rows.codes
-        found = class_neighbours(X, codes, max(n_neighbors))
+        X, codes, queries = self.rows.X, self.rows.codes, self.queries
+        if queries is None:
+            found = class_neighbours(X, codes, max(n_neighbors))
+            for k in n_neighbors:
+                yield local_scatters(X, codes, found, self.priors, k)
+            return
+        own = queries.numbers
+        found = class_neighbours(X[own], codes, max(n_neighbors), among=X, own=own)
+        moments = ClassMoments.from_rows(self.rows)
         for k in n_neighbors:
-            yield local_scatters(X, codes, found, self.priors, k)
+            yield sampled_scatters(X, codes, moments, queries, found, self.priors, k)
 
     def gaussians(self, n_neighbors: int | None) -> DiscriminativeGaussians:
         """The criterion of the gradient solver, with neighbours or with class means."""
@@ -122,10 +148,10 @@ class LDGProblem(NamedTuple):
             members = [codes[None] == j for j in range(len(self.priors))]
             averages = [ones @ aslinearoperator(m / m.sum()) for m in members]
         else:
-            rows = np.arange(len(codes))
-            found = class_neighbours(X, codes, n_neighbors)
-            averages = [averaging_matrix(f, rows, len(rows)) for f in found]
-        return DiscriminativeGaussians(X, codes, averages, self.priors)
+            own = np.arange(len(codes)) if self.queries is None else self.queries.numbers
+            found = class_neighbours(X[own], codes, n_neighbors, among=X, own=own)
+            averages = [averaging_matrix(f, own, len(codes)) for f in found]
+        return DiscriminativeGaussians(X, codes, averages, self.priors, self.queries)
 
 
 class Chosen(NamedTuple):
@@ -173,9 +199,13 @@ class LDG(SubspaceEstimator):
     max_iter : int
         Steps of the gradient solver.
     random_state : int, RandomState or None
-        Source of the folds of "auto".
+        Source of the folds of "auto", and of the rows that `n_queries` draws.
     verbose : bool
         Print how "auto" proceeds.
+    n_queries : "auto", int or None
+        Number of rows, drawn by class, whose neighbours are sought among all rows: V and A are
+        estimated by them. None takes all; "auto" all rows up to 65,536, and 20,000 of more, with
+        a warning.
     selection : "refit", "thesis", "thesis-small" or "author"
         Rule by which "auto" chooses.
 
@@ -205,6 +235,9 @@ class LDG(SubspaceEstimator):
         Values of the criterion of the gradient solver from its start on; empty for "eigen".
     n_iter_ : int
         Steps of the solver; 1 for "eigen".
+    angle_error_ : float
+        Standard error of the subspace in degrees, where `n_queries` rows stand for all: how far
+        its directions are from those of all rows. Zero where none are drawn.
     selection_ : dict
         What "auto" was decided by: under "n_components" a `selection.DimensionPath`, under
         "gamma" a `selection.GridScores` of settings of gamma and n_neighbors.
@@ -255,8 +288,10 @@ class LDG(SubspaceEstimator):
         "max_iter": (whole_number(1),),
         "verbose": (YES_OR_NO,),
         "selection": (one_of(*SELECTION_RULES),),
+        "n_queries": N_QUERIES,
     }
     selection: str = "refit"  # of the methods that build on this one, too
+    n_queries: int | str | None = None
 
     def __init__(
         self,
@@ -271,6 +306,7 @@ class LDG(SubspaceEstimator):
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
         selection: str = "refit",
+        n_queries: int | str | None = "auto",
     ) -> None:
         self.n_components = n_components
         self.gamma = gamma
@@ -282,6 +318,7 @@ class LDG(SubspaceEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.selection = selection
+        self.n_queries = n_queries
 
     fit = fit_rows  # type: ignore[assignment]
 
@@ -293,9 +330,14 @@ class LDG(SubspaceEstimator):
         return {}  # choices are made where the problem is solved, in the span of the rows
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
-        problem = LDGProblem.of(rows, moments, check_priors(self.priors, rows.classes))
+        problem = self._problem(rows, moments)
         chosen = self._choose(problem)
         return self._solve_problem(problem, self._scatters(problem, chosen), chosen)
+
+    def _problem(self, rows: LabelledRows, moments: ClassMoments) -> LDGProblem:
+        priors = check_priors(self.priors, rows.classes)
+        n_queries = self.n_queries if self.local else None  # class means are those of all rows
+        return LDGProblem.of(rows, moments, priors, n_queries, self.random_state)
 
     def _scatters(self, problem: LDGProblem, chosen: Chosen) -> LDGScatters:
         counts = () if chosen.n_neighbors is None else (chosen.n_neighbors,)
@@ -353,6 +395,7 @@ class LDG(SubspaceEstimator):
             n_neighbors=chosen.n_neighbors or 1,
             local=self.local,
             priors=self.priors,
+            n_queries=None if problem.queries is None else len(problem.queries.numbers),
         )
         rule, rows = self._selection_rule, problem.rows
         n_folds = rule.n_folds or count_folds(len(rows.codes))
@@ -390,7 +433,8 @@ class LDG(SubspaceEstimator):
         def fit(train: Array) -> Iterator[Callable[[Any], Array]]:
             part = rows.subset(train)
             priors = None if self.priors is None else problem.priors
-            fold = LDGProblem.of(part, ClassMoments.from_rows(part), priors)
+            n_queries = None if problem.queries is None else len(problem.queries.numbers)
+            fold = LDGProblem.of(part, ClassMoments.from_rows(part), priors, n_queries)
             for scatters in fold.scatters(counts, local=self.local):
                 for gamma in gammas:
                     W = fold.lift(scatters.leading(gamma, fold.basis, k))
@@ -440,11 +484,24 @@ class LDG(SubspaceEstimator):
         if self.solver == "gradient" and 0 < k < rank:
             U, criterion, steps = self._descend(problem, scatters, U, criterion, chosen)
         extras = self._chosen_attributes(problem, chosen) | {
+            "angle_error_": self._angle_error(problem, scatters, U, chosen),
             "criterion_": criterion[:k],
             "objective_": steps,
             "n_iter_": max(1, len(steps) - 1),
         }
         return Solution(problem.lift(U), criterion, rank, extras=extras)
+
+    def _angle_error(
+        self, problem: LDGProblem, scatters: LDGScatters, U: Array, chosen: Chosen
+    ) -> float:
+        """Standard error of the subspace of the eigenvectors U, in degrees."""
+        if problem.queries is None:
+            return 0.0
+        n_samples = len(problem.rows.codes)
+        others = (s.leading(chosen.gamma, problem.basis, U.shape[1]) for s in scatters.without)
+        angle = jackknife_angle(U, others, len(problem.queries.numbers) / n_samples)
+        warn_of_queries(self, problem.queries, n_samples, angle)
+        return angle
 
     def _chosen_attributes(self, problem: LDGProblem, chosen: Chosen) -> dict[str, Any]:
         return {
@@ -518,7 +575,7 @@ def gamma_path(estimator: LDG, X: ArrayLike, y: ArrayLike, gammas: Sequence[floa
     first = clone(estimator).set_params(gamma=float(gammas[0]))
     rows = first._validate(X, y)
     moments = first._summarize(rows)
-    problem = LDGProblem.of(rows, moments, check_priors(first.priors, rows.classes))
+    problem = first._problem(rows, moments)
     chosen = first._choose(problem)
     scatters = first._scatters(problem, chosen)
     models = [copy(first).set_params(gamma=float(gamma)) for gamma in gammas]

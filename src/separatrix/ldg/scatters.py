@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 from sklearn.utils import gen_batches
 
+from separatrix.base.queries import Estimate, Queries
 from separatrix.linalg import Array, numerical_rank, top_eigh
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import rows_per_block
@@ -19,10 +20,18 @@ from separatrix.moments.neighbours import averaging_matrix
 
 
 class LDGScatters(NamedTuple):
-    """Scatter about the neighbours of the own class, and of all classes by their priors."""
+    """Scatter about the neighbours of the own class, and of all classes by their priors.
+
+    Attributes
+    ----------
+    V, A : array (n_features, n_features)
+    without : sequence of LDGScatters
+        The same without each group of the rows that were drawn; empty where all were taken.
+    """
 
     V: Array
     A: Array
+    without: Sequence[LDGScatters] = ()
 
     def plus(self, other: LDGScatters, own: float, others: float) -> LDGScatters:
         """A weighted sum."""
@@ -53,6 +62,8 @@ def local_scatters(
     priors: Array,
     n_neighbors: int,
     among: Any = None,
+    own: Array | None = None,
+    weights: Array | None = None,
 ) -> LDGScatters:
     """``V = Σ Δ_ig Δ_igᵀ`` and ``A = Σ_i Σ_j p_j Δ_ij Δ_ijᵀ`` (3.9, 3.10).
 
@@ -72,19 +83,80 @@ def local_scatters(
         k.
     among : array or sparse matrix (n_known, n_features), optional
         Where the neighbours were sought; X itself by default.
+    own : array (n_samples,), optional
+        Numbers of the rows of X in `among`, where they are some of these.
+    weights : array (n_samples,), optional
+        How many rows each stands for.
     """
     known = X if among is None else among
+    if own is None:
+        own = np.arange(X.shape[0]) if among is None else np.full(X.shape[0], -1)
 
     def means(block: slice, j: int) -> Any:
         found = neighbours[j][block, :n_neighbors]
-        rows = np.arange(X.shape[0])[block] if among is None else np.full(len(found), -1)
-        return averaging_matrix(found, rows, known.shape[0]) @ known
+        return averaging_matrix(found, own[block], known.shape[0]) @ known
 
-    return scatters_about(means, X, codes, priors)
+    return scatters_about(means, X, codes, priors, weights)
+
+
+def sampled_scatters(
+    X: Any,
+    codes: Array,
+    moments: ClassMoments,
+    queries: Queries,
+    neighbours: Sequence[Array],
+    priors: Array,
+    n_neighbors: int,
+) -> LDGScatters:
+    """`local_scatters` estimated by the rows that were drawn, with the class means as a control.
+
+    With class means in the place of neighbours V and A are known for all rows, and differ by
+    sampling alone: most of their error is also that of the sums about neighbours.
+
+    Parameters
+    ----------
+    X : array or sparse matrix (n_samples, n_features)
+        All rows.
+    codes : array (n_samples,)
+        Their classes.
+    moments : ClassMoments
+        Those of the same rows.
+    queries : Queries
+        The rows that were drawn.
+    neighbours : list of arrays
+        For these, from `class_neighbours`.
+    priors : array (n_classes,)
+        p.
+    n_neighbors : int
+        k.
+    """
+    found, control = [], []
+    for group in range(queries.groups.max() + 1):
+        at = queries.members(group)
+        own, weights = queries.numbers[at], queries.weights[at]
+        rows, labels = X[own], codes[own]
+        near = [numbers[at] for numbers in neighbours]
+        found.append(local_scatters(rows, labels, near, priors, n_neighbors, X, own, weights))
+        means = moments.means
+        control.append(scatters_about(lambda _, j: means[j], rows, labels, priors, weights))  # noqa: B023
+    total = global_scatters(moments, priors)
+    V, A = (
+        Estimate.of_groups(sums).controlled(Estimate.of_groups(controls), of_all)
+        for sums, controls, of_all in (
+            ([f.V for f in found], [c.V for c in control], total.V),
+            ([f.A for f in found], [c.A for c in control], total.A),
+        )
+    )
+    without = [LDGScatters(*pair) for pair in zip(V.without, A.without, strict=True)]
+    return LDGScatters(V.whole, A.whole, without)
 
 
 def scatters_about(
-    means: Callable[[slice, int], Any], X: Any, codes: Array, priors: Array
+    means: Callable[[slice, int], Any],
+    X: Any,
+    codes: Array,
+    priors: Array,
+    weights: Array | None = None,
 ) -> LDGScatters:
     """V and A for any means: ``means(block, j)`` are those of class j for a block of rows."""
     n_samples, n_features = X.shape
@@ -93,7 +165,9 @@ def scatters_about(
         own = codes[block]
         for j in range(len(priors)):
             delta = X[block] - means(block, j)
-            delta = delta.toarray() if sp.issparse(delta) else delta
+            delta = delta.toarray() if sp.issparse(delta) else np.asarray(delta)
+            if weights is not None:
+                delta *= np.sqrt(weights[block])[:, None]
             same = delta[own == j]
             V += same.T @ same
             A += priors[j] * (delta.T @ delta)
@@ -128,10 +202,22 @@ class DiscriminativeGaussians:
         For each class, what takes rows to the means of their neighbours in it.
     priors : array (n_classes,)
         p.
+    queries : Queries, optional
+        The rows that stand for all; `averages` have one row for each of them.
     """
 
-    def __init__(self, X: Any, codes: Array, averages: Sequence[Any], priors: Array) -> None:
-        self.X, self.averages = X, averages
+    def __init__(
+        self,
+        X: Any,
+        codes: Array,
+        averages: Sequence[Any],
+        priors: Array,
+        queries: Queries | None = None,
+    ) -> None:
+        self.X, self.averages, self.queries = X, averages, queries
+        self.weights: Any = 1.0
+        if queries is not None:
+            codes, self.weights = codes[queries.numbers], queries.weights
         self.own = codes[None] == np.arange(len(averages))[:, None]
         with np.errstate(divide="ignore"):
             self.log_priors = np.log(priors)[:, None]
@@ -139,16 +225,18 @@ class DiscriminativeGaussians:
     def __call__(self, B: Array) -> tuple[float, Array]:
         """The criterion and its gradient (n_features, k)."""
         Y = self.X @ B
-        deltas = [Y - N @ Y for N in self.averages]
+        at = slice(None) if self.queries is None else self.queries.numbers
+        deltas = [Y[at] - N @ Y for N in self.averages]
         halves = np.stack([np.einsum("ij,ij->i", D, D) for D in deltas]) / 2
         exponents = self.log_priors - halves
         total = logsumexp(exponents, axis=0)
-        value = float(np.sum(total) + np.sum(halves[self.own]))
-        weights = self.own - np.exp(exponents - total)
+        value = float(np.sum(self.weights * (total + np.sum(halves * self.own, axis=0))))
+        weights = self.weights * (self.own - np.exp(exponents - total))
         back = np.zeros_like(Y)
         for N, D, w in zip(self.averages, deltas, weights, strict=True):
             weighted = w[:, None] * D
-            back += weighted - N.T @ weighted
+            back[at] += weighted
+            back -= N.T @ weighted
         return value, self.X.T @ back
 
 

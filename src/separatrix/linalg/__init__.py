@@ -1,8 +1,13 @@
 """Numerics that know nothing of labels."""
 
 from separatrix.linalg._types import Array, Lift
-from separatrix.linalg.blas import BLAS_LIMIT_LOCK, one_blas_thread
-from separatrix.linalg.distances import smallest_columns, squared_distances, squared_norms
+from separatrix.linalg.blas import map_in_threads, one_blas_thread
+from separatrix.linalg.distances import (
+    SmallestEntries,
+    smallest_entries,
+    squared_distances,
+    squared_norms,
+)
 from separatrix.linalg.eigen import (
     GeneralizedEigen,
     GeneralizedSVD,
@@ -36,7 +41,6 @@ from separatrix.linalg.span import (
 )
 
 __all__ = [
-    "BLAS_LIMIT_LOCK",
     "EPS",
     "Array",
     "CholeskyWhitener",
@@ -45,6 +49,7 @@ __all__ = [
     "Lift",
     "RangeAndNull",
     "SingularMatrixError",
+    "SmallestEntries",
     "Span",
     "ThinSVD",
     "boundary_distance",
@@ -53,6 +58,7 @@ __all__ = [
     "generalized_eigh",
     "gram_span",
     "gsvd",
+    "map_in_threads",
     "null_space",
     "numerical_rank",
     "one_blas_thread",
@@ -61,7 +67,7 @@ __all__ = [
     "principal_angles",
     "range_and_null",
     "range_basis",
-    "smallest_columns",
+    "smallest_entries",
     "span",
     "squared_distances",
     "squared_norms",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from separatrix.linalg._types import Array
 from separatrix.linalg.rank import EPS
 
-MAX_COLUMNS_ONE_BY_ONE = 64
-"""Smallest entries of a row that are found one after the other; for more the row is sorted."""
+MAX_COLUMNS_ONE_BY_ONE = 20
+"""Smallest entries of a row that are found one after the other; more by a partition of the row."""
 
 
 def squared_distances(A: Any, B: Any) -> Array:
@@ -52,23 +52,46 @@ def squared_norms(A: Any) -> Array:
     return np.einsum("ij,ij->i", A, A)
 
 
-def smallest_columns(D: Array, k: int) -> Array:
-    """Columns of the k smallest entries of each row, ascending; of equal entries the first wins.
+class SmallestEntries(NamedTuple):
+    """The smallest entries of each row, ascending, and their columns."""
 
-    A few are found one after the other, which is faster than sorting. Entries must be finite; D is
-    overwritten.
+    values: Array
+    columns: Array
+
+
+def smallest_entries(D: Array, k: int) -> SmallestEntries:
+    """The k smallest entries of each row, ascending; of equal entries the first comes first.
+
+    A few are found one after the other, which is faster than a partition of the row. Entries must
+    be finite; D is overwritten.
 
     Examples
     --------
-    >>> smallest_columns(np.array([[3.0, 1.0, 2.0, 1.0]]), 3)
+    >>> smallest_entries(np.array([[3.0, 1.0, 2.0, 1.0]]), 3).columns
     array([[1, 3, 2]])
     """
     k = min(k, D.shape[1])
-    if k > MAX_COLUMNS_ONE_BY_ONE:
-        return np.argsort(D, axis=1, kind="stable")[:, :k]
     rows = np.arange(len(D))
-    found = np.empty((len(D), k), dtype=int)
+    if k > MAX_COLUMNS_ONE_BY_ONE:
+        columns = _columns_up_to(D, k)
+        return SmallestEntries(D[rows[:, None], columns], columns)
+    values, columns = np.empty((len(D), k), D.dtype), np.empty((len(D), k), dtype=int)
     for i in range(k):
-        found[:, i] = D.argmin(axis=1)
-        D[rows, found[:, i]] = np.inf
-    return found
+        columns[:, i] = D.argmin(axis=1)
+        values[:, i] = D[rows, columns[:, i]]
+        D[rows, columns[:, i]] = np.inf
+    return SmallestEntries(values, columns)
+
+
+def _columns_up_to(D: Array, k: int) -> Array:
+    """`smallest_entries` of many by a partition; rows with equals at its edge are sorted whole."""
+    if k == D.shape[1]:
+        return np.argsort(D, axis=1, kind="stable")
+    some = np.sort(np.argpartition(D, (k - 1, k), axis=1)[:, : k + 1], axis=1)
+    rows = np.arange(len(D))[:, None]
+    order = np.argsort(D[rows, some], axis=1, kind="stable")
+    columns = some[rows, order]
+    last = D[rows, columns[:, -2:]]
+    tied = last[:, 0] == last[:, 1]
+    columns[tied, :k] = np.argsort(D[tied], axis=1, kind="stable")[:, :k]
+    return columns[:, :k]

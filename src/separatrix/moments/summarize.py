@@ -7,16 +7,15 @@ of the data, the origin, so that an offset common to all rows costs no digits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 from sklearn.utils import gen_batches
-from threadpoolctl import ThreadpoolController
 
-from separatrix.linalg import BLAS_LIMIT_LOCK, Array, SingularMatrixError, cholesky_whitener
+from separatrix.linalg import Array, SingularMatrixError, cholesky_whitener
+from separatrix.linalg.blas import MIN_THREADED_PRODUCTS, blas_threads, map_in_threads
 from separatrix.moments.labelled import (
     LabelledRows,
     class_indicator,
@@ -24,9 +23,6 @@ from separatrix.moments.labelled import (
     shift_full_columns,
 )
 from separatrix.moments.scatter import Scatter, SparseRows
-
-MIN_THREADED_PRODUCTS = 1 << 30
-"""Multiplications (samples × features²) from which the rows are shared among threads."""
 
 
 class Statistics(NamedTuple):
@@ -86,13 +82,12 @@ def summarize(
     if n_samples < n_features:
         return [_summarize_wide(rows, per_class, False)]
     dtype = dtype or rows.X.dtype
-    small = n_samples * n_features**2 < MIN_THREADED_PRODUCTS
-    if small or not BLAS_LIMIT_LOCK.acquire(blocking=False):
-        return [_summarize_share(rows, per_class, dtype)]
-    try:
-        return _summarize_in_threads(rows, per_class, dtype)
-    finally:
-        BLAS_LIMIT_LOCK.release()
+    n_products = n_samples * n_features**2
+    # a stretch for each thread: they centre in parallel, too
+    n_parts = blas_threads() if n_products >= MIN_THREADED_PRODUCTS else 1
+    shares = list(gen_batches(n_samples, -(-n_samples // n_parts)))
+    share = lambda s: _summarize_share(rows.part(s), per_class, dtype)  # noqa: E731
+    return map_in_threads(share, shares, n_products)
 
 
 def hides_directions(Sw: Array, eps: float) -> bool:
@@ -103,18 +98,6 @@ def hides_directions(Sw: Array, eps: float) -> bool:
     except (SingularMatrixError, np.linalg.LinAlgError, ValueError):
         return True
     return False
-
-
-def _summarize_in_threads(
-    rows: LabelledRows, per_class: bool, dtype: DTypeLike
-) -> list[Statistics]:
-    """One thread a share of the rows, each with a BLAS of one thread: they centre in parallel."""
-    blas = ThreadpoolController().select(user_api="blas")
-    n_threads = max((library["num_threads"] for library in blas.info()), default=1)
-    n_samples = len(rows.codes)
-    shares = gen_batches(n_samples, -(-n_samples // n_threads))
-    with blas.limit(limits=1), ThreadPoolExecutor(n_threads) as pool:
-        return list(pool.map(lambda s: _summarize_share(rows.part(s), per_class, dtype), shares))
 
 
 def _summarize_share(rows: LabelledRows, per_class: bool, dtype: DTypeLike) -> Statistics:

@@ -1,0 +1,154 @@
+"""Sums over all rows, estimated by some of them: local methods of very many rows.
+
+Each row of a local method is compared with all others, which costs the square of their number.
+Its matrices are means over rows, though, which a sample of rows estimates. The sample is dealt
+into groups: how much directions change when a group is left out tells their standard error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from separatrix._warnings import warn_caller
+from separatrix.base.parameters import one_of, whole_number
+from separatrix.linalg import Array, principal_angles
+from separatrix.selection import draw_rows_by_class
+
+MAX_EXACT_ROWS = 1 << 16
+"""Rows up to which ``n_queries="auto"`` takes all."""
+
+AUTO_QUERIES = 20_000
+"""Rows that ``n_queries="auto"`` draws from more."""
+
+N_GROUPS = 8
+"""Groups of a sample."""
+
+MIN_CLASS_QUERIES = 4 * N_GROUPS
+"""Rows of a class that are drawn at least, or all it has."""
+
+N_QUERIES = (one_of("auto", None), whole_number(MIN_CLASS_QUERIES))
+
+
+class Queries(NamedTuple):
+    """Rows that stand for all.
+
+    Attributes
+    ----------
+    numbers : array (n_queries,)
+        Ascending numbers of the rows.
+    weights : array (n_queries,)
+        How many rows each stands for.
+    groups : array (n_queries,)
+        Group of each, from 0; each group has its share of every class.
+    """
+
+    numbers: Array
+    weights: Array
+    groups: Array
+
+    def members(self, group: int) -> Array:
+        """Positions of the rows of a group among the queries."""
+        return np.flatnonzero(self.groups == group)
+
+
+def draw_queries(codes: Array, n_queries: int | str | None, source: Any) -> Queries | None:
+    """Rows that stand for all, or None where all are taken.
+
+    Parameters
+    ----------
+    codes : array (n_samples,)
+        Classes.
+    n_queries : int, "auto" or None
+    source : int, RandomState or None
+        The `random_state` of the method.
+
+    Examples
+    --------
+    >>> queries = draw_queries(np.repeat([0, 1], [900, 600]), 100, 0)
+    >>> len(queries.numbers), round(queries.weights.sum())
+    (100, 1500)
+    """
+    if n_queries == "auto":
+        n_queries = AUTO_QUERIES if len(codes) > MAX_EXACT_ROWS else None
+    if n_queries is None or int(n_queries) >= len(codes):
+        return None
+    seed = source if isinstance(source, Integral) else check_random_state(source).randint(2**31)
+    numbers = draw_rows_by_class(codes, int(n_queries), seed, MIN_CLASS_QUERIES)
+    drawn = codes[numbers]
+    counts, sampled = np.bincount(codes), np.bincount(drawn, minlength=codes.max() + 1)
+    weights = (counts / np.maximum(sampled, 1))[drawn]
+    groups = np.empty(len(numbers), dtype=int)
+    # the rows of a class are in no order: dealing them round is drawing them
+    groups[np.argsort(drawn, kind="stable")] = np.arange(len(numbers)) % N_GROUPS
+    return Queries(numbers, weights, groups)
+
+
+def warn_of_queries(estimator: Any, queries: Queries, n_samples: int, angle: float) -> None:
+    """Say that directions are estimated, where nobody asked for it."""
+    if estimator.n_queries == "auto":
+        warn_caller(
+            f"{type(estimator).__name__} compared {len(queries.numbers)} of {n_samples} rows with "
+            f"all: the standard error of its subspace is {angle:.2g} degrees (angle_error_). Give "
+            "n_queries a larger number for a smaller error, or None for all rows"
+        )
+
+
+class Estimate(NamedTuple):
+    """A sum over all rows as a sample estimates it, and as it does without each of its groups."""
+
+    whole: Array
+    without: Sequence[Array]
+
+    @classmethod
+    def of_groups(cls, sums: Sequence[Array]) -> Estimate:
+        """From the weighted sums over the groups, of which each has the same share of all rows."""
+        whole, n = np.sum(sums, axis=0), len(sums)
+        return cls(whole, [(whole - part) * (n / (n - 1)) for part in sums])
+
+    def controlled(self, control: Estimate, total: Array) -> Estimate:
+        """The same with less error, by another sum whose value over all rows is known.
+
+        The error of the control is subtracted, times the factor that leaves the least change from
+        group to group.
+
+        Parameters
+        ----------
+        control : Estimate
+            Another sum, estimated by the same rows.
+        total : array
+            Its value over all rows.
+        """
+        changes = [T - control.whole for T in control.without]
+        own = [V - self.whole for V in self.without]
+        alone = sum(float(np.sum(T**2)) for T in changes)
+        joint = sum(float(np.sum(V * T)) for V, T in zip(own, changes, strict=True))
+        beta = joint / alone if alone > 0 else 0.0
+        pairs = zip(self.without, control.without, strict=True)
+        return Estimate(
+            self.whole + beta * (total - control.whole),
+            [V + beta * (total - T) for V, T in pairs],
+        )
+
+
+def jackknife_angle(W: Array, others: Iterable[Array], share: float) -> float:
+    """Standard error, in degrees, of the subspace of the columns of W.
+
+    Parameters
+    ----------
+    W : array (n_features, k)
+        Directions of the whole sample.
+    others : iterable of arrays (n_features, k)
+        Those without each group.
+    share : float
+        Part of all rows that are in the sample.
+    """
+    if W.shape[1] in (0, W.shape[0]):
+        return 0.0
+    angles = np.array([principal_angles(W.T, other.T)[0] for other in others])
+    variance = np.sum(angles**2) * (len(angles) - 1) / len(angles) * (1 - share)
+    return min(90.0, float(np.degrees(np.sqrt(variance))))
