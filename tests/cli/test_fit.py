@@ -190,3 +190,34 @@ def test_the_command_gives_the_model_that_was_judged():
 def test_what_contradicts_choosing_is_refused(more):
     said = run("fit", "wine", "--tune", "-o", "a.model", *more, code=2).stderr
     assert more[0] in said
+
+
+def test_methods_inside_of_methods_are_given_by_name(table):
+    asked = ["-m", "DDAGClassifier", "--set", "estimator=KernelIPCAC", "--set"]
+    run("fit", "flowers.csv", "--id", "plant", *asked, "estimator__ridge=0.1", "--set",
+        "reducer=TruncatedIPCAC", "--set", "priors=[0.5, 0.25, 0.25]", "-o", "a.model")  # fmt: skip
+    model = load("a.model")[-1]
+    assert [type(m).__name__ for m in (model.estimator, model.reducer)] == [
+        "KernelIPCAC",
+        "TruncatedIPCAC",
+    ]
+    assert model.estimators_[0].ridge == 0.1
+    assert model.estimator.random_state == 0  # --seed
+    assert len(predicted("flowers.csv")[0]) == 60
+    run("fit", "wine", "-m", "MixtureIPCAC", "--set", "node=ipcac", "-o", "w.model")
+    assert load("w.model")[-1].node == "ipcac"
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("estimator=KernelIPAC", "did you mean 'KernelIPCAC'?"),
+        ("estimator=LDG", "estimator=LDG decides nothing"),
+        ("reducer=LocalQDA", "reducer=LocalQDA has no subspace"),
+        ("reducer=pca", "did you mean 'PCA'?"),
+        ("estimator__gamma=1", "no parameter of DDAGClassifier 'estimator__gamma'"),
+    ],
+)
+def test_what_cannot_be_inside_is_told(table, setting, message):
+    how = ["-m", "DDAGClassifier", "--set", setting, "-o", "a.model"]
+    assert message in refused("fit", "flowers.csv", "--id", "plant", *how)

@@ -100,6 +100,88 @@ def test_two_classes_are_the_classifier_itself():
     assert_array_equal(model.predict(NEW), IPCAC().fit(X[two], y[two]).predict(NEW))
 
 
+def test_scores_are_places_and_the_first_place_is_predicted():
+    model = DDAGClassifier(IPCAC()).fit(X, y)
+    scores = model.decision_function(NEW)
+    assert scores.shape == (300, 5)
+    assert_array_equal(model.classes_[scores.argmax(axis=1)], model.predict(NEW))
+    assert_array_equal(np.sort(np.round(scores), axis=1), np.tile(np.arange(5), (300, 1)))
+    ranks = model.rank_classes(NEW)
+    assert_array_equal(ranks[:, 0], model.predict(NEW))
+    for k in range(1, 4):  # the graph of the classes that are left finds the next
+        for row, rank in zip(NEW[:40], ranks[:40], strict=True):
+            left = sorted(set(range(5)) - set(rank[:k].tolist()))
+            while len(left) > 1:
+                node = model.nodes_.tolist().index([left[0], left[-1]])
+                won = model.estimators_[node].predict(row[None])[0] == left[0]
+                left.pop(-1 if won else 0)
+            assert rank[k] == left[0]
+
+
+def test_the_second_place_is_worth_something():
+    digits = datasets.load("digits")
+    model = DDAGClassifier(IPCAC()).fit(digits.data[:900], digits.target[:900])
+    ranks, truth = model.rank_classes(digits.data[900:]), digits.target[900:]
+    among = [np.mean((ranks[:, :k] == truth[:, None]).any(axis=1)) for k in (1, 2)]
+    missed = (1 - among[1]) / (1 - among[0])
+    assert missed < 0.6  # by chance 8/9 of the errors would be left
+
+
+def test_scores_of_two_classes_are_those_of_the_node():
+    two = y < 2
+    model = DDAGClassifier(LogisticRegression()).fit(X[two], y[two])
+    expected = LogisticRegression().fit(X[two], y[two]).decision_function(NEW)
+    np.testing.assert_allclose(model.decision_function(NEW), expected, rtol=1e-6)
+    assert_array_equal(model.rank_classes(NEW)[:, 0], model.predict(NEW))
+
+
+PRIORS = np.array([0.6, 0.1, 0.1, 0.1, 0.1])
+
+
+def test_nodes_have_the_priors_of_their_two_classes():
+    model = DDAGClassifier(IPCAC(), priors=PRIORS).fit(X, y)
+    for (a, b), node in zip(model.nodes_, model.estimators_, strict=True):
+        given = PRIORS[[a, b]] / PRIORS[[a, b]].sum()
+        rows = np.isin(y, [a, b])
+        alone = IPCAC(priors=given).fit(X[rows], y[rows])
+        assert_array_equal(node.predict(NEW), alone.predict(NEW))
+    plain = DDAGClassifier(IPCAC()).fit(X, y)
+    assert np.mean(model.predict(NEW) == 0) > np.mean(plain.predict(NEW) == 0)
+
+
+def test_nodes_without_priors_weigh_their_classes():
+    inside = make_pipeline(StandardScaler(), LogisticRegression())
+    model = DDAGClassifier(inside, priors=PRIORS).fit(X, y)
+    rows = np.isin(y, [0, 4])
+    share = np.array([6, 1]) / 7 * rows.sum() / np.bincount(y)[[0, 4]]
+    alone = make_pipeline(
+        StandardScaler(), LogisticRegression(class_weight={0: share[0], 4: share[1]})
+    )
+    alone.fit(X[rows], y[rows])
+    assert_array_equal(model.estimators_[3].predict(NEW), alone.predict(NEW))
+
+
+def test_a_class_of_prior_zero_is_never_predicted_unless_both_are():
+    model = DDAGClassifier(IPCAC(), priors=[0.5, 0.5, 0, 0, 0]).fit(X, y)
+    assert set(model.predict(NEW)) == {0, 1}
+    assert_array_equal(model.estimators_[-1].priors, [0.5, 0.5])
+
+
+def test_priors_that_cannot_be_are_errors():
+    with pytest.raises(ValueError, match="no parameter priors or class_weight"):
+        DDAGClassifier(Counting(), priors=PRIORS).fit(X, y)
+    with pytest.raises(ValueError, match="prior of zero"):
+        DDAGClassifier(SVC(), priors=[0.5, 0.5, 0, 0, 0]).fit(X, y)
+    with pytest.raises(ValueError, match="priors has shape"):
+        DDAGClassifier(IPCAC(), priors=[0.5, 0.5]).fit(X, y)
+
+
+@pytest.mark.parametrize("reducer", [LogisticRegression(), "PCA", TruncatedIPCAC])
+def test_what_is_no_reducer_is_an_error(reducer):
+    with pytest.raises(TypeError, match=r"reducer=.* is no transformer"):
+        DDAGClassifier(IPCAC(), reducer=reducer).fit(X, y)
+
+
 def test_the_reducer_sees_all_classes_and_the_nodes_its_rows():
     model = DDAGClassifier(KernelIPCAC(truncate=True), reducer=TruncatedIPCAC()).fit(X, y)
     reducer = TruncatedIPCAC().fit(X, y)

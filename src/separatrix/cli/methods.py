@@ -11,6 +11,9 @@ import click
 OWN_COMMANDS = {"EarlyClassifier": "early"}
 """Methods that have a command of their own."""
 
+INNER_METHODS = ("estimator", "reducer", "node")
+"""Parameters that hold another method."""
+
 
 def list_methods() -> list[str]:
     """Names of the methods that commands take."""
@@ -36,21 +39,47 @@ def check_methods(names: Iterable[str]) -> list[str]:
 
 
 def build_estimator(method: str, settings: Sequence[str], seed: int | None) -> Any:
-    """A method by its name, with parameters given as text."""
+    """A method by its name, with parameters given as text.
+
+    A parameter that holds another method takes its name, and after that the parameters of the
+    other: ``estimator=KernelIPCAC``, ``estimator__ridge=0.1``.
+    """
+    from separatrix.io.tables import check_known_name
+
+    estimator = construct(method)
+    for parameter, value in map(parse_setting, settings):
+        check_known_name(parameter, estimator.get_params(), f"parameter of {method}")
+        estimator.set_params(**{parameter: inner_method(parameter, value)})
+    if seed is not None:
+        names = [name for name in estimator.get_params() if name.endswith("random_state")]
+        drawn = [name for name in names if estimator.get_params()[name] is None]
+        estimator.set_params(**dict.fromkeys(drawn, seed))
+    return estimator
+
+
+def construct(method: str) -> Any:
+    """A method by its name, with default parameters."""
     from sklearn.base import clone
 
     from separatrix.evaluate.methods import contenders
-    from separatrix.io.tables import check_known_name
 
     (name,) = check_methods([method])
-    estimator = clone(contenders([name])[0].estimator)
-    params = estimator.get_params()
-    for parameter, value in map(parse_setting, settings):
-        check_known_name(parameter, params, f"parameter of {name}")
-        estimator.set_params(**{parameter: value})
-    if seed is not None and params.get("random_state", 0) is None:
-        estimator.set_params(random_state=seed)
-    return estimator
+    return clone(contenders([name])[0].estimator)
+
+
+def inner_method(parameter: str, value: Any) -> Any:
+    """The method that a value names where the parameter holds one, else the value itself."""
+    last = parameter.rpartition("__")[2]
+    if last not in INNER_METHODS or not isinstance(value, str):
+        return value
+    if last == "node" and value not in list_methods():
+        return value
+    method = construct(value)
+    if last == "reducer" and not hasattr(method, "transform"):
+        raise ValueError(f"{parameter}={value} has no subspace that others could see")
+    if last != "reducer" and not hasattr(method, "predict"):
+        raise ValueError(f"{parameter}={value} decides nothing: name a method that classifies")
+    return method
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

@@ -16,8 +16,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.rows import check_several_classes, unchanged_on_failure
+from separatrix.decision.pairs import judge_pair, rank_by_walks
+from separatrix.decision.rules import check_priors
 from separatrix.linalg import Array
 from separatrix.moments.checks import check_in_memory, encode_labels
+from separatrix.moments.labelled import row_blocks
 
 
 @lazy_on_dask
@@ -35,6 +38,10 @@ class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Cloned for each pair of classes; any classifier, a pipeline that ends in one as well.
     reducer : transformer or None
         Fitted on all classes first, for example `TruncatedIPCAC`; the nodes see its rows.
+    priors : array (n_classes,) or None
+        Class probabilities, in the order of the sorted labels. Each node gets those of its two
+        classes, to a sum of one, by its parameter `priors`, or by `class_weight` where it has that
+        alone. None leaves the nodes as they are.
     n_jobs : int or None
         How many nodes are fitted at a time, as in joblib.
 
@@ -52,6 +59,9 @@ class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     -----
     A class that wins at each of its ``C - 1`` nodes is predicted, since nothing excludes it
     (Condorcet's winner). Where there is none the answer depends on the order of the classes.
+
+    `decision_function` and `rank_classes` put a row to all nodes. The first place is that of
+    `predict`; the second has the class which the graph without the first would predict, and so on.
 
     Each node learns from the rows of its two classes only, so a rare class is not outnumbered by
     all others together, and nodes of small classes are cheap. Rows given twice change the answer
@@ -80,10 +90,16 @@ class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: `fit` checks
 
     def __init__(
-        self, estimator: Any, *, reducer: Any | None = None, n_jobs: int | None = None
+        self,
+        estimator: Any,
+        *,
+        reducer: Any | None = None,
+        priors: ArrayLike | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.reducer = reducer
+        self.priors = priors
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -102,6 +118,7 @@ class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             The fitted classifier.
         """
         _check_classifier(self.estimator)
+        _check_reducer(self.reducer)
         with unchanged_on_failure(self):
             self._fit(X, y)
         return self
@@ -114,13 +131,18 @@ class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_classification_targets(labels)
         self.classes_, codes = encode_labels(labels, rows.shape[0])
         check_several_classes(self, self.classes_)
+        priors = check_priors(self.priors, self.classes_)
         self.reducer_ = None if self.reducer is None else clone(self.reducer).fit(rows, labels)
         rows = self._reduce(rows)
         self.nodes_ = np.array(list(combinations(range(len(self.classes_)), 2)))
         self._members = [np.flatnonzero(codes == c) for c in range(len(self.classes_))]
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_clone)(self.estimator, self._training_rows(rows, node), labels[at])
-            for node, at in ((node, self._at(node)) for node in self.nodes_)
+            delayed(_fit_clone)(
+                self.estimator, self._training_rows(rows, node), labels[self._at(node)], given
+            )
+            for node, given in (
+                (node, None if priors is None else priors[node]) for node in self.nodes_
+            )
         )
 
     def _reduce(self, X: Any) -> Any:
@@ -154,12 +176,7 @@ class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         array (n_samples,)
         """
-        check_is_fitted(self)
-        check_in_memory(X)
-        rows = validate_data(
-            self, X, accept_sparse="csr", dtype=None, ensure_all_finite=False, reset=False
-        )
-        rows = self._reduce(rows)
+        rows = self._new_rows(X)
         n_classes = len(self.classes_)
         number = {tuple(node): k for k, node in enumerate(self.nodes_.tolist())}
         first = np.zeros(rows.shape[0], dtype=int)
@@ -172,6 +189,73 @@ class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 labels = judge.predict(self._rows_of(rows[at], self.nodes_[node], judge))
                 first[at] += labels != self.classes_[a]
         return self.classes_[first]
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Scores of the classes by all nodes: whole numbers are places, the rest is firmness.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            Rows to judge.
+
+        Returns
+        -------
+        array (n_samples,) or (n_samples, n_classes)
+            For two classes the log-odds of ``classes_[1]`` by the only node, or its scores where
+            it has no probabilities. For more ``n_classes - 1`` for the class that is predicted, one
+            less for the next place and so on; plus less than a third for how firmly a class wins
+            its matches on average.
+        """
+        rows = self._new_rows(X)
+        scores = np.empty((rows.shape[0], len(self.classes_)))
+        for block in row_blocks(rows.shape[0], len(self.classes_) ** 2):
+            margins = self._judge_pairs(rows[block])
+            if len(self.classes_) == 2:
+                scores[block] = margins[:, :, 0]
+                continue
+            n_others = len(self.classes_) - 1
+            firmness = np.tanh(margins / 2).sum(axis=2) / n_others  # 2 P - 1, on average
+            places = np.argsort(rank_by_walks(margins > 0), axis=1)
+            scores[block] = n_others - places + firmness / 3
+        return scores[:, 1] if len(self.classes_) == 2 else scores
+
+    def rank_classes(self, X: ArrayLike) -> Array:
+        """The classes in the order of `decision_function`, the best first.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            Rows to judge.
+
+        Returns
+        -------
+        array (n_samples, n_classes)
+            Labels; the first column is that of `predict`.
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            scores = np.column_stack([-scores, scores])
+        return self.classes_[np.argsort(-scores, axis=1, kind="stable")]
+
+    def _judge_pairs(self, rows: Any) -> Array:
+        """How firmly the class of a row of the result beats that of a column, (n, C, C)."""
+        n_classes = len(self.classes_)
+        margins = np.zeros((rows.shape[0], n_classes, n_classes))
+        for node, judge in zip(self.nodes_, self.estimators_, strict=True):
+            a, b = node
+            seen = self._rows_of(rows, node, judge)
+            margins[:, b, a] = judge_pair(judge, seen, self.classes_[b])
+            margins[:, a, b] = -margins[:, b, a]
+        return margins
+
+    def _new_rows(self, X: ArrayLike) -> Any:
+        """Checked rows as the nodes see them."""
+        check_is_fitted(self)
+        check_in_memory(X)
+        rows = validate_data(
+            self, X, accept_sparse="csr", dtype=None, ensure_all_finite=False, reset=False
+        )
+        return self._reduce(rows)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -197,5 +281,48 @@ def _check_classifier(estimator: Any) -> None:
         )
 
 
-def _fit_clone(estimator: Any, X: Any, y: Array) -> Any:
-    return clone(estimator).fit(X, y)
+def _check_reducer(reducer: Any) -> None:
+    if reducer is not None and not (_is_estimator(reducer) and hasattr(reducer, "transform")):
+        raise TypeError(
+            f"reducer={reducer!r} is no transformer: DDAGClassifier takes None, or an instance "
+            "with fit and transform, such as TruncatedIPCAC()"
+        )
+
+
+def _fit_clone(estimator: Any, X: Any, y: Array, priors: Array | None) -> Any:
+    judge = clone(estimator)
+    if priors is not None:
+        judge.set_params(**node_priors(judge, y, priors))
+    return judge.fit(X, y)
+
+
+def node_priors(judge: Any, y: Array, priors: Array) -> dict[str, Any]:
+    """The parameter of a classifier, or of the last step of a pipeline, that sets its priors.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> y = np.array(["a", "a", "a", "b"])
+    >>> node_priors(SVC(), y, np.array([0.3, 0.1]))  # as if both had as many rows as priors say
+    {'class_weight': {'a': 1.0, 'b': 1.0}}
+    """
+    shares = priors / priors.sum() if priors.sum() > 0 else np.full(2, 0.5)
+    names = judge.get_params()
+    for wanted in ("priors", "class_weight"):
+        found = [name for name in names if name.rpartition("__")[2] == wanted]
+        if not found:
+            continue
+        if wanted == "priors":
+            return {found[-1]: shares}
+        if shares.min() == 0:
+            raise ValueError(
+                f"a prior of zero cannot be given to {type(judge).__name__}, which has class "
+                "weights instead of priors: leave out the rows of that class"
+            )
+        labels, counts = np.unique(y, return_counts=True)
+        weights = shares * len(y) / counts
+        return {found[-1]: dict(zip(labels.tolist(), weights.tolist(), strict=True))}
+    raise ValueError(
+        f"priors={priors.tolist()} cannot be given to {type(judge).__name__}, which has no "
+        "parameter priors or class_weight: leave priors=None"
+    )

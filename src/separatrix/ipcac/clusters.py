@@ -149,31 +149,38 @@ def _draw_centres(X: Any, norms: Array, k: int, random_state: np.random.RandomSt
     return _dense_rows(X, at)
 
 
-def _nearest(X: Any, norms: Array, centres: Array) -> tuple[Array, Array]:
-    """The nearest centre of each row, and the squared distance to it."""
+def _distances_to(X: Any, centres: Array) -> Array:
+    """Squared distances of rows from centres, less the squared lengths of the rows."""
     D = np.asarray(X @ (-2.0 * centres.T))
     D += np.einsum("ij,ij->i", centres, centres)
+    return D
+
+
+def _nearest(X: Any, norms: Array, centres: Array) -> tuple[Array, Array]:
+    """The nearest centre of each row, and the squared distance to it."""
+    D = _distances_to(X, centres)
     return D.argmin(axis=1), np.maximum(D.min(axis=1) + norms, 0.0)
 
 
 def _lloyd(X: Any, norms: Array, centres: Array) -> tuple[Array, float]:
     """k-means from these centres; a centre without rows moves to the row furthest from its own."""
-    labels = np.full(X.shape[0], -1)
-    distances = norms
+    labels, k = np.full(X.shape[0], -1), np.arange(len(centres))[:, None]
+    D = _distances_to(X, centres)
     for _ in range(MAX_STEPS):
-        new, distances = _nearest(X, norms, centres)
-        if np.array_equal(new, labels):
+        new = D.argmin(axis=1)
+        if (new == labels).all():
             break
-        labels, k = new, len(centres)
-        sizes = np.bincount(labels, minlength=k)
-        members = (np.arange(k)[:, None] == labels).astype(np.float64)
-        sums = np.asarray(members @ X)
-        centres = sums / np.maximum(sizes, 1)[:, None]
-        for empty in np.flatnonzero(sizes == 0):
-            furthest = int(distances.argmax())
-            centres[empty] = _dense_rows(X, [furthest])[0]
-            distances[furthest] = 0.0
-    return labels, float(distances.sum())
+        labels, members = new, (k == new).astype(np.float64)
+        sizes = members.sum(axis=1)
+        centres = np.asarray(members @ X) / np.maximum(sizes, 1)[:, None]
+        if not sizes.all():
+            distances = D.min(axis=1) + norms
+            for empty in np.flatnonzero(sizes == 0):
+                furthest = int(distances.argmax())
+                centres[empty] = _dense_rows(X, [furthest])[0]
+                distances[furthest] = 0.0
+        D = _distances_to(X, centres)
+    return labels, float(np.maximum(D.min(axis=1) + norms, 0.0).sum())
 
 
 def _join_round(X: Any, labels: Array) -> Array:

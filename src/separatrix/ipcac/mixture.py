@@ -22,6 +22,7 @@ from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.parameters import YES_OR_NO, Allowed, one_of, real_number, whole_number
 from separatrix.base.rows import centred_product, check_new_rows, unchanged_on_failure
 from separatrix.base.solution import Solution
+from separatrix.decision.pairs import judge_pair, side_with
 from separatrix.ipcac.clusters import (
     MIN_EM_ROWS_PER_FEATURE,
     em_clusters,
@@ -35,9 +36,6 @@ from separatrix.linalg import EPS, Array, column_signs, span
 from separatrix.moments.checks import check_entries, check_finite
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows, row_blocks, shift_full_columns
-
-LEAST_LOG_ODDS = 1e-9
-"""Log-odds for the class that the jury decided for, where those of its nodes are against it."""
 
 # The jury ------------------------------------------------------------------------------------
 
@@ -144,12 +142,6 @@ def minimax_log_odds(log_odds: Array) -> Array:
     second = log_odds.min(axis=1).max(axis=1)
     first = log_odds.max(axis=2).min(axis=1)
     return (first + second) / 2
-
-
-def side_with(verdicts: Array, log_odds: Array) -> Array:
-    """Log-odds on the side that the juries decided for: next to nothing where they disagree."""
-    side = np.sign(verdicts)
-    return side * np.maximum(side * log_odds, LEAST_LOG_ODDS)
 
 
 def couple_pairs(log_odds: Array, winners: Array) -> Array:
