@@ -12,10 +12,23 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from separatrix import IPCAC, ClassMoments, MixtureIPCAC, TruncatedIPCAC, datasets
+from separatrix import (
+    IPCAC,
+    ClassMoments,
+    KernelIPCAC,
+    LocalQDA,
+    MixtureIPCAC,
+    TruncatedIPCAC,
+    datasets,
+    load,
+    save,
+)
 from separatrix.ipcac import mixture as ipcac_mixture
 from separatrix.ipcac.clusters import (
     em_clusters,
@@ -195,8 +208,57 @@ def test_a_classifier_may_be_the_node():
     model = MixtureIPCAC(1, node=TruncatedIPCAC(3, threshold="mahalanobis")).fit(X, y)
     alone = TruncatedIPCAC(3, threshold="mahalanobis").fit(X, y)
     assert_allclose(model.predict_proba(X), alone.predict_proba(X), atol=1e-9)
-    with pytest.raises(ValueError, match="needs all rows at once"):
-        MixtureIPCAC(node=IPCAC(threshold="accuracy")).fit(X, y)
+
+
+OTHER_NODES = [
+    KernelIPCAC(),
+    IPCAC(threshold="accuracy"),
+    TruncatedIPCAC("auto"),
+    LogisticRegression(),
+    SVC(),
+    make_pipeline(StandardScaler(), LocalQDA()),
+]
+
+
+@pytest.mark.parametrize("node", OTHER_NODES, ids=lambda node: type(node).__name__)
+def test_one_cluster_a_class_is_the_other_node_itself(node):
+    X, y = labelled(80, 4, n_classes=2)
+    new = X.mean(axis=0) + 3 * np.random.default_rng(0).normal(size=(200, 4))
+    model, alone = MixtureIPCAC(1, node=node).fit(X, y), clone(node).fit(X, y)
+    assert_array_equal(model.predict(new), alone.predict(new))
+    assert_array_equal(np.sign(model.decision_function(new)) > 0, model.predict(new) == 1)
+    if hasattr(alone, "predict_proba"):
+        assert_allclose(model.predict_proba(new), alone.predict_proba(new), atol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_other_nodes_are_fitted_to_the_rows_of_two_clusters(n_classes):
+    X, y = checkerboard(n_classes=n_classes)
+    model = MixtureIPCAC(node=LogisticRegression(), random_state=0).fit(X, y)
+    assert_array_equal(model.cluster_counts_, np.full(9, 40))
+    for node, (i, j) in zip(model.estimators_, model.nodes_, strict=True):
+        rows = np.isin(model.cluster_labels_, [i, j])
+        alone = LogisticRegression().fit(X[rows], model.cluster_labels_[rows] == j)
+        assert_allclose(node.coef_, alone.coef_)
+    new, expected = checkerboard(n_classes=n_classes, seed=1)
+    assert model.score(new, expected) > 0.95
+    assert model.transform(new).shape == (len(new), len(model.nodes_))
+    assert len(model.get_feature_names_out()) == len(model.nodes_)
+    assert model.components_.shape == (0, 2)
+
+
+def test_a_model_is_refitted_with_other_nodes_and_kept_in_files(tmp_path):
+    X, y = checkerboard()
+    first = MixtureIPCAC(random_state=0).fit(X, y)
+    assert first.estimators_ is None
+    second = clone(first).set_params(node=KernelIPCAC()).fit(X, y)
+    again = first.set_params(node=KernelIPCAC()).fit(X, y)
+    assert_array_equal(again.predict_proba(X), second.predict_proba(X))
+    save(second, tmp_path / "a.model")
+    assert_array_equal(load(tmp_path / "a.model").predict_proba(X), second.predict_proba(X))
+    back = second.set_params(node="truncated").fit(X, y)
+    fresh = MixtureIPCAC(random_state=0).fit(X, y)
+    assert_array_equal(back.decision_function(X), fresh.decision_function(X))
 
 
 def test_probabilities_of_mixtures_are_calibrated():

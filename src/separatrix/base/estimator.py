@@ -240,7 +240,8 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Set the fitted attributes; nothing else does."""
         k = solution.W.shape[1]
         if k == 0 and np.count_nonzero(moments.counts) > 1:
-            warn_caller(self._without_directions(solution))
+            if message := self._without_directions(solution):
+                warn_caller(message)
         fitted: dict[str, Any] = {
             "classes_": moments.classes,
             "mean_": moments.mean,
@@ -255,7 +256,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.__dict__ = {**vars(self), **fitted}
 
     def _without_directions(self, solution: Solution) -> str:
-        """The warning where no direction was found."""
+        """The warning where no direction was found; empty where there is nothing to warn of."""
         return (
             f"{type(self).__name__} found no direction that separates the classes: their means "
             "coincide. transform returns no columns."

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.special import log_expit, log_softmax
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.utils import check_random_state
 
 from separatrix.base.blockwise import lazy_on_dask
@@ -30,7 +30,7 @@ from separatrix.ipcac.clusters import (
     x_means,
 )
 from separatrix.ipcac.ipcac import IPCAC, TruncatedIPCAC
-from separatrix.ipcac.threshold import check_threshold_needs_rows, find_cut
+from separatrix.ipcac.threshold import FROM_MOMENTS, find_cut
 from separatrix.kernels import RandomState
 from separatrix.linalg import EPS, Array, column_signs, span
 from separatrix.moments.checks import check_entries, check_finite
@@ -210,6 +210,17 @@ def solve_node(node: Any, two: ClassMoments, least: Array) -> tuple[Array, float
     return W, float(np.sign(-np.diff(two.counts))[0]), 0.0
 
 
+def _describe(clusters: Clusters, moments: ClassMoments) -> dict[str, Any]:
+    """The fitted attributes that show the clusters."""
+    return {
+        "selection_": {},
+        "cluster_labels_": clusters.labels,
+        "cluster_classes_": clusters.classes,
+        "cluster_means_": moments.means,
+        "cluster_counts_": moments.counts.astype(int),
+    }
+
+
 @lazy_on_dask
 class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
     """Classification of classes made of clusters: every pair of clusters by one cut, then a jury.
@@ -237,8 +248,9 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         of any shape. True is "auto".
     node : "truncated", "ipcac" or estimator
         How two clusters are separated: `TruncatedIPCAC`, which needs no more rows than features,
-        `IPCAC`, which whitens everything, or one of these two with parameters of its own, with a
-        threshold that needs moments only.
+        `IPCAC`, which whitens everything, or any classifier of two classes, cloned and fitted to
+        the rows of each pair of clusters. One of the two with a threshold that needs moments only
+        is found from those.
     random_state : int, RandomState or None
         Where k-means starts.
 
@@ -255,9 +267,11 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         The two clusters of each node; its direction points from the first to the second.
     components_ : array (n_nodes, n_features)
         The directions, of unit variance over the rows of both clusters; zero for clusters whose
-        means coincide.
+        means coincide. There are none, and no thresholds, with nodes of another kind.
     thresholds_ : array (n_nodes,)
         Where the centred projections on the directions are cut.
+    estimators_ : list of classifiers or None
+        Nodes of another kind, fitted to the rows of two clusters, which they call 0 and 1.
     explained_ratio_ : array (n_nodes,)
         Share of each node in the sum of the distances that nodes put between means, over the
         variance within.
@@ -308,9 +322,7 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         ),
         "node": (
             one_of("truncated", "ipcac"),
-            Allowed(
-                lambda v: isinstance(v, IPCAC | TruncatedIPCAC), "an IPCAC or a TruncatedIPCAC"
-            ),
+            Allowed(lambda v: isinstance(v, BaseEstimator) and is_classifier(v), "a classifier"),
         ),
     }
 
@@ -389,13 +401,21 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         """The classifier of two clusters, not fitted."""
         if isinstance(self.node, str):
             return (TruncatedIPCAC if self.node == "truncated" else IPCAC)(keep_moments=False)
-        check_threshold_needs_rows(self.node.threshold, 2)
         return clone(self.node).set_params(keep_moments=False, priors=None)
+
+    def _needs_rows(self) -> bool:
+        """Whether nodes look at the rows of two clusters, not only at their moments."""
+        node = self.node
+        if isinstance(node, IPCAC | TruncatedIPCAC):
+            return node.threshold not in FROM_MOMENTS or getattr(node, "n_whitened", 1) == "auto"
+        return not isinstance(node, str)
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         """The directions of all nodes, each from the moments of its two clusters alone."""
         clusters = selected["clusters"]
         pairs = rival_pairs(clusters.classes)
+        if self._needs_rows():
+            return self._fit_nodes(moments, rows, clusters, pairs)
         W = np.zeros((moments.n_features, len(pairs)))
         thresholds, criterion = np.zeros(len(pairs)), np.zeros(len(pairs))
         # squares of sparse rows are differences of squares: half the digits
@@ -405,20 +425,71 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
             found = solve_node(self._make_node(), moments.select_classes(pair), least)
             W[:, k], thresholds[k], criterion[k] = found
         signs = column_signs(W)
-        mean = moments.mean
         extras = {
-            "selection_": {},
-            "cluster_labels_": clusters.labels,
-            "cluster_classes_": clusters.classes,
-            "cluster_means_": moments.means,
-            "cluster_counts_": moments.counts.astype(int),
+            **_describe(clusters, moments),
             "nodes_": np.where(signs[:, None] > 0, pairs, pairs[:, ::-1]),
-            "thresholds_": signs * (thresholds - mean @ W),
+            "thresholds_": signs * (thresholds - moments.mean @ W),
+            "estimators_": None,
             "_signs": signs,
             "_slopes": criterion,
         }
         rank = span((W * signs).T).coordinates.shape[1]
         return Solution(W * signs, criterion, rank, extras=extras)
+
+    def _fit_nodes(
+        self, moments: ClassMoments, rows: LabelledRows, clusters: Clusters, pairs: Array
+    ) -> Solution:
+        """Classifiers of the rows of two clusters: no directions, only verdicts."""
+        found = []
+        for i, j in pairs:
+            members = np.flatnonzero((clusters.labels == i) | (clusters.labels == j))
+            labels = (clusters.labels[members] == j).astype(int)
+            found.append(clone(self.node).fit(rows.X[members], labels))
+        extras = {
+            **_describe(clusters, moments),
+            "nodes_": pairs,
+            "thresholds_": np.zeros(0),
+            "estimators_": found,
+            "_signs": np.ones(len(pairs)),
+            "_slopes": np.ones(len(pairs)),
+        }
+        return Solution(np.zeros((moments.n_features, 0)), np.zeros(0), 0, extras=extras)
+
+    def _without_directions(self, solution: Solution) -> str:
+        if solution.extras["estimators_"] is not None:
+            return ""  # they judge without any
+        return super()._without_directions(solution)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.nodes_)
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Project rows on the directions; nodes of another kind say how firmly they decide.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            Rows to project.
+
+        Returns
+        -------
+        array (n_samples, n_nodes)
+            ``(X - mean_) @ components_.T``; with `estimators_` their log-odds of the second
+            cluster, or their scores where they have no probabilities.
+        """
+        if getattr(self, "estimators_", None) is None:
+            return self._project(X)
+        rows = check_new_rows(self, X, accept_sparse=self._accepts_sparse)
+        return self._margins(rows).astype(rows.dtype)
+
+    def _margins(self, rows: Any) -> Array:
+        """How far rows lie on the side of the second cluster of each node, in double precision."""
+        judges = getattr(self, "estimators_", None)  # older models have none
+        if judges is not None:
+            return np.column_stack([judge_pair(judge, rows, 1) for judge in judges])
+        Z = centred_product(rows, self.mean_, self.components_.T)
+        return np.asarray(self._signs * (Z.astype(np.float64) - self.thresholds_))
 
     def _judge(self, X: ArrayLike) -> tuple[Array, Array]:
         """Verdicts and log-odds of the second class of all pairs of classes, (n, n_pairs)."""
@@ -432,8 +503,7 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         verdicts, log_odds = np.empty((2, rows.shape[0], len(sizes)))
         slopes = getattr(self, "_slopes", np.ones(len(self.nodes_)))  # older models have none
         for block in row_blocks(rows.shape[0], len(self.nodes_)):
-            Z = centred_product(rows[block], self.mean_, self.components_.T)
-            margins = self._signs * (Z.astype(np.float64) - self.thresholds_)
+            margins = self._margins(rows[block])
             matches = [np.split(m, ends[:-1], axis=1) for m in (margins, slopes * margins)]
             for k, (won, odds) in enumerate(zip(*matches, strict=True)):
                 verdicts[block, k] = jury(won.reshape(len(won), *sizes[k]))
