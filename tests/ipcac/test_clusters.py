@@ -10,9 +10,11 @@ from sklearn.covariance import ledoit_wolf
 
 from separatrix.ipcac.clusters import (
     bic_gain,
+    bic_of_any_shape,
     em_clusters,
     mahalanobis_distances,
     merged_clusters,
+    round_bic,
     x_means,
 )
 from tests.discovery import labelled
@@ -131,3 +133,44 @@ def test_a_long_cluster_is_not_cut_across_where_rows_show_its_shape():
     X = np.random.default_rng(0).normal(size=(200, 2)) * [12.0, 1.0]
     assert x_means(X, 10, state()).max() > 0
     assert x_means(X, 10, state(), shaped=True).max() == 0
+
+
+@pytest.mark.parametrize("n_features", [13, 20, 50, 200])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_round_clusters_are_found_and_stay_apart_in_every_dimension(n_features, seed):
+    """The region of 99.7 % holds the means of all of them from 20 features on."""
+    rng = np.random.default_rng(seed)
+    of = np.repeat(np.arange(4), 100)
+    X = np.eye(4, n_features)[of] * 4 + rng.normal(size=(400, n_features))
+    found = x_means(X, 10, state(seed), shaped=True)
+    merged = merged_clusters(X, found, "auto")
+    assert merged.max() == 3
+    agree = max(np.bincount(of[merged == c]).max() for c in range(4))
+    assert agree > 90
+
+
+@pytest.mark.parametrize("shape", [(300, 3), (300, 12)])
+def test_the_criterion_of_any_shape_is_the_better_of_two(shape):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=shape)
+    of, one = np.arange(300) % 2, np.zeros(300, int)
+    # the likelihood of round Gaussians of one variance, by densities
+    means = np.stack([X[of == c].mean(axis=0) for c in (0, 1)])
+    variance = np.mean((X - means[of]) ** 2)
+    log_density = -0.5 * np.sum((X - means[of]) ** 2, axis=1) / variance
+    log_density -= 0.5 * shape[1] * np.log(variance)
+    price = 0.5 * np.log(300) * (2 * shape[1] + 2)  # means, a variance, a weight
+    expected = log_density.sum() + 300 * np.log(0.5) - price
+    inertia = 300 * shape[1] * variance
+    assert_allclose(round_bic(shape[1], inertia, np.array([150, 150])), expected)
+    assert bic_of_any_shape(X, of) >= expected - 1e-9
+    assert bic_of_any_shape(X, one) > bic_of_any_shape(X, of)  # halves at random are no gain
+    long = X * np.linspace(1, 9, shape[1])
+    halves = (long[:, -1] > 0).astype(int)
+    assert bic_of_any_shape(long, one) > bic_of_any_shape(long, halves)
+
+
+def test_clusters_without_a_shape_are_no_gain():
+    X = np.random.default_rng(0).normal(size=(60, 12))
+    X[:12] += 9
+    assert bic_of_any_shape(X, (np.arange(60) < 12).astype(int)) == -np.inf

@@ -38,11 +38,16 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
         "pooling": (0.0, 0.25, 0.75, 1.0),
         "diagonal": (False, True),
     },
-    "IPCAC": {"variance": (None, 0.99)},
-    "TruncatedIPCAC": {"n_whitened": ("log2", 1, 16, 256)},
+    "IPCAC": {"variance": (None, 0.99, 0.9)},
+    "TruncatedIPCAC": {"n_whitened": ("log2", "auto", 1, 16, 256)},
+    "OnlineIPCAC": {"n_whitened": ("log2", 1, 16, 256)},
     "KernelFisherDiscriminant": {"ridge": ("auto", 0.01, 1.0)},
-    "KernelIPCAC": {"truncate": (False, True), "variance": (None, 0.9)},
-    "MixtureIPCAC": {"merge": ("auto", "sigma", "region")},
+    "KernelIPCAC": {
+        "truncate": (False, True),
+        "variance": (None, 0.9),
+        "ridge": ("auto", 0.01, 1.0),  # last: truncation takes none, and such values fail
+    },
+    "MixtureIPCAC": {"merge": ("auto", "sigma", "region"), "em": ("auto", True, False)},
     "SupportVectorProjection": {
         "redundancy_scale": ("normalized",),
         "redundancy": (0.0, 0.25, 0.5),
@@ -56,8 +61,8 @@ the parameter, under the name of a class for that class alone. Those of ``kernel
 ``C`` where there is no kernel, are multiples of `IN_UNITS`. One parameter is chosen after the
 other, in this order.
 
-Parameters that an estimator chooses itself ("auto": γ and neighbours of the LDG family, the ridge
-of `KernelIPCAC`) are left to it. The number of directions is chosen with each of these values."""
+Parameters that an estimator chooses itself ("auto": γ and neighbours of the LDG family) are left to
+it; the ridge of `KernelIPCAC` does so for two classes only. The number of directions is chosen with each of these values."""
 
 IN_UNITS = ("kernel_gamma", "C")
 """Parameters whose grid is in units of ``1 / (n_features * X.var())``, "scale" in scikit-learn:
@@ -71,7 +76,7 @@ N_LANDMARKS = 300
 
 MAX_TRAINING_ROWS = {
     "MarginMaximizingDiscriminant": 2000,
-    "MixtureIPCAC": 500,
+    "MixtureIPCAC": 10_000,
     "NCA": 2000,
     "WithinSupportVectorDiscriminant": 2000,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -20,9 +21,6 @@ THREE_SIGMA = 3.0
 
 REGION_SHARE = 0.997
 """Share of a Gaussian that the region of `merge_limit` holds."""
-
-MIN_ROWS_PER_FEATURE = 2.0
-"""Rows for each feature from which the covariance of a cluster counts as well estimated."""
 
 MIN_EM_ROWS_PER_FEATURE = 5.0
 """Rows for each feature that every cluster must have for ``em="auto"``."""
@@ -102,16 +100,13 @@ def _best_parts(X: Any, most: int, random_state: np.random.RandomState, shaped: 
     whole = np.zeros(n, dtype=int)
     if inertia <= n * EPS * norms.sum() or most < 2 or (shaped and not shows_shape(X)):
         return whole
-    one = ShapedGaussian.of(X) if shaped else None
+    one = bic_of_any_shape(X, whole) if shaped else -np.inf
     for k in range(2, min(most, n - 1) + 1):
         found, apart = _k_means(X, norms, k, random_state)
         if bic_gain(X.shape[1], inertia, apart, np.bincount(found)) <= 0:
             continue
-        gain, price = (np.inf, 0.0) if one is None else shaped_gain(X, found, one)
-        if gain > price:
+        if not shaped or bic_of_any_shape(X, found, least=one) > one:
             return found
-        if gain < price / 2:  # more parts cost more still
-            break
     return whole
 
 
@@ -143,7 +138,8 @@ def _draw_centres(X: Any, norms: Array, k: int, random_state: np.random.RandomSt
     at = [int(random_state.randint(X.shape[0]))]
     distances = np.full(X.shape[0], np.inf)
     for _ in range(k - 1):
-        distances = np.minimum(distances, _nearest(X, norms, _dense_rows(X, at[-1:]))[1])
+        to_last = _distances_to(X, _dense_rows(X, at[-1:]))[:, 0] + norms
+        distances = np.minimum(distances, np.maximum(to_last, 0.0))
         drawn = np.searchsorted(np.cumsum(distances), random_state.uniform() * distances.sum())
         at.append(min(int(drawn), len(distances) - 1))
     return _dense_rows(X, at)
@@ -154,12 +150,6 @@ def _distances_to(X: Any, centres: Array) -> Array:
     D = np.asarray(X @ (-2.0 * centres.T))
     D += np.einsum("ij,ij->i", centres, centres)
     return D
-
-
-def _nearest(X: Any, norms: Array, centres: Array) -> tuple[Array, Array]:
-    """The nearest centre of each row, and the squared distance to it."""
-    D = _distances_to(X, centres)
-    return D.argmin(axis=1), np.maximum(D.min(axis=1) + norms, 0.0)
 
 
 def _lloyd(X: Any, norms: Array, centres: Array) -> tuple[Array, float]:
@@ -253,24 +243,50 @@ def n_shape_parameters(n_features: int, shrinkage: float) -> float:
     return n_features + 1 + (1 - shrinkage) * (n_features * (n_features + 1) / 2 - 1)
 
 
-def shaped_gain(X: Array, labels: Array, whole: ShapedGaussian) -> tuple[float, float]:
-    """The log-likelihood that Gaussians of any shape gain over one, and its price (BIC).
+def round_bic(n_features: int, inertia: float, sizes: Array) -> float:
+    """Bayes' criterion of round Gaussians of one variance: log-likelihood less its price."""
+    n, k = int(sizes.sum()), len(sizes)
+    if inertia <= 0:
+        return np.inf
+    likelihood = -0.5 * n * n_features * (np.log(inertia / (n * n_features)) + 1)
+    likelihood += float(sizes @ np.log(sizes / n))
+    return float(likelihood - 0.5 * (k * (n_features + 1)) * np.log(n))
 
-    The price is ``log(n) / 2`` for each parameter that is added. A part of no more rows than
-    features has no shape of its own, and gains nothing. How much shape the parts have is estimated
-    from all of them together.
+
+def shaped_bic(n_features: int, parts: Sequence[ShapedGaussian]) -> float:
+    """The same of Gaussians of any shape.
+
+    How much shape the parts have is estimated from all of them together.
+    """
+    sizes = np.array([part.n for part in parts])
+    n, S = int(sizes.sum()), np.sum([part.scatter for part in parts], axis=0)
+    alpha = ledoit_wolf(S, sum(part.fourth for part in parts), n, n_features)
+    likelihood = sum(part.log_likelihood for part in parts) + float(sizes @ np.log(sizes / n))
+    added = len(parts) * (n_shape_parameters(n_features, alpha) + 1) - 1
+    return float(likelihood - 0.5 * added * np.log(n))
+
+
+def bic_of_any_shape(X: Array, labels: Array, least: float = -np.inf) -> float:
+    """The better of both: Gaussians of clusters, round or of any shape.
+
+    A long cluster is then better than its parts, and round clusters are not priced for shapes that
+    they do not have. Clusters of no more rows than features show nothing, and are never better.
+    Shapes are not looked at where round ones are better than `least` already.
     """
     sizes, d = np.bincount(labels), X.shape[1]
     if sizes.min() <= d:
-        return 0.0, 0.0
-    parts = [ShapedGaussian.of(X[labels == c]) for c in range(len(sizes))]
-    likelihood = float(sizes @ np.log(sizes / whole.n)) - whole.log_likelihood
-    likelihood += sum(part.log_likelihood for part in parts)
-    S, fourth = sum(part.scatter for part in parts), sum(part.fourth for part in parts)
-    alpha = ledoit_wolf(np.asarray(S), fourth, whole.n, d)
-    added = len(parts) * (n_shape_parameters(d, alpha) + 1)
-    added -= n_shape_parameters(d, whole.shrinkage) + 1
-    return likelihood, 0.5 * added * float(np.log(whole.n))
+        return -np.inf
+    rows = [X[labels == c] for c in range(len(sizes))]
+    found = round_bic(d, sum(_inertia(part) for part in rows), sizes)
+    if found > least > -np.inf:
+        return found
+    return max(found, shaped_bic(d, [ShapedGaussian.of(part) for part in rows]))
+
+
+def _are_one(X: Array, labels: Array) -> bool:
+    """Whether two clusters are no gain over one, whatever their shapes."""
+    whole = bic_of_any_shape(X, np.zeros(len(labels), dtype=int))
+    return bic_of_any_shape(X, labels, least=whole) <= whole
 
 
 def _means(X: Any, labels: Array) -> Array:
@@ -320,30 +336,25 @@ def em_clusters(X: Array, labels: Array, random_state: np.random.RandomState) ->
     return _number_clusters(mixture.fit_predict((X - centre) / unit))
 
 
-def merge_limit(merge: float | str, n_rows: int, n_features: int) -> float:
+def merge_limit(merge: float | str, n_features: int) -> float:
     """The largest squared Mahalanobis distance at which two clusters are one.
 
     Parameters
     ----------
     merge : "region", "sigma", "auto" or float
         The region that holds 99.7 % of a Gaussian in all dimensions; three standard deviations, as
-        on a line (the region in 500 dimensions holds the mean of nearly every other cluster); the
-        region where there are `MIN_ROWS_PER_FEATURE`, else three; or a number of them.
-    n_rows : int
-        Rows of the smaller cluster.
+        on a line (the region in 500 dimensions holds the mean of nearly every other cluster), which
+        are those of "auto", too, where it goes by distances; or a number of them.
     n_features : int
 
     Examples
     --------
-    >>> [round(merge_limit(merge, 30, 13), 1) for merge in ("region", "sigma", "auto", 2.0)]
-    [31.3, 9.0, 31.3, 4.0]
-    >>> merge_limit("auto", 25, 13)
-    9.0
+    >>> [round(merge_limit(merge, 13), 1) for merge in ("region", "sigma", "auto", 2.0)]
+    [31.3, 9.0, 9.0, 4.0]
     """
     if not isinstance(merge, str):
         return float(merge) ** 2
-    known = n_rows >= MIN_ROWS_PER_FEATURE * n_features
-    if merge == "region" or (merge == "auto" and known):
+    if merge == "region":
         return float(chi2.ppf(REGION_SHARE, n_features))
     return THREE_SIGMA**2
 
@@ -352,17 +363,22 @@ def merged_clusters(X: Any, labels: Array, merge: float | str = "sigma") -> Arra
     """Clusters joined, nearest first, while the mean of one is near another (`merge_limit`).
 
     The distance is Mahalanobis', by the covariance of one cluster or of the other, whichever finds
-    them nearer.
+    them nearer. With "auto" clusters whose rows show their shape are joined where they are no gain
+    over one Gaussian of any shape (`bic_of_any_shape`), whatever their distance.
     """
+    limit = merge_limit(merge, X.shape[1])
     while (k := int(labels.max()) + 1) > 1:
-        means, sizes = _means(X, labels), np.bincount(labels)
+        means = _means(X, labels)
         distance = np.stack(
             [mahalanobis_distances(X[labels == c], means[c], means - means[c]) for c in range(k)]
         )
         ratio = np.full((k, k), np.inf)
         for i, j in combinations(range(k), 2):
-            limit = merge_limit(merge, int(min(sizes[i], sizes[j])), X.shape[1])
+            both = np.flatnonzero((labels == i) | (labels == j))
             ratio[i, j] = min(distance[i, j], distance[j, i]) / limit
+            if merge == "auto" and shows_shape(X[both]):
+                one = _are_one(X[both], (labels[both] == j).astype(int))
+                ratio[i, j] = ratio[i, j] / (1 + ratio[i, j]) if one else np.inf
         i, j = divmod(int(ratio.argmin()), k)
         if ratio[i, j] > 1:
             break
