@@ -8,6 +8,7 @@ import re
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from separatrix import datasets, evaluate
@@ -89,6 +90,10 @@ def opened(browser):
     assert troubles == []
 
 
+def by_name(entries, name):
+    return next(entry for entry in entries if entry["name"] == name)
+
+
 def painted(page, nth=0):
     """Pixels of a canvas in the order of rows, as one text."""
     return page.locator("canvas").nth(nth).evaluate("canvas => canvas.toDataURL()")
@@ -132,9 +137,13 @@ def test_everything_is_drawn(wine, opened):
     assert page.locator("#dimension-chart polyline").count() == n_lines
     assert page.locator("#time-chart circle").count() == len(found["time"]["points"])
     shown = page.locator(".matrix").first.locator("td:not(:empty)").all_inner_texts()
-    counts = found["confusion"]["tables"][0]["counts"]
+    counts = by_name(found["confusion"]["tables"], found["confusion"]["shown"][0])["counts"]
     assert [int(text) for text in shown] == [n for row in counts for n in row]
     assert page.locator("#weights .weight").count() > 5
+    curves = found["curves"]["shown"]
+    assert page.locator("#roc-chart polyline").count() == len(curves)
+    bins = [by_name(found["curves"]["lines"], name)["calibration"] for name in curves]
+    assert page.locator("#calibration-chart circle").count() == sum(map(len, bins))
     assert no_overflow(page)
 
 
@@ -203,7 +212,8 @@ def test_pictures_zoom_move_turn_and_come_back(wine, opened):
     page.mouse.move(2, 2)
     page.keyboard.press("Escape")
     assert painted(page, 1) == start
-    raw = 2  # has three directions
+    raw = 2
+    page.locator(".panel select").nth(raw).select_option("raw")  # has three directions
     flat = painted(page, raw)
     page.locator("#three").click()
     solid = painted(page, raw)
@@ -365,7 +375,7 @@ def test_every_control_is_reached_by_the_tab_key_and_shows_it(wine, opened):
     path, _ = wine
     page = opened(path)
     reached = []
-    for _ in range(120):
+    for _ in range(200):
         page.keyboard.press("Tab")
         here = page.evaluate(
             """() => {
@@ -381,7 +391,9 @@ def test_every_control_is_reached_by_the_tab_key_and_shows_it(wine, opened):
     assert all(visible for _, visible in reached)
     names = [name for name, _ in reached]
     assert names[0] == "A"  # the link that skips to the result
-    for name in ("theme", "three", "wrong", "reset", "CANVAS", "SELECT", "SUMMARY", "PRE"):
+    for name in ("theme", "three", "wrong", "reset", "points", "row-text", "row-try", "row-clear"):
+        assert name in names
+    for name in ("CANVAS", "SELECT", "SUMMARY", "PRE"):
         assert name in names
     assert names.count("CANVAS") == 3
 
@@ -427,3 +439,135 @@ def test_numbers_can_be_saved(wine, opened, size):
     with page.expect_download() as saved:
         page.locator("#save").click()
     assert json.loads(Path(saved.value.path()).read_text()) == found
+
+
+@pytest.fixture(scope="module")
+def named(folder):
+    """The report of rows with names."""
+    data = datasets.load("iris")
+    comparison = evaluate.compare(
+        ["LDA", "PCA"], data.data, data.target, n_splits=5, feature_names=data.feature_names
+    )
+    found = facts(comparison, title="iris", ids=[f"flower {i}" for i in range(150)])
+    path = folder / "named.html"
+    path.write_text(render(found), encoding="utf-8")
+    return path, found, data
+
+
+def test_rows_are_called_by_their_names(named, opened):
+    path, found, _ = named
+    page = opened(path)
+    page.locator("canvas").first.focus()
+    page.keyboard.press(".")
+    first = found["projections"]["rows"][0]
+    assert f"flower {first} (row {first}): " in page.locator("#tip").inner_text()
+    said = page.locator(".panel p").first.inner_text()
+    assert f"Flower {first} (row {first}) is taken for" in said
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_a_row_is_placed_and_predicted_by_keyboard_alone(named, opened, size):
+    """A held-out row is predicted as the fold did, and lies on its point."""
+    path, found, data = named
+    page = opened(path, size)
+    drawn = found["projections"]
+    before = painted(page, 0)
+    for place in (0, 20, 40):
+        row = data.data[drawn["rows"][place]]
+        page.locator("#row-text").fill(", ".join(map(str, row)))
+        page.locator("#row-text").press("Tab")
+        page.keyboard.press("Enter")  # the button
+        lines = page.locator("#row-said p").all_inner_texts()
+        view = by_name(drawn["views"], "LDA")
+        expected = found["data"]["classes"][view["predicted"][place]]["name"]
+        (said,) = [line for line in lines if line.startswith("LDA:")]
+        assert f"{expected} (next: " in said
+        placed = [float(v) for v in said.split("placed at ")[1].split(", ")]
+        at = [column[place] for column in view["coordinates"]]
+        assert placed == pytest.approx(at, rel=0.02, abs=0.02)  # both are rounded
+        other = next(line for line in lines if line.startswith("PCA:"))
+        assert "decides by other rows" in other
+        assert painted(page, 0) != before
+    assert no_overflow(page)
+    page.locator("#row-clear").click()
+    assert painted(page, 0) == before
+    assert page.locator("#row-said").inner_text() == ""
+
+
+def test_a_pasted_row_may_come_from_a_spreadsheet(named, opened):
+    path, found, data = named
+    page = opened(path)
+    names, row = list(found["readouts"]["features"]), data.data[0].tolist()
+
+    def said(text):
+        page.locator("#row-text").fill(text)
+        page.locator("#row-try").click()
+        return page.locator("#row-said").inner_text()
+
+    expected = said(",".join(map(str, row)))
+    assert "setosa" in expected
+    assert said("\t".join(map(str, row))) == expected
+    assert said(" ".join(map(str, row))) == expected
+    assert said(";".join(str(v).replace(".", ",") for v in row)) == expected
+    backwards = "\t".join(["extra", *names[::-1]]) + "\n" + "\t".join(map(str, ["?", *row[::-1]]))
+    assert said(backwards) == expected
+    assert "4 values are needed, one for each feature, and there are 3" in said("1, 2, 3")
+    assert "Value 2 (" in said("1, two, 3, 4")
+    assert "is no number" in said("1, , 3, 4")
+    assert "Paste the values of a row first" in said("  ")
+    assert f"The line of names has no {names[0]}" in said("a\tb\n1\t2")
+    assert "One row at a time" in said("\t".join(names) + "\n1\t2\t3\t4\n1\t2\t3\t4")
+    hostile = said("<img src=x onerror=alert(1)>, 2, 3, 4")
+    assert "<img" in hostile
+    assert page.locator("#row-said img").count() == 0
+
+
+def test_points_are_saved_as_a_table(named, opened):
+    path, found, _ = named
+    page = opened(path)
+    with page.expect_download() as saved:
+        page.locator("#points").click()
+    assert saved.value.suggested_filename == "points.csv"
+    frame = pd.read_csv(saved.value.path())
+    drawn = found["projections"]
+    assert frame["row"].tolist() == drawn["rows"]
+    assert frame["id"].tolist() == drawn["ids"]
+    names = [found["data"]["classes"][c]["name"] for c in drawn["labels"]]
+    assert frame["class"].tolist() == names
+    view = by_name(drawn["views"], "LDA")
+    assert frame["LDA: direction 1"].tolist() == pytest.approx(view["coordinates"][0])
+    assert frame["LDA: predicted"].notna().all()
+    twin = by_name(drawn["views"], "LDA, shuffled labels")
+    shuffled = [found["data"]["classes"][c]["name"] for c in twin["labels"]]
+    assert frame["LDA, shuffled labels: class"].tolist() == shuffled
+
+
+def test_features_are_told_with_their_splits_by_mouse_and_keyboard(named, opened):
+    path, found, _ = named
+    page = opened(path)
+    table = by_name(found["loadings"]["tables"], "LDA")
+    first = table["directions"][0]["features"][0]
+    bar = page.locator("#weights .weight").first
+    assert bar.locator("b").inner_text() == f"{round(5 * first['share'])}/5"
+    for reach in (bar.hover, bar.focus):
+        page.mouse.move(2, 2)
+        reach()
+        told = page.locator("#tip").inner_text()
+        assert first["feature"] in told
+        assert "largest in" in told
+        assert "pattern" in told
+    stable = table["directions"][0]["stable"]
+    assert page.locator("#weights .stable").first.inner_text().endswith(", ".join(stable))
+
+
+def test_curves_are_put_in_and_taken_out(named, opened):
+    path, found, _ = named
+    page = opened(path, PHONE)
+    n_lines = page.locator("#roc-chart polyline").count()
+    chip = page.locator("#curve-chips button").first
+    assert chip.get_attribute("aria-pressed") == "true"
+    chip.focus()
+    page.keyboard.press("Space")
+    assert page.locator("#roc-chart polyline").count() == n_lines - 1
+    assert page.locator("#curve-table tr").count() == len(found["curves"]["lines"])
+    assert no_overflow(page)

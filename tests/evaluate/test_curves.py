@@ -10,6 +10,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 
+from separatrix import FisherDiscriminant
 from separatrix.evaluate.comparison import compare
 from separatrix.evaluate.curves import (
     FALSE_SHARES,
@@ -87,6 +88,14 @@ def test_means_over_splits():
     assert pooled[:, 0] @ pooled[:, 2] == pytest.approx(right, abs=1e-3)
     (without,) = compare([LinearSVC()], X2, Y2, **CHEAP).methods
     assert pool_calibration(without) is None
+
+
+def test_rows_are_ordered_by_probabilities_where_scores_lack_a_common_term():
+    model = FisherDiscriminant().fit(X, Y)
+    assert_allclose(class_degrees(model, X), model.predict_proba(X))
+    area = np.trapezoid(trace_roc(Y, class_degrees(model, X), model.classes_), FALSE_SHARES)
+    expected = roc_auc_score(Y, model.predict_proba(X), multi_class="ovr")
+    assert area == pytest.approx(expected, abs=0.02)
 
 
 def test_degrees_of_two_classes_are_two_columns():

@@ -16,6 +16,7 @@ PARTS = [
     "dimension",
     "projections",
     "confusion",
+    "curves",
     "loadings",
     "time",
     "failures",

@@ -129,3 +129,12 @@ def test_numbers_that_are_none_stay_out_of_the_page():
     assert found["projections"]["views"][0]["coordinates"][0][0] is None
     assert found["verdict"]["best"] == "A"
     assert not re.search(r"\bnan\b", page.split('id="facts"')[0], re.IGNORECASE)
+
+
+def test_what_was_noticed_about_the_data_is_on_the_page():
+    comparison = made_up({"A": around(0.9), "raw": around(0.8)})
+    assert "Look at the data again" not in render(facts(comparison))
+    text = "Column 'kind' is the label in other words."
+    page = render(facts(dataclasses.replace(comparison, notices=(text,))))
+    assert "Look at the data again" in page
+    assert "is the label in other words" in page

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from separatrix import datasets
 from separatrix.report import facts, render
 from tests.comparisons import around, made_up
 from tests.report.comparing import plain, replaced
@@ -38,24 +39,65 @@ def test_only_rows_held_out_of_the_first_split_are_drawn(iris):
     assert drawn["rows"] == list(iris.tests[0])
     assert drawn["labels"] == [iris.labels[i] for i in iris.tests[0]]
     for view in drawn["views"]:
+        if view["labels"] is not None:
+            continue
         fold = iris[view["name"]].folds[0]
         assert view["predicted"] == list(fold.predicted)
         assert view["right"] == round(fold.scores["accuracy"] * len(fold.predicted))
         Z = np.array(fold.view.coordinates)
         # drawn to a thousandth of the range
         np.testing.assert_allclose(np.array(view["coordinates"]).T, Z, atol=1e-3 * np.ptp(Z))
-    assert drawn["panels"][0] == facts(iris)["verdict"]["best"]
+    assert drawn["panels"][0] == facts(iris)["verdict"]["advised"]
 
 
-def test_loadings_name_the_features_that_weigh_most(iris):
-    tables = {t["name"]: t for t in facts(iris)["loadings"]["tables"]}
-    kept = iris["LDA"].folds[0].loadings
-    for weights, shown in zip(kept.weights, tables["LDA"]["directions"], strict=True):
-        largest = kept.features[int(np.argmax(np.abs(weights)))]
-        assert shown["features"][0]["feature"] == largest
-        assert largest in shown["words"]
-        assert ("falls" in shown["words"]) == (min(weights) < -max(np.abs(weights)) / 3)
-    assert facts(iris)["loadings"]["without"] == ["raw"]
+def test_shuffled_labels_are_beside_the_real_ones(iris):
+    drawn = facts(iris)["projections"]
+    first, twin = drawn["panels"][:2]
+    assert twin == f"{first}, shuffled labels"
+    view = next(v for v in drawn["views"] if v["name"] == twin)
+    shuffled = iris[first].folds[0].shuffled
+    assert view["labels"] == list(shuffled.labels)
+    assert view["predicted"] == list(shuffled.predicted)
+    right = sum(a == b for a, b in zip(shuffled.labels, shuffled.predicted, strict=True))
+    assert view["right"] == right
+    assert all(v["labels"] is None for v in drawn["views"] if "shuffled" not in v["name"])
+
+
+def test_rows_have_names_where_they_are_given(iris):
+    names = [f"flower {i}" for i in range(150)]
+    assert facts(iris)["projections"]["ids"] is None
+    drawn = facts(iris, ids=names)["projections"]
+    assert drawn["ids"] == [names[i] for i in iris.tests[0]]
+    with pytest.raises(ValueError, match="ids has 3 names, but 150 rows were compared"):
+        facts(iris, ids="abc")
+
+
+def test_maps_of_the_methods_that_are_shown_give_their_picture(iris):
+    found = facts(iris)
+    assert found["readouts"]["features"] == list(iris.feature_names)
+    rows = datasets.load("iris").data[list(iris.tests[0])]
+    names = [each["name"] for each in found["readouts"]["methods"]]
+    assert found["verdict"]["advised"] in names
+    for each in found["readouts"]["methods"]:
+        fold = iris[each["name"]].folds[0]
+        Z = rows @ np.array(each["weights"]).T + each["offsets"]
+        np.testing.assert_allclose(Z, fold.view.coordinates, atol=1e-6)
+        scores = rows @ np.array(each["class_weights"]).T + each["class_offsets"]
+        assert tuple(scores.argmax(axis=1)) == fold.predicted
+
+
+def test_curves_of_all_methods_and_their_areas(iris):
+    found = facts(iris)["curves"]
+    assert found["shown"][0] == iris.advised
+    assert len(found["false_shares"]) == 41
+    for line in found["lines"]:
+        assert 0.9 < line["area"] <= 1
+        bins = np.array(line["calibration"])
+        assert bins[:, 0].sum() == sum(map(len, iris.tests))
+        assert line["off"] == pytest.approx(
+            np.average(np.abs(bins[:, 1] - bins[:, 2]), weights=bins[:, 0]), abs=1e-3
+        )
+    assert facts(made_up({"A": around(0.9)}))["curves"]["lines"] == []
 
 
 def test_dimension_paths_end_where_the_shortest_split_ends():

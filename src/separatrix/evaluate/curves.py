@@ -36,15 +36,19 @@ def describe_degrees(rule: Any, rows: Any, truth: Array, predicted: Array) -> di
 
 
 def class_degrees(rule: Any, rows: Any) -> Array | None:
-    """A number for each row and class that grows with the evidence for it; None without one."""
+    """A number for each row and class that grows with the evidence for it; None without one.
+
+    Of several classes probabilities come first: scores may lack a term that all classes of a row
+    have in common, and then rows cannot be ordered by them.
+    """
     if hasattr(rule, "decision_function"):
         found = np.asarray(rule.decision_function(rows), dtype=float)
         if found.ndim == 1:
             return np.column_stack([-found, found])
-        if found.shape[1] == len(rule.classes_):
-            return found
     if hasattr(rule, "predict_proba"):
         return np.asarray(rule.predict_proba(rows), dtype=float)
+    if hasattr(rule, "decision_function") and found.shape[1] == len(rule.classes_):
+        return found
     return None
 
 

@@ -14,16 +14,18 @@ from separatrix.evaluate.advice import advise, measure_complexity, measure_secon
 from separatrix.evaluate.ranking import Ranking, rank_methods
 from separatrix.evaluate.records import Comparison, MethodRecord, to_plain
 from separatrix.report import wording
+from separatrix.report.features import draw_loadings
 from separatrix.report.pictures import (
     count_confusions,
+    draw_curves,
     draw_dimension,
-    draw_loadings,
     draw_projections,
     draw_times,
     find_median,
     find_range,
     finite_or_none,
     list_done,
+    list_readouts,
     most_frequent,
 )
 from separatrix.report.script import write_script
@@ -72,8 +74,8 @@ def facts(
         Of dictionaries with names as keys, lists, strings, finite numbers and None: what
         `json.dumps` takes and `json.loads` gives back unchanged. The parts are ``title``,
         ``data``, ``protocol``, ``verdict``, ``leaderboard``, ``dimension``, ``projections``,
-        ``confusion``, ``loadings``, ``time``, ``failures`` and ``reproduce``, in the order of the
-        page.
+        ``readouts``, ``confusion``, ``curves``, ``loadings``, ``time``, ``failures`` and
+        ``reproduce``, in the order of the page.
 
     Notes
     -----
@@ -103,6 +105,8 @@ def facts(
     about = _describe_data(comparison, title)
     said = reach_verdict(board["rows"], about, comparison, advise(comparison))
     said["fit"] = _write_fit_command(fit_command, said["advised"])
+    advised = said["advised"]
+    drawn = draw_projections(methods, comparison, advised, ids)
     described = {
         "title": wording.shorten(title) or "Comparison of methods",
         "data": about,
@@ -110,9 +114,11 @@ def facts(
         "verdict": said,
         "leaderboard": board,
         "dimension": draw_dimension(methods, comparison),
-        "projections": draw_projections(methods, comparison, ids),
-        "confusion": count_confusions(methods, comparison),
-        "loadings": draw_loadings(methods),
+        "projections": drawn,
+        "readouts": list_readouts(methods, comparison, drawn["panels"]),
+        "confusion": count_confusions(methods, comparison, advised),
+        "curves": draw_curves(methods, advised),
+        "loadings": draw_loadings(methods, advised),
         "time": draw_times(board["rows"]),
         "failures": _failures(comparison),
         "reproduce": _reproduce(comparison, command, said),
@@ -164,6 +170,7 @@ def _describe_data(comparison: Comparison, title: str) -> dict[str, Any]:
             )
         ],
         "guess": max(counts) / sum(counts),
+        "notices": [wording.shorten(text, 300) for text in comparison.notices],
         "line": (
             f"{wording.format_count(comparison.n_samples, 'row')}, "
             f"{wording.format_count(len(comparison.feature_names), 'feature')}, "

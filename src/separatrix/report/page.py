@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from separatrix.report import wording
@@ -42,7 +42,7 @@ def render(facts: Facts) -> str:
     No name or label can become part of the page's code: text is escaped, the numbers stand in a
     block of data in which no tag can end, and only the script with the right checksum may run.
     """
-    script = read_asset("page.js")
+    script = write_page_script()
     policy = (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; "
         f"script-src '{_checksum(script)}'; base-uri 'none'; form-action 'none'"
@@ -60,6 +60,23 @@ def render(facts: Facts) -> str:
         tag("script", Html(script)),
     )
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+
+
+SCRIPT_PARTS = (
+    "page.js",
+    "page-points.js",
+    "page-row.js",
+    "page-charts.js",
+    "page-tables.js",
+    "page-start.js",
+)
+"""Files of the script, in the order in which they are put together."""
+
+
+def write_page_script() -> str:
+    """The script of the page: its files as one function, so that no name of theirs is global."""
+    parts = "\n".join(read_asset(name) for name in SCRIPT_PARTS)
+    return f'"use strict";\n(() => {{\n{parts}}})();\n'
 
 
 def _checksum(script: str) -> str:
@@ -81,6 +98,7 @@ TITLES = {
     "dimension": "How many directions",
     "projections": "See the classes",
     "confusion": "What is mistaken for what",
+    "curves": "How sure it is",
     "loadings": "Which features matter",
     "time": "Time and accuracy",
     "failures": "What failed",
@@ -115,6 +133,7 @@ def _sections(facts: Facts) -> list[Html]:
         _dimension(facts),
         _projections(facts),
         _confusion(facts),
+        _curves(facts),
         _loadings(facts),
         _time(facts),
         _failures(facts),
@@ -141,12 +160,21 @@ def _verdict(facts: Facts) -> Html:
         ),
         tag("div", *_cards(said), class_="cards") if said["bars"] else None,
         *(tag("p", text, class_="caution") for text in said["cautions"]),
+        _notices(facts["data"]["notices"]),
         tag("p", said["winner"], class_="fine") if said["winner"] else None,
         tag("p", f"{facts['protocol']} {said['alike']}", class_="fine"),
         tag("noscript", tag("p", "The pictures need JavaScript; the tables do not.")),
         id="verdict",
         aria_labelledby="verdict-title",
     )
+
+
+def _notices(texts: Sequence[str]) -> Html | None:
+    """What is probably not meant as it is in the data."""
+    if not texts:
+        return None
+    items = tag("ul", *(tag("li", text) for text in texts))
+    return tag("div", tag("b", "Look at the data again:"), items, class_="caution notices")
 
 
 def _cards(said: Facts) -> list[Html]:
@@ -356,6 +384,7 @@ def _projections(facts: Facts) -> Html:
             tag("button", "3-D", id="three", type="button", aria_pressed="false"),
             tag("button", "Only mistakes", id="wrong", type="button", aria_pressed="false"),
             tag("button", "Reset view", id="reset", type="button"),
+            tag("button", "Save points", id="points", type="button", title="As a CSV file"),
             class_="tools",
             role="group",
             aria_label="How points are drawn",
@@ -367,10 +396,84 @@ def _projections(facts: Facts) -> Html:
             "each method takes it for; click to keep it. Rows are counted from 0.",
             class_="fine",
         ),
+        _row_form(facts["readouts"]),
         tag(
             "details",
             tag("summary", "Mouse and keys"),
             tag("dl", *(tag("div", tag("dt", k), tag("dd", v)) for k, v in keys), class_="keys"),
+        ),
+    )
+
+
+def _row_form(found: Facts) -> Html | None:
+    """Where a row is pasted, and what is said of it."""
+    if not found["methods"]:
+        return None
+    names = found["features"]
+    shown = ", ".join(names[:4]) + (f", … ({len(names)} in all)" if len(names) > 4 else "")
+    return tag(
+        "form",
+        tag("h3", tag("label", "Try a row of your own", for_="row-text")),
+        tag(
+            "p",
+            "Paste its values, as they are in the table and in the order of the columns, or below "
+            f"a line with their names: {shown}. It falls where the star is. Nothing leaves this "
+            "page.",
+            class_="fine",
+        ),
+        tag("textarea", id="row-text", rows=3, spellcheck="false", autocomplete="off"),
+        tag(
+            "div",
+            tag("button", "Place and predict", type="submit", id="row-try"),
+            tag("button", "Clear", type="button", id="row-clear"),
+            class_="tools",
+        ),
+        tag("div", id="row-said", aria_live="polite"),
+        id="row-form",
+    )
+
+
+CURVES = (
+    (
+        "roc-chart",
+        "Are rows in the right order?",
+        "ROC: of the rows of a class, the share that is found when some of the other rows may be "
+        "taken for it; the mean over classes. The area below is 1 at best, and ½ by guessing.",
+    ),
+    (
+        "calibration-chart",
+        "Do probabilities mean what they say?",
+        "Calibration: of the rows that are named with some probability, the share that is right. "
+        "On the dashed line both are the same. Large points stand for many rows; lines join those "
+        "of ten rows and more.",
+    ),
+)
+"""The charts of degrees and probabilities: name, heading, and how to read them."""
+
+
+def _curve(name: str, title: str, words: str) -> Html:
+    parts = tag("h3", title), tag("p", words, class_="fine"), tag("div", class_="chart", id=name)
+    return tag("div", *parts)
+
+
+def _curves(facts: Facts) -> Html:
+    title = TITLES["curves"]
+    if not facts["curves"]["lines"]:
+        lead = "No method that finished gives probabilities or other degrees."
+        return render_section("curves", title, lead)
+    head = tag("tr", *(tag("th", t, scope="col") for t in ("method", "area", "off by")))
+    table = tag("table", tag("thead", head), tag("tbody", id="curve-table"))
+    return render_section(
+        "curves",
+        title,
+        "Of held-out rows in all splits.",
+        tag("div", *(_curve(*words) for words in CURVES), class_="pair"),
+        tag("div", class_="chips", id="curve-chips", role="group", aria_label="Methods to draw"),
+        tag(
+            "details",
+            tag("summary", "As a table"),
+            make_scrollable(table, "Areas and probabilities"),
+            tag("p", "Off by: mean distance of probability and share right.", class_="fine"),
         ),
     )
 
@@ -406,8 +509,7 @@ def _confusion(facts: Facts) -> Html:
 def _loadings(facts: Facts) -> Html:
     found = facts["loadings"]
     if not found["tables"]:
-        lead = "None of the methods that finished has directions made of weighted features."
-        return render_section("loadings", TITLES["loadings"], lead)
+        return render_section("loadings", TITLES["loadings"], found["words"])
     without = None
     if found["without"]:
         without = tag(
@@ -416,14 +518,10 @@ def _loadings(facts: Facts) -> Html:
             f"{wording.join_names(found['without'], 30)}.",
             class_="fine",
         )
-    lead = (
-        "How far one standard deviation of a feature moves a row along a direction; all features "
-        "together make length 1. Only relative size and sign count."
-    )
     return render_section(
         "loadings",
         TITLES["loadings"],
-        lead,
+        found["words"],
         tag("div", id="weights"),
         without,
     )

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from separatrix.evaluate.records import Comparison, Fold, MethodRecord
+from separatrix.evaluate.curves import (
+    FALSE_SHARES,
+    mean_roc,
+    measure_miscalibration,
+    pool_calibration,
+)
+from separatrix.evaluate.records import Comparison, Fold, MethodRecord, Shuffled
 from separatrix.linalg import Array
 from separatrix.report import wording
 
@@ -24,9 +31,6 @@ MAX_WIDE_COLUMNS = 6
 
 MAX_WIDE_LETTERS, MAX_NARROW_LETTERS = 14, 3
 """Letters of a name above a wide column and above a narrow one; longer names get numbers."""
-
-MAX_LOADINGS = 12
-"""Features that are named for a direction."""
 
 MAX_MISTAKES = 6
 """Kinds of mistakes that are listed for each method."""
@@ -104,42 +108,83 @@ def _round(value: float, digits: int = 5) -> float | None:
 
 
 def draw_projections(
-    methods: Sequence[MethodRecord], comparison: Comparison, ids: Sequence[Any] | None = None
+    methods: Sequence[MethodRecord],
+    comparison: Comparison,
+    advised: str | None = None,
+    ids: Sequence[Any] | None = None,
 ) -> dict[str, Any]:
     """Held-out rows of split 0 in the first directions of each method that has some."""
     tests = np.asarray(comparison.tests[0] if comparison.tests else (), dtype=int)
     n_shown = min(len(tests), MAX_POINTS)
     shown = np.linspace(0, len(tests) - 1, n_shown).round().astype(int)
     labels = np.asarray(comparison.labels, dtype=int)
+    drawn = [
+        (method, fold)
+        for method in methods
+        for fold in [first_fold(method)]
+        if fold is not None and fold.view is not None and len(tests)
+    ]
+    panels = choose_panels([method.name for method, _ in drawn], methods, advised)
     views = []
-    for method in methods:
-        fold = first_fold(method)
-        if fold is None or fold.view is None or not len(tests):
-            continue
-        Z = np.array(fold.view.coordinates, dtype=float).reshape(len(tests), -1)
-        predicted = np.asarray(fold.predicted, dtype=int)
-        right = int(np.count_nonzero(predicted == labels[tests]))
-        views.append(
-            {
-                "name": method.name,
-                "axes": [_axis(fold.view.axes, j) for j in range(Z.shape[1])],
-                "about": wording.describe_axes(
-                    fold.view.axes, fold.n_components, len(comparison.feature_names)
-                ),
-                "coordinates": [_round_coordinates(column) for column in Z[shown].T],
-                "predicted": predicted[shown].tolist(),
-                "right": right,
-                "words": wording.describe_correct(right, len(tests)),
-            }
-        )
+    for method, fold in drawn:
+        view = _draw_view(method, fold, comparison, labels[tests], shown)
+        views.append(view)
+        if method.name in panels and fold.shuffled is not None:
+            views.append(_draw_shuffled(view, fold.shuffled, shown))
+    twin = f"{panels[0]}{SHUFFLED}" if panels else ""
+    if twin in [view["name"] for view in views]:
+        panels = [panels[0], twin, *panels[1:]][:MAX_PANELS]
     return {
         "rows": tests[shown].tolist(),
         "ids": None if ids is None else [wording.shorten(ids[i]) for i in tests[shown]],
         "labels": labels[tests[shown]].tolist(),
         "held_out": len(tests),
         "views": views,
-        "panels": _choose_panels([view["name"] for view in views], methods),
+        "panels": panels,
         "words": wording.describe_projections(n_shown, len(tests), len(labels)),
+    }
+
+
+SHUFFLED = ", shuffled labels"
+"""How the name of a method goes on where its labels were shuffled."""
+
+
+def _draw_view(
+    method: MethodRecord, fold: Fold, comparison: Comparison, truth: Array, shown: Array
+) -> dict[str, Any]:
+    """The rows of split 0 as a method sees them."""
+    assert fold.view is not None
+    Z = np.array(fold.view.coordinates, dtype=float).reshape(len(truth), -1)
+    predicted = np.asarray(fold.predicted, dtype=int)
+    right = int(np.count_nonzero(predicted == truth))
+    return {
+        "name": method.name,
+        "axes": [_axis(fold.view.axes, j) for j in range(Z.shape[1])],
+        "about": wording.describe_axes(
+            fold.view.axes, fold.n_components, len(comparison.feature_names)
+        ),
+        "coordinates": [_round_coordinates(column) for column in Z[shown].T],
+        "predicted": predicted[shown].tolist(),
+        "labels": None,
+        "right": right,
+        "words": wording.describe_correct(right, len(truth)),
+    }
+
+
+def _draw_shuffled(view: Mapping[str, Any], shuffled: Shuffled, shown: Array) -> dict[str, Any]:
+    """The same rows as the same method sees them when labels are shuffled, with these labels."""
+    Z = np.array(shuffled.coordinates, dtype=float)
+    labels, predicted = np.array(shuffled.labels, int), np.array(shuffled.predicted, int)
+    right = int(np.count_nonzero(predicted == labels))
+    return {
+        "name": f"{view['name']}{SHUFFLED}",
+        "axes": [_axis("directions", j) for j in range(Z.shape[1])],
+        "about": "with labels that mean nothing: what chance looks like",
+        "coordinates": [_round_coordinates(column) for column in Z[shown].T],
+        "predicted": predicted[shown].tolist(),
+        "labels": labels[shown].tolist(),
+        "right": right,
+        "words": wording.describe_correct(right, len(labels)),
     }
 
 
@@ -155,16 +200,21 @@ def _round_coordinates(column: Array) -> list[float | None]:
     return [_round(v, digits) for v in column.tolist()]
 
 
-def _choose_panels(available: Sequence[str], methods: Sequence[MethodRecord]) -> list[str]:
-    """The best, then two references, then the next ones."""
+def choose_panels(
+    available: Sequence[str], methods: Sequence[MethodRecord], advised: str | None = None
+) -> list[str]:
+    """The advised method or the best, then two references, then the next ones."""
     ranked = [method.name for method in methods]
     spoken_of = {method.role: method.name for method in methods}
     references = [spoken_of[role] for role in ("LDA", "raw") if role in spoken_of]
-    wanted = [*ranked[:1], *references, *ranked[1:]]
+    first = ranked[:1] if advised is None else [advised]
+    wanted = [*first, *references, *ranked]
     return [name for name in dict.fromkeys(wanted) if name in available][:MAX_PANELS]
 
 
-def count_confusions(methods: Sequence[MethodRecord], comparison: Comparison) -> dict[str, Any]:
+def count_confusions(
+    methods: Sequence[MethodRecord], comparison: Comparison, advised: str | None = None
+) -> dict[str, Any]:
     """How often each class was taken for each other, over all splits."""
     n_classes = len(comparison.classes)
     labels = np.asarray(comparison.labels, dtype=int)
@@ -189,7 +239,7 @@ def count_confusions(methods: Sequence[MethodRecord], comparison: Comparison) ->
     longest = MAX_WIDE_LETTERS if n_classes <= MAX_WIDE_COLUMNS else MAX_NARROW_LETTERS
     return {
         "tables": tables,
-        "shown": _choose_panels([t["name"] for t in tables], methods)[:2],
+        "shown": choose_panels([t["name"] for t in tables], methods, advised)[:2],
         "numbered": max(map(len, briefs)) > longest,
     }
 
@@ -207,39 +257,58 @@ def _mistakes(counts: Array, classes: Sequence[str]) -> list[str]:
     ]
 
 
-def draw_loadings(methods: Sequence[MethodRecord]) -> dict[str, Any]:
-    """The features that move a row most along the first directions of each linear method."""
-    tables = []
+def draw_curves(methods: Sequence[MethodRecord], advised: str | None = None) -> dict[str, Any]:
+    """How methods order rows, and how true their probabilities are, over all splits."""
+    lines: list[dict[str, Any]] = []
     for method in methods:
-        fold = first_fold(method)
-        if fold is None or fold.loadings is None:
+        roc, bins = mean_roc(method), pool_calibration(method)
+        if roc is None and bins is None:
             continue
-        briefs = wording.abbreviate([wording.shorten(name) for name in fold.loadings.features], 22)
-        directions = []
-        for weights in np.asarray(fold.loadings.weights, dtype=float):
-            largest = np.argsort(-np.abs(np.nan_to_num(weights)), kind="stable")[:MAX_LOADINGS]
-            entries = [
-                {
-                    "feature": wording.shorten(fold.loadings.features[j]),
-                    "brief": briefs[j],
-                    "weight": float(weights[j]),
-                }
-                for j in largest
-                if np.isfinite(weights[j]) and weights[j] != 0
-            ]
-            directions.append({"words": wording.describe_direction(entries), "features": entries})
-        tables.append(
+        lines.append(
             {
                 "name": method.name,
-                "n_features": fold.loadings.n_features,
-                "directions": directions,
+                "roc": None if roc is None else [_round(v, 4) for v in roc],
+                "area": None if roc is None else _find_area(method, roc),
+                "calibration": None if bins is None else np.round(bins, 4).tolist(),
+                "off": None if bins is None else measure_miscalibration(bins),
             }
         )
-    with_weights = [table["name"] for table in tables]
     return {
-        "tables": tables,
-        "without": [method.name for method in methods if method.name not in with_weights],
+        "false_shares": FALSE_SHARES.round(4).tolist(),
+        "lines": lines,
+        "shown": choose_panels([line["name"] for line in lines], methods, advised),
     }
+
+
+def _find_area(method: MethodRecord, roc: Array) -> float:
+    """The area below the curve: as it was scored, else that of the curve as it is drawn."""
+    scored = method.summary.get("auc")
+    known = None if scored is None else finite_or_none(scored.mean)
+    return float(np.trapezoid(roc, FALSE_SHARES)) if known is None else known
+
+
+def list_readouts(
+    methods: Sequence[MethodRecord], comparison: Comparison, wanted: Sequence[str]
+) -> dict[str, Any]:
+    """The linear maps of some methods, by which the page places a row and names its class."""
+    found = []
+    for method in methods:
+        fold = first_fold(method)
+        if method.name not in wanted or fold is None or fold.readout is None:
+            continue
+        maps = dataclasses.asdict(fold.readout)
+        found.append(
+            {"name": method.name} | {key: _round_numbers(value) for key, value in maps.items()}
+        )
+    names = [wording.shorten(name) for name in comparison.feature_names] if found else []
+    return {"features": names, "methods": found}
+
+
+def _round_numbers(value: Any) -> Any:
+    """Numbers to nine digits, in lists: enough to decide, and half as long to write."""
+    if isinstance(value, float):
+        return float(f"{value:.9g}")
+    return [_round_numbers(each) for each in value]
 
 
 def draw_times(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -352,6 +352,25 @@ def describe_direction(entries: Sequence[Mapping[str, Any]]) -> str:
     return " and ".join(parts)
 
 
+def describe_loadings(table: Mapping[str, Any] | None) -> str:
+    """How to read the weights of a method, and how surely they are known."""
+    if table is None:
+        return "None of the methods that finished has directions made of weighted features."
+    n = table["n_splits"]
+    over = f"the mean of {format_count(n, 'split')}" if n > 1 else "of one split only"
+    said = (
+        "The bar is the weight of a feature: how far one of its standard deviations moves a row "
+        f"along the direction, {over}; all features together make length 1. The dot is the "
+        "pattern: how far the feature itself changes along the direction. A feature with a weight "
+        "and no pattern only corrects others."
+    )
+    if n > 1:
+        said += (
+            f" The number says in how many of the splits it is among the {table['n_top']} largest."
+        )
+    return said
+
+
 def describe_times(points: Sequence[Mapping[str, Any]]) -> str:
     """Which method to take when time matters."""
     if not points:
