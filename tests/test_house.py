@@ -41,6 +41,7 @@ TESTED_ELSEWHERE = {
     "linalg._types": "names of types only",
     "papers.figures": "tests/papers/test_scoring.py",
     "papers.splits": "tests/papers/test_rerun.py",
+    "plots.axes": "every picture is drawn on them",
     "report.elements": "tests/report/test_page.py",
 }
 """Modules without a test module of their name. Those of one paper or thesis are run together, by
