@@ -17,7 +17,7 @@ from separatrix.report import wording
 from separatrix.report.features import draw_loadings
 from separatrix.report.pictures import (
     count_confusions,
-    draw_curves,
+    draw_degrees,
     draw_dimension,
     draw_projections,
     draw_times,
@@ -117,7 +117,7 @@ def facts(
         "projections": drawn,
         "readouts": list_readouts(methods, comparison, drawn["panels"]),
         "confusion": count_confusions(methods, comparison, advised),
-        "curves": draw_curves(methods, advised),
+        "curves": draw_degrees(methods, advised),
         "loadings": draw_loadings(methods, advised),
         "time": draw_times(board["rows"]),
         "failures": _failures(comparison),

@@ -433,7 +433,7 @@ def _row_form(found: Facts) -> Html | None:
     )
 
 
-CURVES = (
+CURVE_WORDS = (
     (
         "roc-chart",
         "Are rows in the right order?",
@@ -467,7 +467,7 @@ def _curves(facts: Facts) -> Html:
         "curves",
         title,
         "Of held-out rows in all splits.",
-        tag("div", *(_curve(*words) for words in CURVES), class_="pair"),
+        tag("div", *(_curve(*words) for words in CURVE_WORDS), class_="pair"),
         tag("div", class_="chips", id="curve-chips", role="group", aria_label="Methods to draw"),
         tag(
             "details",

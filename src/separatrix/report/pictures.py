@@ -257,7 +257,7 @@ def _mistakes(counts: Array, classes: Sequence[str]) -> list[str]:
     ]
 
 
-def draw_curves(methods: Sequence[MethodRecord], advised: str | None = None) -> dict[str, Any]:
+def draw_degrees(methods: Sequence[MethodRecord], advised: str | None = None) -> dict[str, Any]:
     """How methods order rows, and how true their probabilities are, over all splits."""
     lines: list[dict[str, Any]] = []
     for method in methods:
