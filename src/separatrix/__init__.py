@@ -101,10 +101,10 @@ CONTENTS = {
 MOVED = {
     "distributed": "moments",
     "lazy_tables": "io.dask_tables",
-    "originals": "io.originals",
+    "originals": "io.originals io.mails",
     "persist": "io.models",
     "stream": "io.batches evaluate.stream",
-    "tables": "io.tables",
+    "tables": "io.tables io.preparation io.columns",
 }
 """Documented modules that can still be imported by the names they had first, and their homes."""
 

@@ -23,7 +23,8 @@ from separatrix import (
 from separatrix.cli import console
 from separatrix.cli.compare import prepare_rows
 from separatrix.io import models
-from separatrix.io.tables import preprocessing, read_table
+from separatrix.io.preparation import preprocessing
+from separatrix.io.tables import read_table
 from tests.cli.running import process, refused, run
 
 
@@ -184,7 +185,7 @@ def test_a_comparison_prepares_rows_as_a_fit_does(bare_table):
     bare_table.to_csv("flowers.csv", index=False)
     how = {"categorical": "onehot", "missing": "median", "scale": True}
     parts = read_table("flowers.csv", target="kind")
-    X, steps = prepare_rows(parts, how)
+    X, steps, _ = prepare_rows(parts, how)
     y = parts.y
     methods = [("neighbours", KNeighborsClassifier(3)), "FisherDiscriminant"]
     found = evaluate.compare(methods, X, y, n_splits=4, scale=steps)

@@ -156,7 +156,7 @@ def test_separators_of_any_kind(bare_table):
     Path("comma.csv").write_text("a;b;kind\n1,5;2;x\n2,5;3;y\n1;4;x\n")
     assert "separated by ';'? Give --sep ';'" in refused("fit", "comma.csv", "-o", "a.model")
     message = refused("fit", "comma.csv", "--sep", ";", "-o", "a.model")
-    assert "'a' (numbers with a decimal comma such as '1,5': write a point, as by `sed" in message
+    assert "'a' (numbers such as '1,5': give --decimal ,)" in message
 
 
 def test_the_command_gives_the_model_that_was_judged():

@@ -62,7 +62,7 @@ from tests.cli.running import (
         ("fit gaps.csv -o a", "missing in 2 of 4 rows: 'a' 1, 'b' 2. Fill them in"),
         ("fit semi.csv -o a", "separated by ';'? Give --sep ';'"),
         ("stream semi.csv -o a", "separated by ';'? Give --sep ';'"),
-        ("fit semi.csv --sep ; -o a", "a decimal comma such as '1,5': write a point, as by `sed"),
+        ("fit semi.csv --sep ; -o a", "numbers such as '1,5': give --decimal ,"),
         ("fit tabs.csv -o a", "Give --format tsv"),
         ("fit short.csv -o a", "short.csv: line 4 has 2 values, but there are 3 names"),
         ("fit short.csv -t a -o a", "line 4 has 2 values, but there are 3 names"),

@@ -7,16 +7,19 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
+from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from separatrix import load, save
+from separatrix.features.words import make_vectorizer
 from separatrix.io import archive
 from separatrix.io.audit import NotAllowedError, check_content
 from separatrix.io.models import pack_file
 from tests.discovery import TALL
 from tests.io.model_files import assert_answers_alike, assert_rejected, saved_and_loaded
+from tests.texts import make_texts
 
 
 def neighbours(**changes):
@@ -31,6 +34,21 @@ def encoder(kinds=(("a",), ("b",), ("c",)), **changes):
     return model
 
 
+def words(**changes):
+    model = make_vectorizer().fit(make_texts(20)[0])
+    weights = changes.pop("weights", {})
+    vars(model).update(changes)
+    vars(model._tfidf).update(weights)
+    return model
+
+
+def hashing(**changes):
+    model = HashingVectorizer()
+    vars(model).update(changes)
+    return model
+
+
+N_WORDS = len(words().vocabulary_)
 ROWS, CODES = neighbours()._fit_X, neighbours()._y
 UNSOUND = {
     "labels": (lambda: neighbours(_y=CODES + 100), "labels that are not"),
@@ -50,6 +68,15 @@ UNSOUND = {
     "no categories": (lambda: encoder(categories_=[np.array([], "U1")]), "no sound categories"),
     "more columns": (lambda: encoder(n_features_in_=2), "1 features, not 2"),
     "rare": (lambda: encoder(max_categories=2), "rare"),
+    "other words": (lambda: words(vocabulary_={"a": 0, "b": 1}), f"weights of {N_WORDS}"),
+    "few weights": (lambda: words(weights={"idf_": np.ones(2)}), "weights that do not fit"),
+    "no numbers": (lambda: words(weights={"idf_": np.full(N_WORDS, np.nan)}), "do not fit"),
+    "files": (lambda: words(input="filename"), "input='filename': files keep only 'content'"),
+    "open files": (lambda: hashing(input="file"), "input='file'"),
+    "pattern": (lambda: words(token_pattern="(a+)+$"), "token_pattern="),
+    "pattern of hashes": (lambda: hashing(token_pattern="(a+)+$"), "token_pattern="),
+    "own words": (lambda: words(vocabulary=["a"]), "vocabulary of its own"),
+    "columns of hashes": (lambda: hashing(n_features=1 << 40), "n_features="),
     "covered method": (lambda: neighbours(predict=str), "predict of a KNeighborsClassifier"),
 }
 
@@ -64,6 +91,14 @@ def test_content_that_compiled_code_would_follow_is_rejected(make, message, tmp_
         unchecked.setattr(archive, "check_content", lambda _: None)
         content = pack_file(model, {})
     assert_rejected(tmp_path, content, f"(?s)is rejected, and nothing in it was run: .*{message}")
+
+
+@pytest.mark.parametrize("given", ["a\na", {"a": 0, "b": 99}, {"a": -1}, {"a": 0.0}, 7])
+def test_a_vocabulary_has_a_column_for_each_word(given):
+    """As a file may hold it: a word that leads to no column would be followed to anywhere."""
+    model = words(vocabulary_=given, weights={"n_features_in_": 2, "idf_": np.ones(2)})
+    with pytest.raises(NotAllowedError, match=r"a word twice|no sound vocabulary|weights of 2"):
+        check_content(model)
 
 
 DERIVED = {

@@ -13,6 +13,7 @@ from numpy.testing import assert_array_equal
 
 from separatrix import datasets
 from separatrix.io import originals
+from separatrix.io.mails import message_text, read_messages
 from separatrix.io.originals import MissingData, load_original
 
 
@@ -155,10 +156,10 @@ def test_e_mails_of_folders_maildirs_and_mboxes(tmp_path):
     folder.add(b"Subject: click\n\nhere\n")
     bunch = load_original("spamassassin", tmp_path)
     assert bunch.y.tolist() == ["ham", "ham", "spam", "spam", "spam"]
-    texts = [originals.message_text(message) for message in bunch.messages]
+    texts = [message_text(message) for message in bunch.messages]
     assert texts == ["hello\nsee you", "list\nweekly", "buy\ncheap", "win\nmoney", "click\nhere"]
     with pytest.raises(ValueError, match="needs e-mails of two kinds"):
-        originals.read_messages(corpus / "spam_2")
+        read_messages(corpus / "spam_2")
 
 
 def test_text_of_mails_that_break_rules():
@@ -168,10 +169,10 @@ def test_text_of_mails_that_break_rules():
         b"--x\nContent-Type: text/plain\n\nplain words\n"
         b"--x\nContent-Type: text/html\n\n<p>html</p>\n--x--\n"
     )
-    assert originals.message_text(both) == "grüße\nplain words"
+    assert message_text(both) == "grüße\nplain words"
     odd = b"Subject: odd\nContent-Type: text/plain; charset=no-such\n\nwords \xff here"
-    assert originals.message_text(odd).startswith("odd\nwords")
-    assert originals.message_text(b"") == ""
+    assert message_text(odd).startswith("odd\nwords")
+    assert message_text(b"") == ""
 
 
 def test_arrays_are_found_first_and_put_together(tmp_path):

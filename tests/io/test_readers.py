@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from separatrix.io.readers import parse_lines
+from separatrix.io.columns import check_features
+from separatrix.io.readers import LineStyle, parse_lines
 from separatrix.io.tables import read_table
 from tests.io.tree_tables import FRAME, written
 
@@ -63,9 +64,9 @@ def test_columns_without_names_get_some():
 
 
 def test_files_that_are_something_else(tmp_path):
-    path = tmp_path / "a.xlsx"
+    path = tmp_path / "a.doc"
     path.write_bytes(b"PK")
-    with pytest.raises(ValueError, match=r"a.xlsx could be anything: name it by its format"):
+    with pytest.raises(ValueError, match=r"a.doc could be anything: name it by its format"):
         read_table(path)
     for form in ("npz", "parquet", "arff", "csv"):
         bad = tmp_path / f"b.{form}"
@@ -107,7 +108,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
 
 def test_labels_are_left_as_they_are_written_and_gaps_among_them_counted():
     lines = b"1, 01 ,NA\n2,NA,NaN\n,  ,x\n4,True,y\n5,1.50,\n"
-    frame = parse_lines(io.BytesIO(lines), ["a", "kind", "b"], "kind", ",")
+    frame = parse_lines(io.BytesIO(lines), ["a", "kind", "b"], "kind", LineStyle(","))
     assert frame["kind"].dropna().tolist() == ["01", "True", "1.50"]
     assert frame.attrs["gaps"] == {"NA": 1, "": 1}
     assert frame["a"].isna().tolist() == [False, False, True, False, False]
@@ -120,8 +121,45 @@ def test_columns_of_text_are_left_as_they_are_written(sep):
     lines = "\n".join(
         between.join(row) for row in (("01", "2", "a"), ("NA", "3", "null"))
     ).encode()
-    frame = parse_lines(io.BytesIO(lines), ["code", "size", "kind"], "kind", sep, ["code"])
+    frame = parse_lines(
+        io.BytesIO(lines), ["code", "size", "kind"], "kind", LineStyle(sep), ["code"]
+    )
     assert frame["code"].iloc[0] == "01"
     assert frame["code"].isna().tolist() == [False, True]
     assert frame["size"].tolist() == [2, 3]
     assert frame.attrs["gaps"] == {"null": 1}
+
+
+def test_numbers_are_read_as_people_write_them(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a;b;kind\n1.065,5;1;x \n-3,25;2; y\n")
+    table = read_table(path, sep=";", decimal=",", thousands=".")
+    assert table.X["a"].tolist() == [1065.5, -3.25]
+    assert table.y.tolist() == ["x", "y"]
+    path.write_text("a\tb\n1,065\tx\n12\ty\n")
+    assert read_table(path, form="tsv", thousands=",").X["a"].tolist() == [1065.0, 12.0]
+    for how, said in (({"decimal": ","}, "also between values"), ({"thousands": "."}, "are both")):
+        with pytest.raises(ValueError, match=said):
+            read_table(path, **how)
+
+
+def test_excel_tables_are_read_like_others(tmp_path):
+    pytest.importorskip("openpyxl")
+    path = tmp_path / "a.xlsx"
+    frame = pd.DataFrame({"a": [1.5, 2.0, None], "day": pd.to_datetime(["2024-03-01"] * 3)})
+    frame["kind"] = [" x", "y ", "x"]
+    frame.to_excel(path, index=False)
+    table = read_table(path, ignore=["day"])
+    assert table.y.tolist() == ["x", "y", "x"]
+    assert table.X["a"].isna().tolist() == [False, False, True]
+    with pytest.raises(ValueError, match=r"are not numbers: 'day' \(dates: leave them out"):
+        check_features(read_table(path).X[["day"]])
+
+
+def test_samples_in_columns_are_turned(tmp_path):
+    path = tmp_path / "genes.csv"
+    path.write_text("gene,s1,s2,s3\nBRCA1,1,2,3\nTP53,4.5,5,6\nkind,x,y,x\n")
+    table = read_table(path, transposed=True, target="kind", ignore=["gene"])
+    assert list(table.X) == ["BRCA1", "TP53"]
+    assert table.X.to_numpy().tolist() == [[1, 4.5], [2, 5], [3, 6]]
+    assert table.y.tolist() == ["x", "y", "x"]

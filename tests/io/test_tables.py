@@ -11,15 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.pipeline import make_pipeline
 
 from separatrix import FisherDiscriminant, datasets
-from separatrix.io.tables import (
-    check_label_column,
-    encode_text,
-    find_row_numbers,
-    preprocessing,
-    read_table,
-    same_features,
-    unseen_values,
-)
+from separatrix.io.preparation import encode_text, preprocessing, unseen_values
+from separatrix.io.tables import check_label_column, find_row_numbers, read_table, same_features
 from tests.io.tree_tables import FRAME, written
 
 
@@ -94,7 +87,7 @@ def test_faults_of_a_table_are_told(text, options, message):
         ),
         ({"a": [None, None], "b": [1.0, 2.0]}, {"missing": "mean"}, "'a' is empty: leave it out"),
         ({"a": [1.0, np.inf]}, {"missing": "mean"}, "'a' has 1 infinite values"),
-        ({"a": pd.to_datetime(["2020-01-01"] * 3)}, {}, r"'a' \(dates\)"),
+        ({"a": pd.to_datetime(["2020-01-01"] * 3)}, {}, r"'a' \(dates: leave"),
     ],
 )
 def test_features_no_method_can_take_are_told_with_remedies(columns, options, message):

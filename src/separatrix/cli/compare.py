@@ -32,6 +32,7 @@ from separatrix.cli.options import (
     seed_option,
     target_option,
     test_size_option,
+    words_options,
 )
 from separatrix.cli.output import check_outputs
 
@@ -58,6 +59,7 @@ from separatrix.cli.output import check_outputs
               help="Time for each method.")  # fmt: skip
 @named_table_options
 @preparation_options
+@words_options
 @seed_option
 @jobs_option
 @console_options
@@ -87,15 +89,19 @@ def compare_command(
       separatrix compare genes.csv -t kind --methods LDG,FisherDiscriminant --jobs 2
       separatrix compare genes.csv --results folds.jsonl --report genes.html
     """
+    from separatrix.io.mails import FILE, is_mail_source
     from separatrix.io.notices import notice_copied_rows
     from separatrix.report import facts
 
     console = Console(as_json, quiet)
     check_outputs([report, results], inputs=[data])
     asked = check_methods(",".join(methods).split(",")) if methods else None
-    options["ignore"] = (*options["ignore"], *options["ids"])
-    table = read_labelled_table(console, data, options, options["ids"])
-    X, scale = prepare_rows(table, options)
+    named = options["ids"] or ((FILE,) if is_mail_source(data) else ())
+    options["ignore"] = (*options["ignore"], *named)
+    table = read_labelled_table(console, data, options, named)
+    X, scale, names = prepare_rows(table, options)
+    if table.text and asked is None:
+        asked = sparse_methods()
     kept = results or choose_results_file(report, X, table.y)
     comparison = _run(
         console,
@@ -103,6 +109,7 @@ def compare_command(
         X,
         table.y,
         named=results is not None,
+        feature_names=names,
         n_splits=splits,
         test_size=test_size,
         scale=scale,
@@ -119,7 +126,7 @@ def compare_command(
         title=data,
         command=shlex.join(["separatrix", *sys.argv[1:]]),
         fit_command=_fit_arguments(data, {**options, "target": table.target}, decision, seed),
-        ids=list_ids(table.kept, options["ids"]),
+        ids=list_ids(table.kept, named),
     )
     record = summarize_comparison(comparison, described["verdict"])
     trouble = None
@@ -186,22 +193,39 @@ def list_ids(kept: Any, columns: Sequence[str]) -> list[str] | None:
     return [" ".join(row) for row in values.itertuples(index=False, name=None)]
 
 
-def prepare_rows(table: Any, options: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Rows as numbers, and the preprocessing fitted in each training part, as `fit` has it."""
-    from separatrix.io.tables import encode_text, find_text_columns
+def prepare_rows(table: Any, options: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """Rows as numbers, the preprocessing of each training part as `fit` has it, and names."""
+    from separatrix.io.columns import find_text_columns
+    from separatrix.io.preparation import count_texts, encode_text
 
     prepared = {name: options[name] for name in ("scale", "categorical", "missing")}
+    if table.text:
+        words = {name: options[name] for name in ("hashed", "latent")}
+        return count_texts(table.X, table.text, **prepared, **words)
     X, steps = encode_text(table.X, **prepared)
     if not find_text_columns(table.X) and options["missing"] == "refuse":
-        return X, "standard" if options["scale"] else None
-    return X, steps
+        return X, "standard" if options["scale"] else None, None
+    return X, steps, None
+
+
+def sparse_methods() -> list[str]:
+    """Methods that take sparse rows, but for those that would need all distances in all words."""
+    from sklearn.utils import get_tags
+
+    from separatrix.evaluate.methods import contenders
+
+    return [m.name for m in contenders(None) if get_tags(m.estimator).input_tags.sparse]
+
+
+FIT_FLAGS = ("transposed", "skip_bad", "hashed")
 
 
 def _fit_arguments(data: str, options: Mapping[str, Any], decision: str, seed: int) -> list[str]:
     """The command that fits to the same table in the same way, without method and output."""
     arguments = ["separatrix", "fit", data, "-t", options["target"]]
-    for name in options["ignore"]:
-        arguments += ["--ignore", name]
+    for option in ("ignore", "text"):
+        for name in options[option]:
+            arguments += [f"--{option}", name]
     given = {
         "--format": options["form"],
         "--sep": options["sep"],
@@ -209,8 +233,12 @@ def _fit_arguments(data: str, options: Mapping[str, Any], decision: str, seed: i
         "--categorical": options["categorical"] if options["categorical"] != "refuse" else None,
         "--decision": decision if decision != "own" else None,
         "--seed": str(seed) if seed else None,
+        "--decimal": options["decimal"] if options["decimal"] != "." else None,
+        "--thousands": options["thousands"],
+        "--latent": str(options["latent"]) if options["latent"] else None,
     }
     for option, value in given.items():
         arguments += [] if value is None else [option, value]
     arguments += [] if options["header"] else ["--no-header"]
+    arguments += [f"--{n.replace('_', '-')}" for n in FIT_FLAGS if options[n]]
     return arguments + ([] if options["scale"] else ["--no-scale"])

@@ -10,7 +10,9 @@ from typing import Any
 import click
 
 from separatrix.cli.console import Console
-from separatrix.cli.inputs import READING
+
+BLOCK_READING = ("ignore", "form", "sep", "header")
+"""Options that say how blocks are read."""
 
 engine_option = click.option(
     "--engine",
@@ -35,7 +37,7 @@ def fit_blocks(
 
     import_dask()
     _check_needs_no_rows(estimator, decision, options)
-    table = open_table(data, **{name: options[name] for name in ("target", *READING)})
+    table = open_table(data, **{name: options[name] for name in ("target", *BLOCK_READING)})
     target = table.target
     with _progress_bar(console):
         scaler = None
@@ -63,6 +65,10 @@ def _check_needs_no_rows(estimator: Any, decision: str, options: Mapping[str, An
         )
     if decision != "own":
         raise ValueError(f"--decision {decision} needs rows in memory: leave it out, or --engine")
+    others = {"text": (), "decimal": ".", "thousands": None, "transposed": False}
+    for option, usual in others.items():
+        if options[option] != usual:
+            raise ValueError(f"--{option} needs rows in memory: leave it out, or --engine")
     for option in ("missing", "categorical"):
         if options[option] != "refuse":
             raise ValueError(

@@ -50,7 +50,7 @@ def early_command(
     data: str,
     test: str | None,
     test_size: float,
-    method: str,
+    method: str | None,
     settings: Sequence[str],
     reliability: float,
     region: str,
@@ -78,10 +78,11 @@ def early_command(
       separatrix predict gestures.model so-far.csv
     """
     from separatrix.early.classifier import EarlyClassifier
-    from separatrix.io.tables import check_features
+    from separatrix.io.columns import check_features
 
     console = Console(as_json, quiet)
     check_outputs([output, model_file], inputs=[data, test], tables=True)
+    method = "FisherDiscriminant" if method is None else method
     rule = build_estimator(method, settings, seed)
     table = read_labelled_table(console, data, options)
     check_features(table.X, remedies=_remedies())
@@ -123,7 +124,7 @@ def _split_rows(table: Any, test_size: float, seed: int) -> Any:
 
 def _remedies() -> Any:
     """What to do about rows that cannot be decided on value by value."""
-    from separatrix.io.tables import Remedies
+    from separatrix.io.columns import Remedies
 
     return Remedies(
         "Leave them out (--ignore)",
@@ -136,7 +137,8 @@ def _read_test_rows(
     console: Console, test: str, table: Any, options: Mapping[str, Any]
 ) -> tuple[Any, Any]:
     """The columns of the training table, by name, and the labels if there are any."""
-    from separatrix.io.tables import check_features, read_table, same_features
+    from separatrix.io.columns import check_features
+    from separatrix.io.tables import read_table, same_features
 
     reading = {name: options[name] for name in READING}
     new = read_table(test, target=table.target, labelled=None, **reading)

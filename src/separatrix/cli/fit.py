@@ -23,6 +23,7 @@ from separatrix.cli.options import (
     set_option,
     table_options,
     target_option,
+    words_options,
 )
 from separatrix.cli.output import check_outputs
 
@@ -30,7 +31,8 @@ from separatrix.cli.output import check_outputs
 class Fitted(NamedTuple):
     """A fitted model, and what is said of it.
 
-    `words` are the columns that are read as text, `chosen` the parameters that tuning chose.
+    `words` are the columns that are read as text, `text` those whose words are learned from,
+    `chosen` the parameters that tuning chose.
     """
 
     model: Any
@@ -39,6 +41,7 @@ class Fitted(NamedTuple):
     n_features: int
     classes: list[Any]
     words: Sequence[str] = ()
+    text: Sequence[str] = ()
     chosen: dict[str, Any] | None = None
 
 
@@ -59,11 +62,12 @@ class Fitted(NamedTuple):
 @engine_option
 @table_options
 @preparation_options
+@words_options
 @seed_option
 @console_options
 def fit_command(
     data: str,
-    method: str,
+    method: str | None,
     settings: Sequence[str],
     decision: str,
     tune: bool,
@@ -84,6 +88,8 @@ def fit_command(
       separatrix fit genes.csv -t kind --id sample -m LDG --set n_components=2 -o genes.model
       separatrix fit site1.csv -o site1.model    # it says whether `merge` takes it
       separatrix fit days/ --engine dask -t kind -o days.model    # larger than memory
+      separatrix fit mails/ -o spam.model    # folders ham/ and spam/
+      separatrix fit reviews.csv -t stars --text review -o reviews.model
     """
     console = Console(as_json, quiet)
     if tune and settings:
@@ -93,6 +99,9 @@ def fit_command(
     if tune and engine == "dask":
         raise click.UsageError("--tune needs rows in memory: leave out --engine, or --tune")
     check_outputs([output], inputs=[data])
+    if method is None:
+        in_words = engine == "memory" and has_words(data, options["text"])
+        method = "TruncatedIPCAC" if in_words else "FisherDiscriminant"
     estimator = build_estimator(method, settings, seed)
     if engine == "dask":
         fitted = _fit_blocks(console, data, estimator, decision, options)
@@ -102,6 +111,13 @@ def fit_command(
         fitted = _fit_in_memory(console, data, estimator, to_tune, decision, seed, options)
     _save(fitted, output, method, options["missing"], clip)
     console.done(*_describe(fitted, output, method))
+
+
+def has_words(data: str, text: Sequence[str]) -> bool:
+    """Whether words are learned from, so that rows are wide and sparse."""
+    from separatrix.io.mails import is_mail_source
+
+    return bool(text) or is_mail_source(data)
 
 
 def _fit_blocks(
@@ -123,25 +139,35 @@ def _fit_in_memory(
     """A model of a table that is read whole; `to_tune` names a method that is tuned to it."""
     from separatrix.evaluate.comparison import tuned
     from separatrix.evaluate.records import to_plain
-    from separatrix.io.tables import find_text_columns, preprocessing
+    from separatrix.features.words import named_empty_vocabulary
+    from separatrix.io.columns import find_text_columns
+    from separatrix.io.preparation import preprocessing
 
     table = read_labelled_table(console, data, options)
     if options["clip"] is not None:
         table = _clip(console, table, options["clip"])
-    prepare = preprocessing(
-        table.X, **{name: options[name] for name in ("scale", "categorical", "missing")}
-    )
+    prepared = ("scale", "categorical", "missing", "hashed", "latent")
+    prepare = preprocessing(table.X, text=table.text, **{name: options[name] for name in prepared})
     chosen = None
-    if to_tune is not None:
-        protocol = {"scale": prepare, "decision": decision, "random_state": seed}
-        model, found = tuned(to_tune, table.X, table.y, **protocol)
-        chosen = to_plain(found)
-    else:
-        model = assemble(prepare, estimator, decision, len(table.y)).fit(table.X, table.y)
+    with named_empty_vocabulary():
+        if to_tune is not None:
+            protocol = {"scale": prepare, "decision": decision, "random_state": seed}
+            model, found = tuned(to_tune, table.X, table.y, **protocol)
+            chosen = to_plain(found)
+        else:
+            model = assemble(prepare, estimator, decision, len(table.y)).fit(table.X, table.y)
     classes = sorted(set(table.y.tolist()))
-    words = find_text_columns(table.X)
+    words = [name for name in find_text_columns(table.X) if name not in table.text]
     n_rows, n_features = table.X.shape
-    return Fitted(model, table.target, n_rows, n_features, classes, words, chosen)
+    if table.text:
+        n_features = count_features(model)
+    return Fitted(model, table.target, n_rows, n_features, classes, words, table.text, chosen)
+
+
+def count_features(model: Any) -> int:
+    """Features of the method itself, behind the steps that make them."""
+    steps = [step for _, step in getattr(model, "steps", [("", model)])]
+    return int(next(s.n_features_in_ for s in steps if hasattr(s, "classes_")))
 
 
 def assemble(prepare: Any, estimator: Any, decision: str, n_rows: int) -> Any:
@@ -162,7 +188,7 @@ def assemble(prepare: Any, estimator: Any, decision: str, n_rows: int) -> Any:
 
 def _clip(console: Console, table: Any, clip: float) -> Any:
     """A table whose rows are no longer than `clip`."""
-    from separatrix.io.tables import check_features
+    from separatrix.io.columns import check_features
     from separatrix.moments.noise import clip_rows
 
     check_features(table.X)  # gaps and text have no length
@@ -179,6 +205,7 @@ def _save(fitted: Fitted, output: str, method: str, missing: str, clip: float | 
     notes = {
         "target": fitted.target,
         "words": list(fitted.words),
+        "text": list(fitted.text),
         "missing": missing,
         "method": method,
         "rows": fitted.n_rows,

@@ -10,7 +10,7 @@ from typing import Any
 
 from separatrix.cli.console import Console
 
-READING = ("ignore", "form", "sep", "header")
+READING = ("ignore", "form", "sep", "header", "decimal", "thousands", "transposed", "skip_bad")
 """Options of the command line that say how a table is read."""
 
 MAX_NAMED_COLUMNS = 10
@@ -25,7 +25,8 @@ def read_labelled_table(
     from separatrix.io.tables import check_label_column, find_row_numbers, read_table
 
     how = {name: options[name] for name in ("target", *READING)}
-    table = read_table(data, keep=keep, **how)
+    table = read_table(data, keep=keep, text=options.get("text", ()), **how)
+    note_skipped(console, table)
     check_label_column(table.y, table.target)
     for name in find_row_numbers(table.X):
         console.note(
@@ -35,6 +36,15 @@ def read_labelled_table(
         if not any(repr(name) in text for name in find_row_numbers(table.X)):
             console.note(text)
     return table
+
+
+def note_skipped(console: Console, table: Any) -> None:
+    """Name items that were left out because they could not be read."""
+    if table.skipped:
+        named = ", ".join(table.skipped[:MAX_NAMED_COLUMNS])
+        more = " …" if len(table.skipped) > MAX_NAMED_COLUMNS else ""
+        n_items = len(table.skipped) + len(table.X)
+        console.note(f"{len(table.skipped)} of {n_items} items are left out: {named}{more}")
 
 
 def read_model(path: str) -> Any:
@@ -50,30 +60,34 @@ def read_model_and_rows(
     console: Console, path: str, data: str, keep: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[Any, Any]:
     """A model, and a table with the columns that it knows, in its order."""
-    from separatrix.io.tables import PREDICT, check_features, read_table, same_features
+    from separatrix.io.columns import PREDICT, check_features
+    from separatrix.io.tables import read_table, same_features
 
     stored = read_model(path)
     known = getattr(stored.model, "feature_names_in_", None)
-    words = stored.notes.get("words", [])
+    words, text = (stored.notes.get(kind, []) for kind in ("words", "text"))
     not_features = [] if known is None else [name for name in keep if name not in known]
     table = read_table(
         data,
         target=stored.notes.get("target"),
         labelled=None,
         keep=keep,
-        words=[*words, *not_features],
+        words=[*words, *text, *not_features],
         **{name: options[name] for name in READING},
     )
     names = _positional_names(path, stored.model, table.X) if known is None else known
     takes_gaps = decides_early(stored.model)
     X = _add_missing_columns(console, table.X, names) if takes_gaps else table.X
-    X = same_features(X, names, words)
+    X = same_features(X, names, [*words, *text])
+    X = X.assign(**{name: X[name].fillna("") for name in text})
     check_features(
         X,
+        text=text,
         categorical="onehot" if words else "refuse",
         missing="keep" if takes_gaps else stored.notes.get("missing", "refuse"),
         remedies=PREDICT,
     )
+    note_skipped(console, table)
     note_unknown_columns(console, table.X.columns, [*X.columns, *keep])
     _note_unknown_values(console, stored.model, X, table)
     return stored, table._replace(X=X.to_numpy() if known is None else X)
@@ -122,7 +136,7 @@ def note_unknown_columns(console: Console, columns: Iterable[str], known: Iterab
 
 def _note_unknown_values(console: Console, model: Any, X: Any, table: Any) -> None:
     """Name values of text that the model does not know, and why labels are not compared."""
-    from separatrix.io.tables import unseen_values
+    from separatrix.io.preparation import unseen_values
 
     for name, values in unseen_values(model, X).items():
         console.note(

@@ -11,8 +11,9 @@ from separatrix.cli.methods import list_methods
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-DATA_HELP = """DATA is a file (csv, tsv, parquet, npz, arff; also packed, as .csv.gz), the name of
-a bundled data set (see `separatrix datasets`), or - for standard input."""
+DATA_HELP = """DATA is a file (csv, tsv, parquet, npz, arff, xlsx; also packed, as .csv.gz), a
+folder with a folder, Maildir or .mbox of e-mails for each class, the name of a bundled data set
+(see `separatrix datasets`), or - for standard input."""
 
 
 def _combine(*options: Decorator) -> Decorator:
@@ -80,14 +81,26 @@ target_option = click.option(
 ignore_option = click.option("--ignore", "--id", "ignore", multiple=True, metavar="COL",
                              help="Column that is no feature; may be repeated.")  # fmt: skip
 format_option = click.option("--format", "form",
-                             type=click.Choice(["csv", "tsv", "parquet", "npz", "arff"]),
+                             type=click.Choice(
+                                 ["csv", "tsv", "parquet", "npz", "arff", "excel"]),
                              help="Format, if the name of the file does not say.")  # fmt: skip
-separator_option = click.option("--sep", help="Character between values, such as ';'.")
+separator_option = _combine(
+    click.option("--sep", help="Character between values, such as ';'."),
+    click.option("--decimal", type=click.Choice([".", ","]), default=".", show_default=True,
+                 help="Character before a fraction."),
+    click.option("--thousands", metavar="CHAR", help="Character between thousands, such as ','."),
+)  # fmt: skip
+skip_bad_option = click.option(
+    "--skip-bad", is_flag=True, help="Leave out items that cannot be read, and say which."
+)
 _reading_options = (
     format_option,
     separator_option,
     click.option("--no-header", "header", is_flag=True, flag_value=False, default=True,
                  help="The first line has values, no names."),
+    click.option("--transposed", is_flag=True,
+                 help="Samples are columns, features lines; the first column has the names."),
+    skip_bad_option,
 )  # fmt: skip
 table_options = _combine(ignore_option, *_reading_options)
 """How a table is read."""
@@ -111,6 +124,20 @@ preparation_options = _combine(
                  type=click.Choice(["refuse", "mean", "median", "most_frequent"]),
                  help="Refuse gaps, or fill them from the training rows."),
 )  # fmt: skip
+text_option = click.option(
+    "--text",
+    multiple=True,
+    metavar="COL",
+    help="Column whose words are learned from; may be repeated.",
+)
+words_options = _combine(
+    text_option,
+    click.option("--hashed", is_flag=True,
+                 help="Number words by a hash: such models merge, but do not know their words."),
+    click.option("--latent", type=click.IntRange(1), metavar="N",
+                 help="Reduce the words to N latent dimensions first."),
+)  # fmt: skip
+"""How words become columns."""
 """How columns are prepared before a method sees them."""
 
 # Methods -------------------------------------------------------------------------------------
@@ -118,11 +145,10 @@ preparation_options = _combine(
 method_option = click.option(
     "-m",
     "--method",
-    default="FisherDiscriminant",
-    show_default=True,
     metavar="NAME",
     shell_complete=complete_from(list_methods),
-    help="Class name of the method; `separatrix methods` lists them.",
+    help="Class name of the method; `separatrix methods` lists them.  [default: "
+    "FisherDiscriminant, or TruncatedIPCAC for words]",
 )
 set_option = click.option(
     "--set",

@@ -24,7 +24,9 @@ from separatrix.cli.options import (
     output_option,
     separator_option,
     set_option,
+    skip_bad_option,
     target_option,
+    text_option,
 )
 from separatrix.cli.output import check_outputs
 from separatrix.cli.stream_sources import open_source
@@ -53,6 +55,8 @@ from separatrix.cli.stream_sources import open_source
 @separator_option
 @format_option
 @ignore_option
+@text_option
+@skip_bad_option
 @console_options
 def stream_command(
     data: str,
@@ -67,8 +71,12 @@ def stream_command(
     new_rows: bool,
     missing: str,
     sep: str | None,
+    decimal: str,
+    thousands: str | None,
     form: str | None,
     ignore: Sequence[str],
+    text: Sequence[str],
+    skip_bad: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -83,6 +91,8 @@ def stream_command(
       separatrix stream sensor.csv -t state -o sensor.model
       separatrix stream sensor.csv -t state -o sensor.model --resume
       tail -n +1 -f log.csv | separatrix stream - --batch-size 50 --set window=5000 -o log.model
+      separatrix stream monday/ -o spam.model    # folders ham/ and spam/, words by hashing
+      separatrix stream tuesday/ -o spam.model --resume --new-rows
     """
     console = Console(as_json, quiet)
     _check_options(output, resume, restart, new_rows)
@@ -95,10 +105,19 @@ def stream_command(
     if new_rows:
         start = start._replace(progress=start.progress._replace(place=0), head=None)
     label, left_out = start.choose_columns(target, ignore)
-    reading = {"batch_size": batch_size, "target": label, "start": start.progress.place}
-    with open_source(data, form, sep, {**reading, "head": start.head}) as source:
+    start = start.with_words(text, data)
+    reading = {
+        "batch_size": batch_size,
+        "target": label,
+        "start": start.progress.place,
+        "head": start.head,
+        "words": start.text,
+        "skip_bad": skip_bad,
+    }
+    lines = {"sep": sep, "decimal": decimal, "thousands": thousands}
+    with open_source(data, form, lines, reading) as source:
         batches = source.batches(ignore if start.is_new else ())
-        noted = _note_columns(console, batches, start.model, left_out)
+        noted = start.vectorize(_note_columns(console, batches, start, left_out))
         progress = _learn(console, start, source, noted, output, left_out, every, missing, data)
     _check_learned(console, start.model, progress)
     record = {**progress._asdict(), "error": progress.error, "resumed_after": start.progress.rows}
@@ -132,34 +151,43 @@ def _learn(
                 progress = now
                 update(now.rows, None, _describe(now))
                 if count % every == 0 and now.rows:
-                    _save(model, output, now, stop.batch, source, left_out)
+                    _save(start, output, now, stop.batch, source, left_out)
         except DAMAGE_ERRORS as error:
             raise ValueError(f"{_locate(progress)}{data} is damaged: {error}") from None
         except ValueError as error:
             raise ValueError(f"{_locate(progress)}{error}") from None
         finally:  # keep what was learned before a batch that is at fault, too
             if progress.rows > start.progress.rows:
-                _save(model, output, progress, stop.batch, source, left_out)
+                _save(start, output, progress, stop.batch, source, left_out)
     if stop.asked:
         raise KeyboardInterrupt
     return progress
 
 
 def _save(
-    model: Any, output: str | None, progress: Any, batch: Any, source: Any, left_out: Sequence[str]
+    start: Start,
+    output: str | None,
+    progress: Any,
+    batch: Any,
+    source: Any,
+    left_out: Sequence[str],
 ) -> None:
     """Write the model with all that resuming needs."""
+    from sklearn.pipeline import make_pipeline
+
     from separatrix.io.models import save
 
     if output is not None:
         notes = {
             "target": batch.target,
             "ignore": list(left_out),
+            "text": list(start.text),
             "rows": progress.rows,
-            "method": type(model).__name__,
+            "method": type(start.model).__name__,
             "stream": progress._asdict(),
             "head": source.digest(batch, progress.place),
         }
+        model = make_pipeline(*start.steps, start.model) if start.text else start.model
         save(model, output, notes=notes)
 
 
@@ -228,6 +256,9 @@ class Start(NamedTuple):
     progress: Any
     head: str | None = None
     notes: Any = None
+    text: tuple[str, ...] = ()
+    steps: list[Any] = []  # noqa: RUF012 - replaced, never shared
+    """The step that makes numbers of words, once the columns are known."""
 
     @property
     def is_new(self) -> bool:
@@ -244,6 +275,37 @@ class Start(NamedTuple):
         if target not in (None, known):
             raise ValueError(f"the labels were those of {known!r} before, not of {target!r}")
         return known, [*dict.fromkeys((*self.notes.get("ignore", ()), *ignore))]
+
+    def with_words(self, text: Sequence[str], data: str) -> Start:
+        """The same with the columns whose words are learned from: as asked for, or as before."""
+        from separatrix.io.mails import TEXT, is_mail_source
+
+        if self.notes is None:
+            columns = (*text, *([TEXT] if is_mail_source(data) else []))
+            return self._replace(text=tuple(dict.fromkeys(columns)), steps=[])
+        known = tuple(self.notes.get("text", ()))
+        if not set(text) <= set(known):
+            raise ValueError(f"the model learns from words of {list(known)}: leave out --text")
+        if known:
+            return self._replace(text=known, steps=[self.model[0]], model=self.model[-1])
+        return self
+
+    def vectorize(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """The batches, with words as sparse columns where there are any."""
+        from separatrix.io.columns import check_features
+        from separatrix.io.preparation import hash_words
+        from separatrix.io.tables import same_features
+
+        for batch in batches:
+            if not self.text:
+                yield batch
+                continue
+            X = batch.X.assign(**{name: batch.X[name].fillna("") for name in self.text})
+            if not self.steps:
+                self.steps.append(hash_words(X, self.text))
+            X = same_features(X, self.steps[0].feature_names_in_, self.text)
+            check_features(X, text=self.text)
+            yield batch._replace(X=self.steps[0].transform(X))
 
 
 def _find_start(output: str | None, resume: bool, restart: bool, new: Any) -> Start:
@@ -263,10 +325,10 @@ def _find_start(output: str | None, resume: bool, restart: bool, new: Any) -> St
 
 
 def _note_columns(
-    console: Console, batches: Iterable[Any], model: Any, ignore: Sequence[str]
+    console: Console, batches: Iterable[Any], start: Start, ignore: Sequence[str]
 ) -> Iterator[Any]:
     """The batches, with a note on columns of the first one that the model does not know."""
-    known = getattr(model, "feature_names_in_", None)
+    known = getattr((*start.steps, start.model)[0], "feature_names_in_", None)
     for i, batch in enumerate(batches):
         if i == 0 and known is not None:
             note_unknown_columns(console, batch.X.columns, [*known, *ignore])

@@ -11,18 +11,21 @@ from typing import Any, NamedTuple
 
 @contextmanager
 def open_source(
-    data: str, form: str | None, sep: str | None, reading: dict[str, Any]
+    data: str, form: str | None, lines: dict[str, Any], reading: dict[str, Any]
 ) -> Iterator[TextSource | TableSource]:
-    """Text that is read line by line, or a table of another format."""
+    """Text that is read line by line, or a table of another format; `lines` is how lines are."""
+    from separatrix.io.mails import is_mail_source
     from separatrix.io.readers import SEPARATORS, find_format, open_bytes
 
-    bundled = data != "-" and not Path(data).exists()
-    form = form or (None if bundled else "csv" if data == "-" else find_format(data))
+    whole = is_mail_source(data) or (data != "-" and not Path(data).exists())
+    form = form or (None if whole else "csv" if data == "-" else find_format(data))
     if form not in SEPARATORS:
         yield TableSource(data, {**reading, "form": form})
         return
     with open_bytes(data) as file:
-        yield TextSource(RecognisedFile(file), {**reading, "sep": sep or SEPARATORS[form]})
+        style = {**lines, "sep": lines["sep"] or SEPARATORS[form]}
+        reading = {name: value for name, value in reading.items() if name != "skip_bad"}
+        yield TextSource(RecognisedFile(file), {**reading, **style})
 
 
 class TextSource(NamedTuple):

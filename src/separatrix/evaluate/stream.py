@@ -16,7 +16,8 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix.io.batches import Batch
-from separatrix.io.tables import Remedies, check_features, same_features
+from separatrix.io.columns import Remedies, check_features
+from separatrix.io.tables import same_features
 
 BATCH_REMEDIES = Remedies(
     "Leave them out (--ignore)",
@@ -271,10 +272,11 @@ def learn(
         X, y = batch.X, batch.y
         if hasattr(model, "feature_names_in_"):
             X = same_features(X, model.feature_names_in_)
-        if missing == "skip":
+        if missing == "skip" and not sp.issparse(X):
             whole = ~X.isna().any(axis=1).to_numpy()
             X, y = X[whole], y[whole]
-        check_features(X, remedies=BATCH_REMEDIES)
+        if not sp.issparse(X):
+            check_features(X, remedies=BATCH_REMEDIES)
         progress = progress._replace(
             place=batch.end, left_out=progress.left_out + len(batch.y) - len(y)
         )

@@ -119,6 +119,7 @@ def scikit_learn_types() -> tuple[type, ...]:
         compose,
         decomposition,
         discriminant_analysis,
+        feature_extraction,
         feature_selection,
         impute,
         linear_model,
@@ -140,6 +141,11 @@ def scikit_learn_types() -> tuple[type, ...]:
         preprocessing.OneHotEncoder,
         preprocessing.RobustScaler,
         preprocessing.StandardScaler,
+        # words
+        decomposition.TruncatedSVD,
+        feature_extraction.text.HashingVectorizer,
+        feature_extraction.text.TfidfTransformer,
+        feature_extraction.text.TfidfVectorizer,
         # references of a comparison, and its decisions in a subspace
         decomposition.PCA,
         neighbors.KNeighborsClassifier,

@@ -16,6 +16,8 @@ from sklearn.base import clone
 FIT_ONLY = {
     "KNeighborsClassifier": ("_tree",),
     "NeighborhoodComponentsAnalysis": ("random_state_",),
+    "HashingVectorizer": ("_stop_words_id",),
+    "TfidfVectorizer": ("_stop_words_id",),
 }
 """Attributes that files do without: a fit, or `check_content`, makes them anew."""
 
@@ -49,10 +51,12 @@ def walk_parts(model: Any) -> Iterator[Any]:
 
 
 def remove_fit_only(model: Any) -> Any:
-    """The same model without the attributes of `FIT_ONLY`."""
-    for part in walk_parts(model):
+    """The same model without the attributes of `FIT_ONLY`, and vocabularies as one text."""
+    for part in list(walk_parts(model)):
         for name in FIT_ONLY.get(type(part).__name__, ()):
             vars(part).pop(name, None)
+        if type(part).__name__ == "TfidfVectorizer" and hasattr(part, "vocabulary_"):
+            part.vocabulary_ = join_words(part)
     return model
 
 
@@ -139,11 +143,81 @@ def check_pipeline(pipeline: Any) -> None:
         )
 
 
+# Words ---------------------------------------------------------------------------------------
+
+
+def join_words(vectorizer: Any) -> str:
+    """The words of a vocabulary in the order of their columns, one in each line."""
+    if not isinstance(vectorizer.vocabulary_, dict):
+        raise NotAllowedError("a TfidfVectorizer has no sound vocabulary")
+    return "\n".join(sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__))
+
+
+def check_vectorizer(vectorizer: Any) -> None:
+    """Texts that are split as by default: no files are opened, and no other pattern is searched.
+
+    A pattern from a file could take for ever, and ``input="filename"`` would read any file.
+    """
+    usual = type(vectorizer)()
+    for name in ("input", "analyzer", "token_pattern", "tokenizer", "preprocessor"):
+        given = getattr(vectorizer, name)
+        if given != getattr(usual, name):
+            raise NotAllowedError(
+                f"a {type(vectorizer).__name__} has {name}={given!r}: files keep only "
+                f"{getattr(usual, name)!r}"
+            )
+
+
+def check_hashing(vectorizer: Any) -> None:
+    """A number of columns that compiled code can count."""
+    check_vectorizer(vectorizer)
+    n_features = vectorizer.n_features
+    if type(n_features) is not int or not 1 <= n_features < 1 << 31:
+        raise NotAllowedError(f"a HashingVectorizer has n_features={n_features!r}")
+
+
+def check_vocabulary(vectorizer: Any) -> None:
+    """One column for each word, and a weight for each column."""
+    check_vectorizer(vectorizer)
+    if vectorizer.vocabulary is not None:
+        raise NotAllowedError("a TfidfVectorizer has a vocabulary of its own: leave it out")
+    if not hasattr(vectorizer, "vocabulary_"):
+        return
+    words = vectorizer.vocabulary_
+    if isinstance(words, str):
+        columns = {word: i for i, word in enumerate(words.split("\n"))}
+        if len(columns) != words.count("\n") + 1:
+            raise NotAllowedError("a TfidfVectorizer has a word twice")
+        vectorizer.vocabulary_ = words = columns
+    if not isinstance(words, dict) or list(words.values()) != list(range(len(words))):
+        raise NotAllowedError("a TfidfVectorizer has no sound vocabulary")
+    weights = vectorizer._tfidf
+    check_word_weights(weights)
+    if weights.n_features_in_ != len(words):
+        raise NotAllowedError(
+            f"a TfidfVectorizer has {len(words)} words, and weights of {weights.n_features_in_}"
+        )
+
+
+def check_word_weights(weights: Any) -> None:
+    """A finite weight for each column."""
+    if not (weights.use_idf and hasattr(weights, "idf_")):
+        return
+    idf = weights.idf_
+    shape = (getattr(weights, "n_features_in_", None),)
+    sound = isinstance(idf, np.ndarray) and idf.dtype.kind == "f" and idf.shape == shape
+    if not sound or not np.isfinite(idf).all():
+        raise NotAllowedError("a TfidfTransformer has weights that do not fit its columns")
+
+
 CHECKS: dict[str, Callable[[Any], None]] = {
     "FunctionTransformer": check_identity,
+    "HashingVectorizer": check_hashing,
     "KNeighborsClassifier": refit_neighbours,
     "OneHotEncoder": refit_one_hot,
     "Pipeline": check_pipeline,
+    "TfidfTransformer": check_word_weights,
+    "TfidfVectorizer": check_vocabulary,
     **dict.fromkeys(("csr_array", "csr_matrix", "csc_array", "csc_matrix"), check_sparse),
 }
 """Checks of the types that are not safe as they are."""

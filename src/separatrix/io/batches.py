@@ -11,18 +11,14 @@ from typing import Any, BinaryIO, NamedTuple
 from separatrix.io.readers import (
     NO_PARQUET,
     NOT_UTF8,
+    LineStyle,
     find_source_name,
     parse_lines,
     read_column_names,
     read_frame,
     take_lines,
 )
-from separatrix.io.tables import (
-    check_header,
-    check_known_name,
-    find_label_column,
-    make_table,
-)
+from separatrix.io.tables import check_header, check_known_name, find_label_column, make_table
 
 HASHED_BYTES = 1 << 16
 """Bytes at the start of a stream by which it is known again."""
@@ -51,6 +47,9 @@ def iter_batches(
     target: str | None = None,
     ignore: Sequence[str] = (),
     sep: str = ",",
+    decimal: str = ".",
+    thousands: str | None = None,
+    words: Sequence[str] = (),
     start: int = 0,
     head: str | None = None,
 ) -> Iterator[Batch]:
@@ -66,8 +65,10 @@ def iter_batches(
         Column of labels; the last one by default.
     ignore : sequence of str
         Columns that are no features.
-    sep : str
-        Character between values.
+    sep, decimal, thousands : str
+        Character between values, before fractions, between thousands.
+    words : sequence of str
+        Columns of text, whatever they look like.
     start : int
         Byte to go on from, an earlier batch's ``end``; bytes before it are not parsed again.
     head : str, optional
@@ -88,6 +89,8 @@ def iter_batches(
     >>> [batch.y.tolist() for batch in iter_batches(file, start=first.end)]
     [['a']]
     """
+    style = LineStyle(sep, decimal, thousands)
+    style.check()
     counted = _ReadSoFar(file)
     names = _read_utf8(read_column_names, counted, sep)
     label = _target(names, target, ignore)
@@ -99,8 +102,8 @@ def iter_batches(
     while block := take_lines(file, batch_size):
         place += len(block)
         if block.strip():
-            frame = _read_utf8(parse_lines, io.BytesIO(block), names, label, sep)
-            table = make_table(frame, label, ignore=ignore)
+            frame = _read_utf8(parse_lines, io.BytesIO(block), names, label, style, words)
+            table = make_table(frame, label, ignore=ignore, words=words)
             if first:
                 check_header(names, label, table.y)
                 first = False
@@ -178,6 +181,8 @@ def table_batches(
     target: str | None = None,
     ignore: Sequence[str] = (),
     form: str | None = None,
+    words: Sequence[str] = (),
+    skip_bad: bool = False,
     start: int = 0,
     head: str | None = None,
 ) -> Iterator[Batch]:
@@ -187,8 +192,10 @@ def table_batches(
     ----------
     source, form
         As in `tables.read_table`. Only parquet is read in parts.
-    batch_size, target, ignore
+    batch_size, target, ignore, words
         As in `iter_batches`.
+    skip_bad : bool
+        As in `tables.read_table`.
     start : int
         Row to go on from, an earlier batch's ``end``.
     head : str, optional
@@ -201,7 +208,7 @@ def table_batches(
     """
     place, first = 0, target is None and not start
     table_hash = ""
-    for frame in _frames(source, form, batch_size):
+    for frame in _frames(source, form, batch_size, skip_bad):
         frame.columns = [str(name) for name in frame.columns]
         if place == 0:
             table_hash = _hash_first_rows(frame)
@@ -211,7 +218,7 @@ def table_batches(
         place += len(frame)
         if len(rest):
             label = _target(list(frame.columns), target, ignore)
-            table = make_table(rest, label, ignore=ignore)
+            table = make_table(rest, label, ignore=ignore, words=words)
             if first:
                 check_header(frame.columns, label, table.y)
                 first = False
@@ -231,7 +238,7 @@ def _hash_first_rows(frame: Any) -> str:
     return hashlib.sha256(rows).hexdigest()
 
 
-def _frames(source: Any, form: str | None, batch_size: int) -> Iterator[Any]:
+def _frames(source: Any, form: str | None, batch_size: int, skip_bad: bool) -> Iterator[Any]:
     """A table in parts of `batch_size` rows."""
     if form == "parquet" and isinstance(source, str | Path) and Path(source).is_file():
         try:
@@ -248,6 +255,6 @@ def _frames(source: Any, form: str | None, batch_size: int) -> Iterator[Any]:
                 f"{find_source_name(source)} is not a parquet file: {error}"
             ) from None
         return
-    frame = read_frame(source, lambda names: None, form=form)
+    frame = read_frame(source, lambda names: None, form=form, skip_bad=skip_bad)
     for i in range(0, len(frame), batch_size):
         yield frame.iloc[i : i + batch_size]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from separatrix.io.columns import MAX_COLUMNS_NAMED
 from separatrix.io.readers import (
     GAPS,
     NOT_UTF8,
@@ -19,7 +20,6 @@ from separatrix.io.readers import (
     read_column_names,
 )
 from separatrix.io.tables import (
-    MAX_COLUMNS_NAMED,
     check_header,
     check_known_name,
     check_no_fractions,

@@ -51,7 +51,7 @@ PART_TYPES = {
     "ThinFactor": "early.conditional.ThinFactor",
     "View": "early.conditional.PrefixModel",
     # columns of text that were given as numbers
-    "ValueNames": "io.tables.ValueNames",
+    "ValueNames": "io.preparation.ValueNames",
 }
 """Name in files → the type today, below ``separatrix``. A type that moves or gets another name
 changes on the right alone. A named tuple that is no longer there is ``builtins.tuple`` on the

@@ -7,17 +7,12 @@ publisher gives (in the folder, or in a folder inside it), then a table ``<name>
 
 from __future__ import annotations
 
-import email
-import email.policy
 import gzip
-import html
-import mailbox
 import os
 import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from email.message import EmailMessage
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -28,6 +23,7 @@ import scipy.sparse as sp
 from sklearn.utils import Bunch
 
 from separatrix.io.bundled import load_bundled
+from separatrix.io.mails import read_messages
 from separatrix.io.tables import read_table
 from separatrix.linalg import Array
 
@@ -317,84 +313,6 @@ def read_series(path: str | os.PathLike[str]) -> tuple[Array, Array]:
 def _both_parts(paths: Sequence[Path]) -> Bunch:
     (X, y), (X_test, y_test) = map(read_series, paths)
     return Bunch(X_train=X, y_train=y, X_test=X_test, y_test=y_test)
-
-
-# E-mail ----------------------------------------------------------------------------------------
-
-
-def read_messages(folder: str | os.PathLike[str]) -> Bunch:
-    """E-mails of several kinds, each in a folder, a Maildir or an mbox file.
-
-    Parameters
-    ----------
-    folder : path
-        With a folder for each kind, as the SpamAssassin corpus has it: a file is a message, and
-        ``easy_ham``, ``hard_ham_2`` … are all ham, ``spam_2`` … spam. A folder with ``cur`` and
-        ``new`` is a Maildir; a file that ends with ``.mbox`` has all messages of its kind.
-
-    Returns
-    -------
-    Bunch
-        With ``messages``, as bytes, and ``y``, the kinds.
-    """
-    messages: list[bytes] = []
-    kinds: list[str] = []
-    for part in sorted(Path(folder).iterdir()):
-        found = _messages_in(part)
-        messages += found
-        kinds += [find_mail_kind(part.name)] * len(found)
-    if len(set(kinds)) < 2:
-        raise ValueError(f"{folder} needs e-mails of two kinds or more, each in a folder")
-    return Bunch(messages=messages, y=np.array(kinds))
-
-
-def find_mail_kind(name: str) -> str:
-    """Ham or spam where the name of a folder says so, or else the name.
-
-    Examples
-    --------
-    >>> find_mail_kind("20030228_easy_ham_2"), find_mail_kind("spam.mbox"), find_mail_kind("news")
-    ('ham', 'spam', 'news')
-    """
-    word = name.removesuffix(".mbox")
-    return next((kind for kind in ("ham", "spam") if kind in word.lower().split("_")), word)
-
-
-def _messages_in(part: Path) -> list[bytes]:
-    if part.suffix == ".mbox":
-        box: mailbox.Mailbox[Any] = mailbox.mbox(part, create=False)
-        return [box.get_bytes(key) for key in box.iterkeys()]
-    if not part.is_dir():
-        return []
-    if (part / "cur").is_dir():
-        box = mailbox.Maildir(part, create=False)
-        return [box.get_bytes(key) for key in sorted(box.iterkeys())]
-    # cmds is a list of commands that comes with each folder of the corpus
-    files = sorted(path for path in part.iterdir() if path.is_file() and path.name != "cmds")
-    return [path.read_bytes() for path in files]
-
-
-def message_text(message: bytes) -> str:
-    r"""Subject and text of an e-mail; of parts in several forms the plain one, tags left out.
-
-    Examples
-    --------
-    >>> message_text(b"Subject: Offer\nContent-Type: text/html\n\n<b>Buy</b> now")
-    'Offer\nBuy now'
-    """
-    try:
-        parsed = email.message_from_bytes(message, policy=email.policy.default)
-        body = parsed.get_body(("plain", "html")) if isinstance(parsed, EmailMessage) else None
-        text = "" if body is None else str(body.get_content())
-        subject = str(parsed.get("subject", ""))
-        if body is not None and body.get_content_type() == "text/html":
-            text = html.unescape(re.sub(r"<[^>]*>", "", text))
-    except (LookupError, ValueError, KeyError, AttributeError, TypeError):
-        # spam breaks every rule: what cannot be taken apart is read as it is
-        head, _, text = message.decode("latin-1").partition("\n\n")
-        found = re.search(r"^subject:(.*)$", head, re.IGNORECASE | re.MULTILINE)
-        subject = found[1].strip() if found else ""
-    return f"{subject}\n{text}".strip()
 
 
 def _mails(paths: Sequence[Path]) -> Bunch:

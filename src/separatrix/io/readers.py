@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from separatrix.io.bundled import BUNDLED, load_bundled
+from separatrix.io.mails import FILE, TEXT, is_mail_source, read_mail_columns
 
 SUFFIXES = {
     ".csv": "csv",
@@ -27,6 +28,8 @@ SUFFIXES = {
     ".pq": "parquet",
     ".npz": "npz",
     ".arff": "arff",
+    ".xlsx": "excel",
+    ".xls": "excel",
 }
 """Formats by the ending of a file; it may also be packed, as ``.csv.gz``."""
 
@@ -55,12 +58,19 @@ def read_frame(
     sep: str | None = None,
     header: bool = True,
     words: Sequence[str] = (),
+    decimal: str = ".",
+    thousands: str | None = None,
+    transposed: bool = False,
+    skip_bad: bool = False,
 ) -> Any:
     """A data frame from a file, a bundled data set or standard input; see `tables.read_table`.
 
     In text the column of labels, and those of `words`, are left as they are written. What counts
-    as a gap among labels is in ``frame.attrs["gaps"]``.
+    as a gap among labels is in ``frame.attrs["gaps"]``; columns that are no features by their
+    origin in ``frame.attrs["ids"]``, items that were left out in ``frame.attrs["skipped"]``.
     """
+    if form is None and is_mail_source(source):
+        return _from_mails(source, skip_bad)
     if isinstance(source, str | Path) and str(source) != "-" and not Path(source).exists():
         return _bundled(str(source))
     form = form or ("csv" if str(source) == "-" else find_format(source))
@@ -68,7 +78,9 @@ def read_frame(
     try:
         with open_bytes(source) as file:
             if form in SEPARATORS:
-                return _from_text(file, name, target_of, sep or SEPARATORS[form], header, words)
+                style = LineStyle(sep or SEPARATORS[form], decimal, thousands)
+                content = transpose_lines(file, style.sep) if transposed else file
+                return _from_text(content, name, target_of, style, header, words)
             return _BINARY[form](io.BytesIO(file.read()), name)
     except UnicodeError:
         raise ValueError(f"{name} {NOT_UTF8}") from None
@@ -120,9 +132,41 @@ NOT_UTF8 = (
 )
 
 
+class LineStyle(NamedTuple):
+    """How lines are written: between values, before fractions, between thousands."""
+
+    sep: str = ","
+    decimal: str = "."
+    thousands: str | None = None
+
+    def check(self) -> None:
+        """Raise when one character means two things."""
+        for option, mark in (("--decimal", self.decimal), ("--thousands", self.thousands)):
+            if mark == self.sep:
+                raise ValueError(
+                    f"{option} {mark!r} is also between values: say what is (--sep ';', or "
+                    "--format tsv)"
+                )
+        if self.decimal == self.thousands:
+            raise ValueError(f"--decimal and --thousands are both {self.decimal!r}: choose two")
+
+
+def transpose_lines(file: Any, sep: str) -> BinaryIO:
+    """Lines of a file as its columns: a table that has its samples in columns, turned."""
+    table = _csv(file, LineStyle(sep), dtype=str, na_filter=False)
+    return io.BytesIO(table.T.to_csv(sep=sep, header=False, index=False).encode())
+
+
 def _from_text(
-    file: Any, source: str, target_of: TargetOf, sep: str, header: bool, words: Sequence[str]
+    file: Any,
+    source: str,
+    target_of: TargetOf,
+    style: LineStyle,
+    header: bool,
+    words: Sequence[str],
 ) -> Any:
+    style.check()
+    sep = style.sep
     if not header and not file.seekable():
         file = io.BytesIO(file.read())
     try:
@@ -131,7 +175,7 @@ def _from_text(
             names = [f"x{i}" for i in range(len(names))]
             file.seek(0)
         target, start = target_of(names), file.tell() if file.seekable() else None
-        frame = parse_lines(file, names, target, sep, words, lines_before=int(header))
+        frame = parse_lines(file, names, target, style, words, lines_before=int(header))
         if start is not None and target in names and frame[names[-1]].isna().any():
             file.seek(start)
             check_line_lengths(file, len(names), sep, lines_before=int(header))
@@ -174,7 +218,8 @@ def read_column_names(file: Any, sep: str) -> list[str]:
         raise ValueError("it is empty: a line with the names of the columns is needed")
     if line.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise UnicodeError
-    row = _csv(io.BytesIO(line.removeprefix(b"\xef\xbb\xbf")), sep, dtype=str, na_filter=False)
+    first = io.BytesIO(line.removeprefix(b"\xef\xbb\xbf"))
+    row = _csv(first, LineStyle(sep), dtype=str, na_filter=False)
     other = next((mark for mark in OTHER_SEPARATORS if mark in str(row.iloc[0, 0])), None)
     if row.shape[1] == 1 and other is not None:
         raise ValueError(
@@ -196,7 +241,7 @@ def parse_lines(
     file: BinaryIO,
     names: Sequence[str],
     target: str | None,
-    sep: str,
+    style: LineStyle,
     words: Sequence[str] = (),
     *,
     lines_before: int = 0,
@@ -208,7 +253,7 @@ def parse_lines(
     as_text = {i: str for i, name in enumerate(names) if name == target or name in words}
     gaps = {i: GAPS for i, name in enumerate(names) if name != target}
     try:
-        frame = _csv(file, sep, dtype=as_text, na_values=gaps, keep_default_na=False)
+        frame = _csv(file, style, dtype=as_text, na_values=gaps, keep_default_na=False)
     except pd.errors.EmptyDataError:
         return pd.DataFrame(columns=list(names), dtype=np.float64)
     except (IndexError, pd.errors.ParserError) as error:
@@ -221,18 +266,23 @@ def parse_lines(
         )
     frame.columns = list(names)
     if target in names:
-        labels = frame[target].astype(object).str.strip()
-        missing = labels.isna() | labels.isin(GAPS)
-        frame.attrs["gaps"] = labels[missing].value_counts().to_dict()
-        frame[target] = labels.where(~missing)
+        strip_labels(frame, target)
     return frame
 
 
-def _csv(file: Any, sep: str, **how: Any) -> Any:
+def strip_labels(frame: Any, target: str | None) -> None:
+    """Take spaces off labels that are text, and find words among them that mean a gap."""
+    labels = frame[target].astype(object).str.strip()
+    missing = labels.isna() | labels.isin(GAPS)
+    frame.attrs["gaps"] = labels[missing].value_counts().to_dict()
+    frame[target] = labels.where(~missing)
+
+
+def _csv(file: Any, style: LineStyle, **how: Any) -> Any:
     # parsed as a whole: in parts the same text may be a number here and a word there
-    quick = len(sep) == 1 or sep == r"\s+"
+    quick = len(style.sep) == 1 or style.sep == r"\s+"
     engine: dict[str, Any] = {"low_memory": False} if quick else {"engine": "python"}
-    return import_pandas().read_csv(file, sep=sep, header=None, **engine, **how)
+    return import_pandas().read_csv(file, header=None, **style._asdict(), **engine, **how)
 
 
 def _unlike(error: Exception, names: Sequence[str], lines_before: int) -> str:
@@ -348,7 +398,37 @@ def _from_parquet(file: Any, name: str) -> Any:
 
 NO_PARQUET = "parquet files need pyarrow: pip install 'separatrix[parquet]'"
 
-_BINARY = {"npz": _from_npz, "arff": _from_arff, "parquet": _from_parquet}
+
+def _from_excel(file: Any, name: str) -> Any:
+    try:
+        frame = import_pandas().read_excel(file)
+    except ImportError:
+        raise ImportError("Excel files need openpyxl: pip install 'separatrix[excel]'") from None
+    except (OSError, ValueError, KeyError) as error:
+        raise ValueError(f"{name} is not an Excel file: {error}") from None
+    for column in frame.columns:
+        if frame[column].map(lambda value: isinstance(value, str)).any():
+            frame[column] = frame[column].map(_strip_text)
+    return frame
+
+
+def _strip_text(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else value
+
+
+def _from_mails(source: Any, skip_bad: bool) -> Any:
+    columns, skipped = read_mail_columns(source, skip_bad=skip_bad)
+    frame = import_pandas().DataFrame(columns)
+    frame.attrs.update(ids=[FILE], skipped=skipped, text=[TEXT])
+    return frame
+
+
+_BINARY = {
+    "npz": _from_npz,
+    "arff": _from_arff,
+    "parquet": _from_parquet,
+    "excel": _from_excel,
+}
 
 
 def import_pandas() -> Any:

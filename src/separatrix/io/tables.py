@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from separatrix.io.columns import MAX_COLUMNS_NAMED, describe_content
 from separatrix.io.readers import (
     NO_NAMES,
     check_unique_names,
@@ -17,9 +17,6 @@ from separatrix.io.readers import (
     is_number,
     read_frame,
 )
-
-MAX_COLUMNS_NAMED = 12
-"""Columns that a message names, at most."""
 
 
 class Table(NamedTuple):
@@ -37,6 +34,10 @@ class Table(NamedTuple):
         Columns as they were, by request.
     unlabelled : str
         Why there are no labels though there is a column for them; else empty.
+    text : tuple of str
+        Columns whose words are to be learned from, by request or by their origin.
+    skipped : tuple of str
+        Items that could not be read and were left out, by request.
     """
 
     X: Any
@@ -44,6 +45,8 @@ class Table(NamedTuple):
     target: str | None
     kept: Any
     unlabelled: str = ""
+    text: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
 
 
 # Reading -------------------------------------------------------------------------------------
@@ -60,6 +63,11 @@ def read_table(
     sep: str | None = None,
     header: bool = True,
     words: Sequence[str] = (),
+    text: Sequence[str] = (),
+    decimal: str = ".",
+    thousands: str | None = None,
+    transposed: bool = False,
+    skip_bad: bool = False,
 ) -> Table:
     r"""Read features and labels from a file, a bundled data set or standard input.
 
@@ -68,8 +76,10 @@ def read_table(
     source : str, path or open binary file
         A file of comma-separated (csv) or tab-separated values (tsv) with a line of names, also
         packed by gzip; parquet, arff or npz (arrays ``X`` and ``y``, or ``data`` and ``target``,
-        and ``feature_names`` where there are any). The name of a bundled data set, if there is no
-        such file. ``-`` is standard input.
+        and ``feature_names`` where there are any), Excel (the first sheet). A folder with a
+        folder, Maildir or mbox file of e-mails or other texts for each class: columns ``file``,
+        ``text`` and ``kind``. The name of a bundled data set, if there is no such file. ``-`` is
+        standard input.
     target : str, optional
         Name of the column of labels; by default the last one that is not ignored.
     labelled : bool or None
@@ -79,7 +89,7 @@ def read_table(
         Columns that are no features, such as identifiers.
     keep : sequence of str
         Columns to return as they are, features or not.
-    form : "csv", "tsv", "parquet", "npz" or "arff", optional
+    form : "csv", "tsv", "parquet", "npz", "arff" or "excel", optional
         The format where the name does not tell; csv for standard input.
     sep : str, optional
         Separator of the values of a line.
@@ -87,6 +97,16 @@ def read_table(
         Whether the first line has names; otherwise columns are x0, x1, …
     words : sequence of str
         Columns of text, whatever they look like: ``01`` and ``True`` stay what they are.
+    text : sequence of str
+        Columns whose words are learned from; an empty one is a text without words.
+    decimal, thousands : str
+        Character before fractions, and between thousands, in csv and tsv.
+    transposed : bool
+        Whether a line of csv or tsv is a feature and a column a sample, as in tables of genes. The
+        first column then has the names, and the labels are a line.
+    skip_bad : bool
+        Leave out items that cannot be read, such as messages without text; they are listed in
+        ``skipped``.
 
     Returns
     -------
@@ -108,10 +128,23 @@ def read_table(
     def target_of(columns: Sequence[str]) -> str | None:
         return target if not defaulted else find_label_column(columns, ignore)
 
-    frame = read_frame(source, target_of, form=form, sep=sep, header=header, words=words)
+    frame = read_frame(
+        source,
+        target_of,
+        form=form,
+        sep=sep,
+        header=header,
+        words=[*words, *text],
+        decimal=decimal,
+        thousands=thousands,
+        transposed=transposed,
+        skip_bad=skip_bad,
+    )
     frame.columns = [str(name) for name in frame.columns]
     target = target_of(frame.columns)
-    table = make_table(frame, target, labelled=labelled, ignore=ignore, keep=keep, words=words)
+    table = make_table(
+        frame, target, labelled=labelled, ignore=ignore, keep=keep, words=words, text=text
+    )
     if defaulted:
         check_header(frame.columns, str(target), table.y)
     return table
@@ -133,15 +166,17 @@ def make_table(
     ignore: Sequence[str] = (),
     keep: Sequence[str] = (),
     words: Sequence[str] = (),
+    text: Sequence[str] = (),
 ) -> Table:
     """Features, labels and columns to keep of a data frame; see `read_table`."""
     if len(frame) == 0:
         raise ValueError("there are no rows")
     check_unique_names(frame.columns)
-    for name in (*ignore, *keep, *((str(target),) if labelled else ())):
+    text = tuple(dict.fromkeys((*text, *frame.attrs.get("text", ()))))
+    for name in (*ignore, *keep, *text, *((str(target),) if labelled else ())):
         check_known_name(name, frame.columns, "column")
     there = target in frame.columns and target not in ignore
-    out = [name for name in (*ignore, target) if name in frame.columns]
+    out = [n for n in (*ignore, *frame.attrs.get("ids", ()), target) if n in frame.columns]
     X = frame.drop(columns=out)
     if X.shape[1] == 0:
         raise ValueError(
@@ -157,7 +192,11 @@ def make_table(
                 raise
             unlabelled = str(error)
     kept = frame[list(dict.fromkeys(keep))].apply(_numbers_if_same)
-    return Table(_as_numbers(X, words), y, target, kept, unlabelled)
+    text = tuple(name for name in text if name in X.columns)
+    X = _as_numbers(X, [*words, *text])
+    X = X.assign(**{name: X[name].fillna("") for name in text})
+    skipped = tuple(frame.attrs.get("skipped", ()))
+    return Table(X, y, target, kept, unlabelled, text, skipped)
 
 
 def _as_numbers(X: Any, words: Sequence[str] = ()) -> Any:
@@ -274,114 +313,6 @@ def check_label_column(y: np.ndarray, name: str | None) -> None:
 # Features ------------------------------------------------------------------------------------
 
 
-def find_text_columns(X: Any) -> list[str]:
-    """Columns that hold no numbers."""
-    return [name for name, kind in X.dtypes.items() if kind != np.float64]
-
-
-class Remedies(NamedTuple):
-    """Advice about columns of text, and about gaps."""
-
-    words: str
-    gaps: str
-
-
-FIT = Remedies(
-    "Make a column for each of their values (--categorical onehot), or leave them out (--ignore)",
-    "Fill them in (--missing median), or leave out the columns (--ignore) or rows",
-)
-PREDICT = Remedies(
-    "Fit the model to columns of numbers",
-    "Leave out these rows, or fit the model with --missing median: it then fills in gaps of new "
-    "rows, too",
-)
-"""Remedies where rows are learned from, and where a model is there already."""
-
-
-def check_features(
-    X: Any, *, categorical: str = "refuse", missing: str = "refuse", remedies: Remedies = FIT
-) -> None:
-    """Raise for columns that a method cannot take, with their names and the remedies.
-
-    Parameters
-    ----------
-    X : data frame
-        Features, as in `Table`.
-    categorical : "refuse" or "onehot"
-        Whether columns of text raise an error, or get a column for each of their values.
-    missing : "refuse", "mean", "median" or "most_frequent"
-        Whether gaps raise an error, or are filled in from the training rows.
-    remedies : Remedies
-        Advice in the messages.
-    """
-    words = find_text_columns(X)
-    if words and categorical == "refuse":
-        found = [f"{c!r} ({_content(X[c])})" for c in words[:MAX_COLUMNS_NAMED]]
-        raise ValueError(
-            f"{len(words)} of {X.shape[1]} columns are not numbers: {', '.join(found)}. "
-            f"{remedies.words}"
-        )
-    gaps = X.isna().sum()
-    gaps = gaps[gaps > 0]
-    if len(gaps) and missing == "refuse":
-        found = [f"{name!r} {count}" for name, count in gaps.head(MAX_COLUMNS_NAMED).items()]
-        more = (
-            f" and {len(gaps) - MAX_COLUMNS_NAMED} more columns"
-            if len(gaps) > MAX_COLUMNS_NAMED
-            else ""
-        )
-        raise ValueError(
-            f"values are missing in {int(X.isna().any(axis=1).sum())} of {len(X)} rows: "
-            f"{', '.join(found)}{more}. {remedies.gaps}"
-        )
-    numbers = X.drop(columns=words)
-    infinite = np.isinf(numbers.to_numpy()).sum(axis=0)
-    if infinite.any():
-        first = int(infinite.argmax())
-        raise ValueError(
-            f"column {numbers.columns[first]!r} has {infinite[first]} infinite values: mend them "
-            f"or leave it out (--ignore {shlex.quote(numbers.columns[first])})"
-        )
-
-
-def check_informative(X: Any) -> None:
-    """Raise for columns from which nothing can be learned, though a model could use them."""
-    for name in find_text_columns(X):
-        if X[name].nunique() == len(X) > 2:
-            raise ValueError(
-                f"column {name!r} has another value in each of {len(X)} rows: it looks like an "
-                f"identifier. Leave it out (--ignore {shlex.quote(name)})"
-            )
-    empty = X.columns[X.isna().all()]
-    if len(empty):
-        raise ValueError(
-            f"column {empty[0]!r} is empty: leave it out (--ignore {shlex.quote(empty[0])})"
-        )
-
-
-def _content(column: Any) -> str:
-    """The content of a column of text, in a few words."""
-    pd = import_pandas()
-    values = column.dropna()
-    if pd.api.types.is_datetime64_any_dtype(column):
-        return "dates"
-    if values.astype(str).str.fullmatch(r"-?[0-9]+(,[0-9]+)?").all() and (
-        values.astype(str).str.contains(",").any()
-    ):
-        return (
-            f"numbers with a decimal comma such as {_first_with_comma(values)!r}: write a point, "
-            "as by `sed 's/,/./g' old.csv > new.csv` where no comma is between values"
-        )
-    strange = values[pd.to_numeric(values, errors="coerce").isna()]
-    if 0 < len(strange) <= 0.1 * len(values):
-        return f"numbers but for {len(strange)} such as {strange.iloc[0]!r}: empty means a gap"
-    return f"{values.nunique()} values such as {values.iloc[0]!r}" if len(values) else "empty"
-
-
-def _first_with_comma(values: Any) -> str:
-    return str(values[values.astype(str).str.contains(",")].iloc[0])
-
-
 def find_row_numbers(X: Any) -> list[str]:
     """Columns that count the rows, and are hardly features."""
     counting = np.arange(len(X), dtype=np.float64)
@@ -389,153 +320,6 @@ def find_row_numbers(X: Any) -> list[str]:
     if len(X) < 10:
         return []
     return [c for c in numbers if np.array_equal(X[c].to_numpy() - X[c].iloc[0], counting)]
-
-
-def preprocessing(
-    X: Any, *, scale: bool = True, categorical: str = "refuse", missing: str = "refuse"
-) -> Any:
-    """Steps that make numbers of a table.
-
-    They are fitted with the training rows and kept with the model.
-
-    Parameters
-    ----------
-    X : data frame
-        Features, as in `Table`.
-    scale : bool
-        Give each column of numbers mean zero and variance one.
-    categorical : "refuse" or "onehot"
-        As in `check_features`. Values that training did not have get no column.
-    missing : "refuse", "mean", "median" or "most_frequent"
-        As in `check_features`; gaps in text are filled with the most frequent value.
-
-    Returns
-    -------
-    transformer or None
-        Not fitted, so that it learns from training rows alone; None when nothing is to be done.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from separatrix.tables import preprocessing
-    >>> X = pd.DataFrame({"width": [1.0, 3.0, None], "kind": ["a", "b", "a"]})
-    >>> steps = preprocessing(X, categorical="onehot", missing="mean")
-    >>> steps.fit_transform(X).round(2).tolist()
-    [[-1.22, 1.0, 0.0], [1.22, 0.0, 1.0], [0.0, 1.0, 0.0]]
-    """
-    from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
-    words = find_text_columns(X)
-    check_features(X, categorical=categorical, missing=missing)
-    check_informative(X)
-    numbers = [name for name in X.columns if name not in words]
-    steps: list[Any] = [SimpleImputer(strategy=missing)] if missing != "refuse" else []
-    steps += [StandardScaler()] if scale else []
-    for_numbers = make_pipeline(*steps) if len(steps) > 1 else (*steps, "passthrough")[0]
-    if not words:
-        return for_numbers if steps else None
-    encode = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    fill = SimpleImputer(missing_values=np.nan, strategy="most_frequent")
-    for_words = encode if missing == "refuse" else make_pipeline(fill, encode)
-    return ColumnTransformer(
-        [("numbers", for_numbers, numbers), ("words", for_words, words)],
-        verbose_feature_names_out=False,
-    )
-
-
-class EncodedTable(NamedTuple):
-    """Rows without text, and the steps of `preprocessing` for them.
-
-    Attributes
-    ----------
-    X : data frame
-        With the number of each value of text among those of its column, in their order.
-    steps : transformer or None
-        Makes of it what `preprocessing` makes of the rows with text, where columns have no names.
-    """
-
-    X: Any
-    steps: Any
-
-
-def encode_text(X: Any, **how: Any) -> EncodedTable:
-    """Rows and steps for those who take only numbers, such as `evaluate.compare`.
-
-    Parameters
-    ----------
-    X : data frame
-        Features, as in `Table`.
-    **how
-        As for `preprocessing`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from separatrix.tables import encode_text
-    >>> X = pd.DataFrame({"width": [1.0, 3.0, 2.0], "kind": ["b", "a", "b"]})
-    >>> rows, steps = encode_text(X, categorical="onehot", scale=False)
-    >>> rows["kind"].tolist(), steps.fit_transform(rows.to_numpy()).tolist()
-    ([1.0, 0.0, 1.0], [[1.0, 0.0, 1.0], [3.0, 1.0, 0.0], [2.0, 0.0, 1.0]])
-    """
-    steps = preprocessing(X, **how)
-    words = find_text_columns(X)
-    if not words:
-        return EncodedTable(X, steps)
-    values = {name: sorted(X[name].dropna().unique()) for name in words}
-    numbers = {
-        name: X[name].map({value: float(i) for i, value in enumerate(known)}).astype(np.float64)
-        for name, known in values.items()
-    }
-    place = {name: i for i, name in enumerate(X.columns)}
-    steps.transformers = [
-        (part, step, [place[name] for name in names]) for part, step, names in steps.transformers
-    ]
-    find_encoder(steps.transformers[1][1]).feature_name_combiner = ValueNames(values)
-    return EncodedTable(X.assign(**numbers), steps)
-
-
-class ValueNames(NamedTuple):
-    """Names for columns of zeros and ones, from values that stand in rows as their numbers."""
-
-    values: Mapping[str, Sequence[Any]]
-
-    def __call__(self, feature: str, category: Any) -> str:
-        """The name of one column; scikit-learn also asks for that of a value that is text."""
-        value = category if isinstance(category, str) else self.values[feature][int(category)]
-        return f"{feature}_{value}"
-
-
-def find_encoder(step: Any) -> Any:
-    """The step for columns of text that makes columns of zeros and ones."""
-    return step[-1] if hasattr(step, "steps") else step
-
-
-def unseen_values(model: Any, X: Any) -> dict[str, Any]:
-    """Values in columns of text that a fitted model has not seen, and so takes for none it knows.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        A pipeline that begins with `preprocessing`, or anything else, which has no such columns.
-    X : data frame
-        New rows.
-
-    Returns
-    -------
-    dict of series
-        For each column that has some, the values.
-    """
-    first = model[0] if hasattr(model, "steps") else model
-    parts = getattr(first, "named_transformers_", {})
-    if "words" not in parts:
-        return {}
-    names = next(names for part, _, names in first.transformers_ if part == "words")
-    known = dict(zip(names, find_encoder(parts["words"]).categories_, strict=True))
-    strange = {name: X[name][~X[name].isin(known[name]) & X[name].notna()] for name in names}
-    return {name: values for name, values in strange.items() if len(values)}
 
 
 def same_features(X: Any, names: Iterable[str], words: Sequence[str] = ()) -> Any:
@@ -567,9 +351,8 @@ def same_features(X: Any, names: Iterable[str], words: Sequence[str] = ()) -> An
     chosen = X[known]
     for name in known:
         if name not in words and chosen[name].dtype != np.float64:
-            raise ValueError(
-                f"column {name!r} holds numbers in the model, but here {_content(chosen[name])}"
-            )
+            found = describe_content(chosen[name])
+            raise ValueError(f"column {name!r} holds numbers in the model, but here {found}")
     return chosen
 
 

@@ -1,0 +1,1 @@
+"""Raw material as columns of numbers: words, signals, sequences, spectra."""
