@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from separatrix import TruncatedIPCAC, load
+from separatrix import OnlineIPCAC, TruncatedIPCAC, load
 from separatrix.features.words import make_vectorizer
 from separatrix.io.models import read
+from separatrix.io.tables import read_table
 from tests.cli.running import refused, run
 from tests.texts import make_texts, write_mails
 
@@ -107,3 +108,20 @@ def test_mistakes_with_words_have_remedies(arguments, message):
     said = refused(*arguments.split())
     assert message in said
     assert len(said) < 500
+
+
+@pytest.mark.parametrize("make", ["fit --hashed", "stream"])
+def test_sites_that_hash_words_merge(make):
+    write_mails("here")
+    write_mails("there", seed=1)
+    write_mails("new", seed=2)
+    for site in ("here", "there"):
+        run(*make.split(), site, "-o", f"{site}.model")
+    run("merge", "here.model", "there.model", "-o", "all.model")
+    both = [read_table(site) for site in ("here", "there")]
+    X = make_vectorizer(hashed=True).transform([t for site in both for t in site.X["text"]])
+    kind = TruncatedIPCAC if "fit" in make else OnlineIPCAC
+    model = kind().fit(X, np.concatenate([site.y for site in both]))
+    new = read_table("new").X
+    expected = model.decision_function(make_vectorizer(hashed=True).transform(new["text"]))
+    np.testing.assert_allclose(load("all.model").decision_function(new), expected, rtol=1e-6)

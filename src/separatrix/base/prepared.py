@@ -138,15 +138,25 @@ def _read_column_transformer(step: Any, names: Sequence[str]) -> Columns:
 
 
 def _chosen_names(chosen: Any, names: Sequence[str]) -> list[str]:
-    """Names of columns that are chosen by names, numbers, a mask or a slice."""
+    """Names of columns that are chosen by names, one name, numbers, a mask or a slice."""
+    if isinstance(chosen, str):
+        return [chosen]
     if isinstance(chosen, list) and all(isinstance(name, str) for name in chosen):
         return chosen
     return np.asarray(names, dtype=object)[chosen].tolist()
 
 
+def _read_hashing(step: Any, names: Sequence[str]) -> Columns:
+    """Words by a hash: nothing was learned, so that columns mean the same in every model."""
+    settings = {f"words: {name}": value for name, value in step.get_params().items()}
+    made = [f"{names[0]}#{i}" for i in range(step.n_features)]
+    return Columns.as_they_are(made)._replace(agreed=settings)
+
+
 READERS = {
     "StandardScaler": _read_scaler,
     "SimpleImputer": _read_imputer,
+    "HashingVectorizer": _read_hashing,
     "OneHotEncoder": _read_encoder,
     "Pipeline": _read_pipeline,
     "ColumnTransformer": _read_column_transformer,

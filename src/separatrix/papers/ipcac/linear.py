@@ -27,7 +27,7 @@ from separatrix import (
 )
 from separatrix.decision.thresholds import accuracy_threshold
 from separatrix.evaluate.stream import prequential
-from separatrix.io.originals import message_text
+from separatrix.io.mails import message_text
 from separatrix.linalg import Array, principal_angles
 from separatrix.papers.ipcac import literal
 from separatrix.papers.ipcac.peers import SecondOrderPerceptron, first_order
