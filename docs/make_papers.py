@@ -40,18 +40,23 @@ also that of the numbers it is formed from. Where the data or the protocol canno
 them, choices on the rows that judge included; what they leave open is said with each table.
 Methods and settings that only we have stand in the same tables.
 
-Not every number that holds is evidence. Some generated sets of the IPCAC thesis do not give the
-printed figures as they are described; rows called *means x …* multiply their means by a factor
-that was chosen, after looking at the printed figures, to come near them. That these hold says that
-there is such a factor, and nothing for the printed protocol: the rows *as described* beside them
-do. The same is true, in part, where a protocol leaves standardising or the filling of gaps open
-and the reading that comes nearer was taken; the protocol of each table says so.
+Cells that each hold may still be off together. So a method is judged over all its cells in a
+table, too: by the mean difference beside its error, and by a sign test. A table says first which
+methods are off as a whole.
+
+Every printed number is counted once. Cells marked ° are shown and not counted. Some generated
+sets of the IPCAC thesis do not give the printed figures as they are described; rows called *means
+x …* multiply their means by a factor that was chosen, after looking at the printed figures, to
+come near them. That these agree says that there is such a factor, and nothing for the printed
+protocol: the rows *as described* beside them are counted. The same is done with readings that
+were added after a first run, and with numbers that a source prints twice.
 """
 
 FOOTNOTE = """\
 *Same digits* are numbers that hold to the last digit that is printed. *Derived* numbers are
 printed nowhere and follow from a formula or a sentence of the source; they are judged with
-their tables and not counted among the printed ones."""
+their tables and not counted among the printed ones. *Methods off as a whole* are columns of a
+table, or lines of a curve, with two numbers or more."""
 
 COMMAND = """\
 The command
@@ -90,13 +95,22 @@ def records_of(folder: Path) -> list[dict[str, Any]]:
 def summary(records: dict[str, list[dict[str, Any]]], titles: dict[str, str]) -> str:
     """What holds of each source, in numbers, and each claim."""
     columns = ("printed", "holds", "same digits", "differs", "ahead", "behind", "cannot be rerun",
-               "not run")  # fmt: skip
-    heads = ["", *columns, "derived", "claims that hold", "claims that do not"]
+               "not run", "shown only")  # fmt: skip
+    heads = ["", *columns, "derived", "methods off as a whole", "claims that hold",
+             "claims that do not"]  # fmt: skip
     lines = []
     for name, found in records.items():
         printed = [record["counts"] for record in found if not record["derived"]]
         numbers = [sum(counts[c] for counts in printed) for c in columns]
         numbers.append(sum(r["counts"]["printed"] for r in found if r["derived"]))
+        off = [
+            column["verdict"] == "differs"
+            for record in found
+            if not record["derived"]
+            for column in record["columns"]
+            if column["name"]
+        ]
+        numbers.append(sum(off))
         verdicts = [claim["verdict"] for record in found for claim in record["claims"]]
         claims = [verdicts.count("holds"), verdicts.count("differs")]
         lines.append([f":doc:`papers/{name}`", *map(str, numbers + claims)])

@@ -8,9 +8,7 @@ import pytest
 
 from separatrix.papers import scoring
 from separatrix.papers.figures import Measured
-from separatrix.papers.tables import (
-    read_tables,
-)
+from separatrix.papers.tables import Printed, read_tables
 
 
 def test_two_numbers_differ_beyond_two_standard_errors(example):
@@ -169,3 +167,50 @@ def test_columns_of_ours_that_pass_all_that_is_printed_are_counted(example):
     assert scoring.find_rows_ahead(table, cells) == {"a": True, "b": False}
     assert scoring.find_rows_ahead(table._replace(lower=True), cells) == {"a": False, "b": False}
     assert scoring.find_rows_ahead(table._replace(ahead=[]), cells) == {}
+
+
+def test_many_small_differences_of_one_sign_are_found_together(example):
+    """Each cell holds; a column of ten that are all a little below print does not."""
+    (table,) = read_tables(example)
+    rows = [str(i) for i in range(10)]
+    printed = {row: {"X": Printed(80.0, None, 1), "Y": Printed(70.0, None, 1)} for row in rows}
+    table = table._replace(published=printed, repeats=None, decisions=None, missing={}, claims=[])
+    cells = {
+        row: {"X": Measured(79.0, 3.0, 9), "Y": Measured(70.0 + (-1) ** i, 3.0, 9)}
+        for i, row in enumerate(rows)
+    }
+    judged = scoring.judge_cells(table, cells)
+    assert {cell.verdict for cell in judged} == {"holds"}
+    below, level, whole = scoring.judge_columns(table, judged)
+    assert (below.name, below.verdict, below.side) == ("X", "differs", "behind")
+    assert (below.n_cells, below.n_above, below.n_below) == (10, 0, 10)
+    assert below.difference == pytest.approx(-1.0)
+    # an error of 1 in each of ten cells, and the rounding of the last printed digit
+    assert below.error == pytest.approx(math.hypot(1.0, 0.1 / math.sqrt(12)) / math.sqrt(10))
+    assert below.p_value == pytest.approx(2 / 2**10)
+    assert (level.name, level.verdict, level.side) == ("Y", "holds", "")
+    assert (whole.name, whole.n_cells, whole.verdict) == ("", 20, "differs")
+    turned = scoring.judge_columns(table._replace(lower=True), judged)
+    assert turned[0].side == "ahead"
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "p_value"), [(0, 0, 1.0), (3, 3, 1.0), (0, 5, 2 / 32), (1, 7, 18 / 256)]
+)
+def test_the_sign_test_is_that_of_a_fair_coin(above, below, p_value):
+    assert scoring.compare_signs(above, below) == pytest.approx(p_value)
+    assert scoring.compare_signs(below, above) == pytest.approx(p_value)
+
+
+@pytest.mark.parametrize("place", ["a", "X", "a / X"])
+def test_cells_that_are_shown_only_are_judged_and_not_counted(example, place):
+    table = read_tables(example)[0]._replace(shown_only={place: "chosen after the figures"})
+    cells = {"a": {"X": Measured(95.0, 0.1, 9)}}
+    judged = {(cell.row, cell.column): cell for cell in scoring.judge_cells(table, cells)}
+    assert judged["a", "X"].verdict == "differs"
+    assert not judged["a", "X"].counted
+    assert judged["b", "Y"].counted
+    counts = scoring.count_verdicts(judged.values())
+    assert counts["differs"] == counts["ahead"] == 0
+    assert counts["shown only"] == 5 - counts["printed"] > 0
+    assert scoring.judge_columns(table, judged.values()) == []

@@ -8,8 +8,11 @@ binomial one. The error of a printed number is, whichever is known first,
 2. ours, over its number of repeats,
 3. the binomial error of its decisions,
 
-and always that of its last digit; of a ratio of printed numbers that of theirs as well. No verdict
-is written anywhere else.
+and always that of its last digit; of a ratio of printed numbers that of theirs as well.
+
+A column is judged as a whole, too, because many small differences of one sign may each be chance
+and together none: by the mean difference of its cells beside its error, and by a sign test.
+No verdict is written anywhere else.
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ HOLDS, DIFFERS, IMPOSSIBLE, NOT_RUN = "holds", "differs", "cannot be rerun", "no
 VERDICTS = (HOLDS, DIFFERS, IMPOSSIBLE, NOT_RUN)
 MAX_STANDARD_ERRORS = 2.0
 """Standard errors by which two numbers may differ by chance."""
+MIN_SIGN_P_VALUE = 0.05
+"""Level of the sign test over the cells of a column."""
 
 
 class JudgedCell(NamedTuple):
@@ -41,6 +46,36 @@ class JudgedCell(NamedTuple):
     side: str = ""
     same: bool = False
     why: str = ""
+    counted: bool = True
+
+
+class JudgedColumn(NamedTuple):
+    """All counted cells of a method together.
+
+    Attributes
+    ----------
+    name : str
+        The column, or the line of a curve; "" stands for the whole table.
+    n_cells : int
+        Printed numbers that were rerun.
+    difference, error : float
+        Mean of ours less printed, and its standard error if cells err independently.
+    n_above, n_below : int
+        Cells in which ours is larger, and smaller.
+    p_value : float
+        Of the sign test: how often a fair coin is as one-sided.
+    verdict, side : str
+    """
+
+    name: str
+    n_cells: int
+    difference: float
+    error: float
+    n_above: int
+    n_below: int
+    p_value: float
+    verdict: str
+    side: str
 
 
 class JudgedClaim(NamedTuple):
@@ -81,10 +116,13 @@ def _judge_cell(
     published = table.published.get(row, {}).get(column)
     if published is None:
         return JudgedCell(row, column, None, ours)
+    counted = not {row, column, f"{row} / {column}"} & table.shown_only.keys()
     if ours is None:
         why = find_reason(table, row, column)
         verdict = IMPOSSIBLE if why else NOT_RUN
-        return JudgedCell(row, column, published, None, verdict=verdict, why=why or left_out)
+        return JudgedCell(
+            row, column, published, None, verdict=verdict, why=why or left_out, counted=counted
+        )
     difference = ours.mean - published.value
     error = math.hypot(
         _error_of_ours(table, row, ours), _error_of_printed(table, row, published, ours)
@@ -92,8 +130,22 @@ def _judge_cell(
     same = abs(difference) <= 0.5 * 10.0**-published.decimals + 1e-9
     far = abs(difference) > MAX_STANDARD_ERRORS * error + 1e-9
     verdict = DIFFERS if far else HOLDS
-    side = ("ahead" if (difference < 0) == table.lower else "behind") if far else ""
-    return JudgedCell(row, column, published, ours, difference, error, verdict, side, same)
+    return JudgedCell(
+        row,
+        column,
+        published,
+        ours,
+        difference,
+        error,
+        verdict,
+        _name_side(table, difference) if far else "",
+        same,
+        counted=counted,
+    )
+
+
+def _name_side(table: PublishedTable, difference: float) -> str:
+    return "ahead" if (difference < 0) == table.lower else "behind"
 
 
 def find_reason(table: PublishedTable, row: str, column: str) -> str:
@@ -135,6 +187,50 @@ def _binomial_error(share: float, n: float | None, unit: str) -> float | None:
     whole = 100.0 if unit.startswith("%") else 1.0
     p = (share / whole * n + 2) / (n + 4)
     return whole * math.sqrt(p * (1 - p) / (n + 4))
+
+
+# Columns ---------------------------------------------------------------------------------------
+
+
+def judge_columns(table: PublishedTable, found: Iterable[JudgedCell]) -> list[JudgedColumn]:
+    """Each method over all its counted cells, then the whole table; from two cells upwards."""
+    cells = [cell for cell in found if cell.counted and cell.difference is not None]
+    names = dict.fromkeys(cell.row if table.curve else cell.column for cell in cells)
+    groups = {
+        name: [c for c in cells if (c.row if table.curve else c.column) == name] for name in names
+    }
+    if len(groups) > 1:
+        groups[""] = cells
+    return [_judge_column(table, name, group) for name, group in groups.items() if group[1:]]
+
+
+def _judge_column(table: PublishedTable, name: str, cells: Sequence[JudgedCell]) -> JudgedColumn:
+    gaps = [cell.difference or 0.0 for cell in cells]
+    mean = math.fsum(gaps) / len(gaps)
+    error = math.hypot(*(cell.error or 0.0 for cell in cells)) / len(cells)
+    above, below = sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps)
+    p_value = compare_signs(above, below)
+    off = abs(mean) > MAX_STANDARD_ERRORS * error + 1e-9 or p_value < MIN_SIGN_P_VALUE
+    # the mean and the signs may point to different sides: the one that is beyond chance counts
+    lean = mean if abs(mean) > MAX_STANDARD_ERRORS * error else above - below
+    return JudgedColumn(
+        name,
+        len(cells),
+        mean,
+        error,
+        above,
+        below,
+        p_value,
+        DIFFERS if off else HOLDS,
+        _name_side(table, lean) if off else "",
+    )
+
+
+def compare_signs(above: int, below: int) -> float:
+    """Two-sided p-value of the sign test: tosses of a fair coin at least as one-sided."""
+    n, fewer = above + below, min(above, below)
+    tail = sum(math.comb(n, k) for k in range(fewer + 1))
+    return min(1.0, tail / 2 ** (n - 1)) if n else 1.0
 
 
 # Claims ----------------------------------------------------------------------------------------
@@ -251,8 +347,12 @@ def find_rows_ahead(table: PublishedTable, cells: Cells) -> dict[str, bool]:
 
 
 def count_verdicts(found: Iterable[JudgedCell]) -> dict[str, int]:
-    """How many printed cells hold, differ (ahead, behind), cannot be rerun or were not run."""
-    found = [cell for cell in found if cell.verdict]
+    """How many printed cells hold, differ (ahead, behind), cannot be rerun or were not run.
+
+    Each printed number counts once: cells that are shown only are counted apart.
+    """
+    judged = [cell for cell in found if cell.verdict]
+    found = [cell for cell in judged if cell.counted]
     verdicts = Counter(cell.verdict for cell in found)
     sides = Counter(cell.side for cell in found if cell.verdict == DIFFERS)
     return {
@@ -261,6 +361,7 @@ def count_verdicts(found: Iterable[JudgedCell]) -> dict[str, int]:
         "ahead": sides["ahead"],
         "behind": sides["behind"],
         "same digits": sum(cell.same and cell.verdict == HOLDS for cell in found),
+        "shown only": len(judged) - len(found),
     }
 
 
@@ -281,6 +382,8 @@ def build_record(
         "derived": table.derived,
         "ours": table.ours,
         "counts": count_verdicts(found),
+        "columns": [column._asdict() for column in judge_columns(table, found)],
+        "shown_only": table.shown_only,
         "cells": [_to_record(cell) for cell in found],
         "claims": [
             {"says": j.claim.says, "verdict": j.verdict, "why": j.why}

@@ -20,7 +20,10 @@ from separatrix.report.elements import (
 Record = Mapping[str, Any]
 
 SIDE_MARKS = {"ahead": "↑", "behind": "↓"}
-KEY = "ours/printed; ↑ ours is better by more than chance, ↓ worse, * not comparable"
+KEY = (
+    "ours/printed; ↑ ours is better by more than chance, ↓ worse, * not comparable, "
+    "° shown and not counted"
+)
 
 
 def build_grid(record: Record) -> tuple[list[str], list[list[str]]]:
@@ -42,7 +45,7 @@ def format_cell(cell: Record) -> str:
     if printed is None:
         return ours
     mark = "*" if cell["verdict"] == "cannot be rerun" else SIDE_MARKS.get(cell["side"], "")
-    return f"{ours}/{printed['value']:.{decimals}f}{mark}"
+    return f"{ours}/{printed['value']:.{decimals}f}{mark}{'' if cell['counted'] else '°'}"
 
 
 def describe_counts(counts: Mapping[str, int], derived: bool = False) -> str:
@@ -59,6 +62,23 @@ def describe_counts(counts: Mapping[str, int], derived: bool = False) -> str:
     }
     of = "numbers that follow from what is printed" if derived else "printed numbers"
     return f"Of {counts['printed']} {of} {', '.join(p for p, n in parts.items() if n)}."
+
+
+def describe_columns(record: Record) -> str:
+    """Methods that are off as a whole, which single cells may hide; the table first."""
+    off = [column for column in record["columns"] if column["verdict"] == "differs"]
+    if not off:
+        return "No method is off as a whole." if record["columns"] else ""
+    off = sorted(off, key=lambda column: column["name"] != "")
+    return f"Off as a whole: {'; '.join(map(describe_column, off))}."
+
+
+def describe_column(column: Record) -> str:
+    """By how much a method is off over all its cells, and in how many."""
+    name, signs = column["name"] or "the table", (column["n_above"], column["n_below"])
+    mean = f"{column['difference']:+.2g} ± {column['error']:.2g} on average"
+    above = "{} above print, {} below".format(*signs)
+    return f"{name} {column['side']} ({mean}; {above}, p = {column['p_value']:.2g})"
 
 
 def describe_claim_verdict(claim: Record) -> str:
@@ -95,7 +115,11 @@ def list_remarks(record: Record) -> list[str]:
     """Rows that were left out, and why cells cannot be rerun."""
     why = dict.fromkeys(c["why"] for c in record["cells"] if c["verdict"] == "cannot be rerun")
     left_out = [f"{row} was left out: {reason}" for row, reason in record["left_out"].items()]
-    return left_out + [f"* cannot be rerun: {reason}" for reason in why]
+    reasons: dict[str, list[str]] = {}
+    for place, reason in record["shown_only"].items():
+        reasons.setdefault(reason, []).append(place)
+    shown = [f"° {'; '.join(places)}: {reason}" for reason, places in reasons.items()]
+    return left_out + shown + [f"* cannot be rerun: {reason}" for reason in why]
 
 
 def describe_repeats(record: Record) -> str:
@@ -109,8 +133,12 @@ def describe_repeats(record: Record) -> str:
 
 def describe_result(record: Record) -> str:
     """A table as a whole in words."""
-    found = describe_counts(record["counts"], record["derived"])
-    said = (found, describe_repeats(record), describe_rows_ahead(record["beyond"]))
+    said = (
+        describe_columns(record),
+        describe_counts(record["counts"], record["derived"]),
+        describe_repeats(record),
+        describe_rows_ahead(record["beyond"]),
+    )
     return " ".join(sentence for sentence in said if sentence)
 
 
@@ -192,7 +220,8 @@ def pair_numbers(records: Iterable[Record]) -> dict[str, list[tuple[float, float
     points: dict[str, list[tuple[float, float]]] = {}
     for record in records:
         for cell in [] if record["derived"] else record["cells"]:
-            if cell["verdict"] in ("holds", "differs") and record["unit"].startswith("%"):
+            judged = cell["verdict"] in ("holds", "differs") and cell["counted"]
+            if judged and record["unit"].startswith("%"):
                 pair = (cell["published"]["value"], cell["ours"]["mean"])
                 points.setdefault(cell["verdict"], []).append(pair)
     return points

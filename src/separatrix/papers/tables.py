@@ -67,6 +67,9 @@ class PublishedTable(NamedTuple):
     missing : dict of str
         Why a row, a column, ``"row / column"`` or all (``"*"``) could not be rerun as printed.
         What is measured all the same, by someone who has the data, is judged.
+    shown_only : dict of str
+        Why a row, a column or ``"row / column"`` is shown and not counted: its factors or its
+        reading were chosen after figures had been seen, or the same number is counted elsewhere.
     repeats, decisions : float, dict or None
         How many repeats a printed value is the mean of, and how many decisions it counts; one
         number or one for each row.
@@ -90,6 +93,7 @@ class PublishedTable(NamedTuple):
     ours: dict[str, str] = {}  # noqa: RUF012
     ahead: list[str] = []  # noqa: RUF012
     missing: dict[str, str] = {}  # noqa: RUF012
+    shown_only: dict[str, str] = {}  # noqa: RUF012
     repeats: float | dict[str, float] | None = None
     decisions: float | dict[str, float] | None = None
     curve: bool = False
