@@ -40,7 +40,7 @@ def test_what_nobody_printed_stays_out_of_the_totals(example):
     assert show.describe_counts(derived["counts"], True).startswith(
         "Of 5 numbers that follow from what"
     )
-    assert show.describe_result(printed).startswith("Of 5 printed numbers 1 hold")
+    assert "Of 5 printed numbers 1 hold" in show.describe_result(printed)
     assert show.pair_numbers([derived]) == {}
     assert show.pair_numbers([printed, derived]) == {
         "holds": [(90.1, 90.1)],
