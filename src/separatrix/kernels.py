@@ -87,7 +87,9 @@ class Kernel(NamedTuple):
         if self.name == "precomputed":
             return rows[:, points]
         if isinstance(self.name, str):
-            return np.asarray(FUNCTIONS[self.name](rows, points, **self.params), np.float64)
+            # of the same rows twice half of the products are found
+            others = None if rows is points else points
+            return np.asarray(FUNCTIONS[self.name](rows, others, **self.params), np.float64)
         if sp.issparse(rows) != sp.issparse(points):  # a function may take one kind only
             rows = rows.toarray() if sp.issparse(rows) else sp.csr_array(rows)
         K = np.asarray(self.name(rows, points, **self.params), np.float64)
@@ -343,7 +345,10 @@ def compute_centred_gram(X: Any, kernel: Kernel) -> CentredGram:
            [-6., -3.,  9.]])
     """
     points = kernel.points(X, np.arange(X.shape[0]))
-    K = np.array(kernel.between(X, points))
+    if isinstance(kernel.name, str) and kernel.name != "precomputed":
+        K = kernel.values(points, points)
+    else:
+        K = np.array(kernel.between(X, points))  # a copy of what may be the caller's
     kernel.check_symmetry(K)
     largest = float(np.max(np.abs(np.diagonal(K)), initial=0.0))
     centre = K.mean(axis=0)

@@ -8,14 +8,14 @@ import numpy as np
 from scipy.linalg import lapack
 
 from separatrix.ipcac.expected import class_targets, expected_whitened, score_left_out
-from separatrix.linalg import Array, SingularMatrixError, cholesky_whitener
+from separatrix.linalg import Array, SingularMatrixError, cholesky_whitener, squared_norms
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.selection import draw_rows_by_class
 
 RIDGE_SHARES = (1.0, 0.1, 0.01, 0.001)
 """Shares of the mean squared distance from the mean that ``ridge="auto"`` tries."""
 
-MAX_ROWS_TO_CHOOSE = 2000
+MAX_ROWS_TO_CHOOSE = 1000
 """Rows by which the ridge is chosen: each ridge costs a factor of an n×n matrix."""
 
 MIN_ROWS_PER_LANDMARK = 3
@@ -70,8 +70,9 @@ def fit_ridge(K: Array, codes: Array, ridge: float) -> RidgeFit:
     shifted.flat[:: n + 1] += ridge
     factor = cholesky_whitener(shifted)
     a = factor.unwhiten(factor.whiten(t[:, None]))[:, 0]
-    inverse, _ = lapack.dtrtri(factor.L, lower=1)
-    diagonal = np.einsum("ij,ij->j", np.tril(inverse), np.tril(inverse)) / factor.scale**2
+    # the upper triangle of L is zero, and stays so; nobody needs L any more
+    inverse, _ = lapack.dtrtri(factor.L, lower=1, overwrite_c=1)
+    diagonal = squared_norms(inverse.T) / factor.scale**2
     diagonal -= 1 / (n * (ridge + constant))
     predicted = t - a / diagonal
     return RidgeFit(a, t - ridge * a, score_left_out(predicted, t, n, counts[codes]))

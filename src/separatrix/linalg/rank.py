@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -160,11 +159,11 @@ def cholesky_whitener(
     diagonal = np.diagonal(B)
     if order and np.all(diagonal > order * eps * np.asarray(beside)):
         scale = np.sqrt(diagonal)
-        scaled = B / scale / scale[:, None]
-        with suppress(np.linalg.LinAlgError):
-            L = np.linalg.cholesky(scaled)
-            norm = float(np.abs(scaled).sum(axis=0).max())
-            rcond, _ = lapack.dpocon(L, norm, uplo="L")
-            if rcond > order * eps:
-                return CholeskyWhitener(scale, L)
+        scaled = B / scale
+        scaled /= scale[:, None]
+        # transposed, the matrix is in the order that LAPACK overwrites without a copy
+        norm = lapack.dlange("1", scaled.T)
+        L, info = lapack.dpotrf(scaled.T, lower=1, clean=1, overwrite_a=1)
+        if info == 0 and lapack.dpocon(L, norm, uplo="L")[0] > order * eps:
+            return CholeskyWhitener(scale, L)
     raise SingularMatrixError(f"matrix of order {order} is singular")

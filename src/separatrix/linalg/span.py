@@ -81,8 +81,7 @@ def span(rows: Array, *, bound: int | None = None) -> Span:
     highest = n_rows if bound is None else bound
     if highest < n_features:
         quick = gram_span(rows @ rows.T, rows.T.__matmul__, order=n_features)
-        size = np.sum(quick.coordinates**2, axis=0)
-        if len(size) == highest and np.all(size > MIN_GRAM_RCOND * size.max(initial=0.0)):
+        if keeps_digits(quick, highest):
             return quick
     # transposed, a copy in row order is in the column order that LAPACK overwrites in place
     columns = np.array(rows, dtype=float, order="C").T
@@ -97,6 +96,15 @@ def span(rows: Array, *, bound: int | None = None) -> Span:
         return _apply_reflectors(qr, tau, padded)
 
     return Span(Vt[:rank].T * s[:rank], lift)
+
+
+def keeps_digits(quick: Span, highest: int) -> bool:
+    """Whether a span found by inner products has all directions there can be, at most `highest`.
+
+    Their singular values must be of similar size, too: the inner products hold their squares.
+    """
+    size = np.sum(quick.coordinates**2, axis=0)
+    return len(size) == highest and bool(np.all(size > MIN_GRAM_RCOND * size.max(initial=0.0)))
 
 
 def _apply_reflectors(qr: Array, tau: Array, C: Array) -> Array:

@@ -19,6 +19,7 @@ from separatrix.linalg import (
     Span,
     ThinSVD,
     gram_span,
+    keeps_digits,
     numerical_rank,
     span,
     top_eigh,
@@ -348,10 +349,14 @@ def multiply_out(n_features: int, rows: Sequence[tuple[float, Any]]) -> Array:
 
 def find_joint_span(blocks: Sequence[Any], bound: int | None = None) -> tuple[Span, list[Array]]:
     """The span of several blocks of rows, and each block's coordinates in it."""
-    if any(isinstance(R, SparseRows) for R in blocks):
-        stack = Stack(blocks, np.ones(len(blocks)))
+    stack = Stack(blocks, np.ones(len(blocks)))
+    n_rows, n_features = stack.shape
+    highest = n_rows if bound is None else bound
+    sparse = any(isinstance(R, SparseRows) for R in blocks)
+    spanned = None
+    if sparse or highest < n_features:  # by inner products, the rows need not be copied
         spanned = gram_span(stack.gram(), stack.transposed_matmul, order=max(stack.shape))
-    else:
+    if spanned is None or not (sparse or keeps_digits(spanned, highest)):
         spanned = span(np.vstack([as_array(R) for R in blocks]), bound=bound)
     ends = np.cumsum([R.shape[0] for R in blocks])[:-1]
     return spanned, np.split(spanned.coordinates, ends)

@@ -25,6 +25,10 @@ from separatrix.moments.labelled import (
 from separatrix.moments.scatter import Scatter, SparseRows
 
 
+MAX_CACHED_ENTRIES = 1 << 16
+"""Entries of a block that is read several times (512 kB)."""
+
+
 class Statistics(NamedTuple):
     """Class statistics of some rows.
 
@@ -193,13 +197,16 @@ def _centre_rows(X: Array, members: Array, weights: Array, Z: Array, origin: Arr
     column that does not vary stays exactly zero.
     """
     share = weights / weights.sum() if weights.any() else weights
-    for part in gen_batches(len(members), rows_per_block(X.shape[1])):
-        np.subtract(X[members[part]], origin, out=Z[part])
-    first = share @ Z
-    Z -= first
-    remainder = share @ Z
-    Z -= remainder
-    return first + remainder
+    offset = np.empty(X.shape[1])
+    # as many columns as stay in the cache while they are read three times
+    for part in gen_batches(X.shape[1], max(16, MAX_CACHED_ENTRIES // len(members))):
+        block = X[members, part] - origin[part]
+        first = share @ block
+        block -= first
+        remainder = share @ block
+        np.subtract(block, remainder, out=Z[:, part])
+        offset[part] = first + remainder
+    return offset
 
 
 def _summarize_means(rows: LabelledRows, per_class: bool) -> Statistics:
