@@ -1,9 +1,9 @@
 """Decisions of the IPCAC family on new rows, where training rows lie elsewhere than new ones.
 
-``python -m benchmarks.decisions [TABLE] [--data DIR]`` prints the tables wide, kernel, landmarks,
-stream, mixture and ordinary, or one of them. DIR holds ``sonar.npz``, ``ionosphere.npz``,
-``heart_statlog.npz``, ``pima_diabetes.npz`` and ``heart_hungarian.npz``, with arrays X and y;
-without it the tables of bundled and drawn data are printed alone.
+``python -m benchmarks.decisions [TABLE] [--data DIR]`` prints the tables wide, epochs, kernel,
+landmarks, stream, mixture and ordinary, or one of them. DIR holds ``sonar.npz``,
+``ionosphere.npz``, ``heart_statlog.npz``, ``pima_diabetes.npz`` and ``heart_hungarian.npz``, with
+arrays X and y; without it the tables of bundled and drawn data are printed alone.
 """
 
 from __future__ import annotations
@@ -86,6 +86,55 @@ def judge_decision(model: Any, X: Array, y: Array) -> list[float]:
     """Balanced accuracy in percent, and the calibration error."""
     score = 100 * balanced_accuracy_score(y, model.predict(X))
     return [score, calibration_error(model.predict_proba(X)[:, 1], y)]
+
+
+def draw_epochs(noise: str, amplitude: float, counts: tuple[int, int], seed: int) -> Any:
+    """Epochs of 64 channels and 25 times, the second class with a bump in space and time.
+
+    The noise is smooth over a sphere of channels ("sphere"), that of 20 sources with a spectrum
+    of 1/f beside noise of the channels ("sources"), or autoregressive, with six sources ("ar").
+    The pattern and the mixing are those of seed 0.
+    """
+    fixed, rng, t = np.random.default_rng(0), np.random.default_rng(1 + seed), np.arange(25)
+    places = fixed.standard_normal((64, 3))
+    places /= np.linalg.norm(places, axis=1, keepdims=True)
+    apart = np.linalg.norm(places[:, None] - places, axis=2)
+    bump = np.outer(np.exp(-(apart[0] ** 2) / 0.5), np.exp(-((t - 12) ** 2) / 18))
+    mixing, n = fixed.standard_normal((64, 20)), sum(counts)
+    if noise == "sphere":
+        space = np.linalg.cholesky(np.exp(-apart / 0.7) + 0.05 * np.eye(64))
+        time = np.linalg.cholesky(0.9 ** np.abs(t[:, None] - t))
+        rows = space @ rng.standard_normal((n, 64, 25)) @ time.T
+    elif noise == "sources":
+        spectrum = 1 / np.maximum(np.fft.rfftfreq(64), 1 / 64) ** 0.75
+        waves = np.fft.irfft(np.fft.rfft(rng.standard_normal((n, 20, 64))) * spectrum)[:, :, :25]
+        rows = mixing @ waves / np.sqrt(20) + 0.5 * rng.standard_normal((n, 64, 25))
+    else:
+        time = np.linalg.cholesky(0.8 ** np.abs(t[:, None] - t))
+        sources = mixing[:, :6] @ rng.standard_normal((n, 6, 25))
+        rows = (rng.standard_normal((n, 64, 25)) + sources) @ time.T
+    y = np.repeat([0, 1], counts)
+    return (rows + amplitude * rows.std() * bump * y[:, None, None]).reshape(n, -1), y
+
+
+def report_epochs() -> None:
+    """58 of 2775 epochs are targets, in 1600 features."""
+    print("epochs: sensitivity, balanced accuracy and that of the best cut, on 1200 new epochs")
+    for noise, amplitude in (("sphere", 2.7), ("sources", 0.9), ("ar", 0.82)):
+        X, y = draw_epochs(noise, amplitude, (2717, 58), 0)
+        X_new, y_new = draw_epochs(noise, amplitude, (600, 600), 1)
+        for name, model in {
+            "log2, mahalanobis": TruncatedIPCAC(threshold="mahalanobis"),
+            "log2": TruncatedIPCAC(),
+            "auto": TruncatedIPCAC("auto"),
+        }.items():
+            model.fit(X, y)
+            found = model.predict(X_new)
+            score = 100 * balanced_accuracy_score(y_new, found)
+            order = np.argsort(model.decision_function(X_new))
+            best = 50 + 50 * np.max(np.cumsum(1 - 2 * y_new[order])) / 600
+            values = (100 * found[y_new == 1].mean(), score, best, model.n_whitened_)
+            print(f"  {noise}, {name:<20}", *(f"{v:8.1f}" for v in values), flush=True)
 
 
 def report_kernel() -> None:
@@ -259,6 +308,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     reports = {
         "wide": report_wide,
+        "epochs": report_epochs,
         "kernel": report_kernel,
         "landmarks": report_landmarks,
         "stream": report_stream,

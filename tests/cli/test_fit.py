@@ -194,8 +194,9 @@ def test_what_contradicts_choosing_is_refused(more):
 
 def test_methods_inside_of_methods_are_given_by_name(table):
     asked = ["-m", "DDAGClassifier", "--set", "estimator=KernelIPCAC", "--set"]
-    run("fit", "flowers.csv", "--id", "plant", *asked, "estimator__ridge=0.1", "--set",
-        "reducer=TruncatedIPCAC", "--set", "priors=[0.5, 0.25, 0.25]", "-o", "a.model")  # fmt: skip
+    more = ["--set", "reducer=TruncatedIPCAC", "--set", "priors=[0.5, 0.25, 0.25]"]
+    asked = [*asked, "estimator__ridge=0.1", *more]
+    run("fit", "flowers.csv", "--id", "plant", *asked, "-o", "a.model")
     model = load("a.model")[-1]
     assert [type(m).__name__ for m in (model.estimator, model.reducer)] == [
         "KernelIPCAC",

@@ -169,7 +169,7 @@ def test_precomputed_kernels_hold_out_pairs(options):
 
 
 def test_landmarks_keep_the_training_cut_unless_asked():
-    train = datasets.make_gaussian_mixtures(20, 6, e=0.5, random_state=0)
+    train = datasets.make_gaussian_mixtures(100, 6, e=0.5, random_state=0)
     some = KernelIPCAC(n_landmarks=20, random_state=0).fit(train.data, train.target)
     assert some.threshold_rule_ == "mahalanobis"
     some.set_params(threshold="held-out").fit(train.data, train.target)

@@ -239,9 +239,9 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _store(self, moments: ClassMoments, solution: Solution, rows: Any = None) -> None:
         """Set the fitted attributes; nothing else does."""
         k = solution.W.shape[1]
-        if k == 0 and np.count_nonzero(moments.counts) > 1:
-            if message := self._without_directions(solution):
-                warn_caller(message)
+        missing = k == 0 and np.count_nonzero(moments.counts) > 1
+        if missing and (message := self._without_directions(solution)):
+            warn_caller(message)
         fitted: dict[str, Any] = {
             "classes_": moments.classes,
             "mean_": moments.mean,

@@ -202,9 +202,9 @@ class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         array (n_samples,) or (n_samples, n_classes)
             For two classes the log-odds of ``classes_[1]`` by the only node, or its scores where
-            it has no probabilities. For more ``n_classes - 1`` for the class that is predicted, one
-            less for the next place and so on; plus less than a third for how firmly a class wins
-            its matches on average.
+            it has no probabilities. For more ``n_classes - 1`` for the class that is predicted,
+            one less for the next place and so on; plus less than a third for how firmly a class
+            wins its matches on average.
         """
         rows = self._new_rows(X)
         scores = np.empty((rows.shape[0], len(self.classes_)))

@@ -61,8 +61,9 @@ the parameter, under the name of a class for that class alone. Those of ``kernel
 ``C`` where there is no kernel, are multiples of `IN_UNITS`. One parameter is chosen after the
 other, in this order.
 
-Parameters that an estimator chooses itself ("auto": γ and neighbours of the LDG family) are left to
-it; the ridge of `KernelIPCAC` does so for two classes only. The number of directions is chosen with each of these values."""
+Parameters that an estimator chooses itself ("auto": γ and neighbours of the LDG family) are left
+to it; the ridge of `KernelIPCAC` does so for two classes only. The number of directions is chosen
+with each of these values."""
 
 IN_UNITS = ("kernel_gamma", "C")
 """Parameters whose grid is in units of ``1 / (n_features * X.var())``, "scale" in scikit-learn:

@@ -343,8 +343,8 @@ def merge_limit(merge: float | str, n_features: int) -> float:
     ----------
     merge : "region", "sigma", "auto" or float
         The region that holds 99.7 % of a Gaussian in all dimensions; three standard deviations, as
-        on a line (the region in 500 dimensions holds the mean of nearly every other cluster), which
-        are those of "auto", too, where it goes by distances; or a number of them.
+        on a line (the region in 500 dimensions holds the mean of nearly every other cluster), the
+        limit of "auto", too, where it goes by distances; or a number of them.
     n_features : int
 
     Examples

@@ -242,9 +242,9 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
     merge : "auto", "region", "sigma", float or False
         Join clusters of a class when the mean of one is near the other, by Mahalanobis' distance:
         within the region that holds 99.7 % of a Gaussian in all dimensions, within three standard
-        deviations, as on a line, or within a number of them. "auto" joins clusters that are no gain
-        over one Gaussian of any shape (Bayes' information criterion) where their rows show the
-        shape, n at least d (d + 1) / 4, else by three standard deviations; and it does not cut
+        deviations, as on a line, or within a number of them. "auto" joins clusters that gain
+        nothing over one Gaussian of any shape (Bayes' information criterion) where their rows show
+        the shape, n at least d (d + 1) / 4, else by three standard deviations; and it does not cut
         what is one such Gaussian. True is "auto".
     node : "truncated", "ipcac" or estimator
         How two clusters are separated: `TruncatedIPCAC`, which needs no more rows than features,

@@ -27,7 +27,7 @@ from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import N_FOLDS, training_parts
 
-MIN_BIAS_TO_CORRECT = 0.3
+MIN_BIAS_TO_CORRECT = 0.2
 """Share of the gap between the training means that new rows must miss for "auto" to correct it."""
 
 MIN_BIAS_TO_WARN = 0.5
