@@ -23,7 +23,7 @@ METHODS = [
     "LocalFisherDiscriminant",
     "KernelFisherDiscriminant",
     "MaximumMarginCriterion",
-    "raw",
+    "3-NN",
     "PCA",
     "LDA",
 ]

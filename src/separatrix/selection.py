@@ -10,7 +10,11 @@ for all dimensions in one pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +22,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state, gen_batches, get_tags
 
+from separatrix._warnings import warn_caller
 from separatrix.linalg import Array, squared_distances
 
 N_FOLDS = 5
@@ -83,6 +88,32 @@ def neighbour_scores(
         votes = _votes_by_dimension(D, Z_new[block], Z, ends, codes, len(labels), voters)
         right += [np.count_nonzero(labels[v.argmax(axis=2)] == y_new[block]) for v in votes]
     return right / (len(Z_new) * len(voters))
+
+
+def neighbour_shares(
+    Z: Array, codes: Array, Z_new: Array, ends: Array, n_classes: int, *, n_neighbors: int = 3
+) -> Array:
+    """Share of each class among the nearest neighbours of new rows, for each dimension.
+
+    As `neighbour_scores` counts them, for scores other than the share that is right.
+
+    Returns
+    -------
+    array (n_ends, n_new, n_classes)
+
+    Examples
+    --------
+    >>> Z, codes = np.array([[0.0, 0], [1, 0], [0, 9], [1, 9]]), np.array([0, 0, 1, 1])
+    >>> neighbour_shares(Z, codes, np.array([[0.4, 8.0]]), np.array([2]), 2, n_neighbors=2)
+    array([[[0., 1.]]])
+    """
+    voters = np.array([n_neighbors])
+    shares = np.zeros((len(ends), len(Z_new), n_classes))
+    for block in _blocks(len(Z_new), len(Z)):
+        D = np.zeros((len(Z_new[block]), len(Z)))
+        votes = _votes_by_dimension(D, Z_new[block], Z, ends, codes, n_classes, voters)
+        shares[:, block] = [v[0] for v in votes]
+    return shares / np.maximum(shares.sum(axis=2, keepdims=True), 1)
 
 
 def leave_one_out_scores(
@@ -286,6 +317,7 @@ def training_parts(codes: Array, n_folds: int, random_state: Any = 0) -> list[tu
     """Rows to fit to and rows held out, of each fold of `deal_folds`.
 
     A row alone in its class is always fitted to, so that all classes are among the rows to fit to.
+    Within `dealing` rows of a group stay together, and no row is judged by later ones.
 
     Examples
     --------
@@ -293,6 +325,9 @@ def training_parts(codes: Array, n_folds: int, random_state: Any = 0) -> list[tu
     >>> [int(4 in fit) for fit, held in parts]
     [1, 1]
     """
+    units = _current_units(len(codes))
+    if units is not None:
+        return units.deal(codes, min(n_folds, len(codes)), random_state)
     folds = deal_folds(codes, min(n_folds, len(codes)), random_state)
     folds[np.bincount(codes)[codes] < 2] = -1
     return fold_parts(folds)
@@ -362,6 +397,191 @@ def _rank_in_class(codes: Array, seed: Any) -> Array:
     return ranks
 
 
+# Rows that belong together, or follow each other ------------------------------------------------
+
+
+def deal_groups(codes: Array, groups: Array, n_folds: int, random_state: Any = 0) -> Array:
+    """The fold of each row, the same for all rows of a group; -1 for rows that always train.
+
+    Groups are dealt in random order, the large ones first, each to the fold that has the fewest
+    rows of its most frequent class, and of those to the one with the fewest rows. A group that
+    alone has rows of a class always trains.
+
+    Examples
+    --------
+    >>> deal_groups(np.array([0, 0, 1, 1, 0, 1]), np.array([7, 7, 8, 8, 9, 9]), 2).tolist()
+    [1, 1, 0, 0, 0, 0]
+    """
+    counts = _count_in_groups(codes, groups)
+    rng = check_random_state(random_state)
+    order = rng.permutation(len(counts))
+    order = order[np.argsort(-counts[order].sum(axis=1), kind="stable")]
+    n_groups = np.count_nonzero(counts, axis=0)
+    alone = np.any(counts[:, n_groups == 1], axis=1)
+    main = counts.argmax(axis=1)
+    filled = np.zeros((n_folds, counts.shape[1]))
+    fold_of = np.full(len(counts), -1)
+    for g in order[~alone[order]]:
+        fold = np.lexsort([filled.sum(axis=1), filled[:, main[g]]])[0]
+        filled[fold] += counts[g]
+        fold_of[g] = fold
+    return fold_of[np.unique(groups, return_inverse=True)[1]]
+
+
+def split_groups(codes: Array, groups: Array, test_size: float, seed: Any) -> tuple[Array, Array]:
+    """Numbers of the rows to train and to test with, all rows of a group on one side.
+
+    Of each class, the rarest by groups first, groups are held out in random order until their
+    rows are as near to the share as whole groups can be; at least one, and never the last one
+    that trains. `seed` is anything that `numpy.random.default_rng` takes.
+
+    Examples
+    --------
+    >>> groups = np.repeat([1, 2, 3, 4, 5, 6], 2)
+    >>> train, test = split_groups(np.repeat([0, 1], 6), groups, 0.3, 0)
+    >>> len(test), len(np.intersect1d(groups[train], groups[test]))
+    (4, 0)
+    """
+    counts = _count_in_groups(codes, groups)
+    order = np.random.default_rng(seed).permutation(len(counts))
+    wanted = test_size * counts.sum(axis=0)
+    held = np.zeros(len(counts), dtype=bool)
+    trains, tests = counts.sum(axis=0), np.zeros(counts.shape[1])
+    for c in np.argsort(np.count_nonzero(counts, axis=0), kind="stable"):
+        for g in order[counts[order, c] > 0]:
+            nearer = abs(tests[c] + counts[g, c] - wanted[c]) < abs(tests[c] - wanted[c])
+            last = ((trains - counts[g] == 0) & (counts[g] > 0)).any()
+            if held[g] or last or not (nearer or tests[c] == 0):
+                continue
+            held[g] = True
+            trains, tests = trains - counts[g], tests + counts[g]
+    tested = held[np.unique(groups, return_inverse=True)[1]]
+    return np.flatnonzero(~tested), np.flatnonzero(tested)
+
+
+def split_times(times: Array, n_splits: int, first: float = 0.5) -> list[tuple[Array, Array]]:
+    """Rows to train and to test with in the order of time: the past, and the next part.
+
+    The rows from the share `first` on are cut into `n_splits` parts of about the same size; rows
+    of one time are never cut apart. Parts without a row, or without a past, are left out.
+
+    Examples
+    --------
+    >>> parts = split_times(np.array([3, 1, 2, 4]), 2)
+    >>> [(train.tolist(), test.tolist()) for train, test in parts]
+    [([1, 2], [0]), ([0, 1, 2], [3])]
+    """
+    values = np.sort(times)
+    ends = np.rint(np.linspace(first * len(values), len(values), n_splits + 1)).astype(int)
+    starts = [values[end] for end in ends[:-1] if end < len(values)]
+    cuts = [*dict.fromkeys(starts), None]
+    found = []
+    for begin, end in pairwise(cuts):
+        test = times >= begin if end is None else (times >= begin) & (times < end)
+        found.append((np.flatnonzero(times < begin), np.flatnonzero(test)))
+    return [(train, test) for train, test in found if len(train) and len(test)]
+
+
+def _count_in_groups(codes: Array, groups: Array) -> Array:
+    """Rows of each class in each group (n_groups, n_classes)."""
+    _, numbers = np.unique(groups, return_inverse=True)
+    counts = np.zeros((numbers.max(initial=-1) + 1, int(codes.max(initial=-1)) + 1))
+    np.add.at(counts, (numbers, codes), 1)
+    return counts
+
+
+@dataclass(frozen=True)
+class Units:
+    """How rows must be dealt into folds.
+
+    Attributes
+    ----------
+    groups : array (n_samples,), optional
+        The group of each row: its rows stay together.
+    times : array (n_samples,), optional
+        The time of each row: no row is judged by one that comes later.
+    """
+
+    groups: Array | None = None
+    times: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.groups if self.groups is not None else self.times)  # type: ignore[arg-type]
+
+    def part(self, rows: Array) -> Units:
+        """Those of some of the rows."""
+        both = self.groups, self.times
+        return Units(*(None if values is None else values[rows] for values in both))
+
+    def deal(self, codes: Array, n_folds: int, random_state: Any) -> list[tuple[Array, Array]]:
+        """Rows to fit to and rows held out, of each fold.
+
+        In the order of time parts whose past lacks a class are left out.
+        """
+        if self.times is None:
+            assert self.groups is not None
+            return fold_parts(deal_groups(codes, self.groups, n_folds, random_state))
+        parts = without_shared_groups(split_times(self.times, n_folds), self.groups)
+        n_classes = len(np.unique(codes))
+        return [part for part in parts if len(np.unique(codes[part[0]])) == n_classes]
+
+
+def without_shared_groups(
+    parts: Iterable[tuple[Array, Array]], groups: Array | None
+) -> list[tuple[Array, Array]]:
+    """Parts whose rows to fit to have no group in common with the rows held out."""
+    if groups is None:
+        return list(parts)
+    return [(fit[~np.isin(groups[fit], groups[held])], held) for fit, held in parts]
+
+
+_units: ContextVar[Units | None] = ContextVar("units", default=None)
+
+
+@contextmanager
+def dealing(units: Units | None) -> Iterator[None]:
+    """Within, `training_parts` of as many rows deals these units, whoever calls it.
+
+    Choices that an estimator makes in its `fit` so keep groups together without knowing of them.
+
+    Parameters
+    ----------
+    units : Units or None
+        Those of the rows that are fitted to within; None for rows that are on their own.
+    """
+    token = _units.set(units)
+    try:
+        yield
+    finally:
+        _units.reset(token)
+
+
+@contextmanager
+def dealing_part(rows: Array) -> Iterator[None]:
+    """Within, only these of the rows are fitted to."""
+    units = _units.get()
+    with dealing(None if units is None else units.part(rows)):
+        yield
+
+
+def current_groups() -> Array | None:
+    """The groups of the rows that are fitted to within `dealing`; None where there are none."""
+    units = _units.get()
+    return None if units is None else units.groups
+
+
+def _current_units(n_rows: int) -> Units | None:
+    units = _units.get()
+    if units is not None and len(units) != n_rows:
+        warn_caller(
+            f"a choice by {n_rows} of {len(units)} rows does not know which of them belong "
+            "together: it deals them one by one",
+            RuntimeWarning,
+        )
+        return None
+    return units
+
+
 # Fitting again in each fold --------------------------------------------------------------------
 
 
@@ -424,12 +644,13 @@ def refit_grid(
     scores = np.zeros((len(parts), len(settings)))
     for i, (train, held) in enumerate(parts):
         known, new = rows(train), rows(held)
-        for j, project in enumerate(fit(train)):
-            Z = project(known)
-            if Z.shape[1] == 0:
-                continue
-            end = np.array([min(n_components, Z.shape[1])])
-            scores[i, j] = scorer(Z, codes[train], project(new), codes[held], end)[0]
+        with dealing_part(train):
+            for j, project in enumerate(fit(train)):
+                Z = project(known)
+                if Z.shape[1] == 0:
+                    continue
+                end = np.array([min(n_components, Z.shape[1])])
+                scores[i, j] = scorer(Z, codes[train], project(new), codes[held], end)[0]
         if progress is not None:
             progress(f"fold {i + 1} of {len(parts)}: best score {scores[i].max():.3f}")
     average = scores.mean(axis=0) if len(scores) else np.zeros(len(settings))
@@ -587,7 +808,8 @@ def _score_refitted(
     for i, (train, held) in enumerate(parts):
         fold = {name: np.asarray(value)[train] for name, value in params.items()}
         seen = X[:, train] if pairwise else X
-        model = keep_every_direction(estimator).fit(seen[train], y[train], **fold)
+        with dealing_part(train):
+            model = keep_every_direction(estimator).fit(seen[train], y[train], **fold)
         Z, Z_new = (np.asarray(model.transform(seen[part])) for part in (train, held))
         order, ends = order_columns_by_level(model, Z.shape[1])
         found.append(scorer(Z[:, order], y[train], Z_new[:, order], y[held], ends))

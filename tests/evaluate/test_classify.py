@@ -13,9 +13,10 @@ from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.preprocessing import StandardScaler
 
 from separatrix import FisherDiscriminant
-from separatrix.evaluate.classify import decision_of, score_predictions
+from separatrix.evaluate.classify import decision_of
 from separatrix.evaluate.comparison import compare
 from separatrix.evaluate.methods import contenders
+from separatrix.evaluate.scores import score_predictions
 from tests.evaluate.comparing import CHEAP, X2, Y2, X, Y, by_hand, parts
 
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from separatrix.evaluate.comparison import compare
+from separatrix.selection import GRID_FOLDS
 from tests.evaluate.comparing import CHEAP, Counted, X, Y, without_times
 
 
@@ -28,13 +29,14 @@ def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path):
     told = []
     found = compare(methods, X, Y, n_splits=3, memory=False, results=path, progress=told.append)
     assert without_times(found) == without_times(whole)
-    assert Counted.fits == 4  # of the six, the two before the third of the nine were there
+    # of the six, the two before the third of the nine were there; each competes in inner folds
+    assert Counted.fits == 4 * (1 + GRID_FOLDS)
     assert told[0].done == 3
     Counted.fits = 0
     again = compare(methods, X, Y, n_splits=3, memory=False, results=path)
     assert (Counted.fits, again) == (0, found)
     more = compare(methods, X, Y, n_splits=4, memory=False, results=path)
-    assert Counted.fits == 2
+    assert Counted.fits == 2 * (1 + GRID_FOLDS)
     assert more.methods[0].folds[:3] == found.methods[0].folds
 
 

@@ -25,9 +25,10 @@ def list_methods() -> list[str]:
 def check_methods(names: Iterable[str]) -> list[str]:
     """The names without repetition; an unknown one is an error that proposes the nearest."""
     from separatrix.evaluate.methods import LEFT_OUT
+    from separatrix.evaluate.references import ALIASES
     from separatrix.io.tables import check_known_name
 
-    known = list_methods()
+    known = [*list_methods(), *ALIASES]
     asked = [name.strip() for name in names]
     for name in asked:
         if name in LEFT_OUT:

@@ -31,6 +31,10 @@ ALPHA = 0.05
 """Level at which a method is shown to be worse than the best, in one test."""
 
 
+LINEAR = ("LogisticRegression(", "LinearSVC(", "NearestCentroid(")
+"""Classifiers without a subspace whose boundaries are planes, as they are printed."""
+
+
 @dataclass(frozen=True)
 class Standing:
     """A method beside the best of a comparison.
@@ -180,12 +184,14 @@ def _compare_with_best(
     order = sorted(
         range(len(names)), key=lambda j: (-means[j], measure_complexity(comparison[names[j]]))
     )
-    share, n_test = comparison.test_share, min(len(test) for test in comparison.tests)
-    gaps = [table[:, order[0]] - table[:, j] for j in order]
+    share, n_test = comparison.test_share, comparison.n_test
+    # in shares: costs are measured by the largest of them
+    unit = largest_cost(comparison)
+    gaps = [(table[:, order[0]] - table[:, j]) / unit for j in order]
     p_values = [corrected_t_test(gap, share, n_test)[1] for gap in gaps]
     adjusted = [1.0, *holm(p_values[1:])]
     known = len(table) >= FEWEST_SPLITS
-    by_rows = standard_error(float(means[order[0]]), n_test)
+    by_rows = standard_error(_mean_accuracy(comparison[names[order[0]]]), n_test)
     found = []
     for j, gap, p, p_holm in zip(order, gaps, p_values, adjusted, strict=True):
         worse, equal, better = compare_in_practice(gap, share, n_test=n_test, rope=rope)
@@ -194,8 +200,8 @@ def _compare_with_best(
         found.append(
             Standing(
                 name=names[j],
-                behind=behind,
-                slack=slack,
+                behind=unit * behind,
+                slack=unit * slack,
                 p_value=p,
                 p_holm=p_holm,
                 worse=worse,
@@ -207,6 +213,17 @@ def _compare_with_best(
             )
         )
     return found
+
+
+def largest_cost(comparison: Comparison) -> float:
+    """The unit in which differences of scores are measured: 1, or the largest cost."""
+    costs = comparison.settings.get("costs")
+    return float(np.max(costs)) if comparison.score == "cost" and costs else 1.0
+
+
+def _mean_accuracy(method: MethodRecord) -> float:
+    found = method.summary.get("accuracy")
+    return 1.0 if found is None else found.mean
 
 
 def compare_in_practice(
@@ -281,7 +298,8 @@ def measure_complexity(method: MethodRecord) -> tuple[bool, bool, int, float, st
     the most directions that a split has kept; the name.
     """
     folds = [fold for fold in method.folds if fold.status == "done"]
-    curved = "kernel_gamma" in method.grid or not any(fold.loadings for fold in folds)
+    linear = method.estimator.startswith(LINEAR) or any(fold.loadings for fold in folds)
+    curved = not linear or "kernel_gamma" in method.grid
     tried = sum(len(values) for values in method.grid.values() if len(values) > 1)
     kept = [math.inf if fold.n_components is None else fold.n_components for fold in folds]
     return method.role != "LDA", curved, tried, max(kept, default=math.inf), method.name

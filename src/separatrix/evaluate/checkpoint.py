@@ -26,8 +26,8 @@ try:
 except ImportError:  # no locks: the manual says that one run at a time may write
     fcntl = None  # type: ignore[assignment]
 
-RESULTS_FORMAT = 2
-"""Number of the form of files of folds; in the first form keys were spelled out by hand."""
+RESULTS_FORMAT = 3
+"""Number of the form of files of folds; folds of earlier forms lack scores."""
 
 
 class JsonLinesFile:
@@ -246,11 +246,11 @@ def data_key(data: LabelledRows) -> str:
     return joblib.hash([flat, X.shape, *labels, data.column_names])
 
 
-def job_key(job: Job, test: Array) -> str:
+def job_key(job: Job, test: Array, *others: Any) -> str:
     """A hash of the method with all its parameters, the settings and the test rows of a split.
 
-    It is the same in every process and every run. Beside the test rows it does not depend on the
-    data.
+    It is the same in every process and every run. Beside the test rows, and `others` that make a
+    split, it does not depend on the data.
     """
     contender = job.contender
     grid = [[name, _spell(values)] for name, values in contender.grid.items()]  # in this order
@@ -260,7 +260,8 @@ def job_key(job: Job, test: Array) -> str:
         [
             [version("separatrix"), *method, *contender.in_units],
             [_spell(contender.estimator), grid, _spell(job.scale)],
-            [*settings, test],
+            [*settings, test, *others],
+            [job.judge.score, job.judge.costs, _spell_then(job.then)],
         ]
     )
 
@@ -305,6 +306,10 @@ def _spell(value: Any, inside: tuple[int, ...] = ()) -> Any:
 def _spell_code(code: types.CodeType) -> list[Any]:
     constants = [_spell_code(c) if isinstance(c, types.CodeType) else c for c in code.co_consts]
     return [joblib.hash(code.co_code), *code.co_names, _spell(constants)]
+
+
+def _spell_then(then: Any) -> Any:
+    return None if then is None else [_spell(then.estimator), _spell(dict(then.grid))]
 
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")

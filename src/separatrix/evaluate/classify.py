@@ -1,25 +1,19 @@
-"""The rule that classifies rows in the subspace of a method, and the scores of its predictions."""
+"""The rule that classifies rows in the subspace of a method, and how settings are judged by it."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics import (
-    accuracy_score,
-    balanced_accuracy_score,
-    f1_score,
-    recall_score,
-    roc_auc_score,
-)
+from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 
 from separatrix.evaluate.methods import Contender, has_own_rule
+from separatrix.evaluate.scores import Degrees, Judge, find_degrees
 from separatrix.fisher.fisher import FisherDiscriminant
 from separatrix.linalg import Array
-from separatrix.selection import Scorer, classifier_scores, neighbour_scores
+from separatrix.selection import Scorer, neighbour_scores, neighbour_shares
 
 # Rules on top of a subspace ----------------------------------------------------------------------
 
@@ -32,13 +26,26 @@ DECISION_RULES = {
 """Three nearest neighbours, the nearest class mean, Gaussians of one covariance."""
 
 
-def rule_to_keep(decision: str, n_rows: int) -> Any:
+THEN = "then"
+"""The decision of a comparison in which one classifier stands on top of every subspace."""
+
+DIMENSIONS_TRIED = (1, 2, 3, 5, 8, 13, 21, 34)
+"""Numbers of directions that a classifier on top is fitted with when their number is chosen; the
+largest there is comes with them."""
+
+
+def rule_to_keep(decision: str, n_rows: int, then: Any = None) -> Any:
     """A fresh rule for a model that is kept; None where the method decides itself."""
     if decision == "own":
         return None
     if decision == "3nn":  # all distances: a tree of rows is a type that model files do not hold
         return KNeighborsClassifier(min(3, n_rows), algorithm="brute")
-    return DECISION_RULES[decision](n_rows)
+    return make_rule(decision, n_rows, then)
+
+
+def make_rule(decision: str, n_rows: int, then: Any = None) -> Any:
+    """A fresh rule on top of a subspace; `then` is the classifier of the decision "then"."""
+    return clone(then) if decision == THEN else DECISION_RULES[decision](n_rows)
 
 
 def decision_of(contender: Contender, decision: str) -> str:
@@ -50,11 +57,52 @@ def decision_of(contender: Contender, decision: str) -> str:
     return decision
 
 
-def scorer_of(decision: str, n_rows: int) -> Scorer:
-    """How leading coordinates are scored: by the rule, or nearest neighbours for "own"."""
-    if decision in ("own", "3nn"):
-        return neighbour_scores
-    return classifier_scores(DECISION_RULES[decision](n_rows))
+def scorer_of(
+    decision: str, n_rows: int, n_classes: int = 0, judge: Judge | None = None, then: Any = None
+) -> Scorer:
+    """How leading coordinates are scored: by the rule, or nearest neighbours for "own".
+
+    Without a judge by the share that is right, and by nearest neighbours for "then", too.
+    """
+    if decision in ("own", "3nn") or (decision == THEN and judge is None):
+        if judge is None or judge.score == "accuracy":
+            return neighbour_scores
+        return _judge_neighbours(judge, n_classes)
+    rule = make_rule(decision, n_rows, then)
+    tried = DIMENSIONS_TRIED if decision == THEN else None
+    return _judge_rule(rule, judge or Judge(), n_classes, tried)
+
+
+def _judge_neighbours(judge: Judge, n_classes: int) -> Scorer:
+    def scores(Z: Array, y: Array, Z_new: Array, y_new: Array, ends: Array) -> Array:
+        shares = neighbour_shares(Z, y, Z_new, ends, n_classes)
+        return np.array(
+            [judge.value(y_new, s.argmax(axis=1), n_classes, Degrees(s)) for s in shares]
+        )
+
+    return scores
+
+
+def _judge_rule(rule: Any, judge: Judge, n_classes: int, tried: tuple[int, ...] | None) -> Scorer:
+    """Fit a rule to the leading coordinates; dimensions that are not tried are never the best."""
+
+    def scores(Z: Array, y: Array, Z_new: Array, y_new: Array, ends: Array) -> Array:
+        found = np.full(len(ends), -np.inf)
+        for i, end in enumerate(ends):
+            if tried is None or i + 1 in tried or i + 1 == len(ends):
+                fitted = clone(rule).fit(Z[:, :end], y)
+                found[i] = judge_rows(judge, fitted, Z_new[:, :end], y_new, n_classes)
+        return found
+
+    return scores
+
+
+def judge_rows(judge: Judge, rule: Any, rows: Any, truth: Array, n_classes: int) -> float:
+    """The score that ranks, of a fitted rule on rows that it takes."""
+    predicted = np.asarray(rule.predict(rows))
+    if judge.score == "accuracy":
+        return judge.value(truth, predicted, n_classes)
+    return judge.value(truth, predicted, n_classes, find_degrees(rule, rows, n_classes))
 
 
 def project_rows(model: Any, X: Any) -> Any:
@@ -84,7 +132,12 @@ class FittedMethod(NamedTuple):
 
 
 def add_rule(
-    model: Any, X: Any, codes: Array, decision: str, columns: Array | None = None
+    model: Any,
+    X: Any,
+    codes: Array,
+    decision: str,
+    columns: Array | None = None,
+    then: Any = None,
 ) -> FittedMethod:
     """A fitted method with its rule, which learns from rows in the subspace."""
     if decision == "own":
@@ -93,51 +146,4 @@ def add_rule(
     Z = fitted.project(X)
     if Z.shape[1] == 0:
         raise ValueError("no direction was found that separates the classes")
-    return fitted._replace(rule=DECISION_RULES[decision](len(codes)).fit(Z, codes))
-
-
-# Scores ------------------------------------------------------------------------------------------
-
-
-def second_class_degrees(rule: Any, rows: Any) -> Array | None:
-    """A number that grows with the evidence for the second of two classes; None without one."""
-    if hasattr(rule, "decision_function"):
-        found = np.asarray(rule.decision_function(rows))
-        return found if found.ndim == 1 else found[:, 1] - found[:, 0]
-    if hasattr(rule, "predict_proba"):
-        return np.asarray(rule.predict_proba(rows))[:, 1]
-    return None
-
-
-def score_predictions(truth: Array, predicted: Array) -> dict[str, float]:
-    """The scores of a `Fold` that any number of classes has.
-
-    Examples
-    --------
-    >>> score_predictions(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]))["accuracy"]
-    0.75
-    """
-    present = np.unique(truth)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a class that was predicted need not be tested
-        scores = {
-            "accuracy": accuracy_score(truth, predicted),
-            "balanced_accuracy": balanced_accuracy_score(truth, predicted),
-            "macro_f": f1_score(
-                truth, predicted, labels=present, average="macro", zero_division=0.0
-            ),
-        }
-    return {name: float(value) for name, value in scores.items()}
-
-
-def score_two_classes(truth: Array, predicted: Array, degree: Array | None) -> dict[str, float]:
-    """The scores that need two classes, 0 and 1, both among the rows tested."""
-    if len(np.unique(truth)) < 2:
-        return {}
-    scores = {
-        "sensitivity": recall_score(truth, predicted, pos_label=1),
-        "specificity": recall_score(truth, predicted, pos_label=0),
-    }
-    if degree is not None and np.isfinite(degree).all():
-        scores["auc"] = roc_auc_score(truth, degree)
-    return {name: float(value) for name, value in scores.items()}
+    return fitted._replace(rule=make_rule(decision, len(codes), then).fit(Z, codes))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, nullcontext
+from dataclasses import replace
 from importlib.metadata import version
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -20,23 +21,32 @@ from sklearn.utils.validation import column_or_1d
 
 from separatrix.evaluate.advice import with_advice
 from separatrix.evaluate.checkpoint import ResultsFile, data_key, job_key
-from separatrix.evaluate.classify import DECISION_RULES, decision_of, rule_to_keep
-from separatrix.evaluate.fold import Job, make_scaler, train_method
+from separatrix.evaluate.classify import DECISION_RULES, THEN, decision_of, rule_to_keep
+from separatrix.evaluate.controls import (
+    judge_by_permutation,
+    methods_to_control,
+    permuted_splits,
+    split_ignoring_groups,
+    summarize_by_method,
+    summarize_scores,
+    take_winner,
+)
+from separatrix.evaluate.fold import Job, RowSplit, make_scaler, train_method
 from separatrix.evaluate.methods import LEFT_OUT, Contender, contenders
-from separatrix.evaluate.ranking import mean_interval
 from separatrix.evaluate.records import (
     Comparison,
     Fold,
     MethodRecord,
     Progress,
-    Summary,
     spelled_out,
 )
 from separatrix.evaluate.runner import fold_id, run_folds
+from separatrix.evaluate.scores import Judge, check_costs, choose_score
+from separatrix.evaluate.splits import add_test_rows, check_groups, plan_splits
 from separatrix.io.notices import find_notices, notice_copied_rows
 from separatrix.moments.checks import check_finite, check_in_memory, encode_labels
 from separatrix.moments.labelled import LabelledRows
-from separatrix.selection import split_rows
+from separatrix.selection import Units, dealing
 
 # Comparing methods -------------------------------------------------------------------------------
 
@@ -48,6 +58,15 @@ def compare(
     *,
     n_splits: int = 10,
     test_size: float = 0.3,
+    groups: ArrayLike | None = None,
+    splits: Any = None,
+    test: tuple[Any, ArrayLike] | None = None,
+    time: ArrayLike | None = None,
+    rivals: str | None = None,
+    score: str | None = None,
+    costs: Any = None,
+    then: Any = None,
+    permutations: int = 0,
     scale: Any = "standard",
     decision: str = "own",
     feature_names: Iterable[str] | None = None,
@@ -68,11 +87,11 @@ def compare(
     Parameters
     ----------
     methods : None, or an iterable
-        None compares every method of the package, found among its public names, and four
-        references: "raw" (all features), "PCA", "LDA" and "NCA" of scikit-learn. Otherwise names
-        of these, estimators, and pairs ``(name, estimator)``, which may come in a dictionary.
-        Named methods are tuned (`evaluate.methods.GRIDS`); estimators are fitted as they are
-        given, which may well be a `GridSearchCV`.
+        None compares every method of the package, found among its public names, and the
+        references that `rivals` names. Otherwise names of these, estimators, and pairs
+        ``(name, estimator)``, which may come in a dictionary. Named methods are tuned
+        (`evaluate.methods.GRIDS`); estimators are fitted as they are given, which may well be a
+        `GridSearchCV`.
     X : array, data frame or sparse matrix (n_samples, n_features)
         Rows. Missing or infinite values raise, unless a transformer is given as `scale`: it may
         fill them in.
@@ -82,6 +101,42 @@ def compare(
         Number of random splits.
     test_size : float in (0, 1)
         Share of each class that is held out.
+    groups : array (n_samples,), optional
+        What each row belongs to, such as a patient: rows of a group are never on both sides of a
+        split, nor of a fold within the training part. Tests count groups in place of rows, and
+        `Comparison.by_rows` has what splits by rows would have pretended. A class whose rows are
+        all of one group raises.
+    splits : splitter, array, int or pairs, optional
+        In place of random splits: a splitter of scikit-learn; for each row "train" or "test", or
+        the number of the fold in which it tests (-1: it always trains); a number of folds, which
+        are dealt again until there are about `n_splits` splits; or pairs of numbers of rows.
+    test : pair (X, y), optional
+        Rows that test, once; all of `X` trains.
+    time : array (n_samples,), optional
+        When each row came. The later half is cut into `n_splits` parts that follow each other, and
+        each is predicted by methods that know what came before it; choices within the training
+        part are made in the order of time, too.
+    rivals : "none", "basic", "all" or None
+        References that take part, tuned by the same rules. "basic": nearest neighbours ("3-NN"),
+        PCA, LDA with shrinkage, NCA, logistic regression, an SVM with a Gaussian kernel, gradient
+        boosting and shrunken centroids. "all": a linear SVM and kernel PCA besides and, where
+        they are installed, supervised UMAP, TabPFN, TabICL and ROCKET. None is "basic" where
+        `methods` is None, and "none" beside methods that are named.
+    score : str, optional
+        The score by which settings are chosen and methods ranked and advised: "accuracy",
+        "balanced_accuracy", "macro_f", "weighted_f", "precision", "recall", "auc", "log_loss",
+        "brier", "cost", or for two classes "sensitivity" and "specificity". By default accuracy;
+        balanced accuracy where the largest class has more than four times the mean of the others;
+        "cost" where `costs` are given.
+    costs : array (n_classes, n_classes), optional
+        The cost of a prediction: rows are right classes, columns predicted ones, in the order of
+        the sorted labels.
+    then : str or classifier, optional
+        A classifier on top of every subspace, in place of `decision`: the name of a method, which
+        is tuned within the training part, or an estimator.
+    permutations : int
+        How often the best method is fitted again to shuffled labels, on the first three splits
+        (`Comparison.permutation`).
     scale : "standard", None or transformer
         "standard" brings every feature to mean zero and variance one (sparse rows to variance
         one), as the training part has it. A transformer is cloned and fitted to the training part;
@@ -152,52 +207,110 @@ def compare(
     """
     _check_settings(n_splits, test_size, scale, decision, time_budget, n_jobs, random_state)
     _check_client(client, n_jobs, time_budget)
+    _check_permutations(permutations)
+    n_tests = 0
+    if test is not None:
+        X, y, n_tests = add_test_rows(X, y, test)
     data = check_data(X, y, feature_names, allow_missing=not isinstance(scale, str | None))
-    asked = contenders(methods)
-    splits = [split_rows(data.codes, test_size, (random_state, i)) for i in range(n_splits)]
-    jobs = [
-        Job(contender, split, scale, decision, int(random_state), memory)
-        for split in range(n_splits)
-        for contender in asked
-    ]
+    matrix = check_costs(costs, data.classes.tolist())
+    judge = Judge(choose_score(score, data.codes, costs), matrix)
+    asked, rule = contenders(methods, rivals), check_then(then, decision)
+    plan = plan_splits(
+        data,
+        n_splits=n_splits,
+        test_size=test_size,
+        random_state=int(random_state),
+        groups=groups,
+        splits=splits,
+        time=time,
+        n_tests=n_tests,
+    )
+    shared = Job(asked[0], 0, scale, THEN if rule else decision, int(random_state), memory,
+                 judge, rule, compete=len(asked) > 1)  # fmt: skip
     mark, versions = data_key(data), package_versions()
-    keys = {
-        fold_id(job): job_key(job, splits[job.split][1]) for job in jobs if results is not None
-    }
-    opened = nullcontext() if results is None else closing(ResultsFile(results, mark, versions))
-    with opened as file:
-        folds = run_folds(jobs, keys, data, splits, file, n_jobs, time_budget, progress, client)
-        if file is not None:
-            versions = file.versions_used(keys[fold.method, fold.split] for fold in folds)
-    tests = [test for _, test in splits]
-    found = Comparison(
+    tests = tuple(tuple(part.test.tolist()) for part in plan.parts)
+    empty = Comparison(
         classes=tuple(data.classes.tolist()),
         class_counts=tuple(np.bincount(data.codes).tolist()),
         feature_names=tuple(data.column_names),
         n_samples=len(data.codes),
         labels=tuple(data.codes.tolist()),
-        tests=tuple(tuple(test.tolist()) for test in tests),
+        tests=tests,
         settings={
-            "n_splits": n_splits,
+            "n_splits": len(tests),
             "test_size": test_size,
             "scale": scale_name(scale),
             "decision": decision,
             "time_budget": time_budget,
             "random_state": int(random_state),
+            "score": judge.score,
+            "costs": [list(row) for row in matrix] or None,
+            "splitting": plan.splitting,
+            "unit": plan.unit,
+            "folds": int(splits) if plan.splitting == "k-fold" else None,
+            "then": None if rule is None else rule.name,
         },
-        methods=tuple(
-            method_record(
-                c, [f for f in folds if f.method == c.name], decision, tests, len(data.codes)
-            )
-            for c in asked
-        ),
+        methods=(),
         left_out=dict(LEFT_OUT) if methods is None else {},
         data=mark,
         versions=versions,
-        seconds=sum(fold.seconds for fold in folds),
-        notices=notice_data(data, tests),
+        seconds=0.0,
+        trains=plan.trains,
+        groups=() if plan.groups is None else tuple(plan.groups.tolist()),
+        group_names=plan.group_names,
+        notices=notice_data(data, [part.test for part in plan.parts]),
     )
-    return with_advice(found)
+    opened = nullcontext() if results is None else closing(ResultsFile(results, mark, versions))
+    with opened as file:
+
+        def run(names: Sequence[str], job: Job, parts: Sequence[RowSplit]) -> list[Fold]:
+            """Folds of these methods on all of the splits."""
+            jobs = [
+                job._replace(contender=contender, split=split)
+                for split in range(len(parts))
+                for contender in asked
+                if contender.name in names
+            ]
+            keys = {fold_id(j): key_of(j, parts[j.split]) for j in jobs if file is not None}
+            folds = run_folds(jobs, keys, data, parts, file, n_jobs, time_budget, progress, client)
+            if file is not None:
+                used = file.versions_used(keys[fold.method, fold.split] for fold in folds)
+                versions.update(used)
+            return folds
+
+        folds = run([contender.name for contender in asked], shared, plan.parts)
+        found = with_advice(add_methods(empty, asked, folds))
+        again = shared._replace(memory=False, compete=False)
+        if plan.groups is not None and plan.splitting in ("random", "k-fold"):
+            by_rows = run(methods_to_control(found), again,
+                          split_ignoring_groups(data.codes, found))  # fmt: skip
+            found = replace(found, by_rows=summarize_by_method(found, by_rows))
+        if permutations and found.best is not None:
+            mixed = permuted_splits(
+                plan.parts, data.codes, plan.groups, permutations, int(random_state)
+            )
+            permuted = run([found.best], again, mixed)
+            found = replace(found, permutation=judge_by_permutation(found, permuted, permutations))
+    return replace(found, versions=versions)
+
+
+def key_of(job: Job, part: RowSplit) -> str:
+    """The key of a job in the file of results."""
+    units = () if part.units is None else (part.units.groups, part.units.times)
+    shuffled = () if part.codes is None else ("shuffled", part.codes)
+    return job_key(job, part.test, part.train, *units, *shuffled)
+
+
+def add_methods(
+    empty: Comparison, asked: Sequence[Contender], folds: Sequence[Fold]
+) -> Comparison:
+    """A comparison with the records of its methods, and of always taking the inner winner."""
+    records = tuple(
+        method_record(empty, contender, [f for f in folds if f.method == contender.name])
+        for contender in asked
+    )
+    found = replace(empty, methods=records, seconds=sum(fold.seconds for fold in folds))
+    return replace(found, winner=take_winner(found))
 
 
 def notice_data(data: LabelledRows, tests: list[np.ndarray]) -> tuple[str, ...]:
@@ -217,36 +330,26 @@ def scale_name(scale: Any) -> str | None:
     return scale if scale is None or isinstance(scale, str) else spelled_out(scale)
 
 
-def method_record(
-    contender: Contender, folds: list[Fold], decision: str, tests: list[Any], n_samples: int
-) -> MethodRecord:
+def method_record(comparison: Comparison, contender: Contender, folds: list[Fold]) -> MethodRecord:
     """The record of a method from its folds."""
     done = [fold for fold in folds if fold.status == "done"]
+    settings, n_splits = comparison.settings, len(comparison.tests)
     reason = next((fold.reason for fold in folds if fold.status != "done"), "")
-    if not reason and len(folds) < len(tests):
+    if not reason and len(folds) < n_splits:
         reason = "time budget"
-    names = dict.fromkeys(name for fold in done for name in fold.scores)
-    share = len(tests[0]) / n_samples
     return MethodRecord(
         name=contender.name,
         kind=contender.kind,
         description=contender.description,
         estimator=spelled_out(contender.estimator),
         grid={name: list(values) for name, values in contender.grid.items()},
-        decision=decision_of(contender, decision),
-        status="done" if len(done) == len(tests) else "partial" if done else "failed",
-        reason=reason and f"{reason}; {len(done)} of {len(tests)} splits done",
+        decision=decision_of(contender, THEN if settings["then"] else settings["decision"]),
+        status="done" if len(done) == n_splits else "partial" if done else "failed",
+        reason=reason and f"{reason}; {len(done)} of {n_splits} splits done",
         n_done=len(done),
-        summary={
-            name: Summary(
-                *mean_interval(
-                    [f.scores[name] for f in done if name in f.scores],
-                    share,
-                    min(map(len, tests)) if name == "accuracy" else None,
-                )
-            )
-            for name in names
-        },
+        summary=summarize_scores(
+            [fold.scores for fold in done], comparison.test_share, comparison.n_test
+        ),
         folds=tuple(folds),
     )
 
@@ -274,6 +377,10 @@ def tuned(
     X: Any,
     y: ArrayLike,
     *,
+    groups: ArrayLike | None = None,
+    score: str | None = None,
+    costs: Any = None,
+    then: Any = None,
     scale: Any = "standard",
     decision: str = "own",
     random_state: int = 0,
@@ -289,7 +396,7 @@ def tuned(
         `scale` that makes numbers of them.
     y : array (n_samples,)
         Labels.
-    scale, decision, random_state
+    groups, score, costs, then, scale, decision, random_state
         As in `compare`.
 
     Returns
@@ -314,7 +421,8 @@ def tuned(
     """
     _check_settings(1, 0.5, scale, decision, None, None, random_state)
     (contender,) = contenders([method])
-    job = Job(contender, 0, scale, decision, int(random_state), memory=False)
+    rule_on_top = check_then(then, decision)
+    job = Job(contender, 0, scale, THEN if rule_on_top else decision, int(random_state), False)
     check_in_memory(X, "tuned")
     if isinstance(scale, str):
         check_data(X, y, None)  # faults of X are found before it is scaled
@@ -322,13 +430,20 @@ def tuned(
         scaler = make_scaler(scale, X, job.seed)
         rows = X if scaler is None else scaler.fit_transform(X)
         data = check_data(rows, y, None)
-        trained = train_method(job, data.X, data.codes, len(data.classes))
+        matrix = check_costs(costs, data.classes.tolist())
+        judge = Judge(choose_score(score, data.codes, costs), matrix)
+        units = None if groups is None else Units(check_groups(groups, data)[0])
+        with dealing(units):
+            trained = train_method(
+                job._replace(judge=judge, then=rule_on_top), data.X, data.codes, len(data.classes)
+            )
         labels = data.classes[data.codes]
         # with names where the method is the first step
         known = rows if scaler is None else data.X
-        model = trained.again.set_params(**trained.chosen)
+        own = {n: v for n, v in trained.chosen.items() if not n.startswith("then__")}
+        model = trained.again.set_params(**own)
         model.fit(_rows_of(known, trained.rows), labels[trained.rows])
-        rule = rule_to_keep(job.rule, len(labels))
+        rule = rule_to_keep(job.rule, len(labels), trained.then)
         if rule is not None:
             rule.fit(model.transform(known), labels)
     steps = [step for step in (scaler, model, rule) if step is not None]
@@ -431,6 +546,29 @@ def _check_settings(
             f"random_state={random_state!r} must be a whole number of at least 0: the same "
             "splits are drawn again when a comparison goes on"
         )
+
+
+def check_then(then: Any, decision: str) -> Contender | None:
+    """The classifier on top of every subspace, or None; raise for what cannot be one."""
+    if then is None:
+        return None
+    (found,) = contenders([then])
+    if decision != "own":
+        raise ValueError(
+            f"then={found.name} and decision={decision!r} both say how rows are classified: give "
+            "one of them"
+        )
+    if not hasattr(found.estimator, "predict"):
+        raise ValueError(
+            f"then={found.name} does not predict: give a classifier, such as LogisticRegression"
+        )
+    return found
+
+
+def _check_permutations(permutations: int) -> None:
+    whole = isinstance(permutations, Integral) and not isinstance(permutations, bool)
+    if not whole or permutations < 0:
+        raise ValueError(f"permutations={permutations!r} must be a whole number of at least 0")
 
 
 def _check_client(client: Any, n_jobs: int | None, time_budget: float | None) -> None:

@@ -147,6 +147,7 @@ def find_patterns(W: Array, X: Any, spread: Array) -> Array:
 
 def fit_shuffled(
     model: Any,
+    then: Any,
     rows: Array,
     decision: str,
     seed: int,
@@ -161,6 +162,8 @@ def fit_shuffled(
     ----------
     model : estimator
         Unfitted, with the settings that were chosen.
+    then : estimator or None
+        The same of the classifier on top, where one was asked for.
     rows : array
         Numbers of the training rows that it is fitted to.
     decision : str
@@ -174,7 +177,7 @@ def fit_shuffled(
     mixed, mixed_new = both[: len(codes)], both[len(codes) :]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of the method are about labels that were learned
-        fitted = add_rule(model.fit(X[rows], mixed[rows]), X, mixed, decision)
+        fitted = add_rule(model.fit(X[rows], mixed[rows]), X, mixed, decision, then=then)
         predicted = fitted.rule.predict(fitted.rows_for_rule(X_new))
         coordinates = to_tuples(project_rows(model, X_new)[:, :MAX_VIEW_DIRECTIONS])
     labels = tuple(mixed_new.tolist()), tuple(np.asarray(predicted).tolist())

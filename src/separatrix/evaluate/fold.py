@@ -5,25 +5,25 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.preprocessing import StandardScaler
 
 from separatrix._warnings import warn_caller
 from separatrix.evaluate.classify import (
+    THEN,
     FittedMethod,
     add_rule,
     decision_of,
+    judge_rows,
     project_rows,
-    score_predictions,
-    score_two_classes,
     scorer_of,
-    second_class_degrees,
 )
 from separatrix.evaluate.curves import describe_degrees
 from separatrix.evaluate.describe import (
@@ -34,14 +34,19 @@ from separatrix.evaluate.describe import (
     read_out,
     view_rows,
 )
-from separatrix.evaluate.methods import Contender, limit_groups, settings_by_size
+from separatrix.evaluate.methods import Contender, limit_groups, settings_by_size, spell_settings
 from separatrix.evaluate.records import Fold
+from separatrix.evaluate.scores import Judge, find_degrees, score_rows
 from separatrix.kernels import inverse_width
 from separatrix.linalg import Array
 from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import (
     GRID_FOLDS,
+    Units,
     best_rule,
+    current_groups,
+    dealing,
+    dealing_part,
     dimension_path,
     draw_rows_by_class,
     keep_every_direction,
@@ -63,7 +68,12 @@ MAX_MEASURED_SHARE = 0.1
 
 
 class Job(NamedTuple):
-    """One method on one split, and the settings of the comparison."""
+    """One method on one split, and the settings of the comparison.
+
+    `judge` has the score that settings are chosen by, `then` the classifier of the decision
+    "then". With `compete` every method is scored within the training part, also where nothing is
+    to be chosen, so that the method itself can be.
+    """
 
     contender: Contender
     split: int
@@ -71,6 +81,9 @@ class Job(NamedTuple):
     decision: str
     random_state: int
     memory: bool
+    judge: Judge = Judge()
+    then: Contender | None = None
+    compete: bool = False
 
     @property
     def rule(self) -> str:
@@ -85,14 +98,28 @@ class Job(NamedTuple):
         )
 
 
-RowSplit = tuple[Array, Array]
-"""Numbers of the training rows and of the test rows."""
+class RowSplit(NamedTuple):
+    """Numbers of the training rows and of the test rows.
+
+    `units` says which of the training rows belong together, or follow each other in time;
+    `codes` are other labels of all rows than those of the data, shuffled ones.
+    """
+
+    train: Array
+    test: Array
+    units: Units | None = None
+    codes: Array | None = None
 
 
 # The fold ----------------------------------------------------------------------------------------
 
 
-def run_fold(job: Job, data: LabelledRows, rows: RowSplit, time_left: float = math.inf) -> Fold:
+def run_fold(
+    job: Job,
+    data: LabelledRows,
+    rows: RowSplit | tuple[Array, Array],
+    time_left: float = math.inf,
+) -> Fold:
     """One method on one split; an error becomes part of the record.
 
     Parameters
@@ -114,7 +141,9 @@ def run_fold(job: Job, data: LabelledRows, rows: RowSplit, time_left: float = ma
     ):
         warnings.simplefilter("always")
         try:
-            record = {"status": "done", **_score_fold(job, data, rows, start + time_left)}
+            split = RowSplit(*rows)
+            with dealing(split.units):
+                record = {"status": "done", **_score_fold(job, data, split, start + time_left)}
         except Exception as error:
             record = {"status": "failed", "reason": describe_error(error)}
     extra = record.pop("extra_seconds", 0.0)
@@ -134,8 +163,9 @@ def describe_error(error: BaseException) -> str:
 
 def _score_fold(job: Job, data: LabelledRows, rows: RowSplit, deadline: float) -> dict[str, Any]:
     """Scores and the other fields of a fold that works."""
-    train, test = rows
-    codes, truth = data.codes[train], data.codes[test]
+    train, test = rows.train, rows.test
+    labels = data.codes if rows.codes is None else rows.codes
+    codes, truth = labels[train], labels[test]
     start = time.perf_counter()
     scaler = make_scaler(job.scale, data.X, job.seed)
     known = data.X[train] if scaler is None else plain_rows(scaler.fit_transform(data.X[train]))
@@ -146,14 +176,15 @@ def _score_fold(job: Job, data: LabelledRows, rows: RowSplit, deadline: float) -
     for_rule = fitted.rows_for_rule(new)
     predicted = np.asarray(fitted.rule.predict(for_rule))
     end = time.perf_counter()
-    scores = score_predictions(truth, predicted)
-    if len(data.classes) == 2:
-        scores |= score_two_classes(truth, predicted, second_class_degrees(fitted.rule, for_rule))
+    n_classes, costs = len(data.classes), job.judge.cost_matrix
+    about = find_degrees(fitted.rule, for_rule, n_classes)
+    scores = score_rows(truth, predicted, n_classes, about=about, costs=costs)
     record = {
         "scores": scores,
         "fit_seconds": middle - start,
         "predict_seconds": end - middle,
         "chosen": trained.chosen,
+        "inner": trained.inner,
         "n_rows": len(trained.rows),
         "predicted": tuple(predicted.tolist()),
     }
@@ -200,11 +231,13 @@ def _repeat_quick_fit(
     if not job.memory or job.split or trained.seconds >= min(MAX_MEASURED_SECONDS, left):
         return {}
     rows = trained.rows
-    record = measure_if_possible("memory", measure_memory, trained.again, X[rows], codes[rows])
+    with dealing_part(rows):
+        record = measure_if_possible("memory", measure_memory, trained.again, X[rows], codes[rows])
     if trained.seconds < MAX_SHUFFLED_SECONDS and hasattr(trained.again, "transform"):
-        fit_again = clone(trained.again), rows, job.rule, job.seed
+        fit_again = clone(trained.again), trained.then, rows, job.rule, job.seed
         parts = X, codes, X_new, truth
-        record |= measure_if_possible("shuffled labels", fit_shuffled, *fit_again, *parts)
+        with dealing_part(rows):
+            record |= measure_if_possible("shuffled labels", fit_shuffled, *fit_again, *parts)
     return record | {"extra_seconds": time.perf_counter() - start}
 
 
@@ -261,6 +294,10 @@ class Trained(NamedTuple):
         Unfitted, with the parameters that were chosen.
     seconds : float
         Wall time of the fit.
+    inner : float or None
+        Score of the settings within these rows; None where nothing was chosen and none is needed.
+    then : estimator or None
+        The classifier on top, unfitted, with the parameters that were chosen.
     """
 
     fitted: FittedMethod
@@ -268,6 +305,8 @@ class Trained(NamedTuple):
     rows: Array
     again: Any
     seconds: float
+    inner: float | None = None
+    then: Any = None
 
 
 def train_method(job: Job, X: Any, codes: Array, n_classes: int) -> Trained:
@@ -276,13 +315,13 @@ def train_method(job: Job, X: Any, codes: Array, n_classes: int) -> Trained:
     rows = draw_rows_by_class(codes, contender.most_rows, job.seed)
     by_size = settings_by_size(contender, len(rows), X.shape[1], n_classes, sparse=sp.issparse(X))
     estimator = set_seeds(contender.estimator, job.seed).set_params(**by_size)
-    best = choose_settings(contender, estimator, X, codes, job.rule, job.seed)
+    best = choose_settings(job, estimator, X, codes, n_classes)
     estimator.set_params(**best.params)
     again, columns = clone(estimator), None
     if best.n_components is not None:
         estimator = keep_every_direction(estimator)
     start = time.perf_counter()
-    estimator.fit(X[rows], codes[rows])
+    _fit(estimator, X, codes, rows)
     seconds = time.perf_counter() - start
     chosen = {**by_size, **best.params, **auto_values(estimator)}
     if best.n_components is not None:
@@ -292,9 +331,28 @@ def train_method(job: Job, X: Any, codes: Array, n_classes: int) -> Trained:
         chosen["n_components"] = kept
         again.set_params(n_components=max(kept, 1))
         if getattr(estimator, "_directions_depend_on_their_number", False):
-            estimator, columns = clone(again).fit(X[rows], codes[rows]), None
-    fitted = add_rule(estimator, X, codes, job.rule, columns)
-    return Trained(fitted, chosen, rows, again, seconds)
+            estimator, columns = _fit(clone(again), X, codes, rows), None
+    rule, inner = None, best.score if math.isfinite(best.score) else None
+    if job.rule == THEN:
+        rule, about_rule = choose_rule(job, again, X, codes, n_classes)
+        chosen |= {f"then__{name}": value for name, value in about_rule.params.items()}
+        inner = about_rule.score if math.isfinite(about_rule.score) else inner
+    fitted = add_rule(estimator, X, codes, job.rule, columns, rule)
+    return Trained(fitted, chosen, rows, again, seconds, inner, rule)
+
+
+def _fit(estimator: Any, X: Any, codes: Array, rows: Array) -> Any:
+    """Fit to some of the rows; a search of scikit-learn gets their groups, too."""
+    with dealing_part(rows):
+        groups = current_groups()
+        known = {"groups": groups} if groups is not None and _takes_groups(estimator) else {}
+        return estimator.fit(X[rows], codes[rows], **known)
+
+
+def _takes_groups(estimator: Any) -> bool:
+    """Whether a search deals rows by a splitter that wants to know of groups."""
+    cv = getattr(estimator, "cv", None)
+    return isinstance(estimator, GridSearchCV | RandomizedSearchCV) and hasattr(cv, "split")
 
 
 def set_seeds(estimator: Any, seed: int) -> Any:
@@ -324,56 +382,106 @@ class Trial(NamedTuple):
     n_components: int | None = None
 
 
-def choose_settings(
-    contender: Contender, estimator: Any, X: Any, codes: Array, decision: str, seed: int
-) -> Trial:
+def choose_settings(job: Job, estimator: Any, X: Any, codes: Array, n_classes: int) -> Trial:
     """The best of the grid by rows held out of these, one parameter after the other.
 
     Where directions can be cut off every value is judged at the number of directions that is best
     for it. Of equal values the first wins, also where all of them fail.
     """
-    cut = contender.choose_dimension and decision != "own"
-    rows = draw_rows_by_class(codes, MAX_CHOICE_ROWS, seed)
+    contender = job.contender
+    cut = contender.choose_dimension and job.rule != "own"
+    rows = draw_rows_by_class(codes, MAX_CHOICE_ROWS, job.seed)
     X, codes = X[rows], codes[rows]
     units = dict.fromkeys(contender.in_units, inverse_width(X, "scale"))
     grid = {
         name: [value * units[name] if name in units else value for value in values]
         for name, values in limit_groups(contender, X.shape[1]).items()
     }
-    best = Trial({name: values[0] for name, values in grid.items()}, -np.inf)
+    best = Trial(_first_settings(grid), -np.inf)
     known: dict[str, Trial] = {}
-    for name, values in grid.items() if grid else [("", ())] if cut else []:
-        settings = [{**best.params, name: value} for value in values] if name else [{}]
-        for params in settings:
-            if repr(params) not in known:
-                model = clone(estimator).set_params(**params)
-                known[repr(params)] = _try_settings(params, model, X, codes, decision, cut, seed)
-        trials = [known[repr(params)] for params in settings]
-        best = trials[best_rule(np.array([trial.score for trial in trials]))]
+    nothing_to_choose = [("", ())] if cut or job.compete else []
+    with dealing_part(rows):
+        for name, values in grid.items() if grid else nothing_to_choose:
+            tried = [spell_settings(name, value) for value in values] if name else [{}]
+            settings = [{**best.params, **some} for some in tried]
+            for params in settings:
+                if repr(params) not in known:
+                    model = clone(estimator).set_params(**params)
+                    known[repr(params)] = _try_settings(
+                        job, params, model, X, codes, n_classes, cut
+                    )
+            trials = [known[repr(params)] for params in settings]
+            best = trials[best_rule(np.array([trial.score for trial in trials]))]
     return best
 
 
+def _first_settings(grid: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """The preferred value of every parameter."""
+    first: dict[str, Any] = {}
+    for name, values in grid.items():
+        first |= spell_settings(name, values[0])
+    return first
+
+
 def _try_settings(
+    job: Job,
     params: dict[str, Any],
     model: Any,
     X: Any,
     codes: Array,
-    decision: str,
+    n_classes: int,
     cut: bool,
-    seed: int,
 ) -> Trial:
+    then = None if job.then is None else set_seeds(job.then.estimator, job.seed)
     try:
         if cut:
-            scorer = scorer_of(decision, len(codes))
-            path = dimension_path(model, X, codes, scorer, n_folds=GRID_FOLDS, random_state=seed)
-            score = path.scores.mean(axis=0).max() if len(path.scores) else 0.0
+            scorer = scorer_of(job.rule, len(codes), n_classes, job.judge, then)
+            path = dimension_path(
+                model, X, codes, scorer, n_folds=GRID_FOLDS, random_state=job.seed
+            )
+            score = path.scores.mean(axis=0).max() if len(path.scores) else -np.inf
             return Trial(params, float(score), path.n_components)
-        right = []
-        for train, held in training_parts(codes, GRID_FOLDS, seed):
-            fitted = clone(model).fit(X[train], codes[train])
-            method = add_rule(fitted, X[train], codes[train], decision)
-            predicted = method.rule.predict(method.rows_for_rule(X[held]))
-            right.append(np.mean(predicted == codes[held]))
-        return Trial(params, float(np.mean(right)) if right else 0.0)
+        scores = []
+        for train, held in training_parts(codes, GRID_FOLDS, job.seed):
+            fitted = _fit(clone(model), X, codes, train)
+            method = add_rule(fitted, X[train], codes[train], job.rule, then=then)
+            new = method.rows_for_rule(X[held])
+            scores.append(judge_rows(job.judge, method.rule, new, codes[held], n_classes))
+        return Trial(params, float(np.mean(scores)) if scores else -np.inf)
     except Exception:  # raised again by the fit, where no setting works
         return Trial(params, -np.inf)
+
+
+def choose_rule(
+    job: Job, estimator: Any, X: Any, codes: Array, n_classes: int
+) -> tuple[Any, Trial]:
+    """The classifier on top with the best of its settings, in folds of the projected rows.
+
+    The subspace is fitted again in each fold, with the settings that were chosen for it.
+    """
+    assert job.then is not None
+    rule = set_seeds(job.then.estimator, job.seed)
+    best = Trial(_first_settings(job.then.grid), -np.inf)
+    rule.set_params(**best.params)
+    if not job.then.grid:
+        return rule, best
+    rows = draw_rows_by_class(codes, MAX_CHOICE_ROWS, job.seed)
+    X, codes, parts = X[rows], codes[rows], []
+    with dealing_part(rows):
+        for train, held in training_parts(codes, GRID_FOLDS, job.seed):
+            model = _fit(clone(estimator), X, codes, train)
+            Z, Z_new = (project_rows(model, X[part]) for part in (train, held))
+            parts.append((Z, codes[train], Z_new, codes[held]))
+    for name, values in job.then.grid.items():
+        trials = []
+        for value in values:
+            params = {**best.params, **spell_settings(name, value)}
+            scores = [
+                judge_rows(
+                    job.judge, clone(rule).set_params(**params).fit(Z, y), Z_new, truth, n_classes
+                )
+                for Z, y, Z_new, truth in parts
+            ]
+            trials.append(Trial(params, float(np.mean(scores)) if scores else -np.inf))
+        best = trials[best_rule(np.array([trial.score for trial in trials]))]
+    return rule.set_params(**best.params), best

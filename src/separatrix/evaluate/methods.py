@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.decomposition import PCA
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.decomposition import PCA, KernelPCA
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.preprocessing import FunctionTransformer
 
 import separatrix
 from separatrix.base.estimator import SubspaceEstimator
+from separatrix.evaluate.references import ALIASES, REFERENCES, list_references
 from separatrix.ipcac.ipcac import IPCAC
 from separatrix.selection import MAX_COMPONENTS
 
@@ -77,8 +77,12 @@ N_LANDMARKS = 300
 
 MAX_TRAINING_ROWS = {
     "MarginMaximizingDiscriminant": 2000,
+    "KernelPCA": 1000,
     "MixtureIPCAC": 10_000,
     "NCA": 2000,
+    "SupervisedUMAP": 2000,
+    "TabICL": 1000,
+    "TabPFN": 1000,
     "WithinSupportVectorDiscriminant": 2000,
 }
 """Methods whose time grows too fast with rows, and the training rows they are fitted to at most,
@@ -91,20 +95,6 @@ LEFT_OUT = {
     "TransferLDG": "it needs rows of two domains; on one domain it is LDG",
 }
 """Estimators of the package that are not compared, and why."""
-
-REFERENCES: dict[str, tuple[type, str]] = {
-    "raw": (FunctionTransformer, "All features as they are."),
-    "PCA": (PCA, "Principal axes: the directions of largest variance, without labels."),
-    "LDA": (
-        LinearDiscriminantAnalysis,
-        "Linear discriminant analysis of scikit-learn, by its own rule.",
-    ),
-    "NCA": (
-        NeighborhoodComponentsAnalysis,
-        "Neighbourhood components of scikit-learn: directions for nearest neighbours.",
-    ),
-}
-"""No subspace at all and three methods of scikit-learn: class and description of each."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +112,8 @@ class Contender:
     description : str
         A sentence on how it works.
     grid : mapping
-        Values to try for each parameter.
+        Values to try for each parameter; for several that go together, their names with commas
+        between and tuples of values.
     choose_dimension : bool
         Whether the number of directions is chosen, too. Those estimators must find directions one
         after the other, so that the first ones do not depend on how many follow.
@@ -153,17 +144,19 @@ def method_classes() -> dict[str, type]:
 
     Examples
     --------
-    >>> list(method_classes())[:3], list(method_classes())[-4:]
-    (['DDAGClassifier', 'DirectDiscriminant', 'FisherDiscriminant'], ['raw', 'PCA', 'LDA', 'NCA'])
+    >>> list(method_classes())[:3], "3-NN" in method_classes()
+    (['DDAGClassifier', 'DirectDiscriminant', 'FisherDiscriminant'], True)
     """
-    found = {name: _find_class(name) for name in [*sorted(separatrix.__all__), *REFERENCES]}
+    names = [*sorted(separatrix.__all__), *list_references()]
+    found = {name: _find_class(name) for name in names}
     return {name: cls for name, cls in found.items() if cls is not None}
 
 
 def _find_class(name: str) -> type | None:
     """The class of one method; only its own module is imported."""
-    if name in REFERENCES:
-        return REFERENCES[name][0]
+    reference = REFERENCES.get(ALIASES.get(name, name))
+    if reference is not None:
+        return reference.find_class()
     if name in LEFT_OUT or name not in separatrix.__all__:
         return None
     found = getattr(separatrix, name)
@@ -178,19 +171,19 @@ def _is_method(cls: type) -> bool:
 
 def _construct(name: str, cls: Any) -> Contender:
     """The contender of a class in the table."""
-    return _construct_reference(name) if name in REFERENCES else _construct_ours(name, cls)
-
-
-def _construct_reference(name: str) -> Contender:
-    cls, description = REFERENCES[name]
-    params = {"feature_names_out": "one-to-one"} if name == "raw" else {}
+    known = ALIASES.get(name, name)
+    if known not in REFERENCES:
+        return _construct_ours(name, cls)
+    reference = REFERENCES[known]
     return Contender(
         name,
-        cls(**params),
+        cls(**reference.params),
         "reference",
-        description,
-        choose_dimension=name == "PCA",
-        most_rows=MAX_TRAINING_ROWS.get(name),
+        reference.description,
+        grid=reference.grid,
+        choose_dimension=reference.choose_dimension,
+        most_rows=MAX_TRAINING_ROWS.get(known),
+        in_units=reference.in_units,
     )
 
 
@@ -238,6 +231,18 @@ def is_raw(contender: Contender) -> bool:
     return contender.kind == "reference" and isinstance(contender.estimator, FunctionTransformer)
 
 
+def spell_settings(name: str, value: Any) -> dict[str, Any]:
+    """A value of a grid as parameters; names with commas between them have a value each.
+
+    Examples
+    --------
+    >>> spell_settings("C", 1.0), spell_settings("solver,shrinkage", ("svd", None))
+    ({'C': 1.0}, {'solver': 'svd', 'shrinkage': None})
+    """
+    names = name.split(",")
+    return {name: value} if len(names) == 1 else dict(zip(names, value, strict=True))
+
+
 def limit_groups(contender: Contender, n_features: int) -> dict[str, tuple[Any, ...]]:
     """The grid with no more groups of features than there are features.
 
@@ -259,7 +264,9 @@ def settings_by_size(
     estimator = contender.estimator
     if contender.kind == "given":
         return {}
-    if isinstance(estimator, PCA):  # folds that judge it have at least half of the rows
+    if isinstance(
+        estimator, PCA | KernelPCA
+    ):  # folds that judge it have at least half of the rows
         n_axes = min(n_features - sparse, n_rows // 2)  # sparse rows have one axis less
         return {"n_components": max(1, min(MAX_COMPONENTS, n_axes))}
     if isinstance(estimator, NeighborhoodComponentsAnalysis):
@@ -273,13 +280,16 @@ def settings_by_size(
 # The methods asked for ---------------------------------------------------------------------------
 
 
-def contenders(methods: Any) -> list[Contender]:
-    """The methods asked for, each with a name of its own.
+def contenders(methods: Any, rivals: str | None = None) -> list[Contender]:
+    """The methods asked for, each with a name of its own, and the references beside them.
 
     Parameters
     ----------
+    rivals : "none", "basic", "all" or None
+        The references that take part; None is "basic" where all methods do, and "none" beside
+        methods that are named.
     methods : None, or an iterable
-        None is every method of the package and the references. Otherwise names of these,
+        None is every method of the package. Otherwise names of these,
         estimators, pairs ``(name, estimator)``, and `Contender`, in any mixture; or one of them,
         or a dictionary from names to estimators.
 
@@ -288,8 +298,10 @@ def contenders(methods: Any) -> list[Contender]:
     >>> [m.name for m in contenders(["LDG", "raw"])]
     ['LDG', 'raw']
     """
+    beside = list_references(rivals or ("basic" if methods is None else "none"))
     if methods is None:
-        return [_construct(name, cls) for name, cls in method_classes().items()]
+        ours = [name for name in method_classes() if name not in REFERENCES]
+        return [_named(name) for name in [*ours, *beside]]
     if isinstance(methods, str | Contender) or hasattr(methods, "fit"):
         methods = [methods]
     if isinstance(methods, Mapping):
@@ -302,7 +314,8 @@ def contenders(methods: Any) -> list[Contender]:
     if not found:
         raise ValueError("methods is empty: name at least one, or None for all of them")
     _check_names_differ(m.name for m in found)
-    return found
+    asked = {ALIASES.get(m.name, m.name) for m in found}
+    return found + [_named(name) for name in beside if name not in asked]
 
 
 def _contender(method: Any) -> Contender:

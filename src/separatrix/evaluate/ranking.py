@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from separatrix.evaluate.records import SCORES, Comparison
+from separatrix.evaluate.records import LOSS_SCORES, SCORES, Comparison
 from separatrix.linalg import Array
 
 FEWEST_SPLITS = 5
@@ -133,15 +133,20 @@ def bounded_error(values: ArrayLike, test_size: float, n_test: int | None) -> fl
 
 
 def mean_interval(
-    values: ArrayLike, test_size: float, n_test: int | None = None, level: float = 0.95
+    values: ArrayLike,
+    test_size: float,
+    n_test: int | None = None,
+    level: float = 0.95,
+    *,
+    highest: float = 1.0,
 ) -> tuple[float, float, float, float]:
     """Mean, standard deviation and interval of a score over repeated splits.
 
-    The interval is that of Student's t with `corrected_error`, as far as it lies between 0 and 1,
-    where scores are. One value, and values without spread, have no such interval. Those that are
-    shares of `n_test` rows then have Clopper and Pearson's, of the rows of one split: splits share
-    rows, and more of them do not make it narrower. Otherwise both ends are the mean, which does
-    not say that it is known exactly.
+    The interval is that of Student's t with `corrected_error`, as far as it lies between 0 and
+    `highest`, where scores are. One value, and values without spread, have no such interval.
+    Those that are shares of `n_test` rows then have Clopper and Pearson's, of the rows of one
+    split: splits share rows, and more of them do not make it narrower. Otherwise both ends are the
+    mean, which does not say that it is known exactly.
 
     Examples
     --------
@@ -158,7 +163,7 @@ def mean_interval(
         found = stats.binomtest(round(mean * n_test), n_test).proportion_ci(level)
         return mean, 0.0, float(found.low), float(found.high)
     half = corrected_error(given, test_size) * float(stats.t.ppf((1 + level) / 2, len(given) - 1))
-    return mean, float(given.std(ddof=1)), max(mean - half, 0.0), min(mean + half, 1.0)
+    return mean, float(given.std(ddof=1)), max(mean - half, 0.0), min(mean + half, highest)
 
 
 def corrected_t_test(
@@ -270,7 +275,7 @@ def _round_scores(values: ArrayLike) -> Array:
 def rank_methods(
     scores: Any,
     *,
-    score: str = "accuracy",
+    score: str | None = None,
     test_size: float | None = None,
     n_test: int | None = None,
     alpha: float = 0.05,
@@ -290,8 +295,9 @@ def rank_methods(
         method has a column. A `Comparison` stands
         for its splits, several for one data set each: the mean over splits of those that are
         complete.
-    score : str
-        Which score of a comparison: one of `comparison.SCORES`.
+    score : str, optional
+        Which score of a comparison: one of `records.SCORES`; by default the one that it ranks by.
+        Of losses less is better: they enter with a minus.
     test_size : float in (0, 1), optional
         Says that scores are those of repeated splits of one data set with this share of test
         rows.
@@ -339,18 +345,20 @@ def rank_methods(
     for name, share in (("alpha", alpha), ("test_size", test_size)):
         if share is not None and not (isinstance(share, Real) and 0 < share < 1):
             raise ValueError(f"{name}={share!r} is not valid: it must be a number between 0 and 1")
-    if score not in SCORES:
+    if score is not None and score not in SCORES:
         raise ValueError(f"score={score!r} is not valid: it must be one of {', '.join(SCORES)}")
     if n_test is not None and not (isinstance(n_test, Integral) and n_test >= 1):
         raise ValueError(f"n_test={n_test!r} is not valid: it must be a number of rows, 1 or more")
     if isinstance(scores, Comparison):
         test_size = scores.test_share if test_size is None else test_size
-        n_test = min(len(test) for test in scores.tests) if n_test is None else n_test
-        scores = split_scores(scores, score)
+        n_test = scores.n_test if n_test is None else n_test
+        scores = with_sign(split_scores(scores, score), score or scores.score)
     elif hasattr(scores, "columns"):
         scores = {str(name): np.asarray(scores[name], dtype=float) for name in scores.columns}
     elif not isinstance(scores, Mapping):
-        scores = data_set_scores(_comparisons(scores), score)
+        given = _comparisons(scores)
+        which = score or (given[0].score if given else "accuracy")
+        scores = with_sign(data_set_scores(given, which), which)
     names, table = _score_table(scores)
     if test_size is None:
         return _over_data_sets(names, table, alpha)
@@ -369,8 +377,14 @@ def _comparisons(scores: Any) -> list[Comparison]:
     return given
 
 
-def split_scores(comparison: Comparison, score: str = "accuracy") -> dict[str, list[float | None]]:
-    """The scores of each method on each split of a comparison; None where there is none."""
+def split_scores(
+    comparison: Comparison, score: str | None = None
+) -> dict[str, list[float | None]]:
+    """The scores of each method on each split of a comparison; None where there is none.
+
+    By default those that it ranks by.
+    """
+    score = score or comparison.score
     table: dict[str, list[float | None]] = {}
     for method in comparison.methods:
         found = {fold.split: fold.scores.get(score) for fold in method.folds}
@@ -379,8 +393,24 @@ def split_scores(comparison: Comparison, score: str = "accuracy") -> dict[str, l
 
 
 def score_table(comparison: Comparison) -> tuple[list[str], Array]:
-    """Methods, and a row of the scores that rank them for each split; NaN where there is none."""
-    return _score_table(split_scores(comparison, comparison.settings.get("score", "accuracy")))
+    """Methods, and a row of the scores that rank them for each split; NaN where there is none.
+
+    Larger is better: losses have a minus.
+    """
+    return _score_table(with_sign(split_scores(comparison), comparison.score))
+
+
+def with_sign(scores: dict[str, list[float | None]], score: str) -> dict[str, list[float | None]]:
+    """Scores of which more is better: losses with a minus.
+
+    Examples
+    --------
+    >>> with_sign({"a": [0.25, None]}, "brier")
+    {'a': [-0.25, None]}
+    """
+    if score not in LOSS_SCORES:
+        return scores
+    return {name: [None if v is None else -v for v in vs] for name, vs in scores.items()}
 
 
 def data_set_scores(

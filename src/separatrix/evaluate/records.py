@@ -11,8 +11,24 @@ from typing import Any
 
 import numpy as np
 
-SCORES = ("accuracy", "balanced_accuracy", "macro_f", "sensitivity", "specificity", "auc")
-"""Names of the scores of a fold; the last three only where there are two classes."""
+SCORES = (
+    "accuracy",
+    "balanced_accuracy",
+    "macro_f",
+    "weighted_f",
+    "precision",
+    "recall",
+    "sensitivity",
+    "specificity",
+    "auc",
+    "log_loss",
+    "brier",
+    "cost",
+)
+"""Names of the scores of a fold; sensitivity and specificity only where there are two classes."""
+
+LOSS_SCORES = ("log_loss", "brier", "cost")
+"""Scores of which less is better."""
 
 
 # Records -----------------------------------------------------------------------------------------
@@ -139,9 +155,12 @@ class Fold:
         budget counts.
     scores : dict
         ``accuracy``, ``balanced_accuracy`` (mean share of each class that is right), ``macro_f``
-        (mean F of the classes). For two classes also ``sensitivity`` and ``specificity`` (share
-        of the second, the first class that is right) and ``auc`` (area under the curve; missing
-        where the decision gives no degree). Classes without a test row do not count.
+        and ``weighted_f`` (mean F of the classes, of equal weight and by their rows),
+        ``precision`` and ``recall`` (means over classes). For two classes also ``sensitivity``
+        and ``specificity`` (share of the second, the first class that is right). ``auc`` (area
+        under the curve of one class against the rest, mean over classes) where the decision has
+        degrees; ``log_loss`` and ``brier`` where it has probabilities; ``cost`` where costs were
+        given. Classes without a test row do not count.
     fit_seconds : float
         Wall time of training: scaling, every choice, the fit, the decision.
     predict_seconds : float
@@ -162,6 +181,9 @@ class Fold:
         Held-out accuracy with the first 1, 2, … directions, by the rule of the comparison; by
         three nearest neighbours where the rule is the method's own; with 2000 rows of each part at
         most. Empty where directions cannot be cut off.
+    inner : float or None
+        The score that ranks, larger being better, of the chosen settings in the folds within the
+        training part. None where it was not needed.
     view : View or None
         Split 0 only.
     loadings : Loadings or None
@@ -191,6 +213,7 @@ class Fold:
     n_rows: int | None = None
     predicted: tuple[int, ...] = field(default=(), repr=False)
     path: tuple[float, ...] = field(default=(), repr=False)
+    inner: float | None = None
     view: View | None = field(default=None, repr=False)
     loadings: Loadings | None = field(default=None, repr=False)
     shuffled: Shuffled | None = field(default=None, repr=False)
@@ -271,8 +294,63 @@ class MethodRecord:
         return next((role for role, start in starts if self.estimator.startswith(start)), "")
 
 
-ROLES = {"raw": "FunctionTransformer(", "LDA": "LinearDiscriminantAnalysis(", "PCA": "PCA("}
+ROLES = {
+    "raw": ("FunctionTransformer(",),
+    "LDA": ("LinearDiscriminantAnalysis(", "SpannedLDA("),
+    "PCA": ("PCA(",),
+}
 """References that are spoken of by themselves, and how their estimators are printed."""
+
+
+@dataclass(frozen=True)
+class Winner:
+    """What always taking the method that is best within the training part would have given.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        The method that was taken in each split: the one with the best ``Fold.inner``.
+    splits : tuple of int
+        Numbers of these splits.
+    scores : tuple of dict
+        Its scores on the test part of each.
+    summary : dict of Summary
+        Of these scores. No test row had a part in the choice of a method, so that they are what
+        to expect of it.
+    """
+
+    methods: tuple[str, ...]
+    splits: tuple[int, ...]
+    scores: tuple[dict[str, float], ...]
+    summary: dict[str, Summary]
+
+
+@dataclass(frozen=True)
+class Permutation:
+    """Scores of a method whose labels were shuffled, beside the real one.
+
+    Attributes
+    ----------
+    method : str
+        The method with the best mean score.
+    score : str
+        The score that ranks.
+    splits : tuple of int
+        Splits over which the mean is taken.
+    value : float
+        Mean score with the real labels.
+    permuted : tuple of float
+        Mean scores with shuffled labels, one for each time they were shuffled.
+    p_value : float
+        Share of shuffled labels that score at least as well, the real ones counted among them.
+    """
+
+    method: str
+    score: str
+    splits: tuple[int, ...]
+    value: float
+    permuted: tuple[float, ...]
+    p_value: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -292,10 +370,12 @@ class Comparison:
     labels : tuple of int
         The class of each row, as a number in `classes`.
     tests : tuple of tuples of int
-        Numbers of the test rows of each split; all others trained.
+        Numbers of the test rows of each split; all others trained unless `trains` says which.
     settings : dict
         The arguments that matter to the result: ``n_splits``, ``test_size``, ``scale``,
-        ``decision``, ``time_budget``, ``random_state``.
+        ``decision``, ``time_budget``, ``random_state``, ``score`` (the one that ranks), ``costs``,
+        ``splitting`` ("random", "k-fold", "given", "test file" or "time"), ``unit`` ("rows" or
+        "groups"), ``folds`` (the k of k-fold) and ``then``.
     methods : tuple of MethodRecord
         In the order asked for, those that failed included.
     left_out : dict of str
@@ -313,6 +393,21 @@ class Comparison:
         where no method has a score.
     notices : tuple of str
         Sentences on labels, columns and copied rows that are probably not meant as they are.
+    trains : tuple of tuples of int
+        Numbers of the training rows of each split, where some rows neither train nor test; empty
+        otherwise.
+    groups : tuple of int
+        The group of each row, as a number in `group_names`; empty where rows are on their own.
+    group_names : tuple
+        The groups, sorted.
+    winner : Winner or None
+        Scores of always taking the method that is best within the training part; None where one
+        method was compared.
+    by_rows : dict of dict of Summary
+        Where there are groups: what some of the methods seem to score when rows of a group fall
+        on both sides of a split, by method and score.
+    permutation : Permutation or None
+        The best method with shuffled labels, where that was asked for.
     """
 
     classes: tuple[Any, ...]
@@ -330,11 +425,44 @@ class Comparison:
     best: str | None = None
     advised: str | None = None
     notices: tuple[str, ...] = ()
+    trains: tuple[tuple[int, ...], ...] = ()
+    groups: tuple[int, ...] = ()
+    group_names: tuple[Any, ...] = ()
+    winner: Winner | None = None
+    by_rows: dict[str, dict[str, Summary]] = field(default_factory=dict)
+    permutation: Permutation | None = None
+
+    @property
+    def score(self) -> str:
+        """The score that ranks."""
+        return str(self.settings.get("score", "accuracy"))
 
     @property
     def test_share(self) -> float:
-        """Share of the rows that are held out; above ``test_size`` where classes are small."""
-        return len(self.tests[0]) / self.n_samples
+        """Share of the rows, or of the groups, of a split that are held out, mean over splits.
+
+        Above ``test_size`` where classes are small.
+        """
+        shares = []
+        for split, test in enumerate(self.tests):
+            n_test = self._count_units(test)
+            train = self.trains[split] if self.trains else None
+            rest = self.n_samples - len(test) if not self.groups and train is None else None
+            if rest is None:
+                others = np.setdiff1d(np.arange(self.n_samples), test) if train is None else train
+                rest = self._count_units(others)
+            shares.append(n_test / (n_test + rest))
+        return float(np.mean(shares))
+
+    @property
+    def n_test(self) -> int:
+        """Test rows, or test groups, of the split that has the fewest."""
+        return min(self._count_units(test) for test in self.tests)
+
+    def _count_units(self, rows: Any) -> int:
+        """Groups among these rows; the rows themselves where there are none."""
+        numbers = np.asarray(rows, dtype=int)
+        return len(np.unique(np.asarray(self.groups)[numbers])) if self.groups else len(numbers)
 
     # by name, since tables and pages are made of records and not the other way round
     def _repr_html_(self) -> str:

@@ -37,6 +37,7 @@ PART_TYPES = {
     "QuadraticRule": "decision.quadratic.QuadraticRule",
     "SpanRule": "fisher.gaussian.SpanRule",
     "ThresholdRule": "decision.rules.ThresholdRule",
+    "SpannedLDA": "evaluate.references.SpannedLDA",
     # incomplete rows
     "Conditional": "early.conditional.ConditionalModel",
     "CalibrationRecord": "early.calibration.CalibrationRecord",

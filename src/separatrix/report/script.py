@@ -57,10 +57,17 @@ def write_script(comparison: Comparison, advised: str | None = None) -> str:
     arguments = {
         name: f"    {name}={write_value(text, name) if is_estimator_text(text) else repr(text)},"
         for name, text in comparison.settings.items()
+        if name not in FACTS_OF_SPLITS and not (name in ("then", "costs") and text is None)
     }
+    if comparison.settings.get("splitting") == "k-fold":
+        arguments["splits"] = f"    splits={comparison.settings['folds']},"
+    for name, remark in list_given_arrays(comparison).items():
+        arguments[name] = f"    {name}={name},"
+        remarks.append(f"# {name}: {remark}")
     model = []
     if advised is not None:
-        same = [arguments[name] for name in ("scale", "decision", "random_state")]
+        wanted = ("groups", "score", "costs", "then", "scale", "decision", "random_state")
+        same = [arguments[name] for name in wanted if name in arguments]
         model = ["model = evaluate.tuned(", f"    {given[advised]}, X, y,", *same, ").model"]
     return "\n".join(
         [
@@ -75,6 +82,27 @@ def write_script(comparison: Comparison, advised: str | None = None) -> str:
             *model,
         ]
     )
+
+
+FACTS_OF_SPLITS = ("splitting", "unit", "folds")
+"""Settings that say how rows were split and are no arguments."""
+
+
+def list_given_arrays(comparison: Comparison) -> dict[str, str]:
+    """Arguments beside rows and labels that the caller has to bring, and what they are."""
+    settings = comparison.settings
+    found = {}
+    if settings.get("unit") == "groups":
+        found["groups"] = "what each row belongs to"
+    ways = {
+        "given": ("splits", "the splitter, or the fold of each row"),
+        "test file": ("test", "a pair of the rows and labels that test"),
+        "time": ("time", "when each row came"),
+    }
+    if settings.get("splitting") in ways:
+        name, remark = ways[settings["splitting"]]
+        found[name] = remark
+    return found
 
 
 def is_estimator_text(value: Any) -> bool:

@@ -1,0 +1,162 @@
+"""What a comparison is held against: the chosen method, splits by rows, shuffled labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from separatrix.evaluate.advice import measure_complexity
+from separatrix.evaluate.fold import RowSplit
+from separatrix.evaluate.ranking import mean_interval
+from separatrix.evaluate.records import (
+    LOSS_SCORES,
+    Comparison,
+    Fold,
+    Permutation,
+    Summary,
+    Winner,
+)
+from separatrix.evaluate.scores import larger_is_better
+from separatrix.linalg import Array
+from separatrix.selection import split_rows
+
+MAX_PERMUTED_SPLITS = 3
+"""Splits on which a method is fitted to shuffled labels."""
+
+
+def summarize_scores(
+    scores: Sequence[Mapping[str, float]], test_share: float, n_test: int
+) -> dict[str, Summary]:
+    """The mean and interval of each score over splits."""
+    names = dict.fromkeys(name for found in scores for name in found)
+    return {
+        name: Summary(
+            *mean_interval(
+                [found[name] for found in scores if name in found],
+                test_share,
+                n_test if name == "accuracy" else None,
+                highest=np.inf if name in LOSS_SCORES else 1.0,
+            )
+        )
+        for name in names
+    }
+
+
+# The choice of the method ------------------------------------------------------------------------
+
+
+def take_winner(comparison: Comparison) -> Winner | None:
+    """The scores of always taking the method that is best within the training part.
+
+    In each split the method with the best ``Fold.inner`` is taken, of equals the simplest. None
+    where fewer than two methods have such scores.
+    """
+    methods = sorted(comparison.methods, key=measure_complexity)
+    known: dict[int, list[Fold]] = {}
+    for method in methods:
+        for fold in method.folds:
+            if fold.status == "done" and fold.inner is not None:
+                known.setdefault(fold.split, []).append(fold)
+    if not known or max(len(folds) for folds in known.values()) < 2:
+        return None
+    taken = [max(known[split], key=lambda f: round(f.inner or 0.0, 12)) for split in sorted(known)]
+    scores = tuple(fold.scores for fold in taken)
+    return Winner(
+        methods=tuple(fold.method for fold in taken),
+        splits=tuple(fold.split for fold in taken),
+        scores=scores,
+        summary=summarize_scores(scores, comparison.test_share, comparison.n_test),
+    )
+
+
+# Rows on both sides ------------------------------------------------------------------------------
+
+
+def split_ignoring_groups(codes: Array, comparison: Comparison) -> list[RowSplit]:
+    """As many random splits by rows, with the same share of test rows."""
+    share = float(np.mean([len(test) for test in comparison.tests])) / len(codes)
+    seed = comparison.settings["random_state"]
+    return [
+        RowSplit(*split_rows(codes, share, (seed, split)))
+        for split in range(len(comparison.tests))
+    ]
+
+
+def methods_to_control(comparison: Comparison) -> list[str]:
+    """The method with the best score, the advised one and nearest neighbours, each once."""
+    raw = [method.name for method in comparison.methods if method.role == "raw"]
+    names = [comparison.best, comparison.advised, *raw]
+    return list(dict.fromkeys(name for name in names if name is not None))
+
+
+def summarize_by_method(
+    comparison: Comparison, folds: Sequence[Fold]
+) -> dict[str, dict[str, Summary]]:
+    """Summaries of the folds of each method; rows of one split are as many as its test rows."""
+    n_test = min(len(test) for test in comparison.tests)
+    share = n_test / comparison.n_samples
+    found: dict[str, list[Mapping[str, float]]] = {}
+    for fold in folds:
+        if fold.status == "done":
+            found.setdefault(fold.method, []).append(fold.scores)
+    return {name: summarize_scores(scores, share, n_test) for name, scores in found.items()}
+
+
+# Shuffled labels ---------------------------------------------------------------------------------
+
+
+def shuffle_labels(codes: Array, groups: Array | None, seed: tuple[int, int]) -> Array:
+    """Labels in random order, as they could have been if rows had nothing to do with them.
+
+    Where every group has one label, groups exchange theirs; where groups have several, rows
+    exchange labels within their group.
+
+    Examples
+    --------
+    >>> shuffle_labels(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]), (0, 1)).tolist()
+    [1, 1, 0, 0]
+    """
+    rng = np.random.default_rng(seed)
+    if groups is None:
+        return rng.permutation(codes)
+    _, first, numbers = np.unique(groups, return_index=True, return_inverse=True)
+    if (codes == codes[first][numbers]).all():
+        return rng.permutation(codes[first])[numbers]
+    # rows in random order within their groups take the labels of these in the given order
+    given = np.lexsort([np.arange(len(codes)), numbers])
+    mixed = np.lexsort([rng.permutation(len(codes)), numbers])
+    shuffled = np.empty_like(codes)
+    shuffled[mixed] = codes[given]
+    return shuffled
+
+
+def permuted_splits(
+    parts: Sequence[RowSplit], codes: Array, groups: Array | None, n: int, seed: int
+) -> list[RowSplit]:
+    """The first splits with labels that were shuffled n times, one time after the other."""
+    few = parts[:MAX_PERMUTED_SPLITS]
+    times = [shuffle_labels(codes, groups, (seed, 1 + i)) for i in range(n)]
+    return [part._replace(codes=mixed) for mixed in times for part in few]
+
+
+def judge_by_permutation(comparison: Comparison, folds: Sequence[Fold], n: int) -> Permutation:
+    """The share of shuffled labels that a method scores as well with as with the real ones."""
+    score, name = comparison.score, folds[0].method
+    splits = tuple(range(min(MAX_PERMUTED_SPLITS, len(comparison.tests))))
+    real = {fold.split: fold.scores.get(score) for fold in comparison[name].folds}
+    value = float(np.mean([real[split] for split in splits]))
+    found = np.array([fold.scores.get(score, np.nan) for fold in folds]).reshape(n, len(splits))
+    means = found.mean(axis=1)
+    as_good = [
+        larger_is_better(score, float(mean)) >= larger_is_better(score, value) - 1e-12
+        for mean in means[np.isfinite(means)]
+    ]
+    return Permutation(
+        method=name,
+        score=score,
+        splits=splits,
+        value=value,
+        permuted=tuple(means[np.isfinite(means)].tolist()),
+        p_value=(1 + sum(as_good)) / (1 + len(as_good)),
+    )

@@ -1,0 +1,373 @@
+"""The splits of a comparison: drawn, given, by groups, in the order of time, with a test set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import column_or_1d
+
+from separatrix.evaluate.fold import RowSplit
+from separatrix.linalg import Array
+from separatrix.moments.labelled import LabelledRows
+from separatrix.selection import (
+    Units,
+    deal_folds,
+    deal_groups,
+    fold_parts,
+    split_groups,
+    split_rows,
+    split_times,
+    without_shared_groups,
+)
+
+
+class SplitPlan(NamedTuple):
+    """Splits, and how they were made.
+
+    Attributes
+    ----------
+    parts : list of RowSplit
+        Training and test rows of each.
+    splitting : "random", "k-fold", "given", "test file" or "time"
+        Where they come from.
+    groups : array of int (n_samples,) or None
+        The group of each row.
+    group_names : tuple
+        The groups, sorted.
+    """
+
+    parts: list[RowSplit]
+    splitting: str
+    groups: Array | None = None
+    group_names: tuple[Any, ...] = ()
+
+    @property
+    def unit(self) -> str:
+        """What is never on both sides of a split: "rows" or "groups"."""
+        return "rows" if self.groups is None else "groups"
+
+    @property
+    def trains(self) -> tuple[tuple[int, ...], ...]:
+        """Numbers of the training rows, where some rows neither train nor test."""
+        n_rows = max(max(map(int, np.concatenate([p.train, p.test])), default=-1) + 1
+                     for p in self.parts)  # fmt: skip
+        if all(len(p.train) + len(p.test) == n_rows for p in self.parts):
+            return ()
+        return tuple(tuple(p.train.tolist()) for p in self.parts)
+
+
+def plan_splits(
+    data: LabelledRows,
+    *,
+    n_splits: int,
+    test_size: float,
+    random_state: int,
+    groups: ArrayLike | None = None,
+    splits: Any = None,
+    time: ArrayLike | None = None,
+    n_tests: int = 0,
+) -> SplitPlan:
+    """The splits that the arguments of `compare` ask for; raise for those that cannot be used.
+
+    Parameters
+    ----------
+    data : LabelledRows
+        All rows; the last `n_tests` of them are a separate test set.
+    n_splits, test_size, random_state, groups, splits, time
+        As in `compare`.
+    n_tests : int
+        Rows of the test set; 0 where there is none.
+    """
+    n_rows, codes = len(data.codes), data.codes
+    numbers, names = check_groups(groups, data, n_tests)
+    times = None if time is None else _check_times(time, n_rows)
+    _check_one_way(splits=splits, time=time, test=n_tests or None)
+    if n_tests:
+        pairs = [(np.arange(n_rows - n_tests), np.arange(n_rows - n_tests, n_rows))]
+        return _as_plan(pairs, "test file", codes, numbers, names, None)
+    if times is not None:
+        pairs = without_shared_groups(split_times(times, n_splits), numbers)
+        _check_past(pairs, codes, n_splits)
+        return _as_plan(pairs, "time", codes, numbers, names, times)
+    if isinstance(splits, int | np.integer) and not isinstance(splits, bool):
+        pairs = _repeat_folds(codes, numbers, int(splits), n_splits, random_state)
+        return _as_plan(pairs, "k-fold", codes, numbers, names, None)
+    if splits is not None:
+        pairs = _take_splits(splits, data, numbers)
+        return _as_plan(pairs, "given", codes, numbers, names, None)
+    seeds = [(random_state, i) for i in range(n_splits)]
+    if numbers is None:
+        pairs = [split_rows(codes, test_size, seed) for seed in seeds]
+    else:
+        pairs = [split_groups(codes, numbers, test_size, seed) for seed in seeds]
+    return _as_plan(pairs, "random", codes, numbers, names, None)
+
+
+def _as_plan(
+    pairs: Iterable[tuple[Array, Array]],
+    splitting: str,
+    codes: Array,
+    groups: Array | None,
+    names: tuple[Any, ...],
+    times: Array | None,
+) -> SplitPlan:
+    parts = []
+    for i, (train, test) in enumerate(pairs):
+        rows = np.asarray(train), np.asarray(test)
+        _check_part(i, *rows, codes, groups)
+        units = None if groups is None and times is None else Units(groups, times).part(rows[0])
+        parts.append(RowSplit(*rows, units))
+    return SplitPlan(parts, splitting, groups, names)
+
+
+# Groups and times --------------------------------------------------------------------------------
+
+
+def check_groups(
+    groups: ArrayLike | None, data: LabelledRows, n_tests: int = 0
+) -> tuple[Array | None, tuple[Any, ...]]:
+    """The group of each row as a number, and their names; rows of a test set are on their own."""
+    if groups is None:
+        return None, ()
+    n_known = len(data.codes) - n_tests
+    given = column_or_1d(groups)
+    if len(given) != n_known:
+        raise ValueError(f"groups has {len(given)} entries, but X has {n_known} rows")
+    _check_present("groups", given)
+    names, numbers = np.unique(given.astype(str) if given.dtype == object else given,
+                               return_inverse=True)  # fmt: skip
+    if len(names) < 2:
+        raise ValueError(
+            f"groups has only one group, {names.tolist()[0]!r}: its rows cannot be on both sides "
+            "of a split"
+        )
+    codes = data.codes[:n_known]
+    for c, label in enumerate(data.classes.tolist()):
+        mine = np.unique(numbers[codes == c])
+        if len(mine) == 1:
+            raise ValueError(
+                f"all rows of the class {label!r} are of one group, {names.tolist()[mine[0]]!r}: "
+                "with that group held out nothing is known of the class; leave the class out, or "
+                "give groups of which it has two or more"
+            )
+    n_more = len(data.codes) - n_known
+    numbers = np.concatenate([numbers, len(names) + np.arange(n_more)])
+    return numbers, tuple(names.tolist()) + tuple(f"test row {i}" for i in range(n_more))
+
+
+def _check_times(time: ArrayLike, n_rows: int) -> Array:
+    given = column_or_1d(time)
+    if len(given) != n_rows:
+        raise ValueError(f"time has {len(given)} entries, but X has {n_rows} rows")
+    _check_present("time", given)
+    try:
+        values, numbers = np.unique(given, return_inverse=True)
+    except TypeError:
+        raise ValueError("time has values that cannot be put in order: give numbers or dates") \
+            from None  # fmt: skip
+    if len(values) < 2:
+        raise ValueError(f"time is {values.tolist()[0]!r} for all rows: there is no past")
+    return numbers
+
+
+def _check_present(name: str, values: Array) -> None:
+    missing = [
+        i for i, v in enumerate(values.tolist())
+        if v is None or v != v or (isinstance(v, str) and not v)
+    ]  # fmt: skip
+    if missing:
+        raise ValueError(
+            f"{name} has no value for {len(missing)} of {len(values)} rows (first: row "
+            f"{missing[0]}): leave these rows out, or give each a value"
+        )
+
+
+def _check_past(pairs: Sequence[tuple[Array, Array]], codes: Array, n_splits: int) -> None:
+    if not pairs:
+        raise ValueError(f"time has too few values for {n_splits} parts that follow each other")
+    for i, (train, _) in enumerate(pairs):
+        if len(np.unique(codes[train])) < 2:
+            raise ValueError(
+                f"in the order of time the {len(train)} rows before part {i + 1} of {len(pairs)} "
+                "are of one class: nothing can be learned from them; ask for fewer splits, or "
+                "leave out the time"
+            )
+
+
+# Splits that are given ---------------------------------------------------------------------------
+
+
+def _check_one_way(**ways: Any) -> None:
+    given = [name for name, value in ways.items() if value is not None]
+    if len(given) > 1:
+        raise ValueError(f"{' and '.join(given)} both say how rows are split: give one of them")
+
+
+def _repeat_folds(
+    codes: Array, groups: Array | None, n_folds: int, n_splits: int, random_state: int
+) -> list[tuple[Array, Array]]:
+    """All parts of k folds, dealt again until there are as many splits as asked for."""
+    n_units = len(codes) if groups is None else groups.max() + 1
+    if not 2 <= n_folds <= n_units:
+        raise ValueError(
+            f"splits={n_folds} must be a number of folds from 2 to the {n_units} "
+            f"{'rows' if groups is None else 'groups'}"
+        )
+    found: list[tuple[Array, Array]] = []
+    for i in range(max(1, round(n_splits / n_folds))):
+        seed = np.random.SeedSequence((random_state, i)).generate_state(1)[0]
+        if groups is None:
+            folds = deal_folds(codes, n_folds, int(seed))
+            folds[np.bincount(codes)[codes] < 2] = -1
+        else:
+            folds = deal_groups(codes, groups, n_folds, int(seed))
+        found += fold_parts(folds)
+    return found
+
+
+def _take_splits(splits: Any, data: LabelledRows, groups: Array | None) -> list[Any]:
+    """Pairs of training and test rows, from a splitter, a column or pairs of numbers of rows."""
+    if isinstance(splits, type):
+        raise ValueError(f"splits={splits!r} is a class: give a splitter, {splits.__name__}()")
+    if hasattr(splits, "split"):
+        X = np.zeros((len(data.codes), 1)) if sp.issparse(data.X) else data.X
+        return list(splits.split(X, data.codes, groups))
+    if isinstance(splits, str):
+        raise ValueError(
+            f"splits={splits!r} must be a splitter, an array with the fold of each row, or a "
+            "number of folds"
+        )
+    given = list(splits)
+    if given and isinstance(given[0], tuple | list) and len(given[0]) == 2:
+        return given
+    return split_by_column(column_or_1d(splits), len(data.codes))
+
+
+def split_by_column(column: Array, n_rows: int) -> list[tuple[Array, Array]]:
+    """Splits that a value for each row names: "train" and "test", or the fold in which it tests.
+
+    A row of fold -1 is in every training part.
+
+    Examples
+    --------
+    >>> parts = split_by_column(np.array(["train", "test", "train"]), 3)
+    >>> [(train.tolist(), test.tolist()) for train, test in parts]
+    [([0, 2], [1])]
+    >>> len(split_by_column(np.array([0, 1, 2, 0]), 4))
+    3
+    """
+    if len(column) != n_rows:
+        raise ValueError(f"splits has {len(column)} entries, but X has {n_rows} rows")
+    _check_present("splits", column)
+    texts = np.array([str(value).strip().lower() for value in column.tolist()], dtype=object)
+    values = set(texts)
+    if values & {"train", "test"}:
+        others = sorted(values - {"train", "test"})
+        if others:
+            raise ValueError(
+                f"splits has {others[0]!r} beside 'train' and 'test': a third part is not known; "
+                "leave these rows out, or give fold numbers"
+            )
+        for name, part in (("train", "training"), ("test", "test")):
+            if name not in values:
+                raise ValueError(f"splits has no row {name!r}: the {part} part is empty")
+        return [(np.flatnonzero(texts == "train"), np.flatnonzero(texts == "test"))]
+    try:
+        numbers = np.array([int(float(text)) for text in texts])
+    except (ValueError, OverflowError):
+        first = next(text for text in texts if not _is_number(text))
+        raise ValueError(
+            f"splits has the value {first!r}: it must be 'train' or 'test', or the number of the "
+            "fold in which a row tests"
+        ) from None
+    folds = np.unique(numbers[numbers >= 0])
+    if len(folds) == 0 or (len(folds) == 1 and (numbers >= 0).all()):
+        raise ValueError(
+            "splits names one fold only, so that the training part is empty: give two or more, or "
+            "'train' and 'test'"
+        )
+    return fold_parts(numbers)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_part(i: int, train: Array, test: Array, codes: Array, groups: Array | None) -> None:
+    """Raise for a split that cannot be used: no rows, one class, or rows on both sides."""
+    for name, rows in (("training", train), ("test", test)):
+        if not len(rows):
+            raise ValueError(f"the {name} part of split {i} is empty")
+        if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= len(codes):
+            raise ValueError(f"the {name} part of split {i} must be numbers of rows of X")
+    if len(np.intersect1d(train, test)):
+        raise ValueError(f"split {i} has rows that both train and test")
+    if len(np.unique(codes[train])) < 2:
+        raise ValueError(f"the training part of split {i} has rows of one class only")
+    if groups is not None:
+        shared = np.intersect1d(groups[train], groups[test])
+        if len(shared):
+            raise ValueError(
+                f"split {i} has rows of {len(shared)} groups on both sides: give splits that keep "
+                "groups together, or leave out groups"
+            )
+
+
+# A separate test set -----------------------------------------------------------------------------
+
+
+def add_test_rows(X: Any, y: ArrayLike, test: Any) -> tuple[Any, Array, int]:
+    """Rows and labels with those of a test set behind them, and how many these are.
+
+    Raise where the test set has other columns, no rows, or labels that no row of `y` has.
+    """
+    if not isinstance(test, tuple | list) or len(test) != 2:
+        raise ValueError("test must be a pair (X, y): the rows of a test set and their labels")
+    X_test, y_test = test[0], column_or_1d(test[1])
+    labels = column_or_1d(y)
+    if hasattr(X, "columns") and hasattr(X_test, "columns"):
+        missing = [name for name in X.columns if name not in X_test.columns]
+        more = [name for name in X_test.columns if name not in X.columns]
+        if missing or more:
+            said = [f"lacks {missing[0]!r}"] * bool(missing) + [f"has {more[0]!r}"] * bool(more)
+            raise ValueError(
+                f"test has other columns than X ({len(missing)} are missing, {len(more)} are "
+                f"new): it {' and '.join(said)}"
+            )
+        X_test = X_test[list(X.columns)]
+    n_columns = [np.shape(part)[1] if len(np.shape(part)) == 2 else None for part in (X, X_test)]
+    if n_columns[0] != n_columns[1]:
+        raise ValueError(f"test has {n_columns[1]} features, but X has {n_columns[0]}")
+    n_test = np.shape(X_test)[0]
+    if n_test == 0 or len(y_test) != n_test:
+        raise ValueError(f"test has {n_test} rows and {len(y_test)} labels: give one for each row")
+    known = set(labels.tolist())
+    unseen = [label for label in dict.fromkeys(y_test.tolist()) if label not in known]
+    if unseen:
+        n_unseen = sum(label in unseen for label in y_test.tolist())
+        raise ValueError(
+            f"test has {n_unseen} rows with labels that no training row has (first: "
+            f"{unseen[0]!r}): no method can learn them; leave these rows out"
+        )
+    both = np.concatenate([labels.astype(object), y_test.astype(object)])
+    if labels.dtype == y_test.dtype:
+        both = np.concatenate([labels, y_test])
+    return _stack(X, X_test), both, n_test
+
+
+def _stack(X: Any, X_test: Any) -> Any:
+    if sp.issparse(X) or sp.issparse(X_test):
+        return sp.vstack([X, X_test], format="csr")
+    if hasattr(X, "iloc") and hasattr(X_test, "iloc"):
+        import pandas as pd
+
+        return pd.concat([X, X_test], ignore_index=True)
+    return np.vstack([np.asarray(X), np.asarray(X_test)])
