@@ -24,9 +24,7 @@ from separatrix.early.conditional import (
     summarize_features,
     thin_factor,
 )
-from separatrix.early.region import (
-    build_rule,
-)
+from separatrix.early.rule import build_rule
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.selection import N_FOLDS, training_parts
 from tests.discovery import TALL, labelled
@@ -75,7 +73,7 @@ def test_innovations_come_one_by_one(factor):
 def test_every_prefix_and_every_pattern_is_conditioned_as_anew(data, conditional):
     X, y = data
     d = X.shape[1]
-    model = EarlyClassifier(LocalQDA(2), conditional=conditional).fit(X, y)
+    model = EarlyClassifier(LocalQDA(2), score="model", conditional=conditional).fit(X, y)
     codes = y if conditional == "mixture" else np.zeros_like(y)
     means, covariances, weights = written_out(model, X, codes)
     rng = np.random.default_rng(3)
@@ -101,7 +99,9 @@ def test_every_prefix_and_every_pattern_is_conditioned_as_anew(data, conditional
 @pytest.mark.parametrize("data", [(X, y), (WIDE, wide_y)], ids=["tall", "wide"])
 def test_a_reduced_row_has_the_moments_of_the_reduced_moments(data, conditional):
     X, y = data
-    model = EarlyClassifier(LocalQDA(2), conditional=conditional, reducer=PCA(3)).fit(X, y)
+    model = EarlyClassifier(
+        LocalQDA(2), score="model", conditional=conditional, reducer=PCA(3)
+    ).fit(X, y)
     codes = y if conditional == "mixture" else np.zeros_like(y)
     written = written_out(model, X, codes)
     W, centre = model.reducer_.components_, model.reducer_.mean_
@@ -226,7 +226,7 @@ def shrunk(X, alpha, scale=None):
 def test_a_normal_model_is_conditioned_on_what_is_known(rule, pattern):
     X, y = TALL
     seen = np.array(pattern, dtype=bool)
-    model = EarlyClassifier(rule, regularization=0.2).fit(X, y)
+    model = EarlyClassifier(rule, score="model", regularization=0.2).fit(X, y)
     found = model.expect(np.where(seen, X[:5], np.nan))
     assert_array_equal(found.mean[:, seen], X[:5, seen])
     assert not found.std[:, seen].any()
@@ -240,7 +240,9 @@ def test_a_normal_model_is_conditioned_on_what_is_known(rule, pattern):
 def test_a_mixture_adds_what_the_classes_differ_by(pattern):
     X, y = TALL
     seen = np.array(pattern, dtype=bool)
-    model = EarlyClassifier(LocalQDA(4), conditional="mixture", regularization=0.2).fit(X, y)
+    model = EarlyClassifier(
+        LocalQDA(4), score="model", conditional="mixture", regularization=0.2
+    ).fit(X, y)
     found = model.expect(np.where(seen, X[:5], np.nan))
     means = np.stack([X[y == c].mean(axis=0) for c in range(3)])
     within = np.mean((X - means[y]) ** 2, axis=0)

@@ -56,7 +56,15 @@ def test_lengths_that_are_too_short_for_a_classifier_are_named():
     assert (model.decide_early(NEW, reliability=0).time == 3).all()
 
 
-def test_gaps_have_no_classifier():
+def test_gaps_are_filled_by_what_is_expected_there():
     model = EarlyClassifier(LogisticRegression(), score="prefix").fit(X, y)
-    with pytest.raises(ValueError, match="values are missing before others"):
-        model.decide(np.where(np.arange(7) == 1, np.nan, NEW))
+    holes = np.where(np.isin(np.arange(7), [1, 6]), np.nan, NEW)
+    found = model.decide(holes)
+    filled = model.expect(holes).mean[:, :6]
+    at = int(np.searchsorted(model._score.times, 6, "right")) - 1
+    t = model._score.times[at]
+    expected = model._score.classifiers[at].predict_proba(filled[:, :t])
+    assert_allclose(found.reliability, expected.max(axis=1), rtol=1e-9)
+    early = model.decide_early(holes, lengths=np.full(len(NEW), 6), reliability=0.8)
+    stops = early.decided & (early.time == 6)
+    assert_array_equal(early.label[stops], found.label[stops])

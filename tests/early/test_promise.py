@@ -84,7 +84,9 @@ def test_what_is_skipped_under_a_mixture_would_not_have_decided(rule, region):
     rng = np.random.default_rng(0)
     y = np.arange(240) % 3
     X = rng.standard_normal((240, 6)).cumsum(axis=1) + np.outer(y, np.arange(6)) / 2
-    model = EarlyClassifier(rule, conditional="mixture", region=region).fit(X[::2], y[::2])
+    model = EarlyClassifier(rule, score="model", conditional="mixture", region=region).fit(
+        X[::2], y[::2]
+    )
     new = X[1::2]
     for tau in (0.2, 0.6, 0.9, 0.99):
         early = model.decide_early(new, reliability=tau)
@@ -102,7 +104,7 @@ def test_no_row_of_a_mixture_has_a_covariance_of_its_own():
     n, d = 200, 32
     y = np.arange(n) % 4
     X = rng.standard_normal((n, d)).cumsum(axis=1) + 3 * np.outer(y, np.linspace(0, 1, d))
-    model = EarlyClassifier(LocalQDA(4), conditional="mixture").fit(X, y)
+    model = EarlyClassifier(LocalQDA(4), score="model", conditional="mixture").fit(X, y)
     rows = np.where(np.arange(d) < 10, np.tile(X, (20, 1)), np.nan)
     tracemalloc.start()
     model.decide(rows)
@@ -125,7 +127,7 @@ def test_rotated_boxes_of_several_classes_have_less_mass_together():
     for prior in (0.4, 0.6, 0.8):
         priors = [prior] + [(1 - prior) / n_rivals] * n_rivals
         rule = QuadraticDiscriminantAnalysis(priors=priors)
-        model = EarlyClassifier(rule, region="box", regularization=1e-6).fit(X, y)
+        model = EarlyClassifier(rule, score="model", region="box", regularization=1e-6).fit(X, y)
         found = model.decide(np.full((1, 2), np.nan))
         new = rng.multivariate_normal(X.mean(axis=0), np.cov(X.T), 100_000)
         true = np.mean(model.predict(new) == found.label[0])
@@ -179,6 +181,8 @@ def test_unknown_directions_do_not_depend_on_units():
     for reducer in (FisherDiscriminant(), None):
         for scale in (1, 1e7, 1e9):
             units = np.array([1, 1 / scale, scale])
-            model = EarlyClassifier(LocalQDA(20, reg=0.1), reducer=reducer).fit(X * units, y)
+            model = EarlyClassifier(LocalQDA(20, reg=0.1), score="model", reducer=reducer).fit(
+                X * units, y
+            )
             expected = [2, 2, 1, 1] if reducer else [3, 2, 1, 1]
             assert_array_equal(model._decision_rule.n_unknown, expected)

@@ -7,18 +7,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 from scipy.stats import chi2, multivariate_normal, norm
-from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
-from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
-from separatrix import IPCAC, EarlyClassifier, FisherDiscriminant
+from separatrix import EarlyClassifier
 from separatrix.decision.rules import Quadratic
 from separatrix.early.conditional import (
     ConditionalModel,
@@ -33,13 +32,12 @@ from separatrix.early.region import (
     bound_squared_distances,
     box_distance,
     box_minimum,
-    build_rule,
-    extract_discriminants,
     largest_reliability,
     shift_discriminants,
     squared_distances_to_boundaries,
     squared_radius,
 )
+from separatrix.early.rule import build_rule
 from tests.early.data import (
     NEW,
     TWO,
@@ -50,31 +48,6 @@ from tests.early.data import (
     written_out,
     y,
 )
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        LinearSVC(),
-        LogisticRegression(),
-        LinearDiscriminantAnalysis(),
-        RidgeClassifier(),
-        SGDClassifier(random_state=0),
-        QuadraticDiscriminantAnalysis(reg_param=0.2),
-        FisherDiscriminant(),
-        IPCAC(),
-    ],
-    ids=lambda e: type(e).__name__,
-)
-def test_the_largest_function_is_the_prediction(estimator, n_classes):
-    rows, labels = X[y < n_classes], y[y < n_classes]
-    fitted = clone(estimator).fit(rows, labels)
-    f = extract_discriminants(fitted)
-    assert_array_equal(f(NEW[:, None]).argmax(axis=1), fitted.predict(NEW))
-    if n_classes == 3 and hasattr(fitted, "decision_function"):
-        values, scores = f(NEW[:, None]), fitted.decision_function(NEW)
-        assert_allclose(np.diff(values), np.diff(scores), rtol=1e-7, atol=1e-7)
 
 
 @pytest.mark.parametrize(

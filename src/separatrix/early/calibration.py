@@ -7,7 +7,9 @@ is taken so that new rows, exchangeable with the calibration rows, have an expec
 ``1 - τ``: with a stated confidence (Angelopoulos, Bates, Candès, Jordan, Lei: Learn then test,
 2021), or on average over calibration and new rows (Angelopoulos, Bates, Fisch, Lei, Schuster:
 Conformal risk control, ICLR 2024). Nothing is assumed of the score, the classifier or the rows but
-that they are exchangeable: drift breaks the promise, and so do several rows of one subject.
+that they are exchangeable: drift breaks the promise, and so do several rows of one subject, unless
+subjects are named as groups. The loss of a group is then the average of its rows, and groups are
+what must be exchangeable.
 """
 
 from __future__ import annotations
@@ -49,20 +51,26 @@ class ScorePaths(NamedTuple):
         Numbers of the classes of the complete rows.
     labels : array of int (n,)
         Numbers of the true classes, the complete decisions where those are unknown.
+    groups : array of int (n,) or None
+        Numbers of groups of rows that depend on each other, 0, 1, …; None where none do.
     """
 
     codes: Array
     reliabilities: Array
     complete: Array
     labels: Array
+    groups: Array | None = None
 
     def of_rows(self, chosen: Array) -> ScorePaths:
         """The paths of some of the rows."""
-        return ScorePaths(*(part[chosen] for part in self))
+        codes, reliabilities, complete, labels = (part[chosen] for part in self[:4])
+        groups = None if self.groups is None else self.groups[chosen]
+        return ScorePaths(codes, reliabilities, complete, labels, groups)
 
     def append(self, more: ScorePaths) -> ScorePaths:
-        """These rows and more."""
-        return ScorePaths(*(np.concatenate(pair) for pair in zip(self, more, strict=True)))
+        """These rows and more, none of which belong to a group."""
+        pairs = zip(self[:4], more[:4], strict=True)
+        return ScorePaths(*(np.concatenate(pair) for pair in pairs))
 
 
 class Promise(NamedTuple):
@@ -80,6 +88,10 @@ class Promise(NamedTuple):
         A matrix of costs has the true classes in its rows and the decided ones in its columns.
     anytime : bool
         Whether rows are still added: the promise then holds for all numbers of rows together.
+    n_classes : int
+        Of ``condition="class"``: every class needs rows.
+    grouped : bool
+        Whether losses are averages over groups of rows.
     """
 
     reliability: float
@@ -88,6 +100,8 @@ class Promise(NamedTuple):
     condition: str | None = None
     loss: Any = "disagreement"
     anytime: bool = False
+    n_classes: int = 0
+    grouped: bool = False
 
     @property
     def most(self) -> float:
@@ -196,9 +210,10 @@ def measure_losses(paths: ScorePaths, decided: Array, loss: Any) -> Array:
 def tail_probability(total: Array, n_rows: Array | int, promise: Promise) -> Array:
     """p-values of "the expected loss is above 1 - τ" for the sum of the losses of n rows.
 
-    Losses of 0 and 1 have a binomial sum, exactly. Costs between them have the bound of Hoeffding
-    and Bentkus. While rows are added the inverse of a martingale takes their place: the ratio of
-    the likelihoods of smaller losses, averaged over them, to that of 1 - τ.
+    Losses of 0 and 1 have a binomial sum, exactly. Costs and averages between them have the bound
+    of Hoeffding and Bentkus. While rows are added the inverse of a martingale takes their place:
+    the ratio of the likelihoods of smaller losses, averaged over them, to that of 1 - τ. Each
+    factor is convex in the loss, so that it is a supermartingale for costs, too.
 
     Examples
     --------
@@ -208,10 +223,9 @@ def tail_probability(total: Array, n_rows: Array | int, promise: Promise) -> Arr
     n, most = np.asarray(n_rows, dtype=np.float64), promise.most
     if most <= 0 or most >= 1:  # nothing can be lost, or everything may be
         return np.full(np.broadcast_shapes(np.shape(total), n.shape), float(most <= 0))
-    if not isinstance(promise.loss, str):
-        return _bounded_tail(total, n, most)
     if not promise.anytime:
-        return _binomial_tail(total, n, most)
+        exact = isinstance(promise.loss, str) and not promise.grouped
+        return (_binomial_tail if exact else _bounded_tail)(total, n, most)
     right = np.maximum(n - total, 0.0)
     below = np.maximum(betainc(total + 1, right + 1, most), np.finfo(float).tiny)
     log_ratio = betaln(total + 1, right + 1) + np.log(below)
@@ -277,15 +291,15 @@ def find_cutoffs(paths: ScorePaths, times: Array, n_values: int, promise: Promis
     losses = measure_losses(paths, decided_codes(paths, halted), promise.loss)
     test = _test_average if promise.guarantee == "average" else _test_probability
     groups = _group_rows(paths, promise)
-    tests = [test(losses[rows], promise) for rows in groups.values()]
+    tests = [test(average_groups(losses, paths.groups, rows), promise) for rows in groups.values()]
     accepted = np.logical_and.accumulate(np.all([t.passed for t in tests], axis=0))
     records = [
         CalibrationRecord(
-            float(cutoff), group, int(rows.sum()), float(t.mean[i]), float(t.p_values[i]),
+            float(cutoff), group, t.n_rows, float(t.mean[i]), float(t.p_values[i]),
             bool(accepted[i]), float(used[i]),
         )
         for i, cutoff in enumerate(CUTOFF_GRID[: np.count_nonzero(accepted) + 1])
-        for (group, rows), t in zip(groups.items(), tests, strict=True)
+        for group, t in zip(groups, tests, strict=True)
     ]  # fmt: skip
     n_accepted = int(np.count_nonzero(accepted))
     chosen = CUTOFF_GRID[n_accepted - 1] if n_accepted else 1.0
@@ -293,30 +307,51 @@ def find_cutoffs(paths: ScorePaths, times: Array, n_values: int, promise: Promis
 
 
 class _GridTest(NamedTuple):
+    n_rows: int
     mean: Array
     p_values: Array
     passed: Array
+
+
+def average_groups(losses: Array, groups: Array | None, chosen: Array) -> Array:
+    """The losses (n, n_cutoffs) of some rows, or their averages over each group of rows.
+
+    Examples
+    --------
+    >>> losses, groups = np.array([[1.0], [0.0], [1.0]]), np.array([4, 4, 7])
+    >>> average_groups(losses, groups, np.array([True, True, True])).ravel()
+    array([0.5, 1. ])
+    """
+    if groups is None:
+        return losses[chosen]
+    _, at, counts = np.unique(groups[chosen], return_inverse=True, return_counts=True)
+    sums = np.zeros((len(counts), losses.shape[1]))
+    np.add.at(sums, at, losses[chosen])
+    return sums / counts[:, None]
 
 
 def _group_rows(paths: ScorePaths, promise: Promise) -> dict[str, Array]:
     """The rows whose losses are promised apart; a cutoff must keep all of the promises."""
     if promise.condition is None:
         return {"all": np.ones(len(paths.labels), dtype=bool)}
-    return {str(c): paths.labels == c for c in np.unique(paths.labels)}
+    n_classes = max(promise.n_classes, int(paths.labels.max(initial=-1)) + 1)
+    return {str(c): paths.labels == c for c in range(n_classes)}
 
 
 def _test_probability(losses: Array, promise: Promise) -> _GridTest:
     """The tests of one group: the first that fails ends the sequence, so none is repeated."""
     total = losses.sum(axis=0)
     p_values = tail_probability(total, len(losses), promise)
-    return _GridTest(total / max(len(losses), 1), p_values, p_values <= promise.error)
+    mean = total / max(len(losses), 1)
+    return _GridTest(len(losses), mean, p_values, p_values <= promise.error)
 
 
 def _test_average(losses: Array, promise: Promise) -> _GridTest:
     """Conformal risk control: the loss at λ or at any cutoff above it, and one row more."""
     worst = np.maximum.accumulate(losses, axis=1).sum(axis=0)
     bound = (worst + 1) / (len(losses) + 1)
-    return _GridTest(worst / max(len(losses), 1), bound, bound <= promise.most + 1e-12)
+    mean = worst / max(len(losses), 1)
+    return _GridTest(len(losses), mean, bound, bound <= promise.most + 1e-12)
 
 
 def _find_by_time(paths: ScorePaths, times: Array, n_values: int, promise: Promise) -> Cutoffs:
@@ -439,14 +474,16 @@ def gap_starts() -> Array:
 def warn_waiting(paths: ScorePaths, promise: Promise, find_name: Callable[[int], Any]) -> None:
     """Warn that nothing is decided before the end, and say what would change that."""
     needed = count_needed(promise) * (2 if promise.condition == "time" else 1)
-    n_rows, of = len(paths.labels), ""
+    n_rows, of, units = len(paths.labels), "", "rows"
     if promise.condition == "class":
-        counts = np.bincount(paths.labels)
-        code = int(np.argmin(np.where(counts > 0, counts, np.iinfo(int).max)))
+        counts = np.bincount(paths.labels, minlength=promise.n_classes)
+        code = int(np.argmin(counts))
         n_rows, of = int(counts[code]), f" of class {find_name(code)!r}"
+    if paths.groups is not None:
+        n_rows, of, units = len(np.unique(paths.groups)), "", "groups"
     if n_rows < needed:
         remedy = (
-            f"{n_rows} rows{of} calibrate, and at least {needed} are needed for "
+            f"{n_rows} {units}{of} calibrate, and at least {needed} are needed for "
             f"reliability={promise.reliability:g}"
         )
         if promise.guarantee == "probability":

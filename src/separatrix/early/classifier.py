@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
@@ -10,91 +10,57 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.pipeline import make_pipeline
-from sklearn.utils import check_array, column_or_1d, gen_batches
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import Tags, check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix._warnings import warn_caller
 from separatrix.base.blockwise import blockwise_score, lazy_on_dask
-from separatrix.base.parameters import (
-    Allowed,
-    array_like,
-    check_parameters,
-    one_of,
-    real_number,
-    whole_number,
-)
+from separatrix.base.parameters import Allowed, array_like, one_of, real_number, whole_number
 from separatrix.base.rows import (
-    centred_product,
     check_labelled_rows,
     check_new_rows,
     check_several_classes,
     unchanged_on_failure,
 )
-from separatrix.decision.local_qda import LocalQDA
-from separatrix.decision.rules import Quadratic
-from separatrix.early.calibration import (
-    Cutoffs,
-    Promise,
-    ScorePaths,
-    find_cutoffs,
-    warn_waiting,
+from separatrix.early.arrival import (
+    check_channels,
+    check_order,
+    count_leading,
+    group_arrivals,
+    group_patterns,
+    is_normalized,
+    mask_beyond,
+    normalize_running,
+    tabulate_series,
 )
-from separatrix.early.conditional import (
-    ConditionalModel,
-    Expectation,
-    FeatureSummary,
-    fit_normal_models,
-    select_shrinkage,
-    summarize_features,
+from separatrix.early.calibrated import CalibratedDecisions, check_groups, hold_out_groups
+from separatrix.early.calibration import ScorePaths
+from separatrix.early.conditional import ConditionalModel, Expectation, expect_missing
+from separatrix.early.prefix import PrefixScore
+from separatrix.early.rule import build_rule
+from separatrix.early.scores import ModelScore, SampledScore, Score
+from separatrix.early.solution import CompleteClassifier, EarlySolution, Recipe
+from separatrix.early.stream import (
+    Decisions,
+    DecisionStream,
+    SeriesDecisions,
+    decide_series,
+    follow_paths,
 )
-from separatrix.early.prefix import PrefixScore, fit_prefixes
-from separatrix.early.region import (
-    SUPPORTED_CLASSIFIERS,
-    build_rule,
-    extract_discriminants,
-    is_supported,
-)
-from separatrix.early.scores import ModelScore, SampledScore, Score, checkpoint_times
-from separatrix.early.stream import Decisions, DecisionStream, decide_series, follow_paths
 from separatrix.linalg import Array
 from separatrix.moments.checks import check_finite, check_in_memory
-from separatrix.moments.labelled import LabelledRows, row_blocks
+from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import N_FOLDS, split_rows, training_parts
 
 MIN_SHRINKAGE = 1e-8
 """Below it the covariance of rows that are fewer than features is numerically singular."""
-
-MIN_OPEN_VARIANCE = 1e-9
-"""Variance of a score, relative to its variance before the first value, that is not yet zero."""
 
 MAX_SHARE = 1 - 1e-9
 """Largest share or confidence: 1 leaves no row to learn from, or no cutoff."""
 
 MAX_INNOVATIONS = 1 << 23
 """Innovations that are held at once (64 MB)."""
-
-
-class EarlySolution(NamedTuple):
-    """The fitted parts of an `EarlyClassifier`: its fitted attributes, and the rule."""
-
-    classes: Array
-    reducer: Any | None
-    estimator: Any
-    regularization: float
-    widening: float
-    score: ModelScore | SampledScore | PrefixScore
-
-    @property
-    def conditional(self) -> ConditionalModel:
-        """The model of the missing values."""
-        score = self.score
-        return score.rule.conditional if isinstance(score, ModelScore) else score.conditional
-
-    def classify(self, complete: Array) -> Array:
-        """Numbers of the classes of complete rows."""
-        labels = self.estimator.predict(reduce_rows(self.reducer, complete))
-        return np.searchsorted(self.classes, labels)
 
 
 class NamedScore(str):
@@ -119,10 +85,14 @@ class NamedScore(str):
 
 
 @lazy_on_dask
-class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier that decides on incomplete rows when more values would hardly change the label.
 
-    Let ĝ(x) be the class that `estimator` gives a complete row x: the class g of the largest
+    How reliable is deciding now? Any classifier may be asked. Rows that were held out
+    (``calibration=0.3``) make a promise of the answer that holds for any data, as long as new rows
+    are like them. Without them the answer rests on a normal model:
+
+    let ĝ(x) be the class that `estimator` gives a complete row x: the class g of the largest
     linear or quadratic function ``f_g(x)``. Of an incomplete row some features z are known, and a
     normal model of the training rows gives the others a mean and a covariance. The row is decided
     as class c when
@@ -135,20 +105,25 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier
-        Cloned and fitted to the complete training rows: `LocalQDA`, `FisherDiscriminant` and other
-        classifiers of this package with ``coef_``; LinearSVC, LogisticRegression,
-        LinearDiscriminantAnalysis, RidgeClassifier, SGDClassifier and
-        QuadraticDiscriminantAnalysis of scikit-learn. `LocalQDA` has diagonal covariances here
+        Any; cloned and fitted to the complete training rows. Those that take the largest of linear
+        or quadratic functions are read exactly: `FisherDiscriminant` and other classifiers of this
+        package with ``coef_``; LinearSVC, LogisticRegression, LinearDiscriminantAnalysis,
+        RidgeClassifier, SGDClassifier, GaussianNB, QuadraticDiscriminantAnalysis, one nearest
+        neighbour, SVC with a linear kernel for two classes; also in a grid search, or in a
+        pipeline after scalers and linear projections. `LocalQDA` has diagonal covariances here
         unless it is told "full", which costs far more.
     reliability : float in [0, 1]
         τ. With 0 the first value is enough, with 1 nothing less than the complete row.
-    region : "ellipsoid", "box", "chebyshev" or "ideal"
+    region : "ellipsoid", "box", "chebyshev", "ideal" or "diagonal"
         The set A. "ellipsoid" has measure τ for normal rows. "box" has at least this measure,
         coordinate by coordinate. "chebyshev" has it for any distribution with these moments (of
-        each class for "mixture"). "ideal" takes no set but the probability of the class itself,
-        for a linear rule of two classes; it decides earliest. A set leaves room for errors of the
-        model, the probability does not: the standard deviations of the model are therefore
-        multiplied by a factor that is measured on training rows held out.
+        each class for "mixture"). "ideal" takes no set but the probability of the class itself:
+        exact for a linear rule of two classes, a bound by the sum over all rivals for more, and
+        by the mean and variance of differences for quadratic rules. It decides earliest. A set
+        leaves room for errors of the model, the probability does not: the standard deviations of
+        the model are therefore multiplied by a factor that is measured on training rows held out.
+        "diagonal" is the ellipsoid of the thesis, which takes missing values as independent and
+        has less than its nominal measure where they are not: it warns.
     conditional : "gaussian" or "mixture"
         One normal model of all rows, or one for each class, weighted by its probability given the
         observed features. Each model then has a set of its own, see Notes.
@@ -158,20 +133,27 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         rows that are held out are most likely. When there are more rows than features, linear
         equations that all rows satisfy are expected to hold for every α.
     reducer : transformer or None
-        Linear, with ``components_`` (and ``mean_``): `LDG`, `FisherDiscriminant`, PCA. Cloned and
-        fitted to the complete training rows. The classifier and the set A then use its few
-        coordinates.
+        `LDG`, `FisherDiscriminant`, PCA, scalers, or a pipeline of such; others, kernel methods
+        among them, are sampled. Cloned and fitted to the complete training rows. The classifier
+        and the set A then use its few coordinates.
     score : "auto", "model", "sampled" or "prefix"
         How reliable a guess is: by the set or the probability that `region` names ("model"); by
         the share of the completions of a row, drawn from the model of the missing values, that get
         the same label ("sampled"); by the confidence of classifiers of the values so far
-        ("prefix"). "auto" is "model" for linear and quadratic rules, else "sampled".
+        ("prefix"). "auto" is "model" for linear and quadratic rules, and for `LocalQDA` with
+        another region than "ellipsoid", else "sampled".
     n_checkpoints : int
         Number of equidistant times at which "sampled" and "prefix" judge series.
     n_channels : int
-        Number of values that arrive together.
+        Number of values that arrive together, beside each other in X; that of an array
+        (n_samples, n_channels, n_times) is known. The classifier gets rows of all values, time
+        after time.
     n_draws : int
-        Completions of a row for "sampled".
+        Completions of a row for "sampled"; 0.2 of them where these agree in less than 0.7.
+    normalize : None or "running"
+        "running" replaces each value by its distance from the mean of the values so far, in
+        standard deviations so far, so that level and scale of a series do not matter and nothing
+        that is still to come is used.
     calibration : None, float in (0, 1) or "cv"
         The share of the training rows that `fit` does not learn but calibrates with. "cv"
         calibrates with all rows, each scored by a model that did not learn it: the model that
@@ -187,6 +169,10 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         What calibration promises to be at most 1 - τ: decisions other than the complete one;
         wrong ones where the complete one is right; wrong ones; or costs, as a share of the
         largest, with true classes in rows and decided ones in columns.
+    cost : (waiting, mistakes) or None
+        What a whole series of waiting costs, and what a decision costs that `loss` calls lost, or
+        a matrix of costs. A row is then decided when waiting is expected to cost more than it
+        saves, by calibration rows; `reliability` and `guarantee` have no effect.
 
     Attributes
     ----------
@@ -195,10 +181,15 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         α.
     widening_ : float
         Factor of the standard deviations of the model; 1 unless the region is "ideal".
+    score_ : "model", "sampled" or "prefix"
+        The score that is used.
     calibrated_ : bool
         Whether decisions follow a cutoff found on calibration rows.
     cutoff_ : float or array (n_times,)
-        What the score must reach, at each time for ``condition="time"``; τ if not calibrated.
+        What the score must reach, at each time for ``condition="time"`` and with a `cost`; τ if
+        not calibrated.
+    gap_cutoff_ : float
+        The same for rows with gaps, after `calibrate` with ``observed``.
     calibration_records_ : list of CalibrationRecord
         Every cutoff that was tested, with the number of rows and their loss.
     classes_ : array (n_classes,)
@@ -208,9 +199,9 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Complete rows get the label of `estimator_` and reliability 1. The reliability of any other row
     is below 1. Decisions at a smaller τ include those at a larger one, at any given time.
 
-    The promise is as good as the model: features that are jointly normal, or normal in each class,
-    with these moments. Series that were normalised over their whole length reveal values that are
-    still to come.
+    Without calibration the promise is as good as the model: features that are jointly normal, or
+    normal in each class, with these moments. Series that were normalised over their whole length reveal values that are
+    still to come; `fit` warns about them.
 
     Under "mixture" the model k has the probability ``s_k``, an expected row ``m_k`` and a set of
     measure ``a_k`` about it, the largest on which the guess c wins; 0 if c does not win at
@@ -218,11 +209,15 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     the class that wins at the expected rows of the most probability. The probabilities ``s_k`` are
     often too close to 0 and 1: with "ideal", which leaves no room for errors, prefer "gaussian".
 
-    **For `LocalQDA` nothing is promised.** Its quadratic functions are those of the neighbours of
-    the expected row, but the complete row has neighbours of its own. In few dimensions with few
-    neighbours these differ within the set: with 200 rows of 3 features and 4 neighbours, 81 % of
-    the decisions at τ = 0.99 were confirmed (``python -m benchmarks.early_local``). Trust the
-    agreement that `evaluate.reliability_curve` finds on rows that were held out.
+    **What calibration promises** rests on one assumption: rows that are decided on are
+    exchangeable with the calibration rows. Drift breaks it, and so do several rows of one subject:
+    name subjects as `groups`. ``calibration="cv"`` is approximate.
+
+    **With ``score="model"`` nothing is promised for `LocalQDA`.** Its quadratic functions are
+    those of the neighbours of the expected row, but the complete row has neighbours of its own.
+    In few dimensions with few neighbours these differ within the set: with 200 rows of 3 features
+    and 4 neighbours, 81 % of the decisions at τ = 0.99 were confirmed, and 99.6 % when completions
+    are sampled, the default (``python -m benchmarks.early_local``).
 
     `region` and all other parameters but `reliability` take effect in `fit`.
 
@@ -267,13 +262,14 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: `fit` checks
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "reliability": (real_number(0, 1),),
-        "region": (one_of("ellipsoid", "box", "chebyshev", "ideal"),),
+        "region": (one_of("ellipsoid", "box", "chebyshev", "ideal", "diagonal"),),
         "conditional": (one_of("gaussian", "mixture"),),
         "regularization": (one_of("auto"), real_number(MIN_SHRINKAGE, 1)),
         "score": (one_of("auto", "model", "sampled", "prefix"),),
         "n_checkpoints": (whole_number(1),),
         "n_channels": (whole_number(1),),
         "n_draws": (whole_number(2),),
+        "normalize": (one_of(None, "running"),),
         "calibration": (one_of(None, "cv"), real_number(0, MAX_SHARE, open_low=True)),
         "guarantee": (one_of("probability", "average"),),
         "confidence": (real_number(0, MAX_SHARE, open_low=True),),
@@ -281,8 +277,7 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         "loss": (one_of("disagreement", "gap", "error"), array_like()),
     }
     _accuracy = staticmethod(blockwise_score(ClassifierMixin.score))
-    _calibration: ScorePaths | None = None
-    _grows: bool = False
+    _n_channels: int = 1
     _other_score: SampledScore | PrefixScore | None = None
 
     def __init__(
@@ -298,11 +293,13 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         n_checkpoints: int = 20,
         n_channels: int = 1,
         n_draws: int = 200,
+        normalize: str | None = None,
         calibration: float | str | None = None,
         guarantee: str = "probability",
         confidence: float = 0.95,
         condition: str | None = None,
         loss: str | ArrayLike = "disagreement",
+        cost: tuple[float, Any] | None = None,
     ) -> None:
         self.estimator = estimator
         self.reliability = reliability
@@ -314,11 +311,13 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_checkpoints = n_checkpoints
         self.n_channels = n_channels
         self.n_draws = n_draws
+        self.normalize = normalize
         self.calibration = calibration
         self.guarantee = guarantee
         self.confidence = confidence
         self.condition = condition
         self.loss = loss
+        self.cost = cost
 
     @property
     def score(self) -> NamedScore:
@@ -343,17 +342,28 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         return super().get_params(deep) | {"score": vars(self)["score"]}
 
+    def __sklearn_tags__(self) -> Tags:
+        """Rows may have gaps, and series several channels."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     # Learning ------------------------------------------------------------------------------------
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit the reducer, the classifier and the model of the features to complete rows.
+    def fit(self, X: ArrayLike, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
+        """Fit the reducer, the classifier and the model of the features.
 
         Parameters
         ----------
-        X : array (n_samples, n_features)
-            Training rows, without missing values.
+        X : array (n_samples, n_features) or (n_samples, n_channels, n_times), or list of series
+            Training rows. Values may be missing (NaN), also at the ends of shorter series: the
+            model of the features is then the most likely one (EM), and the classifier learns rows
+            that are filled by what is expected.
         y : array (n_samples,)
             Their class labels.
+        groups : array (n_samples,), optional
+            The subject, site or recording of each row: a share of the groups is held out for
+            calibration in place of a share of the rows.
 
         Returns
         -------
@@ -362,50 +372,17 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         with unchanged_on_failure(self):
             data = self._validate(X, y)
-            learned, held = self._hold_out(data)
-            summary = self._summarize(learned)
-            shrinkage, widening = self._select(learned, summary)
-            solution = self._solve(learned, summary, shrinkage, widening)
-            self._store(solution, self._score_held_out(solution, learned, held))
+            learned, held = self._hold_out(data, groups)
+            recipe = self._recipe()
+            learned, summary = recipe.summarize(learned)
+            shrinkage, widening = recipe.select(learned, summary)
+            solution = recipe.solve(learned, summary, shrinkage, widening)
+            self._store(solution, self._score_held_out(recipe, solution, learned, held))
         return self
 
-    def _hold_out(self, data: LabelledRows) -> tuple[LabelledRows, LabelledRows]:
-        """Rows to learn, and rows to calibrate with: a share of each class."""
-        if not isinstance(self.calibration, Real):
-            return data, data.subset(np.arange(0))
-        learned, held = split_rows(data.codes, float(self.calibration), 0)
-        return data.subset(learned), data.subset(held)
-
-    def _score_held_out(
-        self, solution: EarlySolution, learned: LabelledRows, held: LabelledRows
-    ) -> ScorePaths | None:
-        """The scores of rows that were not learned, if calibration is asked for."""
-        if self.calibration is None:
-            return None
-        if self.calibration != "cv":
-            return self._follow(solution, held)
-        paths = []
-        for fit, rest in training_parts(learned.codes, N_FOLDS):
-            part = learned.subset(fit)
-            parameters = (solution.regularization, solution.widening)
-            without = self._solve(part, self._summarize(part), *parameters)
-            paths.append(self._follow(without, learned.subset(rest)))
-        return reduce(ScorePaths.append, paths)
-
-    def _follow(self, solution: EarlySolution, rows: LabelledRows) -> ScorePaths:
-        """The scores of labelled rows at all times."""
-        codes, reliabilities = follow_paths(solution.score, rows.X)
-        return ScorePaths(codes, reliabilities, solution.classify(rows.X), rows.codes)
-
     def _validate(self, X: ArrayLike, y: ArrayLike) -> LabelledRows:
-        """Check the parameters and the rows; the rows are float64 and finite."""
-        check_parameters(self, self._allowed_parameters)
-        if self.score == "model" and not is_supported(self.estimator):
-            raise TypeError(
-                f"estimator={self.estimator!r} is not supported: EarlyClassifier needs the linear "
-                'or quadratic functions of which it takes the largest. Use score="sampled", or '
-                f"{SUPPORTED_CLASSIFIERS}"
-            )
+        """Check the parameters and the rows; the rows are float64, in running units if asked."""
+        self._check_promise()
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "predict"):
             raise TypeError(
                 f"estimator={self.estimator!r} is not a classifier: give an instance with fit and "
@@ -418,244 +395,97 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 f"reducer={self.reducer!r} is not a transformer: give an instance such as "
                 "FisherDiscriminant(), LDG() or PCA(), or None"
             )
-        data = check_labelled_rows(self, X, y)
-        check_finite(data.X, data.feature_names)
+        series = tabulate_series(X)
+        data = check_labelled_rows(self, series.rows, y)
         check_several_classes(self, data.classes)
-        return data._replace(X=data.X.astype(np.float64, copy=False))
+        rows = data.X.astype(np.float64, copy=False)
+        _check_infinite(rows)
+        self._n_channels = check_channels(rows.shape[1], series.n_channels, self.n_channels)
+        self._warn(rows)
+        return data._replace(X=self._in_units(rows))
 
-    def _summarize(self, data: LabelledRows) -> FeatureSummary:
-        return summarize_features(data.X, self._model_codes(data))
-
-    def _model_codes(self, data: LabelledRows) -> Array:
-        """The normal model of each row: one for all rows (5.19), or one for each class (5.20)."""
-        return data.codes if self.conditional == "mixture" else np.zeros_like(data.codes)
-
-    def _select(self, data: LabelledRows, summary: FeatureSummary) -> tuple[float, float]:
-        """α and the widening of standard deviations, each by rows held out where it is chosen."""
-        if isinstance(self.regularization, str):
-            Z = summary.directions.project(summary.units.apply(data.X))
-            shrinkage = select_shrinkage(Z, self._model_codes(data))
-        else:
-            shrinkage = float(self.regularization)
-        return shrinkage, self._measure_widening(data, shrinkage) if self._is_ideal else 1.0
-
-    @property
-    def _is_ideal(self) -> bool:
-        return self.region == "ideal"
-
-    def _measure_widening(self, data: LabelledRows, shrinkage: float) -> float:
-        """Root mean square of the standardised prediction errors of rows held out, at least 1.
-
-        The mean is over all prefixes after which the score is still open.
-        """
-        squared_errors, variances = np.zeros((2, data.X.shape[1]))
-        for fit, held in training_parts(data.codes, N_FOLDS):
-            part = data.subset(fit)
-            solution = self._solve(part, self._summarize(part), shrinkage, 1.0)
-            found = solution.conditional.prediction_errors(data.X[held])
-            squared_errors, variances = squared_errors + found[0], variances + found[1]
-        is_open = variances > MIN_OPEN_VARIANCE * variances[0]
-        if not is_open.any():
-            return 1.0
-        return max(1.0, float(np.sqrt(np.mean(squared_errors[is_open] / variances[is_open]))))
-
-    def _solve(
-        self, data: LabelledRows, summary: FeatureSummary, shrinkage: float, widening: float
-    ) -> EarlySolution:
-        """Fit the classifier, and build the score of incomplete rows; sets no attribute."""
-        kind = self._kind_of_score()
-        labels = data.classes[data.codes]
-        reducer = fit_reducer(self.reducer, data.X, labels, linear=kind == "model")
-        estimator = clone(self.estimator)
-        if isinstance(estimator, LocalQDA) and estimator.covariance == "auto":
-            estimator.set_params(covariance="diag")  # full ones cost r³ at every decision
-        estimator.fit(reduce_rows(reducer, data.X), labels)
-        models = fit_normal_models(summary, shrinkage, widening)
-        weights = summary.moments.counts / summary.moments.n_samples
-        conditional = ConditionalModel(summary.units, models, weights, None, summary.units.mean)
-        score: ModelScore | SampledScore | PrefixScore
-        if kind == "model":
-            score = self._model_score(estimator, reducer, conditional, len(data.classes))
-        elif kind == "sampled":
-            score = self._sampled_score(estimator, reducer, conditional, data)
-        else:
-            score = self._prefix_score(data, labels, conditional)
-        return EarlySolution(data.classes, reducer, estimator, shrinkage, widening, score)
-
-    def _kind_of_score(self) -> str:
-        if self.score != "auto":
-            return str(self.score)
-        return "model" if is_supported(self.estimator) else "sampled"
-
-    def _model_score(
-        self, estimator: Any, reducer: Any, conditional: ConditionalModel, n_classes: int
-    ) -> ModelScore:
-        discriminants = (
-            estimator if isinstance(estimator, LocalQDA) else extract_discriminants(estimator)
-        )
-        linear = isinstance(discriminants, Quadratic) and discriminants.Q is None
-        if self._is_ideal and not (linear and n_classes == 2):
-            raise ValueError(
-                'region="ideal" is the probability of a half-space: it needs two classes and a '
-                f"linear rule, but estimator={self.estimator!r} was fitted to "
-                f'{n_classes} classes. Use region="ellipsoid"'
+    def _warn(self, rows: Array) -> None:
+        """Warn about what makes early decisions look better than they will be."""
+        if self.region == "diagonal":
+            warn_caller(
+                'region="diagonal" takes the missing values as independent, as the thesis does: '
+                "where they are correlated the set has less than its nominal measure. Calibrate, "
+                'or use region="ellipsoid"'
             )
-        directions, shift = reduced_coordinates(reducer, conditional.units.mean)
-        B = directions
-        if linear and self.region != "box":
-            B, shift, discriminants = scores_as_coordinates(discriminants, directions, shift)
-        of_coordinates = conditional._replace(B=B, shift=shift)
-        rule = build_rule(of_coordinates, discriminants, directions, self.region, n_classes)
-        return ModelScore(rule)
+        if self.normalize is None and is_normalized(rows, self._n_channels):
+            warn_caller(
+                "every series has mean 0 and standard deviation 1, as if it had been normalised "
+                "over its whole length: its first values then depend on the last ones, which are "
+                "not known in time. Give series as they were recorded, with "
+                'normalize="running" where level and scale do not matter'
+            )
 
-    def _sampled_score(
-        self, estimator: Any, reducer: Any, conditional: ConditionalModel, data: LabelledRows
-    ) -> SampledScore:
-        classifier, shift = estimator, conditional.shift
-        directions = None
-        if reducer is not None and is_linear_reducer(reducer, data.X[:5]):
-            directions, shift = reduced_coordinates(reducer, conditional.units.mean)
-            reducer = None
-        if reducer is None and is_supported(estimator) and not isinstance(estimator, LocalQDA):
-            f = extract_discriminants(estimator)
-            if f.Q is None:  # the few scores are all that the label depends on
-                directions, shift, classifier = scores_as_coordinates(f, directions, shift)
-        conditional = conditional._replace(B=directions, shift=shift)
-        d = len(conditional.units.mean)
-        rng = np.random.default_rng(0)
-        draws = rng.standard_normal((self.n_draws, d))
-        levels = rng.permutation((np.arange(self.n_draws) + 0.5) / self.n_draws)
-        times = checkpoint_times(d, self.n_checkpoints)
-        return SampledScore(
-            conditional, conditional.prefix_models(), classifier, reducer, data.classes, times,
-            draws, levels,
+    def _recipe(self) -> Recipe:
+        return Recipe(
+            self.estimator, self.reducer, self.conditional, self.regularization, self.region,
+            str(self.score), self.n_checkpoints, self._n_channels, self.n_draws,
         )  # fmt: skip
 
-    def _prefix_score(
-        self, data: LabelledRows, labels: Array, conditional: ConditionalModel
-    ) -> PrefixScore:
-        classifier = self.estimator
-        if self.reducer is not None:
-            classifier = make_pipeline(self.reducer, self.estimator)
-        times = checkpoint_times(data.X.shape[1], self.n_checkpoints)
-        times, classifiers = fit_prefixes(classifier, data.X, labels, times)
-        return PrefixScore(times, classifiers, data.classes, conditional)
+    def _hold_out(self, data: LabelledRows, groups: ArrayLike | None) -> tuple[LabelledRows, Held]:
+        """Rows to learn, and rows to calibrate with: a share of each class, or of the groups."""
+        at = None if groups is None else check_groups(groups, len(data.codes))
+        if not isinstance(self.calibration, Real):
+            return data, Held(data.subset(np.arange(0)), None)
+        share, whole = float(self.calibration), ~np.isnan(data.X).any(axis=1)
+        held = np.zeros(len(data.codes), dtype=bool)
+        if at is None:  # of a row with gaps it is not known what it would be decided as at its end
+            among = np.flatnonzero(whole)
+            held[among[split_rows(data.codes[among], share, 0)[1]]] = True
+        else:
+            held = hold_out_groups(at, share)
+        lost = np.setdiff1d(data.codes, data.codes[~held])
+        if len(lost):
+            raise ValueError(
+                f"class {data.classes[lost[0]]!r} is in groups that are held out only, and cannot "
+                "be learned: calibrate with groups of your own"
+            )
+        chosen = np.flatnonzero(held & whole)
+        kept = Held(data.subset(chosen), None if at is None else at[chosen])
+        return data.subset(np.flatnonzero(~held)), kept
+
+    def _score_held_out(
+        self, recipe: Recipe, solution: EarlySolution, learned: LabelledRows, held: Held
+    ) -> ScorePaths | None:
+        """The scores of rows that were not learned, if calibration is asked for."""
+        if self.calibration is None:
+            return None
+        if self.calibration != "cv":
+            return follow_labelled(solution, held.rows)._replace(groups=held.groups)
+        paths = []
+        for fit, rest in training_parts(learned.codes, N_FOLDS):
+            part, summary = recipe.summarize(learned.subset(fit))
+            without = recipe.solve(part, summary, solution.regularization, solution.widening)
+            paths.append(follow_labelled(without, learned.subset(rest)))
+        return reduce(ScorePaths.append, paths)
 
     def _store(self, solution: EarlySolution, paths: ScorePaths | None) -> None:
-        self.classes_ = solution.classes
-        self.reducer_ = solution.reducer
-        self.estimator_ = solution.estimator
+        self.classes_, self.reducer_, self.estimator_ = solution.complete
         self.regularization_ = solution.regularization
         self.widening_ = solution.widening
         score = solution.score
+        by_model = isinstance(score, ModelScore)
+        self.score_ = (
+            "model" if by_model else "sampled" if isinstance(score, SampledScore) else "prefix"
+        )
         self._decision_rule: Any = score.rule if isinstance(score, ModelScore) else None
         self._other_score = None if isinstance(score, ModelScore) else score
-        self._grows = False
+        self._grows, self._gap_calibration = False, None
         self._set_calibration(paths)
 
     @property
     def _score(self) -> Score:
-        return ModelScore(self._decision_rule) if self._other_score is None else self._other_score
+        other = self._other_score
+        return ModelScore(self._decision_rule, self._n_channels) if other is None else other
 
     @property
     def _conditional(self) -> ConditionalModel:
         other = self._other_score
         return self._decision_rule.conditional if other is None else other.conditional
-
-    # Calibration ---------------------------------------------------------------------------------
-
-    def calibrate(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Find the cutoff that keeps the promise, on complete rows that were not learned.
-
-        Parameters
-        ----------
-        X : array (n_samples, n_features)
-            Complete rows, exchangeable with those that will be decided on. They take the place of
-            earlier calibration rows.
-        y : array (n_samples,), optional
-            Their labels; needed for every loss but "disagreement".
-
-        Returns
-        -------
-        self
-            The calibrated classifier.
-        """
-        check_is_fitted(self)
-        check_parameters(self, self._allowed_parameters)
-        paths = self._score_rows(X, y)
-        self._grows = False
-        self._set_calibration(paths)
-        return self
-
-    def partial_calibrate(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Add rows that became complete to the calibration rows, as often as they come.
-
-        Which rows are added must not depend on how they were decided. The promise then holds for
-        all numbers of rows together ("probability" with losses by name), at the price of more
-        rows: 43 in place of 29 for τ = 0.9.
-
-        Parameters
-        ----------
-        X : array (n_samples, n_features)
-            Complete rows.
-        y : array (n_samples,), optional
-            Their labels, as in `calibrate`.
-
-        Returns
-        -------
-        self
-            The calibrated classifier.
-        """
-        check_is_fitted(self)
-        check_parameters(self, self._allowed_parameters)
-        paths, known = self._score_rows(X, y), self._calibration
-        self._grows = True
-        self._set_calibration(paths if known is None else known.append(paths))
-        return self
-
-    def _score_rows(self, X: ArrayLike, y: ArrayLike | None) -> ScorePaths:
-        """The scores of the caller's rows at all times."""
-        rows = check_new_rows(self, X).astype(np.float64, copy=False)
-        check_finite(rows, getattr(self, "feature_names_in_", None))
-        complete = self._classify(rows)
-        labels = complete if y is None else self._check_calibration_labels(y, len(rows))
-        codes, reliabilities = follow_paths(self._score, rows)
-        return ScorePaths(codes, reliabilities, complete, labels)
-
-    def _check_calibration_labels(self, y: ArrayLike, n_rows: int) -> Array:
-        labels = column_or_1d(np.asarray(y))
-        if len(labels) != n_rows:
-            raise ValueError(f"X has {n_rows} rows, but y has {len(labels)} labels")
-        unknown = labels[~np.isin(labels, self.classes_)]
-        if len(unknown):
-            raise ValueError(
-                f"y has the label {unknown.tolist()[0]!r}, which was not learned: the classes are "
-                f"{self.classes_.tolist()[:10]}"
-            )
-        return np.searchsorted(self.classes_, labels)
-
-    def _set_calibration(self, paths: ScorePaths | None) -> None:
-        self._calibration = paths
-        self.calibrated_, self.calibration_records_ = paths is not None, []
-        cutoffs = self._find_cutoffs(self.reliability)
-        self.calibration_records_ = cutoffs.records
-        by_time = self.calibrated_ and self.condition == "time"
-        self.cutoff_ = cutoffs.values if by_time else float(cutoffs.values.max(initial=0.0))
-
-    def _promise(self, tau: float) -> Promise:
-        parts = (tau, self.guarantee, self.confidence, self.condition, self.loss)
-        return Promise(*parts, anytime=self._grows)
-
-    def _find_cutoffs(self, tau: float) -> Cutoffs:
-        """What the score must reach at each of its times."""
-        times = self._score.times
-        if self._calibration is None:
-            return Cutoffs(np.full(len(times), tau), [], True)
-        promise = self._promise(tau)
-        found = find_cutoffs(self._calibration, times, self.n_features_in_, promise)
-        if not found.passed and tau < 1:
-            warn_waiting(self._calibration, promise, self.classes_.tolist().__getitem__)
-        return found
 
     def _read_format_1(self) -> None:
         """Files of format 1 hold the parts of the rule apart."""
@@ -673,30 +503,34 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     # Complete rows -------------------------------------------------------------------------------
 
     def predict(self, X: ArrayLike) -> Array:
-        """The class of complete rows, as `estimator_` gives it.
+        """The class of complete rows, as `estimator_` gives it, and guesses for others.
 
         Parameters
         ----------
         X : array (n_samples, n_features)
-            Rows without missing values; `decide` takes others.
+            Rows; of those with missing values `decide` also tells how reliable the guess is.
 
         Returns
         -------
         array (n_samples,)
         """
-        rows = check_new_rows(self, X)
-        if np.isnan(rows).any():
-            raise ValueError(
-                "Input X contains NaN, and predict takes complete rows: use decide for rows with "
-                "missing values"
-            )
-        _check_infinite(rows)
-        return self.estimator_.predict(reduce_rows(self.reducer_, rows))
+        rows = self._check_rows(X)
+        codes, _ = self._judge(rows, ~np.isnan(rows))
+        return self.classes_[codes]
 
     def _classify(self, complete: Array) -> Array:
         """Numbers of the classes of complete rows."""
-        labels = self.estimator_.predict(reduce_rows(self.reducer_, complete))
-        return np.searchsorted(self.classes_, labels)
+        classifier = CompleteClassifier(self.classes_, self.reducer_, self.estimator_)
+        return classifier.classify(complete)
+
+    def _check_rows(self, X: ArrayLike) -> Array:
+        """Rows of the features that were learned, in the units of the model; they may have NaN."""
+        rows = check_new_rows(self, tabulate_series(X).rows).astype(np.float64, copy=False)
+        _check_infinite(rows)
+        return self._in_units(rows)
+
+    def _in_units(self, rows: Array) -> Array:
+        return rows if self.normalize is None else normalize_running(rows, self._n_channels)
 
     # Rows with gaps ------------------------------------------------------------------------------
 
@@ -722,24 +556,12 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         Decisions
         """
-        rows = check_new_rows(self, X).astype(np.float64, copy=False)
+        rows = self._check_rows(X)
         tau, wanted = self._check_request(reliability, classes)
-        _check_infinite(rows)
         observed = ~np.isnan(rows)
         codes, reliabilities = self._judge(rows, observed)
-        cutoff = float(self._find_cutoffs(tau).values.max(initial=0.0))
-        decided = (reliabilities >= cutoff) & wanted[codes]
+        decided = (reliabilities >= self._find_gap_cutoff(tau)) & wanted[codes]
         return Decisions(self.classes_[codes], decided, reliabilities, observed.sum(axis=1))
-
-    def _judge(self, rows: Array, observed: Array) -> tuple[Array, Array]:
-        """Guesses and reliabilities of rows with gaps, pattern by pattern."""
-        codes, reliabilities = np.zeros(len(rows), dtype=int), np.ones(len(rows))
-        for at, pattern in _group_patterns(observed):
-            if pattern.all():
-                codes[at] = self._classify(rows[at])
-            else:
-                codes[at], reliabilities[at] = self._score.judge_pattern(rows[at], pattern)
-        return codes, reliabilities
 
     def expect(self, X: ArrayLike) -> Expectation:
         """Expected values of the missing features, and their standard deviations.
@@ -752,22 +574,12 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         Expectation
+            In running units with ``normalize="running"``.
         """
-        rows = check_new_rows(self, X).astype(np.float64, copy=False)
-        _check_infinite(rows)
-        observed = ~np.isnan(rows)
+        rows = self._check_rows(X)
         mean, std = rows.copy(), np.zeros_like(rows)
-        d, model = self.n_features_in_, self._conditional
-        for block in row_blocks(d, d):  # some features at a time: no d × d matrix
-            features = np.arange(d)[block]
-            part = model._replace(
-                B=np.eye(d, len(features), -features[0]), shift=model.units.mean[block]
-            )
-            for at, pattern in _group_patterns(observed):
-                known, missing = part.condition(rows[at], pattern), ~pattern[block]
-                entries = np.ix_(at, features[missing])
-                mean[entries] = known.mean[:, missing]
-                std[entries] = np.sqrt(known.variances[:, missing])
+        for at, pattern in group_patterns(~np.isnan(rows)):
+            mean[at], std[at] = expect_missing(self._conditional, rows[at], pattern)
         return Expectation(mean, std)
 
     def _check_request(
@@ -795,42 +607,62 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self,
         X: ArrayLike,
         *,
+        lengths: ArrayLike | None = None,
+        order: ArrayLike | None = None,
         reliability: float | None = None,
         classes: ArrayLike | None = None,
     ) -> Decisions:
         """Decide on series at the first time at which the decision is reliable.
 
-        The columns are read one after the other. A row is decided after the first value at the
-        earliest, and as soon as `decide` would decide on the values so far; at its full length
-        always.
+        The values are read one time after the other. A row is decided after the first value at
+        the earliest, and as soon as `decide` would decide on the values so far; at its full length
+        always, unless values are missing.
 
         Parameters
         ----------
-        X : array (n_samples, n_times)
+        X : array (n_samples, n_times) or (n_samples, n_channels, n_times), or list of series
             Series, at most as long as those that were learned. Shorter ones, or NaN in the last
-            columns, are series whose next values have not arrived: they may remain undecided.
+            columns, are series whose next values have not arrived: they may remain undecided. NaN
+            before other values are gaps.
+        lengths : array of int (n_samples,), optional
+            How many times of each series have come; what follows in X is not looked at.
+        order : array of int (n_features,), optional
+            The features in the order in which they arrive, where it is not that of the columns.
         reliability, classes
             As in `decide`.
 
         Returns
         -------
         Decisions
-            ``time`` is the number of leading values that were used; all there are for rows that
-            remain undecided.
+            ``time`` is the number of times that were used; all there are for rows that remain
+            undecided.
         """
         check_is_fitted(self)
         tau, wanted = self._check_request(reliability, classes)
         rows = self._validate_series(X)
-        lengths = _count_leading(rows)
+        if lengths is not None:
+            rows = mask_beyond(rows, lengths, self._n_channels)
+        rows = self._in_units(rows)
+        features = None if order is None else check_order(order, rows.shape[1])
+        arriving = rows if features is None else rows[:, features]
+        n_due = count_leading(arriving)
+        if lengths is not None and features is None:
+            n_due = np.asarray(lengths) * self._n_channels
         cutoffs = self._find_cutoffs(tau).values
         codes, times = np.zeros((2, len(rows)), dtype=int)
         reliabilities, decided = np.ones(len(rows)), np.zeros(len(rows), dtype=bool)
-        n_innovations = self.n_features_in_ * len(self._conditional.models)
-        for part in gen_batches(len(rows), max(1, MAX_INNOVATIONS // n_innovations)):
-            codes[part], reliabilities[part], times[part], decided[part] = decide_series(
-                self._score, self._classify, rows[part], lengths[part], cutoffs, wanted
-            )
-        return Decisions(self.classes_[codes], decided, reliabilities, times)
+        n_observed, together = np.zeros(len(rows), dtype=int), self._n_channels == 1
+        size = max(1, MAX_INNOVATIONS // (rows.shape[1] * len(self._conditional.models)))
+        for group, arrival in group_arrivals(arriving, n_due, features):
+            for part in (group[batch] for batch in gen_batches(len(group), size)):
+                codes[part], reliabilities[part], times[part], decided[part] = decide_series(
+                    self._score, self._classify, rows[part], n_due[part], cutoffs, wanted, arrival
+                )
+            n_observed[group] = times[group] if arrival is None else arrival.counts[times[group]]
+            together &= arrival is None
+        found = Decisions(self.classes_[codes], decided, reliabilities, n_observed)
+        steps = -(-times // self._n_channels)
+        return found if together else SeriesDecisions.at_times(found, steps)
 
     def reliability_path(self, X: ArrayLike) -> Array:
         """How reliable deciding would be after each number of leading values.
@@ -846,7 +678,7 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Column t - 1 is the score after t values, that of the time before between the times at
             which the score judges, and 0 before the first of them. The last column is 1.
         """
-        rows = check_new_rows(self, X).astype(np.float64, copy=False)
+        rows = self._check_rows(X)
         check_finite(rows, getattr(self, "feature_names_in_", None))
         reliabilities = follow_paths(self._score, rows)[1]
         path = np.column_stack([np.zeros(len(rows)), reliabilities, np.ones(len(rows))])
@@ -856,6 +688,7 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _validate_series(self, X: Any) -> Array:
         """Rows of full width, with NaN beyond the end of the series."""
         check_in_memory(X)
+        X = tabulate_series(X).rows
         d, shape = self.n_features_in_, np.shape(X)
         if not sp.issparse(X) and len(shape) == 2 and 0 < shape[1] < d:
             named = self._check_leading_names(X)
@@ -882,7 +715,11 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return True
 
     def stream(
-        self, *, reliability: float | None = None, classes: ArrayLike | None = None
+        self,
+        *,
+        reliability: float | None = None,
+        classes: ArrayLike | None = None,
+        grow: bool = False,
     ) -> DecisionStream:
         """Follow one series whose values come one by one.
 
@@ -890,6 +727,10 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         ----------
         reliability, classes
             As in `decide`.
+        grow : bool
+            Add the series to the calibration rows when it is complete, as `partial_calibrate`
+            does; later streams follow the new cutoff. Let every series run to its end, also those
+            that are decided: a choice among them would break the promise.
 
         Returns
         -------
@@ -898,88 +739,36 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         tau, wanted = self._check_request(reliability, classes)
+        if grow and not (isinstance(self.loss, str) and self.loss == "disagreement"):
+            raise ValueError(
+                "grow=True needs no labels with loss='disagreement' only, but "
+                f"loss={self.loss!r}: use partial_calibrate with complete rows and their labels"
+            )
         cutoffs = self._find_cutoffs(tau).values
         return DecisionStream(
-            self._score, self._classify, self.classes_, cutoffs, wanted, self.n_features_in_
-        )
+            self._score, self._classify, self.classes_, cutoffs, wanted, self.n_features_in_,
+            self._add_series if grow else None,
+            0 if self.normalize is None else self._n_channels,
+        )  # fmt: skip
+
+    def _add_series(self, path: Sequence[tuple[int, float]], code: int) -> None:
+        """Add the path of one series that is complete to the calibration."""
+        codes = np.array([[guess for guess, _ in path]], dtype=np.int32)
+        reliabilities, complete = np.array([[r for _, r in path]]), np.array([code])
+        self._add_paths(ScorePaths(codes, reliabilities, complete, complete))
 
 
-# The coordinates of the classifier ---------------------------------------------------------------
+class Held(NamedTuple):
+    """Rows that were held out, and the numbers of their groups or None."""
+
+    rows: LabelledRows
+    groups: Array | None
 
 
-def fit_reducer(reducer: Any | None, X: Array, labels: Array, *, linear: bool) -> Any | None:
-    """A fitted clone; an error if it must be linear and is not."""
-    if reducer is None:
-        return None
-    fitted = clone(reducer).fit(X, labels)
-    if linear and not is_linear_reducer(fitted, X):
-        raise TypeError(
-            f"reducer={fitted!r} is not (X - mean_) @ components_.T: EarlyClassifier needs a "
-            "linear transformer such as LDG(), FisherDiscriminant() or PCA() without whitening, "
-            'or score="sampled"'
-        )
-    return fitted
-
-
-def is_linear_reducer(fitted: Any, X: Array) -> bool:
-    """Whether a fitted transformer is the centred product with its components."""
-    W = getattr(fitted, "components_", None)
-    if W is None or np.ndim(W) != 2 or W.shape[1] != X.shape[1]:
-        return False
-    expected = np.asarray(fitted.transform(X))
-    mean = np.broadcast_to(getattr(fitted, "mean_", 0.0), X.shape[1])
-    found = centred_product(X, mean, W.T)
-    scale = np.max(np.abs(expected), initial=1e-300)
-    return expected.shape == found.shape and np.allclose(found, expected, atol=1e-6 * scale)
-
-
-def reduce_rows(reducer: Any | None, X: Array) -> Array:
-    """Rows in the coordinates of the classifier."""
-    return X if reducer is None else np.asarray(reducer.transform(X))
-
-
-def reduced_coordinates(reducer: Any | None, point: Array) -> tuple[Array | None, Array]:
-    """Weights of the features in the coordinates, None for the features; values at a point."""
-    if reducer is None:
-        return None, point
-    W = np.asarray(reducer.components_, dtype=np.float64)
-    return W.T, W @ (point - getattr(reducer, "mean_", 0.0))
-
-
-def scores_as_coordinates(
-    f: Quadratic, directions: Array | None, shift: Array
-) -> tuple[Array, Array, Quadratic]:
-    """Weights of the features in linear scores, their values at a point, and f of the scores.
-
-    A linear rule depends on its few scores alone, and so do its sets but for the box.
-    """
-    B = f.c.T if directions is None else directions @ f.c.T
-    n_classes = len(f.c)
-    return B, f.c @ shift + f.b, Quadratic(None, np.eye(n_classes), np.zeros(n_classes))
-
-
-# Rows --------------------------------------------------------------------------------------------
-
-
-def _group_patterns(observed: Array) -> Iterator[tuple[Array, Array]]:
-    """Numbers of the rows of which the same features are observed, and these features."""
-    patterns, members, counts = np.unique(
-        observed, axis=0, return_inverse=True, return_counts=True
-    )
-    order = np.argsort(members.ravel(), kind="stable")
-    yield from zip(np.split(order, np.cumsum(counts)[:-1]), patterns, strict=True)
-
-
-def _count_leading(rows: Array) -> Array:
-    """Number of leading values of each row; a value after a missing one raises."""
-    observed = ~np.isnan(rows)
-    gaps = np.any(observed[:, 1:] & ~observed[:, :-1], axis=1)
-    if gaps.any():
-        raise ValueError(
-            f"row {int(np.argmax(gaps))} of X has values after a missing one: decide_early reads "
-            "series from their start. Use decide for rows with gaps"
-        )
-    return observed.sum(axis=1)
+def follow_labelled(solution: EarlySolution, rows: LabelledRows) -> ScorePaths:
+    """The scores of labelled rows at all times."""
+    codes, reliabilities = follow_paths(solution.score, rows.X)
+    return ScorePaths(codes, reliabilities, solution.complete.classify(rows.X), rows.codes)
 
 
 def _check_infinite(rows: Array) -> None:

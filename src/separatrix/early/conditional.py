@@ -21,6 +21,8 @@ from scipy.special import softmax
 
 from separatrix.linalg import EPS, Array, numerical_rank, triangle
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import row_blocks
+from separatrix.moments.scatter import Scatter
 from separatrix.moments.spectra import reduce_to_span
 from separatrix.selection import N_FOLDS, training_parts
 
@@ -221,7 +223,7 @@ class FeatureSummary(NamedTuple):
     directions: Directions
 
 
-def summarize_features(X: Array, codes: Array) -> FeatureSummary:
+def summarize_features(X: Array, codes: Array, uncertain: Array | None = None) -> FeatureSummary:
     """Moments, units and directions of rows.
 
     Parameters
@@ -230,12 +232,26 @@ def summarize_features(X: Array, codes: Array) -> FeatureSummary:
         Complete rows.
     codes : array (n,)
         The model that each row belongs to: 0, 1, … without gaps.
+    uncertain : array (n_models, d, d), optional
+        Scatter of values that were missing and are filled, as `gaps.FilledRows` has it.
     """
     # the means of differences keep the digits that an offset common to all rows would take
     reference = X[0].copy()
     moments = ClassMoments.from_data(X - reference, codes, per_class=True)
+    if uncertain is not None:
+        moments = moments + scatter_alone(uncertain)
     units = estimate_units(moments, reference)
     return FeatureSummary(moments, reference, units, find_directions(moments, units.scale))
+
+
+def scatter_alone(matrices: Array) -> ClassMoments:
+    """Moments of no rows with scatter (n_models, d, d): to be added to those of rows."""
+    n, d = matrices.shape[:2]
+    nothing = np.zeros((n, d))
+    scatters = [Scatter(d, matrix) for matrix in matrices]
+    return ClassMoments(
+        np.arange(n), np.zeros(n), nothing, np.zeros(d), scatters, EPS, per_class=True
+    )
 
 
 def estimate_units(moments: ClassMoments, reference: Array) -> FeatureUnits:
@@ -609,7 +625,7 @@ class ConditionalModel(NamedTuple):
         return state.moments(models, t)
 
     def prediction_errors(self, X: Array) -> tuple[Array, Array]:
-        """How far the difference of the two functions is from its prediction by each prefix.
+        """How far functions of rows are from their prediction by each prefix.
 
         Parameters
         ----------
@@ -618,24 +634,61 @@ class ConditionalModel(NamedTuple):
 
         Returns
         -------
-        squared_errors, variances : arrays (d,)
-            Sums over the rows of the squared errors and of the variances that the models state,
-            after 0, 1, … d - 1 features.
+        squared_errors, variances : arrays (d, q)
+            Sums over the rows of the squared errors of each function and of the variances that
+            the models state, after 0, 1, … d - 1 features.
         """
-        assert self.B is not None, "there are two functions"
-        difference = self._replace(B=self.B @ [[-1.0], [1.0]], shift=np.zeros(1))
-        values = (X - self.units.mean) @ difference.B
-        models = difference.prefix_models()
+        models = self.prefix_models()
+        steps = X - self.units.mean
+        values = self.shift + (steps if self.B is None else steps @ self.B)
         E = prefix_innovations(models, self.units.apply(X))
         state = PrefixState.start(models, self.weights, len(X))
-        squared_errors, variances = np.empty((2, X.shape[1]))
+        own = np.array([sum_from_end((m.gains * m.varies).T ** 2) for m in models])
+        squared_errors, variances = np.empty((2, X.shape[1], values.shape[1]))
         for t in range(X.shape[1]):
             if t:
                 state.update(models, t - 1, E[:, :, t - 1])
-            known = state.moments(models, t)
-            squared_errors[t] = np.sum((values - known.mean) ** 2)
-            variances[t] = np.sum(np.broadcast_to(known.variances, values.shape))
+            shares = state.probabilities
+            mean = np.einsum("nk,knq->nq", shares, state.means)
+            spread = shares @ own[:, t]
+            if len(models) > 1:
+                spread = spread + np.einsum("nk,knq->nq", shares, (state.means - mean) ** 2)
+            squared_errors[t] = np.sum((values - mean) ** 2, axis=0)
+            variances[t] = np.sum(spread, axis=0)
         return squared_errors, variances
+
+
+def sum_from_end(parts: Array) -> Array:
+    """Sums of the parts t, t + 1, … d - 1, for t = 0, … d: after t values those are open.
+
+    Examples
+    --------
+    >>> sum_from_end(np.array([1.0, 2.0]))
+    array([3., 2., 0.])
+    """
+    sums = np.zeros((len(parts) + 1, *parts.shape[1:]))
+    sums[:-1] = np.cumsum(parts[::-1], axis=0)[::-1]
+    return sums
+
+
+def expect_missing(model: ConditionalModel, rows: Array, observed: Array) -> tuple[Array, Array]:
+    """Means and standard deviations (n, d) of features given those observed (d,), the same ones.
+
+    Observed features are as they are.
+    """
+    d = len(observed)
+    mean, std = rows.copy(), np.zeros_like(rows)
+    for block in row_blocks(d, d):  # some features at a time: no d × d matrix
+        features = np.arange(d)[block]
+        missing = ~observed[block]
+        if not missing.any():
+            continue
+        B = np.eye(d, len(features), -features[0])
+        part = model._replace(B=B, shift=model.units.mean[block])
+        known = part.condition(rows, observed)
+        mean[:, features[missing]] = known.mean[:, missing]
+        std[:, features[missing]] = np.sqrt(known.variances[:, missing])
+    return mean, std
 
 
 def prefix_innovations(models: Sequence[PrefixModel], Z: Array) -> Array:

@@ -9,7 +9,8 @@ from scipy.special import expit, softmax
 from sklearn.base import clone
 
 from separatrix._warnings import warn_caller
-from separatrix.early.conditional import ConditionalModel
+from separatrix.early.arrival import Arrival
+from separatrix.early.conditional import ConditionalModel, expect_missing
 from separatrix.early.region import MAX_INCOMPLETE_RELIABILITY
 from separatrix.linalg import Array
 
@@ -37,25 +38,28 @@ class PrefixScore(NamedTuple):
     classes: Array
     conditional: ConditionalModel
 
-    def follow(self, rows: Array) -> PrefixJudge:
-        """Begin with series."""
-        return PrefixJudge(self, rows)
+    def follow(self, rows: Array, arrival: Arrival | None = None) -> PrefixJudge:
+        """Begin with series; gaps are filled by what is expected from the values before them."""
+        return PrefixJudge(self, rows, arrival)
 
     def judge_pattern(self, rows: Array, observed: Array) -> tuple[Array, Array]:
-        """Guesses and reliabilities of series of the same length, by the last classifier before.
+        """Guesses and reliabilities by the last classifier of no more values than have come.
 
         Before the first classifier nothing is known: the first class has reliability 0.
         """
-        t = int(observed.sum())
-        if not observed[:t].all():
-            raise ValueError(
-                'score="prefix" judges the leading values of series, but values are missing '
-                'before others: use score="sampled" or "model" for rows with gaps'
-            )
+        t = int(np.flatnonzero(observed)[-1]) + 1 if observed.any() else 0
         at = int(np.searchsorted(self.times, t, side="right")) - 1
         if at < 0:
             return np.zeros(len(rows), dtype=int), np.zeros(len(rows))
-        return self.judge_at(at, rows)
+        return self.judge_at(at, self.fill(rows, observed))
+
+    def fill(self, rows: Array, observed: Array) -> Array:
+        """Rows whose gaps before their last value are filled by what is expected there."""
+        gaps = ~observed & (np.arange(len(observed)) < np.flatnonzero(observed)[-1])
+        if not gaps.any():
+            return rows
+        mean, _ = expect_missing(self.conditional, rows, observed)
+        return np.where(gaps, mean, rows)
 
     def judge_at(self, at: int, rows: Array) -> tuple[Array, Array]:
         """Guesses and confidences of the classifier with this number."""
@@ -70,11 +74,14 @@ class PrefixJudge(NamedTuple):
 
     score: PrefixScore
     rows: Array
+    arrival: Arrival | None = None
 
     def judge(self, t: int, watched: Array, least: float = 0.0) -> tuple[Array, Array]:
         """Guesses and reliabilities of some of the series, from their first t values."""
-        at = int(np.searchsorted(self.score.times, t))
-        return self.score.judge_at(at, self.rows[watched])
+        at, rows = int(np.searchsorted(self.score.times, t)), self.rows[watched]
+        if self.arrival is None:
+            return self.score.judge_at(at, rows)
+        return self.score.judge_pattern(rows, self.arrival.known_after(t))
 
 
 def confide(classifier: Any, rows: Array) -> Array:
@@ -112,13 +119,15 @@ def fit_prefixes(
     fitted, possible, reason = [], [], None
     for t in times.tolist():
         try:
-            fitted.append(clone(classifier).fit(X[:, :t], labels))
+            model = clone(classifier).fit(X[:, :t], labels)
+            confide(model, X[:2, :t])
+            fitted.append(model)
             possible.append(t)
-        except ValueError as error:
+        except (IndexError, ValueError) as error:
             reason = reason or f"{t} values: {error}"
     if reason is not None:
         warn_caller(
             f"{len(times) - len(possible)} of {len(times)} checkpoints are left out, as the "
-            f"classifier cannot be fitted to so few values ({reason})"
+            f"classifier cannot learn from so few values ({reason})"
         )
     return np.array(possible, dtype=int), fitted

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from sklearn.utils import gen_batches
 
+from separatrix.decision.local_qda import LocalQDA
 from separatrix.decision.rules import Quadratic
+from separatrix.early.arrival import Arrival
 from separatrix.early.conditional import (
     ConditionalModel,
     ConditionalMoments,
@@ -21,8 +23,16 @@ from separatrix.early.conditional import (
     PrefixState,
     prefix_innovations,
 )
-from separatrix.early.region import MAX_INCOMPLETE_RELIABILITY, IncompleteDecisionRule
+from separatrix.early.local_draws import classify_draws
+from separatrix.early.region import MAX_INCOMPLETE_RELIABILITY
+from separatrix.early.rule import IncompleteDecisionRule
 from separatrix.linalg import Array
+
+FIRST_SHARE = 0.2
+"""Share of the draws that come first."""
+
+MIN_PROMISING = 0.7
+"""Share of the first draws that must agree before the others are made."""
 
 MAX_DRAWN_VALUES = 1 << 22
 """Values of completions that are held at once (32 MB)."""
@@ -37,7 +47,7 @@ class SeriesJudge(Protocol):
         Parameters
         ----------
         t : int
-            Larger than in the call before.
+            At least that of the call before.
         watched : array of int
             Numbers of the series that are still of interest, ascending: some of those of the call
             before.
@@ -62,8 +72,11 @@ class Score(Protocol):
         """Numbers of leading values."""
         ...
 
-    def follow(self, rows: Array) -> SeriesJudge:
-        """Begin with series (n, n_features), which may have NaN beyond their lengths."""
+    def follow(self, rows: Array, arrival: Arrival | None = None) -> SeriesJudge:
+        """Begin with series (n, n_features), which may have NaN beyond their lengths.
+
+        With an `arrival` their values come in its order, and some never do.
+        """
         ...
 
     def judge_pattern(self, rows: Array, observed: Array) -> tuple[Array, Array]:
@@ -75,18 +88,27 @@ class Score(Protocol):
 
 
 class ModelScore(NamedTuple):
-    """The measure of the largest set on which the guess wins, or the probability of the guess."""
+    """The measure of the largest set on which the guess wins, or the probability of the guess.
+
+    Attributes
+    ----------
+    rule : IncompleteDecisionRule
+    n_channels : int
+        Values that arrive together.
+    """
 
     rule: IncompleteDecisionRule
+    n_channels: int = 1
 
     @property
     def times(self) -> Array:
-        """After every value."""
-        return np.arange(1, self.rule.n_features)
+        """After the values of every time."""
+        return np.arange(self.n_channels, self.rule.n_features, self.n_channels)
 
-    def follow(self, rows: Array) -> ModelJudge:
+    def follow(self, rows: Array, arrival: Arrival | None = None) -> ModelJudge:
         """Begin with series; the innovations of all values are computed at once."""
-        return ModelJudge(self.rule, rows)
+        rule = self.rule if arrival is None else self.rule.in_order(arrival.order)
+        return ModelJudge(rule, rows, arrival)
 
     def judge_pattern(self, rows: Array, observed: Array) -> tuple[Array, Array]:
         """Guesses and reliabilities of rows of which the same features are observed."""
@@ -97,11 +119,12 @@ class ModelScore(NamedTuple):
 class ModelJudge:
     """The state of the normal models for series whose values are taken one after the other."""
 
-    def __init__(self, rule: IncompleteDecisionRule, rows: Array) -> None:
-        self._rule, models = rule, rule.prefix_models
-        self._innovations = prefix_innovations(
-            models, np.nan_to_num(rule.conditional.units.apply(rows))
-        )
+    def __init__(
+        self, rule: IncompleteDecisionRule, rows: Array, arrival: Arrival | None = None
+    ) -> None:
+        self._rule, self._arrival, models = rule, arrival, rule.prefix_models
+        Z = arrange(rule.conditional.units.apply(rows), arrival)
+        self._innovations = prefix_innovations(models, np.nan_to_num(Z))
         self._state = PrefixState.start(models, rule.conditional.weights, len(rows))
         self._watched, self._t = np.arange(len(rows)), 0
 
@@ -110,25 +133,33 @@ class ModelJudge:
         if len(watched) < len(self._watched):
             self._state = self._state.of_rows(np.searchsorted(self._watched, watched))
             self._watched = watched
-        for s in range(self._t, t):
+        known = t if self._arrival is None else int(self._arrival.counts[t])
+        for s in range(self._t, known):
             self._state.update(self._rule.prefix_models, s, self._innovations[:, watched, s])
-        self._t = t
-        return self._rule.guess_after(t, self._state, least)
+        self._t = known
+        return self._rule.guess_after(known, self._state, least)
+
+
+def arrange(rows: Array, arrival: Arrival | None) -> Array:
+    """The columns of rows in the order in which they arrive."""
+    return rows if arrival is None else rows[:, arrival.order]
 
 
 # Sampled completions -----------------------------------------------------------------------------
 
 
-def checkpoint_times(n_values: int, n_checkpoints: int) -> Array:
+def checkpoint_times(n_values: int, n_checkpoints: int, n_channels: int = 1) -> Array:
     """Equidistant numbers of leading values, the last of which comes before the end.
 
     Examples
     --------
     >>> checkpoint_times(60, 4)
     array([15, 30, 45])
+    >>> checkpoint_times(60, 4, n_channels=6)
+    array([12, 30, 48])
     """
     shares = np.arange(1, n_checkpoints) / n_checkpoints
-    times = np.unique(np.rint(shares * n_values).astype(int))
+    times = n_channels * np.unique(np.rint(shares * n_values / n_channels).astype(int))
     return times[(times > 0) & (times < n_values)]
 
 
@@ -165,9 +196,9 @@ class SampledScore(NamedTuple):
     draws: Array
     levels: Array
 
-    def follow(self, rows: Array) -> SampledJudge:
+    def follow(self, rows: Array, arrival: Arrival | None = None) -> SampledJudge:
         """Begin with series; the innovations of all values are computed at once."""
-        return SampledJudge(self, rows)
+        return SampledJudge(self, rows, arrival)
 
     def judge_pattern(self, rows: Array, observed: Array) -> tuple[Array, Array]:
         """Guesses and reliabilities of rows of which the same features are observed."""
@@ -186,25 +217,29 @@ class SampledScore(NamedTuple):
         t: int,
         means: Array,
         probabilities: Array,
-        least: float = 0.0,
+        least: Array | float = 0.0,
     ) -> tuple[Array, Array]:
         """The most frequent label of the completions of each row, and its share.
 
-        A first part of the draws excludes rows that cannot reach `least` any more.
+        Rows whose first draws agree too little have the share of these; rows that cannot reach
+        `least` any more are not drawn further either.
         """
         steps = [self.draw_steps(model, t) for model in models]
         n_rows, n_draws = len(probabilities), len(self.draws)
         counts = np.zeros((n_rows, len(self.classes)), dtype=int)
-        watched, first = np.arange(n_rows), n_draws // 4
+        wanted, drawn = np.broadcast_to(least, n_rows), np.zeros(n_rows)
+        watched, first = np.arange(n_rows), max(1, round(FIRST_SHARE * n_draws))
         for part in (slice(0, first), slice(first, n_draws)):
             for block in gen_batches(len(watched), self._rows_at_once()) if len(watched) else ():
                 rows = watched[block]
                 codes = self._classify_draws(steps, part, means[:, rows], probabilities[rows])
                 counts[rows] += count_codes(codes, len(self.classes))
-            missing = n_draws - part.stop
-            watched = watched[counts[watched].max(axis=1) + missing >= least * n_draws]
+            drawn[watched] = part.stop
+            most = counts[watched].max(axis=1)
+            reachable = most + n_draws - part.stop >= wanted[watched] * n_draws
+            watched = watched[reachable & (most >= MIN_PROMISING * part.stop)]
         guess, most = counts.argmax(axis=1), counts.max(axis=1)
-        return guess, np.minimum(most / n_draws, MAX_INCOMPLETE_RELIABILITY)
+        return guess, np.minimum(most / drawn, MAX_INCOMPLETE_RELIABILITY)
 
     def draw_steps(self, model: PrefixModel, t: int) -> Array:
         """Steps (n_draws, q) from the mean given t values to the drawn coordinates."""
@@ -232,19 +267,25 @@ class SampledScore(NamedTuple):
         if isinstance(self.classifier, Quadratic):
             return (points @ self.classifier.c.T + self.classifier.b).argmax(axis=1)
         rows = points if self.reducer is None else self.reducer.transform(points)
+        if isinstance(self.classifier, LocalQDA) and self.classifier.covariance_ == "diag":
+            return classify_draws(self.classifier, rows)
         return np.searchsorted(self.classes, self.classifier.predict(rows))
 
 
 class SampledJudge:
     """The means of the completions of series whose values are taken one after the other."""
 
-    def __init__(self, score: SampledScore, rows: Array) -> None:
-        self._score, models = score, score.prefix_models
-        units = score.conditional.units
-        self._innovations = prefix_innovations(models, np.nan_to_num(units.apply(rows)))
+    def __init__(self, score: SampledScore, rows: Array, arrival: Arrival | None = None) -> None:
+        self._score, self._rows, self._arrival = score, rows, arrival
+        if arrival is None:
+            Z = score.conditional.units.apply(rows)
+            self._innovations = prefix_innovations(score.prefix_models, np.nan_to_num(Z))
 
     def judge(self, t: int, watched: Array, least: float = 0.0) -> tuple[Array, Array]:
         """Guesses and reliabilities of some of the series, from their first t values."""
+        if self._arrival is not None:
+            # a factor for each time: the same draws as for rows with these gaps
+            return self._score.judge_pattern(self._rows[watched], self._arrival.known_after(t))
         models, weights = self._score.prefix_models, self._score.conditional.weights
         known = condition_on_innovations(models, weights, self._innovations[:, watched, :t])
         return self._score.count_agreement(models, t, known.means, known.probabilities, least)

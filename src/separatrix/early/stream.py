@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from separatrix.early.arrival import Arrival, normalize_running
 from separatrix.early.conditional import PrefixState
-from separatrix.early.region import IncompleteDecisionRule, largest_reliability
+from separatrix.early.rule import IncompleteDecisionRule
 from separatrix.early.scores import ModelScore, Score
 from separatrix.linalg import Array
 
@@ -48,6 +49,24 @@ class Decisions(NamedTuple):
         return self.n_observed
 
 
+class SeriesDecisions(Decisions):
+    """Decisions about series of which several values arrive together, or some never."""
+
+    _times: Any = None
+
+    @classmethod
+    def at_times(cls, found: Decisions, times: Any) -> SeriesDecisions:
+        """Decisions with the numbers of times that were used."""
+        made = cls(*found)
+        made._times = times
+        return made
+
+    @property
+    def time(self) -> Any:
+        """The number of times that were used; `n_observed` counts the values that had come."""
+        return self._times
+
+
 def decide_series(
     score: Score,
     classify: ClassifyRows,
@@ -55,6 +74,7 @@ def decide_series(
     lengths: Array,
     cutoffs: Array,
     wanted: Array,
+    arrival: Arrival | None = None,
 ) -> tuple[Array, Array, Array, Array]:
     """The first reliable decision about each series, or its guess at the end of a short one.
 
@@ -70,6 +90,8 @@ def decide_series(
         The reliability that a decision must have at each time of the score.
     wanted : array of bool (n_classes,)
         The classes that may be decided for.
+    arrival : Arrival, optional
+        How the values come, where they are not the columns one after the other.
 
     Returns
     -------
@@ -77,7 +99,7 @@ def decide_series(
     """
     codes, decided = np.zeros(len(rows), dtype=int), np.zeros(len(rows), dtype=bool)
     reliabilities, times = np.zeros(len(rows)), lengths.copy()
-    judge, watched = score.follow(rows), np.arange(len(rows))
+    judge, watched = score.follow(rows, arrival), np.arange(len(rows))
     for t, cutoff in zip(score.times.tolist(), cutoffs.tolist(), strict=True):
         watched = watched[lengths[watched] >= t]
         if cutoff >= 1 or not len(watched):  # only complete rows are that reliable
@@ -87,28 +109,17 @@ def decide_series(
         ended = watched[ends]
         codes[ended], reliabilities[ended], times[ended] = guess[ends], reliability[ends], t
         decided[ended], watched = True, watched[~ends]
-    _guess_undecided(score, classify, rows, lengths, decided, codes, reliabilities)
-    decided |= (lengths == rows.shape[1]) & wanted[codes]
-    return codes, reliabilities, times, decided
-
-
-def _guess_undecided(
-    score: Score,
-    classify: ClassifyRows,
-    rows: Array,
-    lengths: Array,
-    decided: Array,
-    codes: Array,
-    reliabilities: Array,
-) -> None:
-    """Write the guesses for series that are over, from all of their values."""
-    for length in np.unique(lengths[~decided]):
+    for length in np.unique(lengths[~decided]).tolist():  # series that are over
         at = np.flatnonzero(~decided & (lengths == length))
-        if length == rows.shape[1]:
+        observed = np.arange(rows.shape[1]) < length
+        if arrival is not None:
+            observed = arrival.known_after(length)
+        if observed.all():
             codes[at], reliabilities[at] = classify(rows[at]), 1.0
+            decided[at] = wanted[codes[at]]
         else:
-            observed = np.arange(rows.shape[1]) < length
             codes[at], reliabilities[at] = score.judge_pattern(rows[at], observed)
+    return codes, reliabilities, times, decided
 
 
 def follow_paths(score: Score, rows: Array) -> tuple[Array, Array]:
@@ -130,7 +141,8 @@ class DecisionStream:
 
     With the score "model" a value costs d products for each model and each function: scores of a
     linear rule, or coordinates. A quadratic rule then decomposes a matrix of the unknown
-    directions for each pair of classes. Other scores cost what one row costs them.
+    directions for each pair of classes. Other scores, and values out of order, cost what one row
+    costs them.
     """
 
     def __init__(
@@ -142,20 +154,25 @@ class DecisionStream:
         wanted: Array,
         n_values: int,
         finish: FinishPath | None = None,
+        running_channels: int = 0,
     ) -> None:
         self._score, self._classify, self._classes = score, classify, classes
         self._cutoffs, self._wanted, self._n_values = cutoffs, wanted, n_values
-        self._finish = finish
+        self._finish, self._running_channels = finish, running_channels
         self._follower = ModelFollower(score.rule) if isinstance(score, ModelScore) else None
-        self._values: list[float] = []
+        self._given, self._row = np.full((2, n_values), np.nan)
+        self._n_known = 0
         self._path: list[tuple[int, float]] = []
 
-    def push(self, value: float | ArrayLike) -> Decisions:
+    def push(self, value: float | ArrayLike, at: int | ArrayLike | None = None) -> Decisions:
         """Take the next value of the series, or the next values.
 
         Parameters
         ----------
         value : float or array (n_new,)
+        at : int or array (n_new,), optional
+            The features that these values are of, where they do not come in the order of the
+            columns.
 
         Returns
         -------
@@ -163,23 +180,47 @@ class DecisionStream:
             Of scalars, after the last of the values.
         """
         numbers = _check_numbers(value)
-        if len(self._values) + len(numbers) > self._n_values:
+        if self._n_known + len(numbers) > self._n_values:
             raise ValueError(
                 f"the series is complete: the model was fitted to {self._n_values} values, "
-                f"{len(self._values)} came before, and {len(numbers)} now. Start another with "
+                f"{self._n_known} came before, and {len(numbers)} now. Start another with "
                 "stream()"
             )
-        for number in numbers:
-            answer = self._take(number)
+        for place, number in zip(self._places(len(numbers), at), numbers, strict=True):
+            answer = self._take(place, number)
         return answer
 
-    def _take(self, number: float) -> Decisions:
-        t = len(self._values) + 1
-        self._values.append(number)
+    def _places(self, n_new: int, at: Any) -> list[int]:
+        """The features that new values are of."""
+        if at is None:
+            return np.flatnonzero(np.isnan(self._row))[:n_new].tolist()
+        given = np.atleast_1d(np.asarray(at))
+        whole = given.shape == (n_new,) and np.issubdtype(given.dtype, np.integer)
+        if not whole or (given < 0).any() or (given >= self._n_values).any():
+            raise ValueError(
+                f"at={at!r} must name a feature from 0 to {self._n_values - 1} for each of the "
+                f"{n_new} values"
+            )
+        places = given.tolist()
+        if len(set(places)) < n_new or not np.isnan(self._row[places]).all():
+            raise ValueError(f"at={at!r} names a feature that has come before")
+        if self._running_channels and places != self._places(n_new, None):
+            raise ValueError('at: with normalize="running" values come in the order of time')
+        return places
+
+    def _take(self, place: int, number: float) -> Decisions:
+        t, in_order = self._n_known + 1, place == self._n_known
+        self._given[place] = self._row[place] = number
+        if self._running_channels:
+            whole = self._given[None, : -(-t // self._running_channels) * self._running_channels]
+            self._row[place] = normalize_running(whole, self._running_channels)[0, place]
+        self._n_known = t
+        if not in_order:
+            self._follower = None
         if self._follower is not None:
-            self._follower.take(t - 1, number)
+            self._follower.take(place, float(self._row[place]))
         if t == self._n_values:
-            code = int(self._classify(np.array([self._values]))[0])
+            code = int(self._classify(self._row[None])[0])
             if self._finish is not None:
                 self._finish(self._path, code)
             return Decisions(self._classes[code], bool(self._wanted[code]), 1.0, t)
@@ -194,9 +235,8 @@ class DecisionStream:
         """The number of the class after t values, and its reliability."""
         if self._follower is not None:
             return self._follower.guess(t)
-        row = np.full((1, self._n_values), np.nan)
-        row[0, :t] = self._values
-        codes, reliabilities = self._score.judge_pattern(row, ~np.isnan(row[0]))
+        observed = ~np.isnan(self._row)
+        codes, reliabilities = self._score.judge_pattern(self._row[None], observed)
         return int(codes[0]), float(reliabilities[0])
 
 
@@ -228,8 +268,9 @@ class ModelFollower:
             return int(codes[0]), float(reliabilities[0])
         scores = self._state.means[0, 0]
         code = int(scores.argmax())
-        distance = table.distances(scores, code, scores[code], t)
-        return code, float(largest_reliability(distance**2, rule.n_unknown[t], rule.region))
+        n_unknown = int(rule.n_unknown[t])
+        found = table.reliability(scores, code, scores[code], t, n_unknown, rule.region)
+        return code, float(found)
 
 
 def _check_numbers(value: Any) -> list[float]:

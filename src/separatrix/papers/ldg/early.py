@@ -103,7 +103,7 @@ MakeClassifier = Callable[[], EarlyClassifier]
 
 
 def local(**settings: Any) -> MakeClassifier:
-    return lambda: EarlyClassifier(LocalQDA(**THESIS_LOCAL_QDA), **settings)
+    return lambda: EarlyClassifier(LocalQDA(**THESIS_LOCAL_QDA), score="model", **settings)
 
 
 def linear(**settings: Any) -> MakeClassifier:
@@ -234,7 +234,9 @@ def fixed_time_qda(model: LocalQDA, series: Series, t: int) -> EarlyLabels:
 RELIABLE: dict[str, MakeClassifier] = {
     "Rel. Class.": REGIONS["local QDA, quadratic"],
     "LDG Rel. Class.": local(reducer=LDG("auto")),
-    "Rel. Class., reg = 0.1": lambda: EarlyClassifier(LocalQDA(**THESIS_LOCAL_QDA | {"reg": 0.1})),
+    "Rel. Class., reg = 0.1": lambda: EarlyClassifier(
+        LocalQDA(**THESIS_LOCAL_QDA | {"reg": 0.1}), score="model"
+    ),
 }
 
 
