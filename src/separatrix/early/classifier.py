@@ -200,8 +200,8 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
     is below 1. Decisions at a smaller τ include those at a larger one, at any given time.
 
     Without calibration the promise is as good as the model: features that are jointly normal, or
-    normal in each class, with these moments. Series that were normalised over their whole length reveal values that are
-    still to come; `fit` warns about them.
+    normal in each class, with these moments. Series that were normalised over their whole
+    length reveal values that are still to come; `fit` warns about them.
 
     Under "mixture" the model k has the probability ``s_k``, an expected row ``m_k`` and a set of
     measure ``a_k`` about it, the largest on which the guess c wins; 0 if c does not win at
