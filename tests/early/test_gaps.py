@@ -30,7 +30,7 @@ def log_likelihood(rows, mean, S):
 def test_a_monotone_gap_has_the_closed_form_of_regression(monkeypatch):
     """Anderson's factored likelihood: the second feature is regressed on the first."""
     monkeypatch.setattr(gaps, "MIN_CHANGE", 1e-10)
-    monkeypatch.setattr(gaps, "MAX_ITERATIONS", 2000)
+    monkeypatch.setattr(gaps, "MAX_EM_STEPS", 2000)
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((60, 2)) @ [[1.0, 2.0], [0.0, 1.0]] + [3.0, -1.0]
     rows[40:, 1] = np.nan

@@ -83,7 +83,7 @@ class CalibratedDecisions:
             return self
         paths = self._score_rows(X, y)
         if groups is not None:
-            paths = paths._replace(groups=check_groups(groups, len(paths.labels)))
+            paths = paths._replace(groups=number_groups(groups, len(paths.labels)))
         self._grows = False
         self._set_calibration(paths)
         return self
@@ -242,7 +242,7 @@ class CalibratedDecisions:
         return float(found.values[0])
 
 
-def check_groups(groups: ArrayLike, n_rows: int) -> Array:
+def number_groups(groups: ArrayLike, n_rows: int) -> Array:
     """Numbers of the groups of rows, or an error."""
     given = column_or_1d(np.asarray(groups))
     if len(given) != n_rows:

@@ -34,7 +34,7 @@ from separatrix.early.arrival import (
     normalize_running,
     tabulate_series,
 )
-from separatrix.early.calibrated import CalibratedDecisions, check_groups, hold_out_groups
+from separatrix.early.calibrated import CalibratedDecisions, hold_out_groups, number_groups
 from separatrix.early.calibration import ScorePaths
 from separatrix.early.conditional import ConditionalModel, Expectation, expect_missing
 from separatrix.early.prefix import PrefixScore
@@ -428,7 +428,7 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
 
     def _hold_out(self, data: LabelledRows, groups: ArrayLike | None) -> tuple[LabelledRows, Held]:
         """Rows to learn, and rows to calibrate with: a share of each class, or of the groups."""
-        at = None if groups is None else check_groups(groups, len(data.codes))
+        at = None if groups is None else number_groups(groups, len(data.codes))
         if not isinstance(self.calibration, Real):
             return data, Held(data.subset(np.arange(0)), None)
         share, whole = float(self.calibration), ~np.isnan(data.X).any(axis=1)

@@ -15,7 +15,7 @@ import scipy.linalg
 from separatrix.early.arrival import group_patterns
 from separatrix.linalg import Array
 
-MAX_ITERATIONS = 100
+MAX_EM_STEPS = 100
 MIN_CHANGE = 1e-4
 """Largest change of an expected value, in standard deviations, at which the iteration ends."""
 
@@ -92,7 +92,7 @@ def _fill_model(Z: Array, missing: Array, alpha: float) -> tuple[Array, Array]:
     Z = np.where(missing, mean, Z)
     S = np.diag(np.maximum(np.sum((Z - mean) ** 2 * known, axis=0) / counts, 1e-6))
     patterns = [group for group in group_patterns(known) if not group[1].all()]
-    for i in range(MAX_ITERATIONS if patterns else 0):
+    for i in range(MAX_EM_STEPS if patterns else 0):
         step, U = 0.0, np.zeros((d, d))
         for at, o in patterns:
             u = ~o

@@ -24,7 +24,6 @@ from separatrix.moments.labelled import (
 )
 from separatrix.moments.scatter import Scatter, SparseRows
 
-
 MAX_CACHED_ENTRIES = 1 << 16
 """Entries of a block that is read several times (512 kB)."""
 
