@@ -19,6 +19,7 @@ from separatrix.base.parameters import check_parameters
 from separatrix.base.rows import check_labelled_rows, check_new_rows, unchanged_on_failure
 from separatrix.base.solution import Solution
 from separatrix.linalg import Array
+from separatrix.moments.arrays import rows_to_numpy
 from separatrix.moments.checks import check_finite, is_dask, is_text
 from separatrix.moments.class_moments import MIN_COUNT, ClassMoments
 from separatrix.moments.dask import apply_to_blocks, make_zero_row
@@ -344,7 +345,7 @@ class MomentEstimator(SubspaceEstimator):
         self._check_moments_suffice(rows.classes)
         if not first:
             self._check_same_window()
-        return rows
+        return rows_to_numpy(rows)
 
     def _weigh_by_age(self, rows: LabelledRows) -> LabelledRows:
         """The rows that are not forgotten at once, with weights that fade with their age."""

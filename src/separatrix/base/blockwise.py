@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from separatrix.base.parameters import check_parameters
 from separatrix.base.rows import check_several_classes
 from separatrix.linalg import Array
+from separatrix.moments.arrays import is_foreign, like_rows, to_numpy
 from separatrix.moments.checks import is_dask, is_text
 from separatrix.moments.dask import Blocks, Summed, apply_to_blocks, labelled_blocks, make_zero_row
 from separatrix.moments.labelled import LabelledRows
@@ -83,6 +84,10 @@ def lazy_on_dask(kind: Kind) -> Kind:
 def _lazily(method: Callable[..., Any], name: str) -> Callable[..., Any]:
     @wraps(method)
     def lazily(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_foreign(X):
+            # on the device of X only by methods that project there
+            there = getattr(self, "_summarizes_on_device", False)
+            return like_rows(method(self, X if there else to_numpy(X), *args, **kwargs), X)
         if not is_dask(X):
             return method(self, X, *args, **kwargs)
         check_is_fitted(self)
@@ -115,7 +120,8 @@ def blockwise_score(in_memory: Callable[..., float]) -> Callable[..., float]:
     @wraps(in_memory)
     def score(self: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         if not is_dask(X):
-            return float(in_memory(self, X, y, sample_weight))
+            given = (to_numpy(part) for part in (X, y, sample_weight))
+            return float(in_memory(self, *given))
         check_is_fitted(self)
         judge = _judge(self)
         if not isinstance(X, list | tuple):

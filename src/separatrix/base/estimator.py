@@ -30,6 +30,7 @@ from separatrix.base.rows import (
 )
 from separatrix.base.solution import Solution, shares
 from separatrix.linalg import Array, Lift
+from separatrix.moments.arrays import is_foreign, project_on_device, rows_to_numpy, to_numpy
 from separatrix.moments.checks import check_finite_columns, is_dask
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.dask import Blocks
@@ -53,6 +54,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {"n_components": N_COMPONENTS}
     _accepts_sparse: ClassVar[bool] = True
     _accepts_blocks: ClassVar[bool] = False
+    _summarizes_on_device: ClassVar[bool] = False  # arrays of other libraries than NumPy
     _dimension_judge: ClassVar[Any] = None  # the scorer of `dimension_path`
     n_components: int | str | None
 
@@ -81,6 +83,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 return self
             rows = self._validate(X, y, sample_weight)
             moments = self._summarize(rows)
+            rows = rows_to_numpy(rows)
             selected = self._select(rows)
             solution = self._find(moments, rows, selected)
             self._store(moments, solution, rows)
@@ -95,6 +98,8 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         check_parameters(self, self._allowed_parameters)
         sparse = self._accepts_sparse
         rows = check_labelled_rows(self, X, y, sample_weight, accept_sparse=sparse)
+        if not self._summarizes_on_device:
+            rows = rows_to_numpy(rows)
         check_several_classes(self, rows.classes)
         return rows
 
@@ -285,10 +290,13 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _project(self, X: ArrayLike) -> Array:
         rows = check_new_rows(self, X, accept_sparse=self._accepts_sparse)
         with np.errstate(invalid="ignore", over="ignore"):
-            Z = centred_product(rows, self.mean_, self.components_.T)
-            suspicious = not np.isfinite(Z.sum() if Z.shape[1] else np.sum(rows))
+            if is_foreign(rows):
+                Z = project_on_device(rows, self.mean_, self.components_.T)
+            else:
+                Z = centred_product(rows, self.mean_, self.components_.T)
+            suspicious = not np.isfinite(Z.sum() if Z.shape[1] else np.sum(to_numpy(rows)))
         if suspicious:
-            check_finite_columns(rows, getattr(self, "feature_names_in_", None))
+            check_finite_columns(to_numpy(rows), getattr(self, "feature_names_in_", None))
         return Z
 
     @property

@@ -10,10 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.utils._array_api import get_namespace
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.linalg import Array
+from separatrix.moments.arrays import is_foreign, to_numpy
 from separatrix.moments.checks import check_in_memory, check_weights, encode_labels
 from separatrix.moments.labelled import LabelledRows, row_blocks, rows_per_block
 
@@ -33,15 +35,17 @@ def check_labelled_rows(
     rows, labels = validate_data(
         estimator,
         X,
-        y,
+        to_numpy(y),
         accept_sparse="csr" if accept_sparse else False,
-        dtype=[np.float64, np.float32],
+        dtype=_float_types(X),
         ensure_all_finite=False,
         reset=reset,
     )
     check_classification_targets(labels)
     known, codes = encode_labels(labels, rows.shape[0], classes)
-    weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
+    weights = (
+        None if sample_weight is None else check_weights(to_numpy(sample_weight), rows.shape[0])
+    )
     return LabelledRows(rows, codes, known, weights, getattr(estimator, "feature_names_in_", None))
 
 
@@ -53,10 +57,16 @@ def check_new_rows(estimator: BaseEstimator, X: ArrayLike, *, accept_sparse: boo
         estimator,
         X,
         accept_sparse="csr" if accept_sparse else False,
-        dtype=[np.float64, np.float32],
+        dtype=_float_types(X),
         ensure_all_finite=False,
         reset=False,
     )
+
+
+def _float_types(X: Any) -> list[Any]:
+    """The dtypes that rows may have, as the library of X names them."""
+    xp = get_namespace(X)[0] if is_foreign(X) else np
+    return [xp.float64, xp.float32]
 
 
 def check_several_classes(estimator: BaseEstimator, classes: Array) -> None:

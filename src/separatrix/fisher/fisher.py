@@ -145,6 +145,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
     """
 
     shrinkage_: Any = Solved()
+    _summarizes_on_device = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         "shrinkage": (one_of(None, "auto", "nonlinear"), real_number(0, 1)),

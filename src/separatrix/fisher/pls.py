@@ -168,6 +168,7 @@ class PartialLeastSquaresDiscriminant(MomentEstimator, SubspaceClassifier):
     regression_coef_: Any = Solved()
     # variance without a part in the labels leads the directions: no matter for Gaussian classes
     _dimension_judge = LinearDiscriminantAnalysis()
+    _summarizes_on_device = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         "scale": (YES_OR_NO,),

@@ -224,6 +224,7 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
 
     threshold_: Any = Solved()
     threshold_rule_: Any = Solved()
+    _summarizes_on_device = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "variance": (one_of(None), real_number(0, 1, open_low=True)),
         **THRESHOLD_PARAMETERS,
@@ -328,6 +329,7 @@ class TruncatedIPCAC(MomentEstimator, SubspaceClassifier):
     threshold_: Any = Solved()
     threshold_rule_: Any = Solved()
     n_whitened_: Any = Solved()
+    _summarizes_on_device = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_whitened": (one_of("log2", "auto"), whole_number(1)),
         **THRESHOLD_PARAMETERS,

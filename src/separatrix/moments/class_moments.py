@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from separatrix.linalg import EPS, Array
+from separatrix.moments.arrays import to_numpy
 from separatrix.moments.checks import (
     check_entries,
     check_finite_columns,
@@ -185,12 +186,12 @@ class ClassMoments:
             spread = moments.trace_within()
         # a mean is finite only if all entries are: looking at means instead of rows is free
         if not (np.isfinite(moments._offsets).all() and np.isfinite(spread)):
-            check_finite_columns(rows.X, rows.feature_names)
+            check_finite_columns(to_numpy(rows.X), rows.feature_names)
             raise ValueError("Input X has values so large that their squares overflow: rescale it")
         largest = float(np.max(np.abs(moments._offsets), initial=0.0))
         check_magnitude(max(largest, max(spread, 0.0) ** 0.5))
         if not scatter:
-            check_entries(rows.X)
+            check_entries(to_numpy(rows.X))
         return moments
 
     @classmethod

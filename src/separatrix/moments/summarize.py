@@ -16,6 +16,7 @@ from sklearn.utils import gen_batches
 
 from separatrix.linalg import Array, SingularMatrixError, cholesky_whitener
 from separatrix.linalg.blas import MIN_THREADED_PRODUCTS, blas_threads, map_in_threads
+from separatrix.moments.arrays import is_foreign, rows_to_numpy, summarize_on_device
 from separatrix.moments.labelled import (
     LabelledRows,
     class_indicator,
@@ -74,6 +75,10 @@ def summarize(
         Precision of the products of tall dense rows; that of the rows by default.
     """
     n_samples, n_features = rows.X.shape
+    if is_foreign(rows.X):
+        if scatter and not factored and dtype is None and n_samples >= n_features:
+            return [Statistics(*summarize_on_device(rows, per_class))]
+        rows = rows_to_numpy(rows)
     if sp.issparse(rows.X):
         return [_summarize_sparse(rows, per_class)]
     if not scatter:
