@@ -34,10 +34,11 @@ if TYPE_CHECKING:
     from separatrix.ipcac.kernel import KernelIPCAC
     from separatrix.ipcac.mixture import MixtureIPCAC
     from separatrix.ipcac.online import OnlineIPCAC
+    from separatrix.ldg.domains import DomainScaler
     from separatrix.ldg.kernel import KernelLDG
     from separatrix.ldg.ldg import LDG
     from separatrix.ldg.sparse import SparseLDG
-    from separatrix.ldg.transfer import DomainScaler, TransferLDG
+    from separatrix.ldg.transfer import TransferLDG
     from separatrix.margin.ica import KernelSupportVectorICA, SupportVectorICA
     from separatrix.margin.projection import SupportVectorProjection
     from separatrix.margin.successive import (
@@ -76,7 +77,7 @@ CONTENTS = {
     "KernelLDG": "ldg.kernel",  # the same in the feature space of a kernel
     "SparseLDG": "ldg.sparse",  # directions of few features
     "TransferLDG": "ldg.transfer",  # a source with many rows, a target with few
-    "DomainScaler": "ldg.transfer",  # mean zero and variance one in each domain
+    "DomainScaler": "ldg.domains",  # mean zero and variance one in each domain; covariances, too
     # subspaces: hyperplanes
     "MarginMaximizingDiscriminant": "margin.successive",  # successive widest margins
     "WithinSupportVectorDiscriminant": "margin.successive",  # margins measured by Sw

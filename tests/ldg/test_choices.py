@@ -12,6 +12,7 @@ from separatrix.ldg.choices import (
     count_folds,
     judging_parts,
     thesis_neighbours,
+    trust_source,
     vote_scores,
 )
 from separatrix.selection import neighbour_scores, training_parts
@@ -59,3 +60,20 @@ def test_the_neighbours_of_the_author_are_the_largest_of_the_best():
     apart = X + 1000 * y[:, None]  # every number of neighbours is perfect
     assert author_neighbours(apart, y) == 64
     assert author_neighbours(np.eye(3), np.arange(3)) == 1
+
+
+def test_few_target_rows_trust_the_source_unless_they_say_otherwise():
+    settings = [{"alpha": a, "gamma": g} for a in (0.1, 0.0, 1.0) for g in (0.9, 0.5)]
+    rng = np.random.default_rng(0)
+    noise = 0.3 * rng.standard_normal((10, 1))
+    # α = 0 is better by a tenth of the spread over folds: not enough
+    level = np.array([0.5, 0.5, 0.53, 0.53, 0.5, 0.51])
+    assert trust_source(settings, level + noise) == {"alpha": 1.0, "gamma": 0.5}
+    # better by more than a standard error
+    level = np.array([0.5, 0.5, 0.7, 0.72, 0.5, 0.51])
+    assert trust_source(settings, level + noise) == {"alpha": 0.0, "gamma": 0.5}
+    # one lucky setting of many does not decide on α
+    level = np.array([0.7, 0.2, 0.5, 0.5, 0.5, 0.5])
+    assert trust_source(settings, level + 0 * noise)["alpha"] == 1.0
+    # one fold has no standard error
+    assert trust_source(settings, level[None] + [[0, 0, 0.1, 0, 0, 0]])["alpha"] == 0.0

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from separatrix import LDG, DomainScaler, TransferLDG
+from separatrix.ldg.choices import trust_source
 from tests.discovery import labelled
 
 FIXED = {"gamma": 0.7, "n_neighbors": 3}
@@ -99,9 +99,11 @@ def test_choices_are_judged_by_target_rows_left_out():
         for i in target:  # ten folds of ten rows: one row each, in some order
             rest = np.arange(len(X)) != i
             fold = TransferLDG(2, **setting).fit(X[rest], y[rest], sample_domain=domain[rest])
-            rule = KNeighborsClassifier(3).fit(fold.transform(X[rest]), y[rest])
-            right.append(rule.predict(fold.transform(X[[i]]))[0] == y[i])
+            Z, new = fold.transform(X[rest]), fold.transform(X[[i]])
+            rules = [KNeighborsClassifier(k).fit(Z, y[rest]) for k in (1, 3, 5)]
+            right += [rule.predict(new)[0] == y[i] for rule in rules]
         assert_allclose(record.scores[:, j].mean(), np.mean(right))
+    assert record.chosen == trust_source(record.settings, record.scores)
     assert model.alpha_ == record.chosen["alpha"]
     assert model.gamma_ == record.chosen["gamma"]
 
@@ -166,84 +168,6 @@ def test_domains_that_make_no_sense_are_refused(domain, message):
         TransferLDG(**FIXED).fit(X, y, sample_domain=domain)
 
 
-# The scaler ------------------------------------------------------------------------------------
-
-
-@parametrize_with_checks([DomainScaler()])
-def test_scikit_learn_agrees_with_the_scaler(estimator, check):
-    check(estimator)
-
-
-def test_every_domain_has_mean_zero_and_variance_one():
-    X, _, domain = two_domains()
-    domain = np.where(np.arange(len(X)) % 5 == 0, 2, domain)
-    Z = DomainScaler().fit_transform(1e6 + 1e3 * X, sample_domain=domain)
-    for d in (-1, 1, 2):
-        assert_allclose(Z[domain == d].mean(axis=0), 0, atol=1e-9)
-        assert_allclose(Z[domain == d].std(axis=0), 1, atol=1e-9)
-
-
-def test_new_rows_are_of_the_target_unless_said():
-    X, _, domain = two_domains()
-    scaler = DomainScaler().fit(X, sample_domain=domain)
-    target = X[domain < 0]
-    expected = (X - target.mean(axis=0)) / target.std(axis=0)
-    assert_allclose(scaler.transform(X), expected)
-    assert_allclose(scaler.transform(X, sample_domain=np.full(len(X), -1)), expected)
-    with pytest.raises(ValueError, match=r"not seen: \[7\]"):
-        scaler.transform(X, sample_domain=np.full(len(X), 7))
-    several = DomainScaler().fit(X, sample_domain=np.where(domain < 0, 2, 1))
-    with pytest.raises(ValueError, match="sample_domain is needed"):
-        several.transform(X)
-
-
-def test_what_is_constant_in_one_domain_counts_in_none():
-    X, _, domain = two_domains()
-    X[domain < 0, 2] = 0.1
-    scaler = DomainScaler().fit(X, sample_domain=domain)
-    assert_array_equal(scaler.kept_, np.arange(6) != 2)
-    assert_allclose(scaler.transform(X + 1)[:, 2], 0)
-
-
-def test_both_work_in_a_pipeline_by_metadata_routing():
-    X, y, domain = two_domains()
-    with config_context(enable_metadata_routing=True):
-        scaler = DomainScaler().set_fit_request(sample_domain=True)
-        scaler.set_transform_request(sample_domain=True)
-        reducer = TransferLDG(2, alpha=0.1, **FIXED).set_fit_request(sample_domain=True)
-        pipeline = make_pipeline(scaler, reducer, KNeighborsClassifier(3))
-        pipeline.fit(X, y, sample_domain=domain)
-        got = pipeline[:-1].transform(X[domain < 0])
-        assert pipeline.score(X[domain < 0], y[domain < 0]) > 0.6
-    Z = DomainScaler().fit_transform(X, sample_domain=domain)
-    alone = TransferLDG(2, alpha=0.1, **FIXED).fit(Z, y, sample_domain=domain)
-    assert_allclose(got, alone.transform(Z[domain < 0]))
-
-
-def test_a_domain_of_one_row_takes_the_scale_of_the_others_and_says_so():
-    X, _, domain = two_domains()
-    one = np.flatnonzero(domain < 0)[:1]
-    rows = np.concatenate([np.flatnonzero(domain > 0), one])
-    with pytest.warns(UserWarning, match="domain -1 has only one row"):
-        scaler = DomainScaler().fit(X[rows], sample_domain=domain[rows])
-    assert scaler.kept_.all()
-    source = X[domain > 0]
-    assert_allclose(scaler.transform(X[:5]), (X[:5] - X[one]) / source.std(axis=0))
-    with pytest.warns(UserWarning, match="keeps no feature"):
-        assert not DomainScaler().fit(X[:2], sample_domain=[1, -1]).kept_.any()
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_small_variation_about_a_large_mean_is_kept_and_a_constant_is_not(dtype):
-    rng = np.random.default_rng(0)
-    X = (1000 + rng.standard_normal((20000, 3))).astype(dtype)
-    X[:, 1] = 0.1
-    scaler = DomainScaler().fit(X)
-    assert_array_equal(scaler.kept_, [True, False, True])
-    assert_allclose(scaler.transform(X)[:, [0, 2]].std(axis=0), 1, atol=1e-3)
-    assert_array_equal(scaler.transform(X)[:, 1], 0)
-
-
 def test_a_fit_that_fails_leaves_the_model_as_it_was():
     X, y, domain = two_domains()
     fresh = TransferLDG(3, alpha=0.3, **FIXED)
@@ -262,3 +186,62 @@ def test_the_choice_of_the_dimension_is_told(capsys):
     X, y, domain = two_domains()
     TransferLDG("auto", alpha=0.3, verbose=True, **FIXED).fit(X, y, sample_domain=domain)
     assert "[TransferLDG] fold 10 of 10: best score" in capsys.readouterr().out
+
+
+def test_both_work_in_a_pipeline_by_metadata_routing():
+    X, y, domain = two_domains()
+    with config_context(enable_metadata_routing=True):
+        scaler = DomainScaler().set_fit_request(sample_domain=True)
+        scaler.set_transform_request(sample_domain=True)
+        reducer = TransferLDG(2, alpha=0.1, **FIXED).set_fit_request(sample_domain=True)
+        pipeline = make_pipeline(scaler, reducer, KNeighborsClassifier(3))
+        pipeline.fit(X, y, sample_domain=domain)
+        got = pipeline[:-1].transform(X[domain < 0])
+        assert pipeline.score(X[domain < 0], y[domain < 0]) > 0.6
+    Z = DomainScaler().fit_transform(X, sample_domain=domain)
+    alone = TransferLDG(2, alpha=0.1, **FIXED).fit(Z, y, sample_domain=domain)
+    assert_allclose(got, alone.transform(Z[domain < 0]))
+
+
+# Target rows without labels ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unknown", [-1, np.nan, None], ids=str)
+def test_target_rows_without_a_label_take_no_part(unknown):
+    X, y, domain = two_domains(60, 12)
+    hidden = (domain < 0) & (np.arange(len(y)) % 2 == 0)
+    labels = y.astype(object if unknown is None else type(unknown))
+    labels[hidden] = unknown
+    model = TransferLDG(3, alpha=0.3, **FIXED)
+    got = model.fit(X, labels, sample_domain=domain)
+    assert_array_equal(got.classes_.astype(int), np.unique(y))
+    assert_array_equal(got.n_samples_seen_, np.count_nonzero(~hidden))
+    known = TransferLDG(3, alpha=0.3, **FIXED).fit(
+        X[~hidden], y[~hidden], sample_domain=domain[~hidden]
+    )
+    assert_allclose(got.components_, known.components_)
+
+
+def test_no_label_in_the_target_at_all_is_ldg_of_the_source():
+    X, y, domain = two_domains(60, 12)
+    labels = np.where(domain < 0, -1, y)
+    got = TransferLDG(3, **FIXED).fit(sp.csr_array(X), labels, sample_domain=domain)
+    expected = LDG(3, **FIXED).fit(X[domain > 0], y[domain > 0])
+    assert_allclose(got.components_, expected.components_, atol=1e-9)
+    assert got.alpha_ == 1.0
+
+
+def test_a_label_of_the_source_is_a_label_also_when_it_is_minus_one():
+    X, y, domain = two_domains(60, 12)
+    signs = np.where(y == 0, -1, 1)
+    model = TransferLDG(1, alpha=0.3, **FIXED).fit(X, signs, sample_domain=domain)
+    assert model.n_samples_seen_ == len(y)
+    assert_array_equal(model.classes_, [-1, 1])
+
+
+def test_a_row_of_the_source_needs_a_label():
+    X, y, domain = two_domains(60, 12)
+    labels = y.astype(object)
+    labels[np.flatnonzero(domain > 0)[0]] = None
+    with pytest.raises(ValueError, match="only rows of the target may be without a label"):
+        TransferLDG(**FIXED).fit(X, labels, sample_domain=domain)

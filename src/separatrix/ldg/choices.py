@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -110,6 +111,38 @@ def judging_dimension(n_classes: int, rank: int) -> int:
 def tried_neighbours(counts: Array) -> tuple[int, ...]:
     """Numbers of neighbours worth trying: not more than the largest class has beside a row."""
     return tuple(k for k in NEIGHBOURS_TRIED if k < max(2, counts.max()))
+
+
+def trust_source(settings: Sequence[dict[str, Any]], scores: Array) -> dict[str, Any]:
+    """The setting to take of several α, γ and k: α first, towards the source, then γ and k.
+
+    An α is judged by the average of all its settings, in which the noise of few rows cancels.
+    The largest α counts whose average is within one standard error, over the folds, of the best.
+    Of its settings the first of the best is taken.
+
+    Parameters
+    ----------
+    settings : sequence of dict
+        Each names alpha.
+    scores : array (n_folds, n_settings)
+
+    Examples
+    --------
+    >>> settings = [{"alpha": 0.0, "gamma": 0.9}, {"alpha": 1.0, "gamma": 0.9}]
+    >>> trust_source(settings, np.array([[1.0, 0.5], [0.0, 0.4]]))["alpha"]
+    1.0
+    >>> trust_source(settings, np.array([[1.0, 0.5], [0.9, 0.4]]))["alpha"]
+    0.0
+    """
+    alphas = np.array([setting["alpha"] for setting in settings])
+    tried = np.unique(alphas)[::-1]
+    profiles = np.stack([scores[:, alphas == alpha].mean(axis=1) for alpha in tried], axis=1)
+    average = profiles.mean(axis=0)
+    best = profiles[:, best_rule(average)]
+    error = best.std(ddof=1) / np.sqrt(len(best)) if len(best) > 1 else 0.0
+    alpha = tried[best_rule((average >= average.max() - error - 1e-12).astype(float))]
+    of_alpha = np.flatnonzero(alphas == alpha)
+    return settings[of_alpha[best_rule(scores[:, of_alpha].mean(axis=0))]]
 
 
 def thesis_neighbours(X: Array, codes: Array, random_state: object) -> int:

@@ -9,11 +9,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import _safe_indexing
 
-from separatrix._warnings import warn_caller
-from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.parameters import (
     N_COMPONENTS,
     YES_OR_NO,
@@ -24,11 +21,11 @@ from separatrix.base.parameters import (
 )
 from separatrix.base.rows import unchanged_on_failure
 from separatrix.base.solution import Solution
-from separatrix.ldg.choices import GAMMAS, tried_neighbours
+from separatrix.ldg.choices import GAMMAS, tried_neighbours, trust_source, vote_scores
+from separatrix.ldg.domains import check_domains
 from separatrix.ldg.ldg import LDG, Chosen, LDGProblem, projection
-from separatrix.ldg.scatters import LDGScatters, local_scatters, scatters_about, varying_features
+from separatrix.ldg.scatters import LDGScatters, local_scatters, scatters_about
 from separatrix.linalg import Array, range_basis
-from separatrix.moments.checks import check_entries, check_in_memory
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.neighbours import class_neighbours
@@ -45,7 +42,7 @@ from separatrix.selection import (
 )
 
 ALPHAS = (0.1, 0.01, 0.0, 0.5, 1.0)
-"""What ``alpha="auto"`` tries; of equals the first wins. Rows of the source are usually many."""
+"""Values of α that ``alpha="auto"`` tries."""
 
 TARGET_FOLDS = 10
 """Folds of the target rows: they are few, and most are needed for the fit."""
@@ -100,20 +97,22 @@ class DomainScatters:
         return local_scatters(rows, codes, found, self.priors, k, among=self.rows[True])
 
 
-def check_domains(sample_domain: ArrayLike | None, n_samples: int) -> Array:
-    """Domains as integers, one source when not given, or an error that says what is wrong."""
-    if sample_domain is None:
-        return np.ones(n_samples, dtype=int)
-    domains = np.asarray(sample_domain)
-    if domains.shape != (n_samples,):
-        raise ValueError(f"sample_domain has shape {domains.shape}, expected ({n_samples},)")
-    whole = domains.dtype.kind in "iuf" and bool((domains == np.round(domains)).all())
-    if not (whole and domains.all()):
+def labelled_rows(y: ArrayLike, source: Array) -> Array:
+    """Which rows have a label: all but those of the target that say None, NaN or -1.
+
+    -1 is a label where a row of the source has it.
+    """
+    labels = np.asarray(y)
+    missing = np.array([v is None or v != v for v in labels.ravel().tolist()])
+    if missing[source].any():
+        row = int(np.flatnonzero(missing & source)[0])
         raise ValueError(
-            "sample_domain must hold positive whole numbers for rows of a source and negative "
-            f"ones for rows of the target, got {np.unique(domains).tolist()[:5]}"
+            f"row {row} of the source has no label (y is {labels.ravel()[row]!r}): only rows of "
+            "the target may be without a label"
         )
-    return domains.astype(int)
+    if labels.dtype.kind in "ifO" and not np.any(labels[source] == -1):
+        missing |= labels == -1
+    return ~missing
 
 
 def check_source(sample_domain: ArrayLike | None, rows: LabelledRows) -> Array:
@@ -132,135 +131,6 @@ def check_source(sample_domain: ArrayLike | None, rows: LabelledRows) -> Array:
 # Estimators ----------------------------------------------------------------------------------
 
 
-@lazy_on_dask
-class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Features of mean zero and variance one in each domain, by its own mean and variance.
-
-    What two domains differ in most are often the levels and scales of their features.
-    `TransferLDG` compares rows across domains and wants these taken off.
-
-    Attributes
-    ----------
-    domains_ : array (n_domains,)
-        Domains that were seen, sorted.
-    means_, scales_ : array (n_domains, n_features)
-        Mean and standard deviation of each feature in each. A domain of one row has the pooled
-        deviation of the others.
-    kept_ : array of bool (n_features,)
-        Features that vary in every domain of more than one row. The others become zero in all:
-        what is constant in one domain cannot be compared with it.
-
-    Notes
-    -----
-    The transformed rows of each domain that `fit` has seen have mean zero and variance one in
-    every kept feature.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from separatrix import DomainScaler
-    >>> X, domain = np.array([[0.0], [2.0], [10.0], [30.0]]), [1, 1, -1, -1]
-    >>> DomainScaler().fit_transform(X, sample_domain=domain).ravel()
-    array([-1.,  1., -1.,  1.])
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: there is none
-
-    def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, sample_domain: ArrayLike | None = None
-    ) -> Self:
-        """Find mean and scale of the features in each domain.
-
-        Parameters
-        ----------
-        X : array (n_samples, n_features)
-            Rows of all domains.
-        y : array, optional
-            Not used.
-        sample_domain : array of int (n_samples,), optional
-            Positive for rows of a source, negative for rows of the target; one source by default.
-
-        Returns
-        -------
-        self
-            The fitted scaler.
-        """
-        check_in_memory(X, type(self).__name__)
-        rows = validate_data(self, X, dtype=[np.float64, np.float32])
-        check_entries(rows)
-        domains = check_domains(sample_domain, len(rows))
-        self.domains_ = np.unique(domains)
-        parts = [rows[domains == domain] for domain in self.domains_]
-        self.means_ = np.stack([part.mean(axis=0, dtype=np.float64) for part in parts])
-        self.scales_ = np.stack([part.std(axis=0, dtype=np.float64) for part in parts])
-        counts = np.array([len(part) for part in parts])
-        several = counts > 1
-        if several.any():
-            vary = [varying_features(part) for part in parts if len(part) > 1]
-            self.kept_ = np.logical_and.reduce(vary)
-        else:
-            self.kept_ = np.zeros(rows.shape[1], dtype=bool)
-        if several.any() and not several.all():
-            pooled = np.average(self.scales_[several] ** 2, axis=0, weights=counts[several])
-            self.scales_[~several] = np.sqrt(pooled)
-            warn_caller(
-                f"domain {self.domains_[~several].tolist()[0]} has only one row, which has no "
-                "scale: that of the other domains is used for it"
-            )
-        if not self.kept_.any():
-            warn_caller(
-                "DomainScaler keeps no feature: none varies in every domain, and transform "
-                "returns zeros"
-            )
-        return self
-
-    def transform(self, X: ArrayLike, sample_domain: ArrayLike | None = None) -> Array:
-        """Standardise rows by the domain they come from.
-
-        Parameters
-        ----------
-        X : array (n_samples, n_features)
-            Rows; of a Dask collection, which is standardised lazily, all of the target, or of the
-            only domain there is.
-        sample_domain : array of int (n_samples,), optional
-            Their domains; the target by default, or the only domain there is.
-
-        Returns
-        -------
-        array (n_samples, n_features)
-            Standardised rows, of the dtype of X.
-        """
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        at = np.searchsorted(self.domains_, self._domains(sample_domain, len(rows)))
-        scales = np.where(self.kept_, self.scales_, np.inf)
-        return ((rows - self.means_[at]) / scales[at]).astype(rows.dtype)
-
-    def fit_transform(
-        self, X: ArrayLike, y: ArrayLike | None = None, sample_domain: ArrayLike | None = None
-    ) -> Array:
-        """Fit to rows and standardise them."""
-        return self.fit(X, y, sample_domain).transform(X, sample_domain)
-
-    def _domains(self, sample_domain: ArrayLike | None, n_samples: int) -> Array:
-        if sample_domain is not None:
-            domains = check_domains(sample_domain, n_samples)
-            unseen = np.setdiff1d(domains, self.domains_)
-            if len(unseen):
-                raise ValueError(
-                    f"sample_domain has domains that fit has not seen: {unseen.tolist()[:5]}; it "
-                    f"has seen {self.domains_.tolist()[:10]}"
-                )
-            return domains
-        default = self.domains_[self.domains_ < 0] if len(self.domains_) > 1 else self.domains_
-        if len(default) != 1:
-            raise ValueError(
-                "sample_domain is needed: fit has seen no target or several, namely "
-                f"{self.domains_.tolist()[:10]}"
-            )
-        return np.full(n_samples, default[0])
-
-
 class TransferLDG(LDG):
     """Directions in which the few labelled rows of a target lie among their class in a source.
 
@@ -275,9 +145,10 @@ class TransferLDG(LDG):
         As in `LDG`.
     alpha : "auto" or float in [0, 1]
         α, the weight of each source row; 1 - α is that of a target row. 1 is `LDG` of the source.
-        "auto" tries 0, 0.01, 0.1, 0.5 and 1 on target rows left out in turn.
+        "auto" tries 0, 0.01, 0.1, 0.5 and 1 on target rows left out in turn, and takes the largest
+        that is within one standard error of the best, over all γ and k.
     gamma : "auto" or float in (0, 1]
-        γ, as in `LDG`; "auto" is judged by target rows left out in turn.
+        γ, as in `LDG`; "auto" is judged by target rows left out in turn, after α.
     n_neighbors : "auto" or int
         As in `LDG`.
     local : bool
@@ -368,7 +239,8 @@ class TransferLDG(LDG):
         X : array or sparse matrix (n_samples, n_features)
             Training rows of both domains, each standardised.
         y : array (n_samples,)
-            Their class labels.
+            Their class labels. Rows of the target may be without one: None, NaN, or -1 where
+            that is no label of the source. They take no part here, but in `DomainScaler`.
         sample_domain : array of int (n_samples,), optional
             Positive for rows of the source, negative for rows of the target. Without it all rows
             are of the source, which is `LDG`.
@@ -379,6 +251,14 @@ class TransferLDG(LDG):
             The fitted estimator.
         """
         with unchanged_on_failure(self):
+            if sample_domain is not None and len(np.shape(y)) == 1:
+                given = check_domains(sample_domain, len(np.asarray(y)))
+                known = np.flatnonzero(labelled_rows(y, given > 0))
+                if len(known) < len(given):
+                    X, y, sample_domain = (
+                        _safe_indexing(part, known) for part in (X, np.asarray(y), given)
+                    )
+                    y = np.array(y.tolist())  # what is left may have a simpler type
             rows = self._validate(X, y)
             source = check_source(sample_domain, rows)
             moments = self._summarize(rows)
@@ -463,15 +343,17 @@ class TransferLDG(LDG):
         """Scores of settings on target rows that were left out."""
         rows = problem.rows
         k = self._scoring_dimension(problem)
-        return refit_grid(
+        found = refit_grid(
             settings,
             self._refits(problem, scatters, settings, k, source),
             lambda numbers: rows.X[numbers],
             rows.codes,
             self._parts(rows.codes, source),
+            scorer=vote_scores,
             n_components=k or problem.rank,
             progress=self._report_progress,
         )
+        return found._replace(chosen=trust_source(settings, found.scores))
 
     def _target_path(
         self,
