@@ -20,15 +20,18 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
 import separatrix
+from separatrix.base.kernel import KernelEstimator
 from tests.discovery import (
     SHAPES,
     TALL,
     all_classifiers,
     all_estimators,
+    lawful_estimators,
     linear,
     name_of,
     probabilistic_classifiers,
     reducible_estimators,
+    same_up_to_sign,
     sparse_estimators,
     subspace_estimators,
 )
@@ -46,7 +49,17 @@ every_reducible = pytest.mark.parametrize("estimator", reducible_estimators(), i
 every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
 
 
-@parametrize_with_checks(all_estimators())
+def chooses_by_folds(estimator):
+    """Checks that do not hold for numbers that are chosen: copies of a row go to unlike folds."""
+    if not (hasattr(estimator, "selection") and estimator.gamma == "auto"):
+        return {}
+    return {
+        f"check_sample_weight_equivalence_on_{kind}_data": "folds differ; see fixed numbers below"
+        for kind in ("dense", "sparse")
+    }
+
+
+@parametrize_with_checks(all_estimators(), expected_failed_checks=chooses_by_folds)
 def test_scikit_learn_agrees(estimator, check):
     check(estimator)
 
@@ -205,7 +218,7 @@ def test_sparse_rows_give_what_dense_rows_give(estimator, X, y):
 
 @pytest.mark.parametrize(
     "estimator",
-    [e for e in subspace_estimators() if has_fit_parameter(e, "sample_weight")],
+    [e for e in lawful_estimators() if has_fit_parameter(e, "sample_weight")],
     ids=name_of,
 )
 @every_shape
@@ -213,7 +226,12 @@ def test_a_weight_of_two_is_the_row_twice(estimator, X, y):
     weights = np.arange(len(X)) // 4 % 3
     repeated = clone(estimator).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     weighted = clone(estimator).fit(X, y, sample_weight=weights)
-    assert_allclose(weighted.components_, repeated.components_, atol=1e-9)
+    if getattr(estimator, "kernel", None) is None:
+        assert_allclose(weighted.components_, repeated.components_, atol=1e-9)
+    Z, Z_repeated = weighted.transform(X), repeated.transform(X)
+    if isinstance(estimator, KernelEstimator):  # the larger weight of a repeated row has no sign
+        Z_repeated = same_up_to_sign(Z, Z_repeated)
+    assert_allclose(Z, Z_repeated, atol=1e-7 * np.abs(Z).max())
     if hasattr(weighted, "predict"):
         assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-7)
 

@@ -123,6 +123,7 @@ def settle_kernel(
     coef0: float = 1.0,
     kernel_params: Mapping[str, Any] | None = None,
     random_state: RandomState = None,
+    weights: Array | None = None,
 ) -> Kernel:
     """The kernel that the parameters of an estimator name, for these training rows.
 
@@ -143,6 +144,8 @@ def settle_kernel(
         Keyword arguments of a function.
     random_state : int, RandomState or None
         Which rows "median" looks at when they are many.
+    weights : array (n_samples,), optional
+        Weights of the rows in "scale" and "median".
 
     Examples
     --------
@@ -165,7 +168,7 @@ def settle_kernel(
     origin = X.mean(axis=0, dtype=np.float64) if shifts else None
     params: dict[str, Any] = {}
     if kernel in ("rbf", "poly"):
-        params["gamma"] = inverse_width(X, kernel_gamma, random_state)
+        params["gamma"] = inverse_width(X, kernel_gamma, random_state, weights)
     if kernel == "poly":
         params |= {"degree": degree, "coef0": coef0}
     return Kernel(kernel, params, origin)
@@ -191,7 +194,12 @@ def _asymmetry(K: Any) -> float:
     return unlike if unlike > 1e-5 * float(np.abs(K).max()) else 0.0
 
 
-def inverse_width(X: Any, kernel_gamma: float | str, random_state: RandomState = None) -> float:
+def inverse_width(
+    X: Any,
+    kernel_gamma: float | str,
+    random_state: RandomState = None,
+    weights: Array | None = None,
+) -> float:
     """The g of a kernel: a number as it is, "scale" or "median" from the rows.
 
     The median is taken over all pairs, those of a row with itself included, so that giving every
@@ -205,22 +213,43 @@ def inverse_width(X: Any, kernel_gamma: float | str, random_state: RandomState =
     if not isinstance(kernel_gamma, str):
         return float(kernel_gamma)
     if kernel_gamma == "scale":
-        width = X.shape[1] * _variance(X)
+        width = X.shape[1] * _variance(X, weights)
     else:
         some = draw_rows(X.shape[0], MAX_MEDIAN_ROWS, random_state)
         rows = X[some].astype(np.float64)
         if not sp.issparse(X):
             rows -= rows.mean(axis=0)
         distances = euclidean_distances(rows, squared=True)
-        width = float(np.median(distances)) or float(distances.mean())
+        if weights is None:
+            width = float(np.median(distances)) or float(distances.mean())
+        else:
+            pairs = np.outer(weights[some], weights[some])
+            width = _weighted_median(distances, pairs)
+            width = width or float(np.average(distances, weights=pairs))
     return 1.0 / width if width > 0 else 1.0
 
 
-def _variance(X: Any) -> float:
+def _variance(X: Any, weights: Array | None = None) -> float:
     """Of all entries about their common mean."""
+    if weights is not None:
+        shares = weights / weights.sum()
+        squares = X.multiply(X).mean(axis=1) if sp.issparse(X) else None
+        centre = float(shares @ np.asarray(X.mean(axis=1)).ravel())
+        if squares is not None:
+            return float(shares @ np.asarray(squares).ravel()) - centre**2
+        return float(shares @ np.mean((X - centre) ** 2, axis=1, dtype=np.float64))
     if sp.issparse(X):
         return float(X.multiply(X).mean() - X.mean() ** 2)
     return float(X.var(dtype=np.float64))
+
+
+def _weighted_median(values: Array, weights: Array) -> float:
+    """The median where each value stands as often as its weight says."""
+    order = np.argsort(values, axis=None)
+    ordered, below = values.ravel()[order], np.cumsum(weights.ravel()[order])
+    half = below[-1] / 2
+    middle = [np.searchsorted(below, half, side=side) for side in ("left", "right")]
+    return float(np.mean(ordered[np.minimum(middle, len(ordered) - 1)]))
 
 
 class KernelMap(NamedTuple):

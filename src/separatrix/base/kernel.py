@@ -162,10 +162,16 @@ class KernelEstimator(SubspaceEstimator):
         self
             The fitted estimator.
         """
+        return self._fit(X, y)
+
+    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """`fit`, also with the weights that some methods take."""
         with unchanged_on_failure(self):
             if self._accepts_blocks and is_dask(X):
+                if sample_weight is not None:
+                    raise ValueError("sample_weight needs rows in memory, not a Dask collection")
                 return self._fit_blocks(X, y)
-            rows = self._validate(X, y)
+            rows = self._validate(X, y, sample_weight)
             mapped = self._to_features(rows)
             moments = self._summarize(mapped.rows)
             selected = self._select(rows)
@@ -213,12 +219,12 @@ class KernelEstimator(SubspaceEstimator):
         check_finite(rows.X, rows.feature_names)
         if self._accepts_blocks and takes_landmarks(self, rows.X.shape[0]):
             return self._map_to_landmarks(rows)
-        kernel = self._settle_kernel(rows.X)
+        kernel = self._settle_kernel(rows.X, rows.weights)
         gamma = kernel.params.get("gamma") if isinstance(kernel.name, str) else None
         mapped = self._map_rows(rows, kernel)
         return mapped._replace(found={"kernel_gamma_": gamma, **mapped.found})
 
-    def _settle_kernel(self, X: Any) -> Kernel:
+    def _settle_kernel(self, X: Any, weights: Array | None = None) -> Kernel:
         assert self.kernel is not None, "linear methods have no map"
         return settle_kernel(
             X,
@@ -228,6 +234,7 @@ class KernelEstimator(SubspaceEstimator):
             coef0=self.coef0,
             kernel_params=self.kernel_params,
             random_state=self.random_state,
+            weights=weights,
         )
 
     def _map_rows(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
@@ -248,7 +255,8 @@ class KernelEstimator(SubspaceEstimator):
         solution = self._solve(moments, mapped.rows, settled)
         solution = solution.oriented(mapped.map.along(solution.W).basis)
         to_subspace = mapped.map.along(solution.W)
-        if "_landmarks" in mapped.found:
+        weighted = mapped.rows is not None and mapped.rows.weights is not None
+        if weighted or "_landmarks" in mapped.found:  # else the map is centred already
             to_subspace = to_subspace.centred_at(moments.mean @ solution.W)
         extras = {
             "selection_": dict(selected),
@@ -265,13 +273,14 @@ class KernelEstimator(SubspaceEstimator):
         if self.kernel == "precomputed":  # landmarks are columns of X: of no use to other rows
             mapped = KernelEstimator._map_rows(self, rows, self._settle_kernel(rows.X))
             return mapped._replace(found={"kernel_gamma_": None})
-        found = self._to_landmarks(rows.X)
+        found = self._to_landmarks(rows.X, rows.weights)
         return Mapped(found["_landmarks"], in_landmarks(found["_landmarks"], rows), found)
 
-    def _to_landmarks(self, X: Any) -> dict[str, Any]:
+    def _to_landmarks(self, X: Any, weights: Array | None = None) -> dict[str, Any]:
         """The map to the space of landmarks, given ones or some of these rows, and its parts."""
         landmarks = check_landmarks(self, X.shape[1])
-        kernel = self._settle_kernel(X if landmarks is None else landmarks)
+        width_of = (X, weights) if landmarks is None else (landmarks, None)
+        kernel = self._settle_kernel(*width_of)
         if landmarks is None:
             landmarks = draw_landmarks(X, kernel, int(self.n_landmarks or 0), self.random_state)
         gamma = kernel.params.get("gamma") if isinstance(kernel.name, str) else None
@@ -352,3 +361,32 @@ class KernelEstimator(SubspaceEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def fit_weighted(
+    self: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> Any:
+    """Find the subspace.
+
+    Parameters
+    ----------
+    X : array or sparse matrix (n_samples, n_features)
+        Training rows; for a precomputed kernel the kernel values of all pairs of them,
+        (n_samples, n_samples). Methods that need no more than moments take a Dask collection,
+        too, with `n_landmarks`: a pass for a sample of rows, which become landmarks and give
+        the kernel its width, and a second pass for the moments of all rows.
+    y : array (n_samples,)
+        Their class labels.
+    sample_weight : array (n_samples,), optional
+        Non-negative weights; a weight of 2 is the same as the row twice. Landmarks are drawn
+        whatever the weights.
+
+    Returns
+    -------
+    self
+        The fitted estimator.
+    """
+    return self._fit(X, y, sample_weight)
+
+
+fit_weighted.__qualname__ = "fit"  # as error messages call it

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from separatrix.base.batches import Solved
-from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped
+from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped, fit_weighted
 from separatrix.base.landmarks import LANDMARKS, add_rows, adds_up, take_rows
 from separatrix.base.parameters import N_COMPONENTS, Allowed, array_like, one_of, real_number
 from separatrix.base.solution import Solution
@@ -216,7 +216,11 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
         self.priors = priors
         self.random_state = random_state
 
+    fit = fit_weighted  # type: ignore[assignment]
+
     def _map_rows(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
+        if rows.weights is not None:  # all coordinates: those that suffice depend on the weights
+            return super()._map_rows(rows, kernel)
         return map_by_ridge(rows, kernel, ridge_share(self.ridge))
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator
+from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, fit_weighted
 from separatrix.base.parameters import Allowed
 from separatrix.ldg.ldg import LDG
 from separatrix.linalg import Array
@@ -129,3 +129,5 @@ class KernelLDG(KernelEstimator, LDG):
         self.verbose = verbose
         self.selection = selection
         self.n_queries = n_queries
+
+    fit = fit_weighted

@@ -21,7 +21,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix._warnings import warn_caller
-from separatrix.base.estimator import SubspaceEstimator, fit_rows
+from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.parameters import (
     N_COMPONENTS,
     YES_OR_NO,
@@ -39,6 +39,7 @@ from separatrix.base.queries import (
     jackknife_angle,
     warn_of_queries,
 )
+from separatrix.base.rows import check_several_classes
 from separatrix.base.solution import Solution
 from separatrix.decision.rules import check_priors
 from separatrix.ldg.choices import (
@@ -59,6 +60,7 @@ from separatrix.ldg.scatters import (
     orthonormal_descent,
     sampled_scatters,
 )
+from separatrix.ldg.weighted import weighted_averaging, weighted_neighbours, weighted_scatters
 from separatrix.linalg import Array, Lift, range_basis
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
@@ -119,7 +121,9 @@ class LDGProblem(NamedTuple):
         wide = rows.X.shape[0] < rows.X.shape[1]
         basis = np.eye(small.X.shape[1]) if wide else range_basis(moments.St, moments.eps)
         shares = moments.counts / moments.n_samples
-        queries = draw_queries(rows.codes, n_queries, random_state)
+        # a row that stands for others would have to know their weights
+        counted = rows.weights is None
+        queries = draw_queries(rows.codes, n_queries, random_state) if counted else None
         return cls(small, lift, basis, shares if priors is None else priors, rows, queries)
 
     def scatters(self, n_neighbors: Sequence[int], *, local: bool) -> Iterator[LDGScatters]:
@@ -127,7 +131,13 @@ class LDGProblem(NamedTuple):
         if not local:
             yield global_scatters(ClassMoments.from_rows(self.rows), self.priors)
             return
-        X, codes, queries = self.rows.X, self.rows.codes, self.queries
+        X, codes, weights = self.rows.X, self.rows.codes, self.rows.weights
+        queries = self.queries
+        if weights is not None:
+            found = weighted_neighbours(X, codes, weights, max(n_neighbors))
+            for k in n_neighbors:
+                yield weighted_scatters(X, codes, found, self.priors, k, weights)
+            return
         if queries is None:
             found = class_neighbours(X, codes, max(n_neighbors))
             for k in n_neighbors:
@@ -141,17 +151,25 @@ class LDGProblem(NamedTuple):
 
     def gaussians(self, n_neighbors: int | None) -> DiscriminativeGaussians:
         """The criterion of the gradient solver, with neighbours or with class means."""
-        X, codes = self.rows.X, self.rows.codes
+        X, codes, weights = self.rows.X, self.rows.codes, self.rows.weights
         averages: list[Any]
+        numbers = np.arange(len(codes))
         if n_neighbors is None:
             ones = aslinearoperator(np.ones((len(codes), 1)))
-            members = [codes[None] == j for j in range(len(self.priors))]
+            count = np.ones(len(codes)) if weights is None else weights
+            members = [(codes == j)[None] * count for j in range(len(self.priors))]
             averages = [ones @ aslinearoperator(m / m.sum()) for m in members]
-        else:
-            own = np.arange(len(codes)) if self.queries is None else self.queries.numbers
+        elif weights is None:
+            own = numbers if self.queries is None else self.queries.numbers
             found = class_neighbours(X[own], codes, n_neighbors, among=X, own=own)
             averages = [averaging_matrix(f, own, len(codes)) for f in found]
-        return DiscriminativeGaussians(X, codes, averages, self.priors, self.queries)
+        else:
+            found = weighted_neighbours(X, codes, weights, n_neighbors)
+            averages = [
+                weighted_averaging(f, np.where(codes == j, numbers, -1), weights, n_neighbors)
+                for j, f in enumerate(found)
+            ]
+        return DiscriminativeGaussians(X, codes, averages, self.priors, self.queries, weights)
 
 
 class Chosen(NamedTuple):
@@ -254,8 +272,13 @@ class LDG(SubspaceEstimator):
     ``V - γ A = (1 - γ) Sw - 2 γ Sb``, so that γ = 1/3 is `MaximumMarginCriterion` and γ = 1 the
     principal axes of the class means.
 
-    A row alone in its class has no neighbour there and adds nothing to V. Neighbours are counted,
-    not weighed: there is no `sample_weight`. Cost, after the search for neighbours in blocks,
+    A row alone in its class has no neighbour there and adds nothing to V.
+
+    With `sample_weight` the k nearest rows are the nearest ones whose weights sum to k, so that a
+    weight of 2 is the same as the row twice. What "auto" chooses may differ: it deals rows into
+    folds, and lets all of them judge alike.
+
+    Cost, after the search for neighbours in blocks,
     n·C·d² multiplications; d is the rank of the rows when they are fewer than features.
 
     "refit" fits again in each fold. Leaving rows out of the neighbours alone, as the thesis does,
@@ -320,7 +343,16 @@ class LDG(SubspaceEstimator):
         self.selection = selection
         self.n_queries = n_queries
 
-    fit = fit_rows  # type: ignore[assignment]
+    def _validate(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> LabelledRows:
+        rows = super()._validate(X, y, sample_weight)
+        if rows.weights is None:
+            return rows
+        # rows without weight are nobody's neighbours
+        rows = rows.subset(np.flatnonzero(rows.weights > 0))
+        check_several_classes(self, rows.classes)
+        return rows
 
     def _summarize(self, rows: LabelledRows) -> ClassMoments:
         # the scatter of rows that are fewer than features is never asked for
@@ -407,6 +439,7 @@ class LDG(SubspaceEstimator):
             rule.scorer if rule.refits else None,
             rule=rule.dimension_rule,
             n_folds=n_folds if rule.refits else None,
+            fit_params={} if rows.weights is None else {"sample_weight": rows.weights},
             random_state=self.random_state,
             progress=self._report_progress,
         )

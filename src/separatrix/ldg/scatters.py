@@ -204,6 +204,8 @@ class DiscriminativeGaussians:
         p.
     queries : Queries, optional
         The rows that stand for all; `averages` have one row for each of them.
+    weights : array (n_samples,), optional
+        What each row counts in the sum over i.
     """
 
     def __init__(
@@ -213,9 +215,10 @@ class DiscriminativeGaussians:
         averages: Sequence[Any],
         priors: Array,
         queries: Queries | None = None,
+        weights: Array | None = None,
     ) -> None:
         self.X, self.averages, self.queries = X, averages, queries
-        self.weights: Any = 1.0
+        self.weights: Any = 1.0 if weights is None else weights
         if queries is not None:
             codes, self.weights = codes[queries.numbers], queries.weights
         self.own = codes[None] == np.arange(len(averages))[:, None]

@@ -1,0 +1,119 @@
+"""Neighbours by weights: a weight of two is the row twice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from separatrix import LDG, KernelLDG, SparseLDG
+from separatrix.ldg.ldg import LDGProblem
+from separatrix.ldg.weighted import weighted_averaging, weighted_neighbours
+from separatrix.linalg import principal_angles
+from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
+from tests.discovery import SHAPES, labelled
+
+every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
+MODELS = {
+    "local": LDG(3, gamma=0.7, n_neighbors=3),
+    "many neighbours": LDG(3, gamma=0.7, n_neighbors=50),
+    "global": LDG(3, gamma=0.7, local=False),
+    "gradient": LDG(2, gamma=0.7, n_neighbors=3, solver="gradient", max_iter=20),
+    "gradient, global": LDG(2, gamma=0.7, local=False, solver="gradient", max_iter=20),
+    "sparse": SparseLDG(2, gamma=0.7, n_neighbors=3),
+}
+every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+
+
+@pytest.mark.filterwarnings("ignore:the gradient solver")
+@every_model
+@every_shape
+def test_a_weight_is_a_number_of_copies(X, y, model):
+    X = X / 4  # the gradient depends on units
+    weights = np.arange(len(X)) // 4 % 4
+    repeated = model.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)).components_
+    weighted = model.fit(X, y, sample_weight=weights)
+    assert_allclose(principal_angles(weighted.components_.T, repeated.T), 0, atol=1e-6)
+    assert_allclose(weighted.priors_, np.bincount(np.repeat(y, weights)) / weights.sum())
+
+
+@pytest.mark.parametrize("kernel_gamma", ["scale", "median", 0.1])
+def test_a_weight_is_a_number_of_copies_in_feature_space(kernel_gamma):
+    X, y = labelled(40, 5)
+    weights = np.arange(40) // 4 % 3
+    model = KernelLDG(2, gamma=0.7, n_neighbors=3, kernel_gamma=kernel_gamma)
+    repeated = model.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    width, expected = repeated.kernel_gamma_, repeated.transform(X)
+    weighted = model.fit(X, y, sample_weight=weights)
+    assert_allclose(weighted.kernel_gamma_, width)
+    assert_allclose(np.abs(weighted.transform(X)), np.abs(expected), atol=1e-8)
+
+
+@parametrize_with_checks(
+    [
+        model.set_params(gamma=0.6, n_neighbors=4)
+        for model in (LDG(), SparseLDG(2))
+    ]
+)
+def test_scikit_learn_agrees(estimator, check):
+    if "sample_weight" in str(check):
+        check(estimator)
+
+
+def test_weights_of_one_change_nothing_and_sparse_rows_give_what_dense_rows_give():
+    X, y = labelled(60, 5)
+    X = np.where(np.abs(X) > 0.5, X, 0.0)
+    model = LDG(2, gamma=0.7, n_neighbors=3)
+    plain = model.fit(X, y).components_
+    assert_allclose(model.fit(X, y, sample_weight=np.ones(60)).components_, plain, atol=1e-9)
+    weights = 0.5 + np.arange(60) % 3
+    dense = model.fit(X, y, sample_weight=weights).components_
+    sparse = model.fit(sp.csr_array(X), y, sample_weight=weights).components_
+    assert_allclose(sparse, dense, atol=1e-8)
+    assert not np.allclose(dense, plain, atol=1e-3)
+
+
+def test_the_nearest_weight_is_averaged():
+    # row 0 of weight 2.5 has 1.5 left of itself, then 1 of row 1, then 0.5 of row 2
+    weights = np.array([2.5, 1.0, 4.0, 1.0])
+    found = weighted_averaging(np.array([[1, 2, 3, 0]]), np.array([0]), weights, 3).toarray()
+    assert_allclose(found, [[0.5, 1 / 3, 1 / 6, 0]])
+    other = weighted_averaging(np.array([[1, 2, 3]]), np.array([-1]), weights, 3).toarray()
+    assert_allclose(other, [[0, 1 / 3, 2 / 3, 0]])
+    alone = weighted_averaging(np.array([[0]]), np.array([0]), np.ones(1), 3).toarray()
+    assert_allclose(alone, [[1.0]])
+
+
+def test_light_rows_are_searched_until_they_have_the_weight():
+    X = np.arange(20.0)[:, None]
+    codes = np.arange(20) % 2
+    found = weighted_neighbours(X, codes, np.full(20, 0.25), 2)
+    assert [f.shape[1] for f in found] == [8, 8]
+    found = weighted_neighbours(X, codes, np.full(20, 1.0), 2)
+    assert [f.shape[1] for f in found] == [2, 2]
+    found = weighted_neighbours(X, codes, np.full(20, 0.1), 2)
+    assert [f.shape[1] for f in found] == [10, 10]
+
+
+def test_a_class_without_weight_is_not_there():
+    X, y = labelled(60, 5)
+    model = LDG(1, gamma=0.7, n_neighbors=3).fit(X, y, sample_weight=(y != 1).astype(float))
+    assert_array_equal(model.classes_, [0, 2])
+    with pytest.raises(ValueError, match="class"):
+        LDG(1, gamma=0.7, n_neighbors=3).fit(X, y, sample_weight=(y == 1).astype(float))
+
+
+def test_what_is_chosen_knows_the_weights():
+    X, y = labelled(80, 6)
+    weights = 1.0 + np.arange(80) % 2
+    model = LDG("auto", random_state=0).fit(X, y, sample_weight=weights)
+    assert model.selection_["gamma"].scores.any()
+    rows = LabelledRows(X, y, np.unique(y), weights)
+    problem = LDGProblem.of(rows, ClassMoments.from_rows(rows), None)
+    scatters = next(problem.scatters((model.n_neighbors_,), local=True))
+    W = model.components_
+    expected = -np.diag(W @ (scatters.V - model.gamma_ * scatters.A) @ W.T)
+    assert_allclose(model.criterion_, expected)
