@@ -11,11 +11,13 @@ from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from separatrix import (
+    LDG,
     ClassMoments,
     DirectDiscriminant,
     FisherDiscriminant,
     GroupedDiscriminant,
     GSVDDiscriminant,
+    KernelFisherDiscriminant,
     MaximumMarginCriterion,
     NullSpaceDiscriminant,
 )
@@ -202,3 +204,18 @@ def test_maximum_margin_is_the_eigenproblem_in_all_features():
         model = MaximumMarginCriterion().fit(X, y)
         assert_allclose(model.criterion_, evals[::-1][:2], rtol=1e-9)
         assert principal_angles(model.components_, V[:, ::-1][:, :2].T).max() < 1e-8
+
+
+@every_shape
+def test_the_orthogonal_centroid_method_is_ldg_of_class_means(X, y):
+    means = np.stack([X[y == c].mean(axis=0) for c in np.unique(y)])
+    centroids = np.linalg.qr((means - means.mean(axis=0)).T)[0][:, : len(means) - 1]
+    found = LDG(len(means) - 1, local=False, gamma=1.0).fit(X, y)
+    assert_allclose(principal_angles(found.components_, centroids.T), 0, atol=1e-7)
+
+
+def test_without_a_ridge_rows_of_a_class_have_a_common_vector_in_feature_space():
+    X, y = TALL
+    Z = KernelFisherDiscriminant(ridge=0).fit_transform(X, y)
+    for c in np.unique(y):
+        assert_allclose(Z[y == c], np.broadcast_to(Z[y == c][0], Z[y == c].shape), atol=1e-8)

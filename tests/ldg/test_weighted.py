@@ -53,10 +53,7 @@ def test_a_weight_is_a_number_of_copies_in_feature_space(kernel_gamma):
 
 
 @parametrize_with_checks(
-    [
-        model.set_params(gamma=0.6, n_neighbors=4)
-        for model in (LDG(), SparseLDG(2))
-    ]
+    [model.set_params(gamma=0.6, n_neighbors=4) for model in (LDG(), SparseLDG(2))]
 )
 def test_scikit_learn_agrees(estimator, check):
     if "sample_weight" in str(check):

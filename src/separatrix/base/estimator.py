@@ -17,6 +17,8 @@ from sklearn.base import (
     clone,
 )
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix._warnings import warn_caller
 from separatrix.base.blockwise import lazy_on_dask, sum_blocks
@@ -286,6 +288,24 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             Coordinates in the subspace, of the dtype of X.
         """
         return self._project(X)
+
+    @available_if(lambda self: getattr(self, "kernel", None) is None)
+    def inverse_transform(self, Z: ArrayLike) -> Array:
+        """The rows that have these coordinates, and nothing else that `mean_` has not.
+
+        Parameters
+        ----------
+        Z : array (n_samples, n_components)
+            Coordinates in the subspace.
+
+        Returns
+        -------
+        array (n_samples, n_features)
+            ``mean_ + Z @ pinv(components_).T``; for orthonormal directions the point of the
+            subspace that is nearest to a row with these coordinates.
+        """
+        check_is_fitted(self)
+        return self.mean_ + np.asarray(Z) @ np.linalg.pinv(self.components_).T
 
     def _project(self, X: ArrayLike) -> Array:
         rows = check_new_rows(self, X, accept_sparse=self._accepts_sparse)

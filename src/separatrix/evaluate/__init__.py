@@ -4,6 +4,7 @@ from separatrix.evaluate.advice import Advice, Standing, advise, compare_in_prac
 from separatrix.evaluate.comparison import Tuned, compare, tuned
 from separatrix.evaluate.methods import Contender, contenders
 from separatrix.evaluate.ranking import Pair, Ranking, data_set_scores, rank_methods, split_scores
+from separatrix.evaluate.reconstruction import reconstruction_error
 from separatrix.evaluate.records import (
     Comparison,
     Fold,
@@ -48,6 +49,7 @@ __all__ = [
     "prequential",
     "progress",
     "rank_methods",
+    "reconstruction_error",
     "reliability_curve",
     "split_scores",
     "to_plain",

@@ -216,7 +216,7 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
         self.priors = priors
         self.random_state = random_state
 
-    fit = fit_weighted  # type: ignore[assignment]
+    fit = fit_weighted
 
     def _map_rows(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
         if rows.weights is not None:  # all coordinates: those that suffice depend on the weights

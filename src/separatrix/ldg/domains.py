@@ -129,6 +129,9 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         "ridge": (real_number(0, open_low=True),),
     }
 
+    axes_: Any
+    axis_variances_: Any
+
     def __init__(self, *, align: str = "variances", ridge: float = 1.0) -> None:
         self.align = align
         self.ridge = ridge

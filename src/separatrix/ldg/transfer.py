@@ -255,10 +255,9 @@ class TransferLDG(LDG):
                 given = check_domains(sample_domain, len(np.asarray(y)))
                 known = np.flatnonzero(labelled_rows(y, given > 0))
                 if len(known) < len(given):
-                    X, y, sample_domain = (
-                        _safe_indexing(part, known) for part in (X, np.asarray(y), given)
-                    )
-                    y = np.array(y.tolist())  # what is left may have a simpler type
+                    X, sample_domain = _safe_indexing(X, known), given[known]
+                    # what is left may have a simpler type
+                    y = np.array(np.asarray(y)[known].tolist())
             rows = self._validate(X, y)
             source = check_source(sample_domain, rows)
             moments = self._summarize(rows)
