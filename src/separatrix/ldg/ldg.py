@@ -223,7 +223,7 @@ class LDG(SubspaceEstimator):
     n_queries : "auto", int or None
         Number of rows, drawn by class, whose neighbours are sought among all rows: V and A are
         estimated by them. None takes all; "auto" all rows up to 65,536, and 20,000 of more, with
-        a warning.
+        a warning. With `sample_weight` all rows are taken.
     selection : "refit", "thesis", "thesis-small" or "author"
         Rule by which "auto" chooses.
 
