@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from separatrix.base.prepared import forget
     from separatrix.decision.ddag import DDAGClassifier
     from separatrix.decision.local_qda import LocalQDA
+    from separatrix.decision.rejection import WithRejection
     from separatrix.early.classifier import EarlyClassifier
     from separatrix.fisher.erase import ClassEraser
     from separatrix.fisher.fisher import FisherDiscriminant, MaximumMarginCriterion
@@ -91,6 +92,7 @@ CONTENTS = {
     # decisions
     "LocalQDA": "decision.local_qda",  # Gaussians of the neighbours in each class
     "DDAGClassifier": "decision.ddag",  # many classes from classifiers of two
+    "WithRejection": "decision.rejection",  # may answer "none of these"
     "EarlyClassifier": "early.classifier",  # decides on incomplete rows, with a reliability
     # measuring and keeping
     "evaluate": "evaluate",

@@ -9,8 +9,9 @@ import subprocess
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from separatrix import (
     OnlineIPCAC,
@@ -251,3 +252,33 @@ def test_a_stream_advises_options_that_it_has():
     message = refused("early", "a.csv")
     assert "--missing" not in message
     assert "Leave out these rows" in message
+
+
+def test_a_new_label_is_refused_or_named():
+    frame = stream_file(400)
+    frame.loc[300:302, "state"] = "Low"
+    frame.to_csv("stream.csv", index=False)
+    size = ["--batch-size", "100"]
+    said = refused("stream", "stream.csv", *size)
+    assert (
+        "in the batch after 300 rows: new class 'Low', 3 rows; it differs from 'low' only" in said
+    )
+    done = run("stream", "stream.csv", *size, "--open-classes", "-o", "a.model")
+    assert "new class 'Low', 3 rows; it differs from 'low' only in case" in done.stderr
+    X, y = frame.drop(columns="state"), frame["state"]
+    whole = OnlineIPCAC().fit(X, y)
+    found, expected = (m.decision_function(X) for m in (load("a.model"), whole))
+    assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+    refusal = refused("stream", "stream.csv", "--open-classes", "-m", "NoSuchMethod")
+    assert "there is no method" in refusal
+
+
+def test_drift_is_said():
+    frame = stream_file(600)
+    frame.loc[400:, "v2"] += 30.0
+    frame.to_csv("stream.csv", index=False)
+    done = run("stream", "stream.csv", "--batch-size", "100", "--drift", "--json")
+    assert "Drift: after 400 rows the mean of class" in done.stderr
+    changes = json.loads(done.stdout)["drift"]
+    moved = [c["features"][0] for c in changes if c["seen"] == 400 and c["kind"] == "means"]
+    assert moved == ["v2"]

@@ -162,7 +162,13 @@ def test_labels_may_appear_later_in_a_stream():
         b"%d,%s\n" % (i, b"xyz"[i // 9 : i // 9 + 1]) for i in range(27)
     )
     model = FisherDiscriminant()
-    *_, last = learn(model, iter_batches(io.BytesIO(content), batch_size=9))
+    with pytest.raises(
+        ValueError, match=r"new class 'z', 9 rows\. Classes are those of the first"
+    ):
+        list(learn(FisherDiscriminant(), iter_batches(io.BytesIO(content), batch_size=9)))
+    batches = iter_batches(io.BytesIO(content), batch_size=9)
+    with pytest.warns(UserWarning, match="new class 'z', 9 rows"):
+        *_, last = learn(model, batches, new_classes="open")
     assert model.classes_.tolist() == ["x", "y", "z"]
     assert last.wrong == 18
 

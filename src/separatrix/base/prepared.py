@@ -204,7 +204,8 @@ class Prepared(NamedTuple):
         """A new model with the same parameters for moments in the units of the table."""
         model = clone(self.model)
         for name in self.model._shared_when_merged:
-            if hasattr(self.model, name):
+            behind_steps = self.steps is not None and name == "feature_names_in_"
+            if hasattr(self.model, name) and not behind_steps:
                 setattr(model, name, deepcopy(getattr(self.model, name)))
         if self.steps is None:
             return _store(model, moments)
@@ -239,6 +240,20 @@ def set_scale(scaler: Any, moments: ClassMoments, at: Array) -> None:
     scaler.mean_ = mean if scaler.with_mean or scaler.with_std else None
     scaler.var_ = var if scaler.with_std else None
     scaler.scale_ = np.where(constant, 1.0, np.sqrt(var)) if scaler.with_std else None
+
+
+def put_behind_scaler(model: Any) -> Any:
+    """The pipeline of a scaler and a model that a fit to the same rows would give."""
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler()
+    scaler.n_features_in_ = model.n_features_in_
+    if hasattr(model, "feature_names_in_"):
+        scaler.feature_names_in_ = model.feature_names_in_
+    steps = Pipeline([("standardscaler", scaler)])
+    everything = np.arange(model.n_features_in_)
+    set_scale(scaler, model.moments_, everything)
+    return Prepared(model, steps, read_step(steps, find_names(steps))).solved_for(model.moments_)
 
 
 def find_names(steps: Any) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from separatrix.cli.arrays import check_arrays, fit_arrays, labels_option
 from separatrix.cli.console import Console
 from separatrix.cli.dask import engine_option, fit_blocks
 from separatrix.cli.inputs import read_labelled_table
@@ -59,6 +60,7 @@ class Fitted(NamedTuple):
 @output_option("File for the model.", required=True)
 @click.option("--clip", type=click.FloatRange(0, min_open=True), metavar="LENGTH",
               help="Shorten rows to this length, for noise in `merge --epsilon`.")  # fmt: skip
+@labels_option
 @engine_option
 @table_options
 @preparation_options
@@ -73,6 +75,7 @@ def fit_command(
     tune: bool,
     output: str,
     clip: float | None,
+    labels: str | None,
     engine: str,
     seed: int,
     as_json: bool,
@@ -87,6 +90,7 @@ def fit_command(
       separatrix fit wine -m KernelIPCAC --tune -o wine.model    # as `compare` judged it
       separatrix fit genes.csv -t kind --id sample -m LDG --set n_components=2 -o genes.model
       separatrix fit site1.csv -o site1.model    # it says whether `merge` takes it
+      separatrix fit embeddings.npy --labels labels.npy -o head.model    # one pass, any size
       separatrix fit days/ --engine dask -t kind -o days.model    # larger than memory
       separatrix fit mails/ -o spam.model    # folders ham/ and spam/
       separatrix fit reviews.csv -t stars --text review -o reviews.model
@@ -98,12 +102,20 @@ def fit_command(
         raise click.UsageError("--clip needs rows in memory: leave out --engine, or --clip")
     if tune and engine == "dask":
         raise click.UsageError("--tune needs rows in memory: leave out --engine, or --tune")
-    check_outputs([output], inputs=[data])
+    given = {**options, "tune": tune, "clip": clip, "engine": engine}
+    check_arrays(data, labels, given)
+    check_outputs([output], inputs=[data, labels])
     if method is None:
-        in_words = engine == "memory" and has_words(data, options["text"])
+        readable = engine == "memory" and labels is None
+        in_words = readable and has_words(data, options["text"])
         method = "TruncatedIPCAC" if in_words else "FisherDiscriminant"
     estimator = build_estimator(method, settings, seed)
-    if engine == "dask":
+    if labels is not None:
+        scale = options["scale"]
+        model, n_rows = fit_arrays(console, data, labels, estimator, decision, scale)
+        names = estimator.classes_.tolist()
+        fitted = Fitted(model, "y", n_rows, estimator.n_features_in_, names)
+    elif engine == "dask":
         fitted = _fit_blocks(console, data, estimator, decision, options)
     else:
         to_tune = method if tune else None

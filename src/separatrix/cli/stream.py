@@ -52,6 +52,9 @@ from separatrix.cli.stream_sources import open_source
 )
 @click.option("--missing", type=click.Choice(["refuse", "skip"]), default="refuse",
               show_default=True, help="Refuse rows with gaps, or pass over them.")  # fmt: skip
+@click.option("--open-classes", is_flag=True,
+              help="Take labels that come later as new classes, and name each.")  # fmt: skip
+@click.option("--drift", is_flag=True, help="Say when class means move or errors rise.")
 @separator_option
 @format_option
 @ignore_option
@@ -70,6 +73,8 @@ def stream_command(
     restart: bool,
     new_rows: bool,
     missing: str,
+    open_classes: bool,
+    drift: bool,
     sep: str | None,
     decimal: str,
     thousands: str | None,
@@ -84,7 +89,7 @@ def stream_command(
 
     The model in the output file always belongs to the rows up to some batch: started again with
     --resume, the stream goes on with the next one. Rows are learned once, and the result is the
-    same as without the break.
+    same as without the break. Labels are those of the first batch, unless classes are open.
 
     \b
     Examples:
@@ -93,6 +98,7 @@ def stream_command(
       tail -n +1 -f log.csv | separatrix stream - --batch-size 50 --set window=5000 -o log.model
       separatrix stream monday/ -o spam.model    # folders ham/ and spam/, words by hashing
       separatrix stream tuesday/ -o spam.model --resume --new-rows
+      separatrix stream sensor.csv -t state --open-classes --drift
     """
     console = Console(as_json, quiet)
     _check_options(output, resume, restart, new_rows)
@@ -100,6 +106,10 @@ def stream_command(
     asked = build_estimator(method or "OnlineIPCAC", settings, None)
     _check_learns(asked)
     start = _find_start(output, resume, restart, asked)
+    _check_opens(start.model, open_classes)
+    from separatrix.evaluate.drift import DriftDetector
+
+    watching = Watching("open" if open_classes else "refuse", DriftDetector() if drift else None)
     if not start.is_new:
         _check_same_model(start.model, asked if method else None, settings)
     if new_rows:
@@ -118,9 +128,13 @@ def stream_command(
     with open_source(data, form, lines, reading) as source:
         batches = source.batches(ignore if start.is_new else ())
         noted = start.vectorize(_note_columns(console, batches, start, left_out))
-        progress = _learn(console, start, source, noted, output, left_out, every, missing, data)
+        progress = _learn(
+            console, start, source, noted, output, left_out, every, missing, data, watching
+        )
     _check_learned(console, start.model, progress)
     record = {**progress._asdict(), "error": progress.error, "resumed_after": start.progress.rows}
+    if watching.drift is not None:
+        record["drift"] = [change._asdict() for change in watching.drift.found]
     classes = [str(label) for label in start.model.classes_]
     where = "" if output is None else f": {output}"
     console.result(
@@ -138,17 +152,20 @@ def _learn(
     every: int,
     missing: str,
     data: str,
+    watching: Watching,
 ) -> Any:
     """Learn the batches, write the model now and then, and return how far it came."""
     from separatrix.evaluate.stream import learn
     from separatrix.io.readers import DAMAGE_ERRORS
 
-    model, progress = start.model, start.progress
+    model, progress, n_noted = start.model, start.progress, 0
     with _listen_for_stop() as stop, console.progress("stream") as update:
         try:
-            learned = learn(model, stop.until_asked(batches), progress, missing=missing)
+            coming = stop.until_asked(batches)
+            learned = learn(model, coming, progress, missing=missing, **watching._asdict())
             for count, now in enumerate(learned, 1):
                 progress = now
+                n_noted = watching.note_changes(console, n_noted)
                 update(now.rows, None, _describe(now))
                 if count % every == 0 and now.rows:
                     _save(start, output, now, stop.batch, source, left_out)
@@ -191,6 +208,20 @@ def _save(
         save(model, output, notes=notes)
 
 
+class Watching(NamedTuple):
+    """What to do about new classes, and who looks for changes."""
+
+    new_classes: str
+    drift: Any
+
+    def note_changes(self, console: Console, n_noted: int) -> int:
+        """Print the changes after the first few, which were printed before."""
+        found = [] if self.drift is None else self.drift.found
+        for change in found[n_noted:]:
+            console.note(f"Drift: {change.words}")
+        return len(found)
+
+
 # Checks --------------------------------------------------------------------------------------
 
 
@@ -209,6 +240,14 @@ def _check_learns(estimator: Any) -> None:
         raise ValueError(
             f"{type(estimator).__name__} does not learn from batches: `separatrix methods` says "
             "which do, such as OnlineIPCAC and FisherDiscriminant"
+        )
+
+
+def _check_opens(model: Any, open_classes: bool) -> None:
+    if open_classes and not hasattr(model, "_is_waiting"):
+        raise ValueError(
+            f"{type(model).__name__} cannot take new classes: leave out --open-classes, or use a "
+            "method of class moments such as OnlineIPCAC or FisherDiscriminant"
         )
 
 

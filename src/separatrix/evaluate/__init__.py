@@ -2,6 +2,7 @@
 
 from separatrix.evaluate.advice import Advice, Standing, advise, compare_in_practice
 from separatrix.evaluate.comparison import Tuned, compare, tuned
+from separatrix.evaluate.drift import Drift, DriftDetector
 from separatrix.evaluate.methods import Contender, contenders
 from separatrix.evaluate.ranking import Pair, Ranking, data_set_scores, rank_methods, split_scores
 from separatrix.evaluate.reconstruction import reconstruction_error
@@ -28,6 +29,8 @@ __all__ = [
     "Advice",
     "Comparison",
     "Contender",
+    "Drift",
+    "DriftDetector",
     "Fold",
     "Loadings",
     "MethodRecord",

@@ -92,6 +92,7 @@ LEFT_OUT = {
     "ClassEraser": "it takes a label out of the rows and finds no subspace",
     "DomainScaler": "it scales features and finds no subspace",
     "EarlyClassifier": "it is for incomplete rows; complete ones it leaves to its estimator",
+    "WithRejection": "it answers none of the classes for some rows, which no comparison scores",
     "TransferLDG": "it needs rows of two domains; on one domain it is LDG",
 }
 """Estimators of the package that are not compared, and why."""

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from separatrix.base.batches import describe_new_class
+from separatrix.evaluate.drift import DriftDetector
 from separatrix.io.batches import Batch
 from separatrix.io.columns import Remedies, check_features
 from separatrix.io.tables import same_features
@@ -49,6 +51,8 @@ class PrequentialRecord(TypedDict):
     """Share of wrong predictions among all rows predicted so far: the average online error."""
     predict_seconds: float
     learn_seconds: float
+    drift: NotRequired[list[str]]
+    """Changes that the batch shows, in words; only where they are looked for."""
 
 
 def prequential(
@@ -57,9 +61,10 @@ def prequential(
     y: ArrayLike | None = None,
     batch_size: int = 100,
     *,
-    classes: ArrayLike | None = None,
+    classes: ArrayLike | str | None = None,
     verbose: bool = False,
     refresh: int | str = "auto",
+    drift: DriftDetector | None = None,
 ) -> list[PrequentialRecord]:
     """Predict each batch of a stream before learning from it.
 
@@ -78,10 +83,11 @@ def prequential(
         Labels.
     batch_size : int
         Rows that are predicted and then learned together.
-    classes : array, optional
+    classes : array or "open", optional
         All labels that may come, announced with the first batch; those of `y` by default, and
         those that a fitted estimator knows. A stream of batches needs them unless the first batch
-        has every class.
+        has every class. "open" lets models of moments take new classes as they come; a warning
+        names each.
     verbose : bool
         Show a progress bar (needs the package rich).
     refresh : "auto" or int
@@ -91,12 +97,15 @@ def prequential(
         wait that the model has learned and still remembers, and no more than 20: batches of 20
         rows or more are learned at once, as with 1. Other models learn every batch at once.
 
+    drift : DriftDetector, optional
+        Watches class means and errors; what it finds is in ``drift.found`` and in the records.
+
     Returns
     -------
     list of dict
         For each batch that was tested `seen` (rows learned before, without those that wait),
         `rows`, `wrong`, `error` (the average online error up to this batch), `predict_seconds`
-        and `learn_seconds`.
+        and `learn_seconds`; with a detector `drift`, changes in words.
 
     Examples
     --------
@@ -135,6 +144,11 @@ def prequential(
         if not fitted and classes is None:
             classes = np.unique(labels)
         announced = {} if classes is None else {"classes": classes}
+        changes = []
+        if drift is not None and right is not None:
+            changes = [
+                change.words for change in drift.watch(estimator, rows, labels, right, seen)
+            ]
         estimator.partial_fit(rows, labels, **announced)
         end = time.perf_counter()
         if right is not None:
@@ -142,7 +156,10 @@ def prequential(
             for part in np.split(right, np.cumsum([len(y) for _, y in group])[:-1]):
                 tested, wrong = tested + len(part), wrong + int(np.count_nonzero(~part))
                 records.append(_record(part, seen, wrong / tested, spent))
-        fitted, classes, seen = True, None, seen + len(labels)
+            if drift is not None:
+                records[-1]["drift"] = changes
+        fitted, seen = True, seen + len(labels)
+        classes = classes if isinstance(classes, str) else None
     if not records:
         raise ValueError(
             "nothing was tested: the stream has no more than one batch. Use a smaller batch_size"
@@ -238,6 +255,8 @@ def learn(
     progress: StreamProgress = StreamProgress(),  # noqa: B008 - never changed
     *,
     missing: str = "refuse",
+    new_classes: str = "refuse",
+    drift: DriftDetector | None = None,
 ) -> Iterator[StreamProgress]:
     r"""Predict and then learn batch after batch; stop and go on between any two of them.
 
@@ -251,6 +270,11 @@ def learn(
         The progress before these batches.
     missing : "refuse" or "skip"
         Raise for rows with missing values, or leave them out.
+    new_classes : "refuse" or "open"
+        Raise for labels that the first rows did not have, or take them as new classes, each with
+        a warning.
+    drift : DriftDetector, optional
+        As for `prequential`.
 
     Yields
     ------
@@ -281,19 +305,44 @@ def learn(
             place=batch.end, left_out=progress.left_out + len(batch.y) - len(y)
         )
         if len(y):
-            progress = _learn_batch(model, X, y, progress)
+            progress = _learn_batch(model, X, y, progress, new_classes, drift)
         yield progress
 
 
-def _learn_batch(model: Any, X: Any, y: np.ndarray, progress: StreamProgress) -> StreamProgress:
+def _learn_batch(
+    model: Any,
+    X: Any,
+    y: np.ndarray,
+    progress: StreamProgress,
+    new_classes: str,
+    drift: DriftDetector | None,
+) -> StreamProgress:
     if progress.rows:
-        (record,) = prequential(model, [(X, y)], classes=np.unique(y))
+        classes: Any = "open" if new_classes == "open" else None
+        if classes is None and len(getattr(model, "classes_", ())) == 1:
+            classes = np.unique(y)  # while one class is known, others are still to come
+        elif classes is None:
+            _check_no_new_class(model, y)
+        if drift is not None:
+            drift.start = progress.rows
+        (record,) = prequential(model, [(X, y)], classes=classes, drift=drift)
         progress = progress._replace(
             tested=progress.tested + len(y), wrong=progress.wrong + record["wrong"]
         )
     else:
         model.partial_fit(X, y, classes=np.unique(y))
     return progress._replace(rows=progress.rows + len(y))
+
+
+def _check_no_new_class(model: Any, y: np.ndarray) -> None:
+    labels, counts = np.unique(y, return_counts=True)
+    new = ~np.isin(labels, model.classes_)
+    if new.any():
+        words = describe_new_class(labels[new].tolist()[0], int(counts[new][0]), model.classes_)
+        raise ValueError(
+            f"{words}. Classes are those of the first batch: mend the label, take new classes as "
+            "they come (--open-classes), or begin with a larger batch (--batch-size)"
+        )
 
 
 # Early decisions ---------------------------------------------------------------------------------

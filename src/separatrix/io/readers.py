@@ -27,6 +27,7 @@ SUFFIXES = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".npz": "npz",
+    ".npy": "npy",
     ".arff": "arff",
     ".xlsx": "excel",
     ".xls": "excel",
@@ -371,6 +372,17 @@ def _from_npz(file: Any, name: str) -> Any:
     return frame
 
 
+def _from_npy(file: Any, name: str) -> Any:
+    """Rows without names and labels."""
+    try:
+        rows = np.load(file, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{name} is not an npy file of plain numbers: {error}") from None
+    if rows.ndim != 2:
+        raise ValueError(f"{name} needs rows and columns: its array has the shape {rows.shape}")
+    return import_pandas().DataFrame(rows, columns=[f"x{i}" for i in range(rows.shape[1])])
+
+
 def _from_arff(file: Any, name: str) -> Any:
     from scipy.io import arff
 
@@ -425,6 +437,7 @@ def _from_mails(source: Any, skip_bad: bool) -> Any:
 
 _BINARY = {
     "npz": _from_npz,
+    "npy": _from_npy,
     "arff": _from_arff,
     "parquet": _from_parquet,
     "excel": _from_excel,

@@ -19,6 +19,8 @@ def plot_prequential(
 ) -> Any:
     """Draw the error of models on a stream against the rows they have seen.
 
+    Dotted lines are changes that an `evaluate.DriftDetector` has found.
+
     Parameters
     ----------
     runs : mapping from names to records
@@ -51,7 +53,10 @@ def plot_prequential(
         ends = np.arange(1, len(records) + 1)
         starts = np.zeros_like(ends) if last is None else np.maximum(ends - last, 0)
         error = (wrong[ends] - wrong[starts]) / (tested[ends] - tested[starts])
-        ax.plot([record["seen"] + record["rows"] for record in records], error, label=name)
+        (line,) = ax.plot([r["seen"] + r["rows"] for r in records], error, label=name)
+        for record in records:
+            if record.get("drift"):  # a change that a detector has found
+                ax.axvline(record["seen"], color=line.get_color(), linestyle=":", linewidth=1)
     ax.set_xlabel("rows seen")
     over = "average online error" if last is None else f"error over the last {last} batches"
     ax.set_ylabel(over)

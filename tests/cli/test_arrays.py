@@ -1,0 +1,80 @@
+"""`separatrix fit rows.npy --labels labels.npy`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from separatrix import IPCAC, FisherDiscriminant, load
+from tests.cli.running import refused, run
+from tests.discovery import labelled
+
+
+def written(kind="f8", n=300, d=6):
+    X, y = labelled(n, d, 3)
+    X = (X * np.linspace(1, 20, d) + 10).astype(kind)
+    names = np.array(["ash", "birch", "cedar"])[y]
+    np.save("X.npy", X)
+    np.save("y.npy", names)
+    return X, names
+
+
+@pytest.mark.parametrize("kind", ["f8", "f4", "f2"])
+@pytest.mark.parametrize("method", [FisherDiscriminant, IPCAC])
+def test_one_pass_is_a_fit_to_all_rows(monkeypatch, kind, method):
+    monkeypatch.setattr("separatrix.io.arrays.LabelledArrays.batches", in_parts)
+    X, y = written(kind)
+    run("fit", "X.npy", "--labels", "y.npy", "-m", method.__name__, "-o", "a.model")
+    run("fit", "X.npy", "--labels", "y.npy", "-m", method.__name__, "--no-scale", "-o", "b.model")
+    rows = X.astype(np.float64)
+    scaled = make_pipeline(StandardScaler(), method()).fit(rows, y)
+    # products of rows in float32 have its precision
+    share = 1e-9 if kind == "f8" else 1e-4
+    for file, whole in (("a.model", scaled), ("b.model", method().fit(rows, y))):
+        expected = whole.decision_function(rows)
+        found = load(file).decision_function(rows)
+        assert_allclose(found, expected, rtol=0, atol=share * np.abs(expected).max())
+
+
+def in_parts(self, n_rows=0):
+    """Parts of 70 rows, as those of large files."""
+    rows = np.load(self.path)
+    rows = rows.astype(np.float32) if rows.dtype == np.float16 else rows
+    for start in range(0, len(rows), 70):
+        yield rows[start : start + 70], self.labels[start : start + 70]
+
+
+def test_rows_of_numpy_are_predicted_merged_and_forgotten():
+    X, y = written()
+    run("fit", "X.npy", "--labels", "y.npy", "-o", "a.model")
+    run("predict", "a.model", "X.npy", "-o", "found.csv")
+    found = pd.read_csv("found.csv")["prediction"]
+    assert (found == load("a.model").predict(X)).all()
+    run("merge", "a.model", "--without", fit_part(X, y), "-o", "rest.model")
+    np.savez("gone.npz", X=X[:50], y=y[:50])
+    run("forget", "a.model", "gone.npz", "-o", "less.model")
+    models = load("rest.model"), load("less.model")
+    assert_allclose(*(m.decision_function(X) for m in models), atol=1e-8)
+
+
+def fit_part(X, y):
+    np.save("part.npy", X[:50])
+    np.save("part_y.npy", y[:50])
+    run("fit", "part.npy", "--labels", "part_y.npy", "-o", "part.model")
+    return "part.model"
+
+
+def test_mistakes_are_told_in_words():
+    written()
+    assert "has rows and no labels" in refused("fit", "X.npy", "-o", "m")
+    assert "looks at all rows together" in refused(
+        "fit", "X.npy", "--labels", "y.npy", "-m", "LDG", "-o", "m"
+    )
+    assert "belongs to rows in a .npy" in refused("fit", "wine", "--labels", "y.npy", "-o", "m")
+    said = refused("fit", "X.npy", "--labels", "y.npy", "--tune", "-o", "m", code=2)
+    assert "--tune does not go with --labels" in said
+    assert "no file Z.npy" in refused("fit", "Z.npy", "--labels", "y.npy", "-o", "m")
