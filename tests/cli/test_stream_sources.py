@@ -61,5 +61,5 @@ def test_a_stream_may_be_any_table(form):
 
 
 def test_a_bundled_set_may_be_streamed():
-    record = json.loads(run("stream", "wine", "--batch-size", "50", "--json").stdout)
+    record = json.loads(run("stream", "wine", "--batch-size", "50", "--open-classes", "--json").stdout)
     assert (record["rows"], len(record["classes"])) == (178, 3)
