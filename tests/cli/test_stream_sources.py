@@ -61,5 +61,6 @@ def test_a_stream_may_be_any_table(form):
 
 
 def test_a_bundled_set_may_be_streamed():
-    record = json.loads(run("stream", "wine", "--batch-size", "50", "--open-classes", "--json").stdout)
+    options = ("--batch-size", "50", "--open-classes", "--json")
+    record = json.loads(run("stream", "wine", *options).stdout)
     assert (record["rows"], len(record["classes"])) == (178, 3)
