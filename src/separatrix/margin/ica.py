@@ -71,7 +71,8 @@ def principal_axes(Z: Array, free: Array) -> tuple[Array, Array]:
     """
     _, s, Vt = np.linalg.svd(Z @ free, full_matrices=False)
     # beside the rows themselves: all that is left in `free` may be numerical zero
-    rank = numerical_rank(s, max(Z.shape), largest=float(np.linalg.norm(Z, 2)))
+    spectral_norm = float(np.linalg.svd(Z, compute_uv=False).max(initial=0.0))
+    rank = numerical_rank(s, max(Z.shape), largest=spectral_norm)
     return s[:rank] ** 2, free @ Vt[:rank].T
 
 
