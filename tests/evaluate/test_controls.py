@@ -66,6 +66,10 @@ def test_groups_of_one_label_exchange_it_and_others_mix_within():
     mixed = shuffle_labels(within, groups, (0, 1))
     assert all(set(mixed[groups == g]) == {0, 1, 2} for g in range(20))
     assert (mixed != within).any()
+    codes[4] = 1 - codes[4]  # one group of two labels among those of one
+    mixed = shuffle_labels(codes, groups, (0, 1))
+    assert sum(len(set(mixed[groups == g])) == 2 for g in range(20)) == 1
+    assert np.mean(mixed == codes) < 0.8
 
 
 # A classifier on top of every subspace -----------------------------------------------------------

@@ -133,6 +133,6 @@ def test_very_unequal_classes_are_judged_in_balance():
 def test_costs_of_a_table_are_sorted_by_its_names():
     table = pd.DataFrame([[0, 1], [2, 0]], index=["b", "a"], columns=["b", "a"])
     assert check_costs(table, ["a", "b"]) == ((0.0, 2.0), (1.0, 0.0))
-    with pytest.raises(ValueError, match="an entry for each pair of the classes a, b"):
+    with pytest.raises(ValueError, match="costs has no row for the class 'a'"):
         check_costs(table.rename(index={"a": "c"}), ["a", "b"])
     assert Judge("cost", ((0, 1), (5, 0))).value(np.array([1]), np.array([0]), 2) == -5

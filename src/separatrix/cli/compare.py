@@ -35,6 +35,13 @@ from separatrix.cli.options import (
     words_options,
 )
 from separatrix.cli.output import check_outputs
+from separatrix.cli.protocol import (
+    check_ways,
+    describe_cost,
+    named_columns,
+    protocol_options,
+    read_protocol,
+)
 
 
 @click.command("compare", epilog=DATA_HELP)
@@ -54,6 +61,7 @@ from separatrix.cli.output import check_outputs
 @click.option("--splits", type=click.IntRange(1), default=10, show_default=True,
               help="Number of random splits.")  # fmt: skip
 @test_size_option
+@protocol_options
 @decision_option("Classifier in the subspace.")
 @click.option("--budget", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
               help="Time for each method.")  # fmt: skip
@@ -88,29 +96,36 @@ def compare_command(
       separatrix compare wine
       separatrix compare genes.csv -t kind --methods LDG,FisherDiscriminant --jobs 2
       separatrix compare genes.csv --results folds.jsonl --report genes.html
+      separatrix compare visits.csv -t outcome --group patient --score auc
+      separatrix compare train.csv -t kind --test test.csv --rivals all
     """
     from separatrix.io.mails import FILE, is_mail_source
     from separatrix.io.notices import notice_copied_rows
     from separatrix.report import facts
 
     console = Console(as_json, quiet)
-    check_outputs([report, results], inputs=[data])
+    check_outputs([report, results], inputs=[data, options["test"], options["costs"]])
+    check_ways(options)
     asked = check_methods(",".join(methods).split(",")) if methods else None
     named = options["ids"] or ((FILE,) if is_mail_source(data) else ())
-    options["ignore"] = (*options["ignore"], *named)
-    table = read_labelled_table(console, data, options, named)
-    X, scale, names = prepare_rows(table, options)
+    kept_columns = tuple(dict.fromkeys([*named, *named_columns(options)]))
+    options["ignore"] = tuple(dict.fromkeys([*options["ignore"], *kept_columns]))
+    table = read_labelled_table(console, data, options, kept_columns)
     if table.text and asked is None:
         asked = sparse_methods()
+    protocol, asked = read_protocol(console, table, options, asked, splits, seed)
+    table = protocol.table
+    X, scale, names = prepare_rows(table, options)
+    rows, labels, arguments = protocol.split_rows(X)
     kept = results or choose_results_file(report, X, table.y)
     comparison = _run(
         console,
         asked,
-        X,
-        table.y,
+        rows,
+        labels,
         named=results is not None,
         feature_names=names,
-        n_splits=splits,
+        **arguments,
         test_size=test_size,
         scale=scale,
         decision=decision,
@@ -126,7 +141,7 @@ def compare_command(
         title=data,
         command=shlex.join(["separatrix", *sys.argv[1:]]),
         fit_command=_fit_arguments(data, {**options, "target": table.target}, decision, seed),
-        ids=list_ids(table.kept, named),
+        ids=None if options["test"] else list_ids(table.kept, named),
     )
     record = summarize_comparison(comparison, described["verdict"])
     trouble = None
@@ -170,8 +185,15 @@ def _run(
     from separatrix.evaluate import compare
     from separatrix.evaluate.runner import describe_progress
 
+    told = ""
+
     def show(now: Any) -> None:
+        nonlocal told
         update(now.done, now.total, describe_progress(now))
+        if not told:
+            told = describe_cost(now)
+            if told:
+                console.note(told)
 
     try:
         with console.progress("compare") as update:

@@ -14,6 +14,7 @@ def summarize_comparison(comparison: Any, verdict: Mapping[str, Any]) -> dict[st
     Methods that were not done on all splits come after those that were.
     """
     from separatrix.evaluate.records import to_plain
+    from separatrix.evaluate.tables import order_methods
 
     methods = [
         {
@@ -23,16 +24,20 @@ def summarize_comparison(comparison: Any, verdict: Mapping[str, Any]) -> dict[st
             "splits": method.n_done,
             **{score: to_plain(summary) for score, summary in method.summary.items()},
         }
-        for method in comparison.methods
+        # the mean of fewer splits may be that of easy ones: it does not compete
+        for method in order_methods(comparison)
     ]
-    # the mean of fewer splits may be that of easy ones: it does not compete
-    means = {m["name"]: m.get("accuracy", {}).get("mean") for m in methods}
-    methods.sort(key=lambda m: (m["status"] != "done", -(means[m["name"]] or 0.0)))
     return {
         "rows": comparison.n_samples,
         "features": len(comparison.feature_names),
         "classes": [str(label) for label in comparison.classes],
         "settings": comparison.settings,
+        "score": comparison.score,
+        "best": comparison.best,
+        "advised": comparison.advised,
+        "winner": to_plain(comparison.winner),
+        "by_rows": to_plain(comparison.by_rows),
+        "permutation": to_plain(comparison.permutation),
         "verdict": verdict["sentences"],
         "fit": verdict.get("fit", ""),
         "methods": methods,
@@ -43,18 +48,44 @@ def summarize_comparison(comparison: Any, verdict: Mapping[str, Any]) -> dict[st
 
 def format_leaderboard(record: Mapping[str, Any]) -> str:
     """The summary as a table, and below it the verdict and the methods that failed."""
+    first = record.get("score", "accuracy")
+    second = "balanced_accuracy" if first == "accuracy" else "accuracy"
     rows = []
     for method in record["methods"]:
         if "accuracy" in method:
-            a, b = method["accuracy"], method["balanced_accuracy"]
-            interval = f"{a['low']:.3f} to {a['high']:.3f}"
+            a, b = method.get(first), method[second]
+            shown = ["–", "–"]
+            if a is not None:
+                shown = [f"{a['mean']:.3f}", f"{a['low']:.3f} to {a['high']:.3f}"]
             part = "" if method["status"] == "done" else f"only {method['splits']} splits"
-            rows.append([method["name"], f"{a['mean']:.3f}", interval, f"{b['mean']:.3f}", part])
-    lines = [format_columns(["method", "accuracy", "95 % interval", "balanced", ""], rows)]
-    lines += ["", *record["verdict"]]
+            rows.append([method["name"], *shown, f"{b['mean']:.3f}", part])
+    heads = ["balanced" if s == "balanced_accuracy" else s for s in (first, second)]
+    lines = [format_columns(["method", heads[0], "95 % interval", heads[1], ""], rows)]
+    lines += ["", *record["verdict"], *describe_controls(record)]
     lines += [f"To get it: {record['fit']}"] if record["fit"] else []
     lines += [
         f"{m['name']} {m['status']}: {m['reason']}" for m in record["methods"] if m["reason"]
     ]
     lines += [f"The report is {record['report']}"] if "report" in record else []
     return "\n".join(lines)
+
+
+def describe_controls(record: Mapping[str, Any]) -> list[str]:
+    """Sentences on splits by rows and on shuffled labels, where these were tried."""
+    score, said = record.get("score", "accuracy"), []
+    means = {m["name"]: m[score]["mean"] for m in record["methods"] if score in m}
+    for name, scores in (record.get("by_rows") or {}).items():
+        if score in scores and name in means:
+            said.append(
+                f"Splits that ignore groups would have pretended {scores[score]['mean']:.3f} for "
+                f"{name} in place of {means[name]:.3f}."
+            )
+    permuted = record.get("permutation")
+    if permuted:
+        n = len(permuted["permuted"])
+        said.append(
+            f"With shuffled labels {permuted['method']} reached {permuted['value']:.3f} or better "
+            f"in {round(permuted['p_value'] * (n + 1)) - 1} of {n} trials "
+            f"(p = {permuted['p_value']:.3g})."
+        )
+    return said

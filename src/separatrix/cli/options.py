@@ -16,7 +16,7 @@ folder with a folder, Maildir or .mbox of e-mails for each class, the name of a 
 (see `separatrix datasets`), or - for standard input."""
 
 
-def _combine(*options: Decorator) -> Decorator:
+def combine(*options: Decorator) -> Decorator:
     """Several options as one decorator; help lists them in the order given here."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,7 +67,7 @@ def output_option(text: str, *, required: bool = False) -> Any:
     return click.option("-o", "--output", type=kind, required=required, help=text)
 
 
-console_options = _combine(
+console_options = combine(
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     click.option("-q", "--quiet", is_flag=True, help="Show results and errors only."),
 )
@@ -84,7 +84,7 @@ format_option = click.option("--format", "form",
                              type=click.Choice(
                                  ["csv", "tsv", "parquet", "npz", "arff", "excel"]),
                              help="Format, if the name of the file does not say.")  # fmt: skip
-separator_option = _combine(
+separator_option = combine(
     click.option("--sep", help="Character between values, such as ';'."),
     click.option("--decimal", type=click.Choice([".", ","]), default=".", show_default=True,
                  help="Character before a fraction."),
@@ -102,10 +102,10 @@ _reading_options = (
                  help="Samples are columns, features lines; the first column has the names."),
     skip_bad_option,
 )  # fmt: skip
-table_options = _combine(ignore_option, *_reading_options)
+table_options = combine(ignore_option, *_reading_options)
 """How a table is read."""
 
-named_table_options = _combine(
+named_table_options = combine(
     click.option("--ignore", multiple=True, metavar="COL",
                  help="Column that is no feature; may be repeated."),
     click.option("--id", "ids", multiple=True, metavar="COL",
@@ -114,7 +114,7 @@ named_table_options = _combine(
 )  # fmt: skip
 """How a table is read whose rows have names that are shown."""
 
-preparation_options = _combine(
+preparation_options = combine(
     click.option("--scale/--no-scale", default=True, show_default=True,
                  help="Bring columns to mean 0 and variance 1 first."),
     click.option("--categorical", default="refuse", show_default=True,
@@ -130,7 +130,7 @@ text_option = click.option(
     metavar="COL",
     help="Column whose words are learned from; may be repeated.",
 )
-words_options = _combine(
+words_options = combine(
     text_option,
     click.option("--hashed", is_flag=True,
                  help="Number words by a hash: such models merge, but do not know their words."),

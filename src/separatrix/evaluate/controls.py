@@ -109,8 +109,8 @@ def summarize_by_method(
 def shuffle_labels(codes: Array, groups: Array | None, seed: tuple[int, int]) -> Array:
     """Labels in random order, as they could have been if rows had nothing to do with them.
 
-    Where every group has one label, groups exchange theirs; where groups have several, rows
-    exchange labels within their group.
+    Groups keep what they have in common: those of one label exchange it with each other, and
+    those of several exchange all their labels with groups of the same size, in random order.
 
     Examples
     --------
@@ -120,14 +120,18 @@ def shuffle_labels(codes: Array, groups: Array | None, seed: tuple[int, int]) ->
     rng = np.random.default_rng(seed)
     if groups is None:
         return rng.permutation(codes)
-    _, first, numbers = np.unique(groups, return_index=True, return_inverse=True)
-    if (codes == codes[first][numbers]).all():
-        return rng.permutation(codes[first])[numbers]
-    # rows in random order within their groups take the labels of these in the given order
-    given = np.lexsort([np.arange(len(codes)), numbers])
-    mixed = np.lexsort([rng.permutation(len(codes)), numbers])
-    shuffled = np.empty_like(codes)
-    shuffled[mixed] = codes[given]
+    _, first, numbers, sizes = np.unique(
+        groups, return_index=True, return_inverse=True, return_counts=True
+    )
+    same = codes == codes[first][numbers]
+    pure = np.bincount(numbers, same) == sizes
+    label = codes[first]
+    label[pure] = rng.permutation(label[pure])
+    shuffled = label[numbers]
+    for size in np.unique(sizes[~pure]):
+        alike = np.flatnonzero(~pure & (sizes == size))
+        rows = np.stack([np.flatnonzero(numbers == g) for g in alike])
+        shuffled[rows] = rng.permuted(codes[rows[rng.permutation(len(alike))]], axis=1)
     return shuffled
 
 

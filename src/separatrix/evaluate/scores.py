@@ -295,6 +295,13 @@ def check_costs(costs: Any, classes: Sequence[Any]) -> tuple[tuple[float, ...], 
         return ()
     if hasattr(costs, "reindex"):
         labels = list(classes)
+        for axis, names in (("row", costs.index), ("column", costs.columns)):
+            missing = [label for label in labels if str(label) not in {str(n) for n in names}]
+            if missing:
+                raise ValueError(
+                    f"costs has no {axis} for the class {missing[0]!r}: give a row for each right "
+                    "class and a column for each predicted one"
+                )
         known = {str(label): label for label in labels}
         named = costs.rename(index=lambda n: known.get(str(n), n))
         named = named.rename(columns=lambda n: known.get(str(n), n))

@@ -334,14 +334,7 @@ def add_test_rows(X: Any, y: ArrayLike, test: Any) -> tuple[Any, Array, int]:
     X_test, y_test = test[0], column_or_1d(test[1])
     labels = column_or_1d(y)
     if hasattr(X, "columns") and hasattr(X_test, "columns"):
-        missing = [name for name in X.columns if name not in X_test.columns]
-        more = [name for name in X_test.columns if name not in X.columns]
-        if missing or more:
-            said = [f"lacks {missing[0]!r}"] * bool(missing) + [f"has {more[0]!r}"] * bool(more)
-            raise ValueError(
-                f"test has other columns than X ({len(missing)} are missing, {len(more)} are "
-                f"new): it {' and '.join(said)}"
-            )
+        check_test_columns(list(X.columns), list(X_test.columns), "test")
         X_test = X_test[list(X.columns)]
     n_columns = [np.shape(part)[1] if len(np.shape(part)) == 2 else None for part in (X, X_test)]
     if n_columns[0] != n_columns[1]:
@@ -349,18 +342,36 @@ def add_test_rows(X: Any, y: ArrayLike, test: Any) -> tuple[Any, Array, int]:
     n_test = np.shape(X_test)[0]
     if n_test == 0 or len(y_test) != n_test:
         raise ValueError(f"test has {n_test} rows and {len(y_test)} labels: give one for each row")
-    known = set(labels.tolist())
-    unseen = [label for label in dict.fromkeys(y_test.tolist()) if label not in known]
-    if unseen:
-        n_unseen = sum(label in unseen for label in y_test.tolist())
-        raise ValueError(
-            f"test has {n_unseen} rows with labels that no training row has (first: "
-            f"{unseen[0]!r}): no method can learn them; leave these rows out"
-        )
+    check_test_labels(labels, y_test, "test")
     both = np.concatenate([labels.astype(object), y_test.astype(object)])
     if labels.dtype == y_test.dtype:
         both = np.concatenate([labels, y_test])
     return _stack(X, X_test), both, n_test
+
+
+def check_test_columns(known: Sequence[Any], new: Sequence[Any], name: str) -> None:
+    """Raise where a test set has other columns; `name` is how the message begins."""
+    missing = [column for column in known if column not in set(new)]
+    more = [column for column in new if column not in set(known)]
+    if missing or more:
+        said = [f"lacks {missing[0]!r}"] * bool(missing) + [f"has {more[0]!r}"] * bool(more)
+        raise ValueError(
+            f"{name} has other columns than the training rows ({len(missing)} are missing, "
+            f"{len(more)} are new): it {' and '.join(said)}"
+        )
+
+
+def check_test_labels(labels: Any, new: Any, name: str) -> None:
+    """Raise where a test set has labels that no training row has."""
+    known = set(np.asarray(labels).tolist())
+    values = np.asarray(new).tolist()
+    unseen = [label for label in dict.fromkeys(values) if label not in known]
+    if unseen:
+        n_unseen = sum(label in unseen for label in values)
+        raise ValueError(
+            f"{name} has {n_unseen} rows with labels that no training row has (first: "
+            f"{unseen[0]!r}): no method can learn them; leave these rows out"
+        )
 
 
 def _stack(X: Any, X_test: Any) -> Any:

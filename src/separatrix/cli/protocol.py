@@ -1,0 +1,255 @@
+"""How a comparison splits, scores and decides: the options, and what they make of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import click
+
+from separatrix.cli.console import Console
+from separatrix.cli.methods import check_methods, list_methods
+from separatrix.cli.options import combine, complete_from
+
+FIRST_LOOK_SPLITS = 5
+"""Splits of a quick comparison: fewer distinguish no two methods."""
+
+FIRST_LOOK_ROWS = 1000
+"""Rows of a quick comparison, drawn from each class by its share."""
+
+SLOW_METHODS = (
+    "DDAGClassifier",
+    "KernelLDG",
+    "KernelSupportVectorICA",
+    "MarginMaximizingDiscriminant",
+    "MixtureIPCAC",
+    "NCA",
+    "SparseLDG",
+    "SupportVectorICA",
+    "WithinSupportVectorDiscriminant",
+)
+"""Methods that a quick comparison leaves out unless they are named."""
+
+SCORE_CHOICES = (
+    "accuracy",
+    "balanced_accuracy",
+    "macro_f",
+    "weighted_f",
+    "precision",
+    "recall",
+    "sensitivity",
+    "specificity",
+    "auc",
+    "log_loss",
+    "brier",
+    "cost",
+)
+
+protocol_options = combine(
+    click.option("--group", metavar="COL",
+                 help="Column of what rows belong to, such as a patient: never on both sides."),
+    click.option("--split", metavar="COL",
+                 help="Column that names the split: train and test, or fold numbers."),
+    click.option("--test", metavar="FILE", type=click.Path(),
+                 help="A table of rows that test, once."),
+    click.option("--time", metavar="COL",
+                 help="Column of when a row came: only the past trains."),
+    click.option("--folds", type=click.IntRange(2), metavar="K",
+                 help="K folds, dealt again until there are as many as --splits."),
+    click.option("--rivals", type=click.Choice(["none", "basic", "all"]),
+                 help="References that take part.  [default: basic, none beside --methods]"),
+    click.option("--score", type=click.Choice(SCORE_CHOICES), metavar="NAME",
+                 help="Score that chooses, ranks and advises.  [default: accuracy, "
+                 "balanced_accuracy where classes are very unequal, cost with --costs]"),
+    click.option("--costs", metavar="FILE", type=click.Path(),
+                 help="Table of costs: a line for each right class, a column for each predicted."),
+    click.option("--then", metavar="NAME", shell_complete=complete_from(list_methods),
+                 help="Classifier on top of every subspace, such as LogisticRegression."),
+    click.option("--permutations", type=click.IntRange(0), default=0, metavar="N",
+                 help="Shuffle the labels N times to tell what chance gives."),
+    click.option("--quick", is_flag=True,
+                 help="A first look: five splits, at most 1000 rows, no slow methods."),
+)  # fmt: skip
+"""`--group`, `--split`, `--test`, `--time` and other options of the protocol."""
+
+NOT_FEATURES = ("group", "split", "time")
+"""Options that name a column that is no feature."""
+
+
+class Protocol(NamedTuple):
+    """A table as `evaluate.compare` takes it.
+
+    Attributes
+    ----------
+    table : Table
+        Rows and labels; those of a test file come last.
+    n_known : int
+        Rows that are not of the test file.
+    arguments : dict
+        Of `evaluate.compare`.
+    """
+
+    table: Any
+    n_known: int
+    arguments: dict[str, Any]
+
+    def split_rows(self, X: Any) -> tuple[Any, Any, dict[str, Any]]:
+        """Prepared rows and labels that are compared on, and all arguments."""
+        y, n = self.table.y, self.n_known
+        if n == len(y):
+            return X, y, self.arguments
+        rows, new = (X.iloc[:n], X.iloc[n:]) if hasattr(X, "iloc") else (X[:n], X[n:])
+        return rows, y[:n], {**self.arguments, "test": (new, y[n:])}
+
+
+def named_columns(options: Mapping[str, Any]) -> list[str]:
+    """Columns that the options of the protocol name, each once."""
+    return list(dict.fromkeys(options[name] for name in NOT_FEATURES if options[name] is not None))
+
+
+def check_ways(options: Mapping[str, Any]) -> None:
+    """Raise where several options say how rows are split."""
+    ways = [f"--{name}" for name in ("split", "test", "time", "folds") if options[name]]
+    if len(ways) > 1:
+        raise ValueError(f"{' and '.join(ways)} both say how rows are split: give one of them")
+
+
+def read_protocol(
+    console: Console,
+    table: Any,
+    options: Mapping[str, Any],
+    methods: list[str] | None,
+    n_splits: int,
+    seed: int,
+) -> tuple[Protocol, list[str] | None]:
+    """The arguments that the options mean for this table, and the methods that are compared.
+
+    Parameters
+    ----------
+    console : Console
+        For what is said of a quick comparison.
+    table : Table
+        As it was read, with the columns of `named_columns` kept.
+    options : mapping
+        Those of the command.
+    methods : list of str or None
+        Methods asked for; None for all.
+    n_splits, seed : int
+        As they were asked for.
+    """
+    n_known = len(table.y)
+    if options["quick"]:
+        table, methods, n_splits = _look_quickly(console, table, methods, n_splits, seed)
+        n_known = len(table.y)
+    kept = table.kept
+    arguments: dict[str, Any] = {
+        "groups": _column(kept, options["group"]),
+        "splits": options["folds"] if options["folds"] else _column(kept, options["split"]),
+        "time": _column(kept, options["time"]),
+        "rivals": options["rivals"],
+        "score": options["score"],
+        "costs": None if options["costs"] is None else read_costs(options["costs"]),
+        "then": None if options["then"] is None else check_methods([options["then"]])[0],
+        "permutations": options["permutations"],
+        "n_splits": n_splits,
+    }
+    if options["test"] is not None:
+        table = _add_test_file(table, options)
+    return Protocol(table, n_known, arguments), methods
+
+
+def _column(kept: Any, name: str | None) -> Any:
+    return None if name is None else kept[name].to_numpy()
+
+
+def _look_quickly(
+    console: Console, table: Any, methods: list[str] | None, n_splits: int, seed: int
+) -> tuple[Any, list[str] | None, int]:
+    """Fewer rows, methods and splits, and a note on what was left out."""
+    import numpy as np
+
+    from separatrix.evaluate.methods import contenders
+    from separatrix.selection import draw_rows_by_class
+
+    n_rows, said = len(table.y), []
+    codes = np.unique(np.asarray(table.y).astype(str), return_inverse=True)[1]
+    rows = draw_rows_by_class(codes, FIRST_LOOK_ROWS, seed)
+    if len(rows) < n_rows:
+        kept = None if table.kept is None else table.kept.iloc[rows]
+        table = table._replace(X=table.X.iloc[rows], y=table.y[rows], kept=kept)
+        said.append(f"{len(rows)} of {n_rows} rows")
+    said.append(f"{min(n_splits, FIRST_LOOK_SPLITS)} splits")
+    if methods is None:
+        methods = [m.name for m in contenders(None, "none") if m.name not in SLOW_METHODS]
+        methods += [m.name for m in contenders(None) if m.kind == "reference"
+                    and m.name not in SLOW_METHODS]  # fmt: skip
+        said.append(f"without {', '.join(SLOW_METHODS)}")
+    console.note(f"--quick is a first look: {', '.join(said)}.")
+    return table, methods, min(n_splits, FIRST_LOOK_SPLITS)
+
+
+def read_costs(path: str) -> Any:
+    """A table of costs with labels in its first line and its first column."""
+    import pandas as pd
+
+    from separatrix.io.readers import SEPARATORS, SUFFIXES
+
+    form = SUFFIXES.get("." + path.rpartition(".")[2].lower(), "csv")
+    return pd.read_csv(path, sep=SEPARATORS.get(form, ","), index_col=0)
+
+
+def _add_test_file(table: Any, options: Mapping[str, Any]) -> Any:
+    """The table with the rows of the test file behind its own."""
+    import pandas as pd
+
+    from separatrix.cli.inputs import READING
+    from separatrix.evaluate.splits import check_test_columns, check_test_labels
+    from separatrix.io.tables import read_table
+
+    known = list(table.X.columns)
+    how = {name: options[name] for name in READING}
+    # columns that are no features in the first file need not be in the second
+    present = [name for name in how["ignore"] if name in _read_names(options["test"], how)]
+    new = read_table(options["test"], target=table.target, **{**how, "ignore": present})
+    check_test_columns(known, list(new.X.columns), f"--test {options['test']}")
+    check_test_labels(table.y, new.y, f"--test {options['test']}")
+    both = pd.concat([table.X, new.X[known]], ignore_index=True)
+    return table._replace(X=both, y=_join_labels(table.y, new.y))
+
+
+def _read_names(path: str, how: Mapping[str, Any]) -> list[str]:
+    from separatrix.io.tables import read_table
+
+    table = read_table(path, labelled=False, **{**how, "ignore": ()})
+    return [str(name) for name in table.X.columns]
+
+
+def _join_labels(y: Any, y_new: Any) -> Any:
+    import numpy as np
+
+    return np.concatenate([np.asarray(y, dtype=object), np.asarray(y_new, dtype=object)])
+
+
+# The time it takes -------------------------------------------------------------------------------
+
+MIN_TOLD_SECONDS = 60.0
+"""Seconds from which on it is said how long a comparison will take."""
+
+
+def describe_cost(now: Any) -> str:
+    """How long a comparison will take, once a split of all methods is done; else nothing.
+
+    Parameters
+    ----------
+    now : Progress
+        After a fold.
+    """
+    if now.fold is None or now.fold.split < 1 or now.remaining is None:
+        return ""
+    whole = now.elapsed + now.remaining
+    if whole < MIN_TOLD_SECONDS:
+        return ""
+    return (
+        f"By the first split this will take about {whole / 60:.0f} min in all. Shorter: --quick, "
+        "--jobs -1, --budget SECONDS, or --methods A,B."
+    )
