@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from separatrix import EarlyClassifier, LocalQDA, datasets
-from separatrix.evaluate.stream import reliability_curve
+from separatrix.evaluate.early import reliability_curve
 from separatrix.plots import plot_early_decision, plot_reliability_curve
 
 threadpool_limits(1)  # the problems are small: more threads only wait for each other

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtr
 
-from benchmarks.early_peers import aeon_models
 from benchmarks.speed.data import size
 from benchmarks.speed.runner import Case, Row, Settings, faster, seconds_of
 from separatrix import EarlyClassifier, FisherDiscriminant, LocalQDA, datasets
@@ -113,8 +112,8 @@ def decisions(settings: Settings) -> list[Row]:
     X, y, new = series(n, d, 4, 100 if settings.quick else 400, onset=0.0, separation=12.0)
     models = {
         "linear rule": EarlyClassifier(FisherDiscriminant(shrinkage=0.1)),
-        "LocalQDA(1)": EarlyClassifier(LocalQDA(1)),
-        "LocalQDA(8)": EarlyClassifier(LocalQDA(8)),
+        "LocalQDA(1)": EarlyClassifier(LocalQDA(1), score="model"),
+        "LocalQDA(8)": EarlyClassifier(LocalQDA(8), score="model"),
         "LocalQDA(8) after FisherDiscriminant": EarlyClassifier(
             LocalQDA(8), reducer=FisherDiscriminant(shrinkage=0.1)
         ),
@@ -138,8 +137,11 @@ def decisions(settings: Settings) -> list[Row]:
 
 def fitted_teaser(X: Array, y: Array) -> Any:
     """Fitted to few series: more make its predictions slower, and fitting would take hours."""
-    found = aeon_models().get(TEASER)
-    return None if found is None else found.fit(X, y).model
+    try:
+        from aeon.classification.early_classification import TEASER as AeonTeaser
+    except ImportError:
+        return None
+    return AeonTeaser(random_state=0).fit(X[:, None], y)
 
 
 CASES: dict[str, Case] = {

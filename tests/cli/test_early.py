@@ -113,3 +113,25 @@ def test_an_early_model_is_learned_from_all_rows(series):
         load("half.model").decide_early(X).reliability,
         load("whole.model").decide_early(X).reliability,
     )
+
+
+def test_a_calibrated_page_of_channels(series):
+    done = run(
+        "early", "train.csv", "--test", "test.csv", "--calibrate", "0.4", "--confidence", "0.9",
+        "--reliability", "0.8", "--channels", "2", "--report", "early.html", "--json",
+    )  # fmt: skip
+    record = json.loads(done.stdout)
+    assert record["calibration_rows"] == 32
+    with open("early.html", encoding="utf-8") as file:
+        page = file.read()
+    assert "Promised with confidence 0.9: at most 20% of new series" in page
+    assert f"{record['agreement']:.1%} of 40 series" in page
+    assert refused("early", "train.csv", "--channels", "5").count("does not divide the 12 columns")
+
+
+def test_a_reducer_and_any_method_may_be_named(series):
+    options = ["early", "train.csv", "--test", "test.csv", "--json"]
+    reduced = json.loads(run(*options, "--reducer", "LDG", "-m", "LocalQDA").stdout)
+    assert reduced["rows"] == 40
+    kernel = run(*options, "-m", "KernelIPCAC", "--score", "sampled")
+    assert json.loads(kernel.stdout)["rows"] == 40

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
 from separatrix import EarlyClassifier, FisherDiscriminant, datasets
-from separatrix.evaluate.stream import reliability_curve
+from separatrix.evaluate.early import reliability_curve
 from separatrix.plots import (
     plot_class_reliabilities,
     plot_early_decision,

@@ -35,11 +35,23 @@ from separatrix.cli.output import build_frame, check_outputs, write_frame
 @set_option
 @click.option("--reliability", type=click.FloatRange(0, 1), default=0.9, show_default=True,
               help="Probability that the complete series would be decided alike.")  # fmt: skip
-@click.option("--region", type=click.Choice(["ellipsoid", "box", "chebyshev", "ideal"]),
-              default="ellipsoid", show_default=True,
+@click.option("--region", default="ellipsoid", show_default=True,
+              type=click.Choice(["ellipsoid", "box", "chebyshev", "ideal", "diagonal"]),
               help="Set of the values to come on which the decision must not change.")  # fmt: skip
 @click.option("--conditional", type=click.Choice(["gaussian", "mixture"]), default="gaussian",
               show_default=True, help="Distribution of the values to come.")  # fmt: skip
+@click.option("--reducer", help="Method that finds few directions before the rule decides.")
+@click.option("--score", type=click.Choice(["auto", "model", "sampled", "prefix"]),
+              default="auto", show_default=True, help="How reliable a guess is.")  # fmt: skip
+@click.option("--calibrate", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+              help="Share of the rows that keep a promise which needs no model.")  # fmt: skip
+@click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+              default=0.95, show_default=True,
+              help="Of the promise that --calibrate keeps.")  # fmt: skip
+@click.option("--channels", type=click.IntRange(1), default=1, show_default=True,
+              help="Columns that arrive together, beside each other.")  # fmt: skip
+@click.option("--report", type=click.Path(dir_okay=False),
+              help="Page of the decisions on test rows, and why they were made.")  # fmt: skip
 @output_option("File for the decisions (csv, tsv, parquet, npz).")
 @click.option("--model", "model_file", type=click.Path(dir_okay=False),
               help="Keep the model, learned from all rows of DATA.")  # fmt: skip
@@ -55,6 +67,12 @@ def early_command(
     reliability: float,
     region: str,
     conditional: str,
+    reducer: str | None,
+    score: str,
+    calibrate: float | None,
+    confidence: float,
+    channels: int,
+    report: str | None,
     output: str | None,
     model_file: str | None,
     seed: int,
@@ -65,7 +83,8 @@ def early_command(
     """Decide on series before they end: how early, and how often rightly.
 
     Columns are the values of a series in the order of time. A decision is made as soon as it would
-    be the same for the complete series with the reliability asked for.
+    be the same for the complete series with the reliability asked for. With --calibrate that is
+    promised for any data and any method, as long as new series are like those of DATA.
 
     A model that is kept decides on new rows by `separatrix predict`, also on those of which values
     are missing or still to come.
@@ -74,6 +93,7 @@ def early_command(
     Examples:
       separatrix early gestures.csv -t kind
       separatrix early train.tsv --test test.tsv --reliability 0.95 -o decisions.csv
+      separatrix early gestures.csv -t kind --calibrate 0.3 --channels 8 --report early.html
       separatrix early gestures.csv -t kind --model gestures.model
       separatrix predict gestures.model so-far.csv
     """
@@ -81,9 +101,10 @@ def early_command(
     from separatrix.io.columns import check_features
 
     console = Console(as_json, quiet)
-    check_outputs([output, model_file], inputs=[data, test], tables=True)
+    check_outputs([output, model_file, report], inputs=[data, test], tables=True)
     method = "FisherDiscriminant" if method is None else method
     rule = build_estimator(method, settings, seed)
+    before = None if reducer is None else build_estimator(reducer, (), seed)
     table = read_labelled_table(console, data, options)
     check_features(table.X, remedies=_remedies())
     if test is None:
@@ -91,13 +112,28 @@ def early_command(
     else:
         X, y = table.X, table.y
         X_new, y_new = _read_test_rows(console, test, table, options)
-    model = EarlyClassifier(rule, reliability=reliability, region=region, conditional=conditional)
+    model = EarlyClassifier(
+        rule,
+        reliability=reliability,
+        region=region,
+        conditional=conditional,
+        reducer=before,
+        score=score,
+        calibration=calibrate,
+        confidence=confidence,
+        n_channels=channels,
+    )
     try:
         model.fit(X, y)
     except TypeError as error:  # a method that EarlyClassifier cannot use
         raise ValueError(str(error)) from None
     decisions = model.decide_early(X_new)
     record = _summarize_decisions(decisions, model.predict(X_new), y_new, X.shape[1])
+    if calibrate is not None:
+        record["calibration_rows"] = model.n_calibration_rows_
+    if report is not None:
+        _write_report(model, X_new, y_new, data, report)
+        record["report"] = report
     if output is not None:
         names = ("label", "decided", "reliability", "time")
         write_frame(build_frame(None, {name: getattr(decisions, name) for name in names}), output)
@@ -156,7 +192,7 @@ def _summarize_decisions(
     record = {
         "rows": len(complete),
         "decided": float(decisions.decided.mean()),
-        "values_used": float((decisions.time / n_values).mean()),
+        "values_used": float((decisions.n_observed / n_values).mean()),
         "agreement": float((complete == decisions.label).mean()),
     }
     if truth is not None:
@@ -177,8 +213,21 @@ def _describe(record: Mapping[str, Any]) -> str:
             f"{record['agreement']:.3f} of {record['rows']} series are decided {used} as they are "
             "when complete"
         )
+    if "calibration_rows" in record:
+        text += f"\n{record['calibration_rows']} rows that were not learned keep the promise"
+    if "report" in record:
+        text += f"\nThe page is {record['report']}"
     kept = f"The model of all rows is {record['model']}" if "model" in record else ""
     return f"{text}\n{kept}".rstrip()
+
+
+def _write_report(model: Any, X: Any, y: Any, data: str, path: str) -> None:
+    from pathlib import Path
+
+    from separatrix.report.early import early_facts, render_early
+
+    page = render_early(early_facts(model, X, y, Path(data).name))
+    Path(path).write_text(page, encoding="utf-8")
 
 
 def _save(model: Any, path: str, table: Any, method: str) -> None:

@@ -197,6 +197,7 @@ class CalibratedDecisions:
     def _set_calibration(self, paths: ScorePaths | None) -> None:
         self._calibration = paths
         self.calibrated_, self.calibration_records_ = paths is not None, []
+        self.n_calibration_rows_ = 0 if paths is None else len(paths.labels)
         cutoffs = self._find_cutoffs(self.reliability)
         self.calibration_records_ = cutoffs.records
         varies = self.calibrated_ and (self.condition == "time" or self.cost is not None)

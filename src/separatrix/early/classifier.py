@@ -185,6 +185,8 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
         The score that is used.
     calibrated_ : bool
         Whether decisions follow a cutoff found on calibration rows.
+    n_calibration_rows_ : int
+        Rows that the cutoff was found on.
     cutoff_ : float or array (n_times,)
         What the score must reach, at each time for ``condition="time"`` and with a `cost`; τ if
         not calibrated.

@@ -3,6 +3,13 @@
 from separatrix.evaluate.advice import Advice, Standing, advise, compare_in_practice
 from separatrix.evaluate.comparison import Tuned, compare, tuned
 from separatrix.evaluate.drift import Drift, DriftDetector
+from separatrix.evaluate.early import (
+    Horizon,
+    ReliabilityRecord,
+    choose_horizon,
+    choose_reliability,
+    reliability_curve,
+)
 from separatrix.evaluate.methods import Contender, contenders
 from separatrix.evaluate.ranking import Pair, Ranking, data_set_scores, rank_methods, split_scores
 from separatrix.evaluate.reconstruction import reconstruction_error
@@ -17,13 +24,7 @@ from separatrix.evaluate.records import (
     from_plain,
     to_plain,
 )
-from separatrix.evaluate.stream import (
-    PrequentialRecord,
-    ReliabilityRecord,
-    prequential,
-    progress,
-    reliability_curve,
-)
+from separatrix.evaluate.stream import PrequentialRecord, prequential, progress
 
 __all__ = [
     "Advice",
@@ -32,6 +33,7 @@ __all__ = [
     "Drift",
     "DriftDetector",
     "Fold",
+    "Horizon",
     "Loadings",
     "MethodRecord",
     "Pair",
@@ -44,6 +46,8 @@ __all__ = [
     "Tuned",
     "View",
     "advise",
+    "choose_horizon",
+    "choose_reliability",
     "compare",
     "compare_in_practice",
     "contenders",

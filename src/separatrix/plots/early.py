@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from separatrix.evaluate.stream import ReliabilityRecord
+from separatrix.evaluate.early import ReliabilityRecord
 from separatrix.plots.axes import get_axes
 
 
@@ -79,7 +79,7 @@ def plot_reliability_curve(
     ----------
     runs : mapping from names to records
         What `evaluate.reliability_curve` returned, by the name of the model.
-    what : "reliability", "early_reliability" or "accuracy"
+    what : "reliability", "early_reliability", "accuracy" or "harmonic_mean"
         The share that is drawn.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
@@ -101,7 +101,7 @@ def plot_reliability_curve(
     >>> len(plot_reliability_curve({"Fisher": records}).lines)
     2
     """
-    known = ("reliability", "early_reliability", "accuracy")
+    known = ("reliability", "early_reliability", "accuracy", "harmonic_mean")
     if what not in known:
         raise ValueError(f"what={what!r} is not drawn: use one of {', '.join(known)}")
     ax = get_axes(ax)

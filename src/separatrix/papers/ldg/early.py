@@ -13,7 +13,7 @@ import scipy.stats
 from sklearn.svm import LinearSVC
 
 from separatrix import LDG, EarlyClassifier, LocalQDA
-from separatrix.evaluate.stream import ReliabilityRecord, reliability_curve
+from separatrix.evaluate.early import ReliabilityRecord, reliability_curve
 from separatrix.ldg.choices import THESIS_LOCAL_QDA
 from separatrix.linalg import Array
 from separatrix.papers.figures import DataFolder, Figure, Piece

@@ -1,0 +1,71 @@
+"""The page of early decisions: its numbers, its words, and that it loads nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from separatrix import EarlyClassifier, FisherDiscriminant, datasets
+from separatrix.report.early import MAX_PICTURES, early_facts, headline, render_early
+
+SERIES = datasets.make_series(400, 12, 2, random_state=0)
+NAMES = np.array(["<up>", "down & out"])[SERIES.target]
+
+
+def fitted(**settings):
+    return EarlyClassifier(FisherDiscriminant(), **settings).fit(SERIES.data[:300], NAMES[:300])
+
+
+@pytest.fixture(scope="module")
+def facts():
+    return early_facts(fitted(calibration=0.4), SERIES.data[300:], NAMES[300:], "walks")
+
+
+def test_the_numbers_are_those_of_the_decisions(facts):
+    model = fitted(calibration=0.4)
+    found, complete = model.decide_early(SERIES.data[300:]), model.predict(SERIES.data[300:])
+    assert facts["agreement"] == np.mean(found.label == complete)
+    assert facts["used"] == pytest.approx(np.mean(found.time) / 12)
+    assert facts["accuracy"] == np.mean(found.label == NAMES[300:])
+    assert facts["curve"]["decided"][-1] == 1
+    assert [s["time"] for s in facts["series"]] == found.time.tolist()
+    assert facts["n_calibration"] == len(model._calibration.labels)
+
+
+def test_the_page_says_what_was_promised_and_found(facts):
+    page = render_early(json.loads(json.dumps(facts, allow_nan=False)))
+    assert headline(facts) in page
+    assert "Promised with confidence 0.95: at most 10% of new series" in page
+    assert "exchangeable" in page
+    assert page.count("<figure>") == len(facts["pictures"]) <= MAX_PICTURES
+    assert "&lt;up&gt;" in page
+    assert "<up>" not in page
+    assert not re.search(r"https?://|<script|src=", page)
+    HTMLParser().feed(page)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "if the values are normal"),
+        ({"calibration": 0.4, "guarantee": "average"}, "Promised on average"),
+        ({"calibration": 0.4, "condition": "class", "reliability": 0.7}, ", of each class"),
+        ({"calibration": 0.4, "cost": (1, 5)}, "have the least cost"),
+    ],
+)
+def test_each_promise_has_its_words(settings, words):
+    found = early_facts(fitted(**settings), SERIES.data[300:], None, "walks")
+    assert words in render_early(found)
+    assert found["accuracy"] is None
+
+
+def test_channels_are_counted_by_times():
+    model = fitted(n_channels=3)
+    found = early_facts(model, SERIES.data[300:], NAMES[300:], "walks")
+    assert found["n_times"] == 4
+    assert len(found["curve"]["middle"]) == len(found["pictures"][0]["values"]) == 4
+    assert "Of several channels the first." in render_early(found)
