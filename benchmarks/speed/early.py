@@ -115,7 +115,7 @@ def decisions(settings: Settings) -> list[Row]:
         "LocalQDA(1)": EarlyClassifier(LocalQDA(1), score="model"),
         "LocalQDA(8)": EarlyClassifier(LocalQDA(8), score="model"),
         "LocalQDA(8) after FisherDiscriminant": EarlyClassifier(
-            LocalQDA(8), reducer=FisherDiscriminant(shrinkage=0.1)
+            LocalQDA(8), reducer=FisherDiscriminant(shrinkage=0.1), score="model"
         ),
     }
     peer = None if settings.quick else fitted_teaser(X[:40], y[:40])
@@ -138,10 +138,10 @@ def decisions(settings: Settings) -> list[Row]:
 def fitted_teaser(X: Array, y: Array) -> Any:
     """Fitted to few series: more make its predictions slower, and fitting would take hours."""
     try:
-        from aeon.classification.early_classification import TEASER as AeonTeaser
+        from aeon.classification import early_classification
     except ImportError:
         return None
-    return AeonTeaser(random_state=0).fit(X[:, None], y)
+    return early_classification.TEASER(random_state=0).fit(X[:, None], y)
 
 
 CASES: dict[str, Case] = {
