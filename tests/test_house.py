@@ -43,6 +43,8 @@ TESTED_ELSEWHERE = {
     "papers.splits": "tests/papers/test_rerun.py",
     "plots.axes": "every picture is drawn on them",
     "report.elements": "tests/report/test_page.py",
+    "report.opening": "tests/report/test_page.py",
+    "report.sections": "tests/report/test_page.py",
 }
 """Modules without a test module of their name. Those of one paper or thesis are run together, by
 the tests of `papers`."""

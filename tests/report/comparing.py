@@ -9,6 +9,8 @@ from separatrix.report import facts, wording
 
 NOISY = [0.9, 0.8, 0.95, 0.7, 0.85, 0.9, 0.75, 0.8, 0.9, 0.85]
 
+WITHIN_CHANCE = {"A": [s + 0.01 for s in NOISY], "raw": NOISY[::-1], "LDA": NOISY[3:] + NOISY[:3]}
+
 
 PARTS = [
     "verdict",

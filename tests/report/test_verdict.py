@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from separatrix.evaluate.records import Summary
 from separatrix.report import facts, render, wording
-from separatrix.report.verdict import compute_leads
-from tests.comparisons import TEST_SIZE, around, made_up
-from tests.report.comparing import NOISY, against, plain, replaced, said
+from tests.comparisons import around, made_up
+from tests.report.comparing import NOISY, WITHIN_CHANCE, against, plain, replaced, said
 
 
 def test_a_clear_winner_is_called_best_and_its_lead_real():
@@ -37,9 +34,6 @@ def test_a_clear_winner_is_called_best_and_its_lead_real():
     assert [bar["mistakes"] for bar in verdict["bars"]] == pytest.approx([5, 20, 30])
 
 
-WITHIN_CHANCE = {"A": [s + 0.01 for s in NOISY], "raw": NOISY[::-1], "LDA": NOISY[3:] + NOISY[:3]}
-
-
 def test_a_lead_within_chance_is_not_advised_and_the_top_line_is_named_as_such():
     verdict = said(made_up(WITHIN_CHANCE, seconds={"A": 16.5, "raw": 0.1, "LDA": 0.1}))
     assert verdict["headline"] == "LDA is enough: no method is shown to be better."
@@ -54,48 +48,6 @@ def test_a_lead_within_chance_is_not_advised_and_the_top_line_is_named_as_such()
     )
     alike = "The test cannot distinguish A, the top line, from any of the other 2 methods."
     assert verdict["alike"] == alike
-
-
-def test_cards_and_numbers_are_of_the_advised_method_and_name_it():
-    found = facts(made_up(WITHIN_CHANCE))
-    verdict = found["verdict"]
-    assert verdict["measure"].startswith("LDA names the class of")
-    assert [entry["subject"] for entry in verdict["against"]] == ["LDA", "LDA"]
-    assert [entry["title"] for entry in verdict["against"]] == [
-        "LDA against A, the top of the table",
-        "LDA against 3-NN on all features",
-    ]
-    assert [entry["real"] for entry in verdict["against"]] == [False, False]
-    behind = np.mean(WITHIN_CHANCE["LDA"]) - np.mean(WITHIN_CHANCE["A"])
-    assert against(verdict, "A")["difference"] == pytest.approx(behind)
-    assert against(verdict, "A")["words"].startswith("Not proven: may be chance (p")
-    assert [(bar["name"], bar["best"], bar["top"]) for bar in verdict["bars"]] == [
-        ("LDA", True, False),
-        ("A", False, True),
-        ("3-NN on all features", False, False),
-    ]
-    page = render(found)
-    for entry in verdict["against"]:
-        assert entry["title"] in page
-        assert entry["quote"] in page.replace("&#x27;", "'")
-
-
-def test_a_method_that_is_always_perfect_is_not_told_to_be_chance():
-    """By itself p is small, as one of 20 comparisons it is not: both are said."""
-    rng = np.random.default_rng(0)
-    other = 0.78 + 0.16 * rng.normal(size=10).clip(-1.5, 0.99)
-    scores = {"A": [1.0] * 10, "LDA": other.tolist()}
-    scores |= {f"B{i}": around(0.99) for i in range(18)}
-    scores["raw"] = around(0.9)
-    entry = against(said(made_up(scores, n_rows=80)), "LDA")
-    lead = compute_leads(made_up(scores, n_rows=80), "LDA", list(scores))["A"]
-    assert lead.p_value <= 0.05 < lead.p_holm
-    words = plain(entry["words"])
-    assert words.startswith("Likely, but not proven: p = ")
-    assert words.endswith(" as one of 20 comparisons.")
-    quote = plain(entry["quote"])
-    assert "fewer mistakes in 100 than LDA (corrected resampled t-test, p = " in quote
-    assert "probability that it is better by more than half a mistake in 100: 9" in quote
 
 
 def test_is_a_subspace_good_enough():
@@ -187,12 +139,6 @@ def test_all_features_that_are_best_are_called_by_the_rule_that_decides():
     assert verdict["headline"] == "3-NN on all features separates the classes best."
     assert verdict["use"] == "Use 3-NN on all features."
     assert "good enough? No: the best subspace, A, makes 10.0" in verdict["subspace"]
-
-
-def test_a_reference_that_wins_is_not_compared_with_itself():
-    verdict = said(made_up({"A": around(0.8), "LDA": around(0.9), "raw": around(0.7)}))
-    assert verdict["best"] == verdict["advised"] == "LDA"
-    assert [entry["name"] for entry in verdict["against"]] == ["raw"]
 
 
 def test_fits_that_did_not_converge_are_named():
@@ -298,24 +244,6 @@ def test_small_classes_that_are_missed_are_pointed_out():
     cautions = said(replaced(comparison, "A", summary=summary))["cautions"]
     assert any("60.0 %" in plain(text) for text in cautions)
     assert any("class 2 has fewer than 5 rows" in text for text in cautions)
-
-
-def test_the_test_against_a_reference_is_corrected_for_all_methods_that_might_have_won():
-    rng = np.random.default_rng(0)
-    scores = {name: (0.8 + 0.05 * rng.random(8)).tolist() for name in ("A", "B", "C", "raw")}
-    comparison = made_up(scores)
-    found = compute_leads(comparison, "raw", list(scores))
-    p = {}
-    for name in ("A", "B", "C"):
-        differences = np.subtract(scores[name], scores["raw"])
-        error = math.sqrt((1 / 8 + TEST_SIZE / (1 - TEST_SIZE)) * differences.var(ddof=1))
-        p[name] = 2 * stats.t.sf(abs(differences.mean() / error), 7)
-        assert found[name].difference == pytest.approx(differences.mean())
-        assert found[name].p_value == pytest.approx(p[name])
-    running = 0.0
-    for k, name in enumerate(sorted(p, key=p.get)):
-        running = max(running, (3 - k) * p[name])
-        assert found[name].p_holm == pytest.approx(min(running, 1))
 
 
 def test_words_and_numbers_agree_whatever_the_scores():

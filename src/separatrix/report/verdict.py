@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 from scipy.stats import binomtest
 
-from separatrix.evaluate.advice import ALPHA, MAX_SLOWDOWN, ROPE, Advice, compare_in_practice
-from separatrix.evaluate.ranking import FEWEST_SPLITS, corrected_t_test, holm, score_table
+from separatrix.evaluate.advice import ALPHA, MAX_SLOWDOWN, ROPE, Advice
+from separatrix.evaluate.ranking import FEWEST_SPLITS
 from separatrix.evaluate.records import Comparison
 from separatrix.report import wording
+from separatrix.report.cards import Row, choose_others, compare_with, count_mistakes
 
 MANY_METHODS = 5
 """Number of methods from which on the first is said to owe a part of its score to chance."""
@@ -27,8 +27,6 @@ USE_NONE = (
     "Use none of them yet: these features may not distinguish the classes, or the rows are too "
     "few to show it."
 )
-
-Row = dict[str, Any]
 
 NO_VERDICT: dict[str, Any] = {
     "best": None,
@@ -90,7 +88,8 @@ def reach_verdict(
         said = _judge(subject, best, ranked, comparison, advice, data)
     tied = [row for row in ranked if wording.are_equal(row["mean"], best["mean"])]
     against = [
-        _against(subject, other, ranked, comparison) for other in _others(subject, best, ranked)
+        compare_with(subject, other, ranked, comparison)
+        for other in choose_others(subject, best, ranked)
     ]
     return _with_sentences(
         NO_VERDICT
@@ -103,7 +102,7 @@ def reach_verdict(
             "winner": _winner(best, comparison),
             "against": against,
             "alike": _alike(tied, ranked),
-            "bars": _bars(subject, best, ranked),
+            "bars": count_mistakes(subject, best, ranked),
             "guessing": (
                 f"Always naming the largest class would make {100 * (1 - data['guess']):.0f} "
                 "mistakes in 100."
@@ -343,108 +342,7 @@ def _winner(best: Row, comparison: Comparison) -> str:
     )
 
 
-# Cards -------------------------------------------------------------------------------------------
-
-
-class Lead(NamedTuple):
-    """How far a method is ahead of another, and how surely.
-
-    `p_value` is that of this comparison alone, `p_holm` as one of all with the other method.
-    `better`, `equal` and `worse` are probabilities, within half a point being equal.
-    """
-
-    difference: float
-    p_value: float
-    p_holm: float
-    better: float
-    equal: float
-    worse: float
-
-
-def compute_leads(comparison: Comparison, name: str, others: Sequence[str]) -> dict[str, Lead]:
-    """How far each method is ahead of one, by the score that ranks.
-
-    The corrected resampled t-test, also with Holm's correction for as many tests as there are
-    other methods: one of them was picked because of how it came out. Methods that have no split in
-    common with `name` are left out; fewer than five splits have p = 1.
-    """
-    names, table = score_table(comparison)
-    column = dict(zip(names, table.T, strict=True))
-    gaps = {other: column[other] - column[name] for other in others if other != name}
-    gaps = {other: gap[np.isfinite(gap)] for other, gap in gaps.items()}
-    gaps = {other: gap for other, gap in gaps.items() if len(gap)}
-    share, n_test = comparison.test_share, min(len(test) for test in comparison.tests)
-    alone = [
-        corrected_t_test(gap, share, n_test)[1] if len(gap) >= FEWEST_SPLITS else 1.0
-        for gap in gaps.values()
-    ]
-    return {
-        other: Lead(float(gap.mean()), p, p_holm, *compare_in_practice(gap, share, n_test=n_test))
-        for (other, gap), p, p_holm in zip(gaps.items(), alone, holm(alone), strict=True)
-    }
-
-
-def _others(subject: Row, best: Row, ranked: Sequence[Row]) -> list[Row]:
-    """With what the subject is compared: the top of the table where it is not that, LDA, 3-NN."""
-    wanted = [best, _with_role("LDA", ranked), _with_role("raw", ranked)]
-    return [row for row in wanted if row is not None and row is not subject][:2]
-
-
-def _with_role(role: str, rows: Sequence[Row]) -> Row | None:
-    """The reference among some methods."""
-    return next((row for row in rows if row["role"] == role), None)
-
-
-def _against(
-    subject: Row, other: Row, ranked: Sequence[Row], comparison: Comparison
-) -> dict[str, Any]:
-    """The subject beside another method, as a card: a value, a judgement, a sentence to quote."""
-    classic = ", the classic" if other["role"] == "LDA" else ""
-    top = ", the top of the table" if other is ranked[0] else ""
-    said: dict[str, Any] = {
-        "subject": subject["name"],
-        "name": other["name"],
-        "role": other["role"],
-        "title": f"{subject['label']} against {other['label']}{top or classic}",
-        "difference": None,
-        "p": None,
-        "p_holm": None,
-        "probability": None,
-        "real": None,
-        "quote": "",
-    }
-    leads = compute_leads(comparison, other["name"], [row["name"] for row in ranked])
-    lead = leads.get(subject["name"])
-    if lead is None:
-        return said | {"value": "not compared", "words": "They have no split in common."}
-    said |= {"difference": lead.difference, "p": lead.p_value, "p_holm": lead.p_holm}
-    said["probability"] = {"better": lead.better, "equal": lead.equal, "worse": lead.worse}
-    if wording.are_equal(lead.difference, 0.0):
-        return said | {"real": False, "value": "no difference", "words": "Right equally often."}
-    said["value"] = wording.format_mistakes(lead.difference)
-    n = len(comparison.tests)
-    if n < FEWEST_SPLITS:
-        few = wording.format_count(n, "split is", "splits are")
-        return said | {"words": f"{few} too few to show whether that is chance."}
-    said["quote"] = _quote(subject, other, lead, n, len(leads))
-    return said | {
-        "real": lead.p_holm <= ALPHA,
-        "words": wording.judge_difference(lead.p_value, lead.p_holm, len(leads)),
-    }
-
-
-def _quote(subject: Row, other: Row, lead: Lead, n_splits: int, n_tests: int) -> str:
-    """A sentence to be quoted: the difference, both p-values, and the probability."""
-    ahead = lead.difference > 0
-    chance = lead.better if ahead else lead.worse
-    return (
-        f"Over {n_splits} splits {subject['label']} makes "
-        f"{wording.format_mistakes(lead.difference)} in 100 than {other['label']} (corrected "
-        f"resampled t-test, {wording.format_p_value(lead.p_value)}; with Holm's correction for "
-        f"{wording.format_count(n_tests, 'comparison')} {wording.format_p_value(lead.p_holm)}; "
-        f"probability that it is {'better' if ahead else 'worse'} by more than half a mistake in "
-        f"100: {wording.format_probability(chance)})."
-    )
+# The others ------------------------------------------------------------------------------------
 
 
 def _alike(tied: Sequence[Row], ranked: Sequence[Row]) -> str:
@@ -464,21 +362,6 @@ def _alike(tied: Sequence[Row], ranked: Sequence[Row]) -> str:
         f"The test cannot distinguish {best['label']}, the top line, from {same} of the other "
         f"{others} methods, its group."
     )
-
-
-def _bars(subject: Row, best: Row, ranked: Sequence[Row]) -> list[dict[str, Any]]:
-    """Mistakes in 100 held-out rows: the advised method, the top line, and the references."""
-    wanted = [subject, best, _with_role("LDA", ranked), _with_role("raw", ranked)]
-    shown = {row["name"]: row for row in wanted if row is not None}
-    return [
-        {
-            "name": row["label"],
-            "mistakes": 100 * (1 - row["accuracy"]),
-            "best": row is subject,
-            "top": row is best,
-        }
-        for row in shown.values()
-    ]
 
 
 def _cautions(subject: Row, ranked: Sequence[Row], data: Mapping[str, Any]) -> list[str]:
