@@ -66,6 +66,7 @@ def test_means_and_splits_of_each_method():
         Fold("raw", 0, "done", scores={"accuracy": 0.9}),
         Fold("LDA", 1, "done", scores={"accuracy": 1.0}),
         Fold("bad", 0, "failed", "no"),
+        Fold("LDA", 0, "done", scores={"accuracy": 0.1}),  # a control on the same split
     ]
     assert summarize_folds(folds) == [
         {"name": "LDA", "accuracy": 0.75, "splits": 2},

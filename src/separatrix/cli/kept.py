@@ -94,9 +94,14 @@ def tell_interruption(console: Console, results: str | None, *, named: bool) -> 
 
 
 def summarize_folds(folds: list[Any]) -> list[Mapping[str, Any]]:
-    """Mean accuracy and number of splits of each method, those with most splits and best first."""
+    """Mean accuracy and number of splits of each method, those with most splits and best first.
+
+    Of several folds of a method on a split the first counts: the others are controls, with rows of
+    groups on both sides or with shuffled labels.
+    """
+    first = {(fold.method, fold.split): fold for fold in reversed(folds)}
     found: dict[str, list[float]] = {}
-    for fold in folds:
+    for fold in (fold for fold in folds if first[fold.method, fold.split] is fold):
         done = found.setdefault(fold.method, [])
         if fold.status == "done":
             done.append(fold.scores["accuracy"])

@@ -61,31 +61,10 @@ def format_leaderboard(record: Mapping[str, Any]) -> str:
             rows.append([method["name"], *shown, f"{b['mean']:.3f}", part])
     heads = ["balanced" if s == "balanced_accuracy" else s for s in (first, second)]
     lines = [format_columns(["method", heads[0], "95 % interval", heads[1], ""], rows)]
-    lines += ["", *record["verdict"], *describe_controls(record)]
+    lines += ["", *record["verdict"]]
     lines += [f"To get it: {record['fit']}"] if record["fit"] else []
     lines += [
         f"{m['name']} {m['status']}: {m['reason']}" for m in record["methods"] if m["reason"]
     ]
     lines += [f"The report is {record['report']}"] if "report" in record else []
     return "\n".join(lines)
-
-
-def describe_controls(record: Mapping[str, Any]) -> list[str]:
-    """Sentences on splits by rows and on shuffled labels, where these were tried."""
-    score, said = record.get("score", "accuracy"), []
-    means = {m["name"]: m[score]["mean"] for m in record["methods"] if score in m}
-    for name, scores in (record.get("by_rows") or {}).items():
-        if score in scores and name in means:
-            said.append(
-                f"Splits that ignore groups would have pretended {scores[score]['mean']:.3f} for "
-                f"{name} in place of {means[name]:.3f}."
-            )
-    permuted = record.get("permutation")
-    if permuted:
-        n = len(permuted["permuted"])
-        said.append(
-            f"With shuffled labels {permuted['method']} reached {permuted['value']:.3f} or better "
-            f"in {round(permuted['p_value'] * (n + 1)) - 1} of {n} trials "
-            f"(p = {permuted['p_value']:.3g})."
-        )
-    return said

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.evaluate.advice import ALPHA, compare_in_practice
+from separatrix.evaluate.advice import ALPHA, compare_in_practice, largest_cost
 from separatrix.evaluate.ranking import FEWEST_SPLITS, corrected_t_test, holm, score_table
 from separatrix.evaluate.records import Comparison
 from separatrix.report import wording
@@ -40,16 +40,19 @@ def compute_leads(comparison: Comparison, name: str, others: Sequence[str]) -> d
     """
     names, table = score_table(comparison)
     column = dict(zip(names, table.T, strict=True))
-    gaps = {other: column[other] - column[name] for other in others if other != name}
+    unit = largest_cost(comparison)  # costs are compared in shares of the largest
+    gaps = {other: (column[other] - column[name]) / unit for other in others if other != name}
     gaps = {other: gap[np.isfinite(gap)] for other, gap in gaps.items()}
     gaps = {other: gap for other, gap in gaps.items() if len(gap)}
-    share, n_test = comparison.test_share, min(len(test) for test in comparison.tests)
+    share, n_test = comparison.test_share, comparison.n_test
     alone = [
         corrected_t_test(gap, share, n_test)[1] if len(gap) >= FEWEST_SPLITS else 1.0
         for gap in gaps.values()
     ]
     return {
-        other: Lead(float(gap.mean()), p, p_holm, *compare_in_practice(gap, share, n_test=n_test))
+        other: Lead(
+            unit * float(gap.mean()), p, p_holm, *compare_in_practice(gap, share, n_test=n_test)
+        )
         for (other, gap), p, p_holm in zip(gaps.items(), alone, holm(alone), strict=True)
     }
 
@@ -91,29 +94,33 @@ def compare_with(
     said["probability"] = {"better": lead.better, "equal": lead.equal, "worse": lead.worse}
     if wording.are_equal(lead.difference, 0.0):
         return said | {"real": False, "value": "no difference", "words": "Right equally often."}
-    said["value"] = wording.format_mistakes(lead.difference)
+    score = comparison.score
+    said["value"] = wording.format_lead(lead.difference, score).removesuffix(" in 100")
     n = len(comparison.tests)
     if n < FEWEST_SPLITS:
         few = wording.format_count(n, "split is", "splits are")
         return said | {"words": f"{few} too few to show whether that is chance."}
-    said["quote"] = _quote(subject, other, lead, n, len(leads))
+    said["quote"] = _quote(subject, other, lead, n, len(leads), score)
     return said | {
         "real": lead.p_holm <= ALPHA,
         "words": wording.judge_difference(lead.p_value, lead.p_holm, len(leads)),
     }
 
 
-def _quote(subject: Row, other: Row, lead: Lead, n_splits: int, n_tests: int) -> str:
+def _quote(subject: Row, other: Row, lead: Lead, n_splits: int, n_tests: int, score: str) -> str:
     """A sentence to be quoted: the difference, both p-values, and the probability."""
     ahead = lead.difference > 0
     chance = lead.better if ahead else lead.worse
+    verb, half = (
+        ("makes", "half a mistake in 100") if score == "accuracy" else ("has", "half a point")
+    )
     return (
-        f"Over {n_splits} splits {subject['label']} makes "
-        f"{wording.format_mistakes(lead.difference)} in 100 than {other['label']} (corrected "
+        f"Over {n_splits} splits {subject['label']} {verb} "
+        f"{wording.format_lead(lead.difference, score)} than {other['label']} (corrected "
         f"resampled t-test, {wording.format_p_value(lead.p_value)}; with Holm's correction for "
         f"{wording.format_count(n_tests, 'comparison')} {wording.format_p_value(lead.p_holm)}; "
-        f"probability that it is {'better' if ahead else 'worse'} by more than half a mistake in "
-        f"100: {wording.format_probability(chance)})."
+        f"probability that it is {'better' if ahead else 'worse'} by more than {half}: "
+        f"{wording.format_probability(chance)})."
     )
 
 

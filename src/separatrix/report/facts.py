@@ -12,7 +12,8 @@ import numpy as np
 
 from separatrix.evaluate.advice import advise, measure_complexity, measure_seconds
 from separatrix.evaluate.ranking import Ranking, rank_methods
-from separatrix.evaluate.records import Comparison, MethodRecord, to_plain
+from separatrix.evaluate.records import LOSS_SCORES, Comparison, MethodRecord, to_plain
+from separatrix.evaluate.scores import are_very_unequal
 from separatrix.report import wording
 from separatrix.report.features import draw_loadings
 from separatrix.report.pictures import (
@@ -33,15 +34,6 @@ from separatrix.report.verdict import reach_verdict
 
 N_COLOURS, N_SHAPES = 8, 5
 """Colours and shapes of points; without a common divisor, so that 40 classes look different."""
-
-SCORE_NAMES = {
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "macro_f": "macro F",
-    "sensitivity": "sensitivity",
-    "specificity": "specificity",
-    "auc": "AUC",
-}
 
 
 def facts(
@@ -110,7 +102,12 @@ def facts(
     described = {
         "title": wording.shorten(title) or "Comparison of methods",
         "data": about,
-        "protocol": wording.describe_protocol(comparison.settings, len(comparison.tests)),
+        "protocol": wording.describe_protocol(
+            comparison.settings,
+            len(comparison.tests),
+            len(comparison.group_names),
+            are_very_unequal(comparison.class_counts),
+        ),
         "verdict": said,
         "leaderboard": board,
         "dimension": draw_dimension(methods, comparison),
@@ -188,7 +185,7 @@ def _rank(comparison: Comparison) -> Ranking | None:
     The mean of other splits is the mean of other data. Of equals the simplest comes first. None
     when no method has a score.
     """
-    scored = [m for m in comparison.methods if _has_score(m)]
+    scored = [m for m in comparison.methods if _has_score(m, comparison.score)]
     scored.sort(key=measure_complexity)
     complete = [m for m in scored if m.status == "done"]
     if not scored:
@@ -197,24 +194,24 @@ def _rank(comparison: Comparison) -> Ranking | None:
     return ranking if ranking.methods else None
 
 
-def _has_score(method: MethodRecord) -> bool:
-    return any(
-        finite_or_none(fold.scores.get("accuracy")) is not None for fold in list_done(method)
-    )
+def _has_score(method: MethodRecord, score: str) -> bool:
+    return any(finite_or_none(fold.scores.get(score)) is not None for fold in list_done(method))
 
 
 def _leaderboard(comparison: Comparison, ranking: Ranking | None) -> dict[str, Any]:
     """A row for each method with a score: the ranked ones in order, then the rest."""
+    score = comparison.score
     ranked = [] if ranking is None else list(ranking.methods)
     rest = [
         m.name
         for m in comparison.methods
-        if m.name not in ranked and "accuracy" in m.summary
-        if finite_or_none(m.summary["accuracy"].mean) is not None
+        if m.name not in ranked and "accuracy" in m.summary and score in m.summary
+        if finite_or_none(m.summary[score].mean) is not None
     ]
-    rest.sort(key=lambda name: -comparison[name].summary["accuracy"].mean)
+    sign = -1 if score in LOSS_SCORES else 1
+    rest.sort(key=lambda name: -sign * comparison[name].summary[score].mean)
     rows = [
-        _describe_method(comparison[name]) | _describe_standing(name, ranking)
+        _describe_method(comparison[name], score) | _describe_standing(name, ranking, sign)
         for name in [*ranked, *rest]
     ]
     for row in rows:
@@ -222,12 +219,14 @@ def _leaderboard(comparison: Comparison, ranking: Ranking | None) -> dict[str, A
     _assign_places(rows)
     scores = [
         {"key": key, "name": name}
-        for key, name in SCORE_NAMES.items()
+        for key, name in wording.SCORE_NAMES.items()
         if any(key in row["scores"] for row in rows)
     ]
     return {
         "rows": rows,
         "scores": scores,
+        "score": score,
+        "score_name": wording.SCORE_NAMES.get(score, score),
         "groups": 0 if ranking is None else len(ranking.groups),
         "test": "" if ranking is None else ranking.test,
         "alpha": None if ranking is None else ranking.alpha,
@@ -267,7 +266,7 @@ def _list_notes(
     return notes
 
 
-def _describe_method(method: MethodRecord) -> dict[str, Any]:
+def _describe_method(method: MethodRecord, score: str) -> dict[str, Any]:
     """A method by itself."""
     scores = {
         key: {
@@ -287,7 +286,7 @@ def _describe_method(method: MethodRecord) -> dict[str, Any]:
         "description": wording.shorten(method.description, 300),
         "decision": wording.DECISION_NAMES.get(method.decision, wording.shorten(method.decision)),
         "place": None,
-        **scores["accuracy"],
+        **scores[score],
         "accuracy": scores["accuracy"]["mean"],
         "scores": scores,
         "splits": method.n_done,
@@ -317,7 +316,7 @@ def _recall_of_small_classes(comparison: Comparison, method: MethodRecord) -> fl
     return float(pooled.mean()) if len(pooled) else None
 
 
-def _describe_standing(name: str, ranking: Ranking | None) -> dict[str, Any]:
+def _describe_standing(name: str, ranking: Ranking | None, sign: int) -> dict[str, Any]:
     """A method among the others: its groups, and the test of the best against it."""
     if ranking is None or name not in ranking.methods:
         return {"ranked": False, "groups": [], "behind": None, "p": None, "differs": None}
@@ -325,7 +324,7 @@ def _describe_standing(name: str, ranking: Ranking | None) -> dict[str, Any]:
     pair = behind[0] if behind else None
     return {
         "ranked": True,
-        "mean": ranking.mean_scores[ranking.methods.index(name)],
+        "mean": sign * ranking.mean_scores[ranking.methods.index(name)],
         "groups": [i for i, group in enumerate(ranking.groups) if name in group],
         "behind": None if pair is None else finite_or_none(pair.difference),
         "p": None if pair is None else finite_or_none(pair.p_holm),

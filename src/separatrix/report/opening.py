@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from separatrix.evaluate.records import LOSS_SCORES
 from separatrix.report import wording
 from separatrix.report.elements import (
     Html,
@@ -13,7 +14,10 @@ from separatrix.report.elements import (
     render_table,
     tag,
 )
-from separatrix.report.sections import TITLES, Facts, format_share
+from separatrix.report.sections import TITLES, Facts
+
+CONTROLS = ("permutation", "pretended", "winner")
+"""Sentences of the verdict that say how far a result may be chance, a leak, or luck."""
 
 
 def render_verdict(facts: Facts) -> Html:
@@ -37,7 +41,7 @@ def render_verdict(facts: Facts) -> Html:
         tag("div", *_cards(said), class_="cards") if said["bars"] else None,
         *(tag("p", text, class_="caution") for text in said["cautions"]),
         _notices(facts["data"]["notices"]),
-        tag("p", said["winner"], class_="fine") if said["winner"] else None,
+        *(tag("p", said[key], class_="fine") for key in CONTROLS if said[key]),
         tag("p", f"{facts['protocol']} {said['alike']}", class_="fine"),
         tag("noscript", tag("p", "The pictures need JavaScript; the tables do not.")),
         id="verdict",
@@ -93,15 +97,20 @@ def render_leaderboard(facts: Facts) -> Html:
     if not board["rows"]:
         return render_section("leaderboard", TITLES["leaderboard"], "No method has a score.")
     low, high = _axis(board)
-    columns = [s for s in board["scores"] if s["key"] != "accuracy"]
-    scale = tag("div", *(tag("span", f"{100 * v:.0f} %") for v in (low, high)), class_="scale")
-    head = ["place", "method", "correct", scale, "group", "directions", "training"]
+    score, by_share = board["score"], board["score"] not in LOSS_SCORES
+    columns = [s for s in board["scores"] if s["key"] != score]
+    ends = (f"{100 * v:.0f} %" if by_share else f"{v:.2g}" for v in (low, high))
+    scale = tag("div", *(tag("span", end) for end in ends), class_="scale")
+    title = "correct" if score == "accuracy" else board["score_name"]
+    head = ["place", "method", title, scale, "group", "directions", "training"]
     names = [tag("th", cell, scope="col") for cell in head]
-    rows = [_board_row(row, low, high) for row in board["rows"]]
-    lead = (
-        "Share of held-out rows that are classified correctly, the mean of all splits; the line "
-        "is the 95 % interval of the mean."
+    rows = [_board_row(row, low, high, score) for row in board["rows"]]
+    what = (
+        "Share of held-out rows that are classified correctly"
+        if score == "accuracy"
+        else f"The {board['score_name']} on held-out rows{'' if by_share else ', less is better'}"
     )
+    lead = f"{what}, the mean of all splits; the line is the 95 % interval of the mean."
     if board["groups"] and len(board["rows"]) > 1:
         lead += (
             " The test cannot distinguish methods that share a letter: their order may be chance."
@@ -115,7 +124,10 @@ def render_leaderboard(facts: Facts) -> Html:
             [
                 row["name"],
                 row["decision"],
-                *(format_share(row["scores"].get(s["key"], {}).get("mean")) for s in columns),
+                *(
+                    wording.format_score(row["scores"].get(s["key"], {}).get("mean"), s["key"])
+                    for s in columns
+                ),
                 wording.format_seconds(row["predict_seconds"]),
                 wording.format_bytes(row["peak_bytes"]),
                 row["splits"],
@@ -144,12 +156,14 @@ def render_leaderboard(facts: Facts) -> Html:
 def _axis(board: Facts) -> tuple[float, float]:
     """Ends of the bars of the leaderboard, wide enough for all methods with a place."""
     rows = [row for row in board["rows"] if row["ranked"]] or board["rows"]
-    ends = [v for row in rows for v in (row["low"], row["mean"]) if v is not None]
+    ends = [v for row in rows for v in (row["low"], row["mean"], row["high"]) if v is not None]
+    if board["score"] in LOSS_SCORES:
+        return 0.0, max(ends, default=0.0) or 1.0
     low = max(0.0, min(ends, default=0.0) - 0.02)
     return min(int(20 * low) / 20, 0.9), 1.0
 
 
-def _board_row(row: Facts, low: float, high: float) -> Html:
+def _board_row(row: Facts, low: float, high: float, score: str) -> Html:
     def at(value: float) -> float:
         return 100 * (min(max(value, low), high) - low) / (high - low)
 
@@ -161,7 +175,8 @@ def _board_row(row: Facts, low: float, high: float) -> Html:
             tag("i", style=f"left:{at(a):.2f}%;width:{at(b) - at(a):.2f}%"),
             tag("b", style=f"left:{at(row['mean']):.2f}%"),
             class_="interval",
-            title=f"95 % interval: {format_share(row['low'])} to {format_share(row['high'])}",
+            title="95 % interval: "
+            + " to ".join(wording.format_score(row[end], score) for end in ("low", "high")),
         )
     letters = "".join(_letter(i) for i in row["groups"])
     best = row["place"] == 1
@@ -175,7 +190,7 @@ def _board_row(row: Facts, low: float, high: float) -> Html:
             scope="row",
             title=row["description"],
         ),
-        tag("td", format_share(row["mean"]), class_="num"),
+        tag("td", wording.format_score(row["mean"], score), class_="num"),
         tag("td", mark, class_="plot"),
         tag("td", letters, class_="group", data_label="group"),
         tag("td", _directions(row), class_="num small", data_label="directions"),

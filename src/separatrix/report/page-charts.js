@@ -68,7 +68,7 @@ function paintDimension(holder, lines) {
   const [left, right, top, bottom] = [52, width - (narrow ? 10 : 190), 14, height - 42];
   const raw = facts.leaderboard.rows.find((row) => row.role === "raw");
   const values = lines.flatMap((line) => line.accuracy).filter((v) => v !== null);
-  if (raw) values.push(raw.mean);
+  if (raw) values.push(raw.accuracy);
   const y = accuracyAxis(svg, values, left, right, top, bottom);
   const longest = facts.dimension.longest;
   const x = (d) => left + (Math.log(d) / Math.log(longest)) * (right - left);
@@ -77,9 +77,9 @@ function paintDimension(holder, lines) {
   }
   svg.append(draw("text", { x: (left + right) / 2, y: height - 4, "text-anchor": "middle" }, "directions kept"));
   if (raw) {
-    svg.append(draw("line", { x1: left, x2: right, y1: y(raw.mean), y2: y(raw.mean), stroke: colours.soft, "stroke-dasharray": "6 5" }));
+    svg.append(draw("line", { x1: left, x2: right, y1: y(raw.accuracy), y2: y(raw.accuracy), stroke: colours.soft, "stroke-dasharray": "6 5" }));
   }
-  const ends = raw ? [{ at: y(raw.mean), name: `${raw.label} ${percent(raw.mean)}`, colour: colours.soft }] : [];
+  const ends = raw ? [{ at: y(raw.accuracy), name: `${raw.label} ${percent(raw.accuracy)}`, colour: colours.soft }] : [];
   const inOrder = [...lines].sort((a, b) => highlighted.has(a.name) - highlighted.has(b.name));
   for (const line of inOrder) {
     const code = highlighted.get(line.name);

@@ -318,10 +318,10 @@ def draw_times(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
             "name": row["name"],
             "role": row["role"],
             "seconds": row["fit_seconds"],
-            "accuracy": row["mean"],
+            "accuracy": row["accuracy"],
         }
         for row in rows
-        if row["fit_seconds"] and row["mean"] is not None
+        if row["fit_seconds"] and row["accuracy"] is not None
     ]
     for point in points:
         point["unbeaten"] = not any(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from scipy.stats import binomtest
 
 from separatrix.evaluate.advice import ALPHA, MAX_SLOWDOWN, ROPE, Advice
 from separatrix.evaluate.ranking import FEWEST_SPLITS
-from separatrix.evaluate.records import Comparison
+from separatrix.evaluate.records import LOSS_SCORES, Comparison
 from separatrix.report import wording
 from separatrix.report.cards import Row, choose_others, compare_with, count_mistakes
 
@@ -39,6 +41,8 @@ NO_VERDICT: dict[str, Any] = {
     "top": "",
     "subspace": "",
     "winner": "",
+    "permutation": "",
+    "pretended": "",
     "against": [],
     "alike": "",
     "bars": [],
@@ -68,23 +72,24 @@ def reach_verdict(
     -------
     dict
         ``best``, ``advised`` and ``tied`` are names of methods. ``headline``, ``measure``,
-        ``few``, ``use``, ``why``, ``top``, ``subspace``, ``winner`` and ``alike`` are sentences,
-        empty where there is nothing to say. ``against`` compares the advised method with others,
-        one card each; ``bars`` are mistakes in 100 rows, ``guessing`` a sentence on those of no
-        method at all; ``cautions`` are sentences, and ``sentences`` all of them in the order in
-        which they are read.
+        ``few``, ``use``, ``why``, ``top``, ``subspace``, ``winner``, ``permutation``,
+        ``pretended`` and ``alike`` are sentences, empty where there is nothing to say.
+        ``against`` compares the advised method with others, one card each; ``bars`` are mistakes
+        in 100 rows, ``guessing`` a sentence on those of no method at all; ``cautions`` are
+        sentences, and ``sentences`` all of them in the order in which they are read.
     """
     ranked = [row for row in rows if row["ranked"]]
     if not ranked or advice is None:
         return _with_sentences(NO_VERDICT | {"headline": _say_none_done(rows, comparison)})
     best = next(row for row in ranked if row["name"] == advice.best)
-    guessing = may_be_guessing(best["accuracy"], data["guess"], len(comparison.tests[0]))
-    finder = _finder(ranked, data) if guessing else None
-    if guessing:
+    subject = next(row for row in ranked if row["name"] == advice.method)
+    most = max(row["accuracy"] for row in ranked)
+    guessing = may_be_guessing(most, data["guess"], comparison.n_test)
+    finder = _finder(ranked, data, subject, comparison.score) if guessing else None
+    if guessing and not (finder is subject and comparison.score != "accuracy"):
         said = _judge_guessing(finder, best, data)
         subject = finder or best
     else:
-        subject = next(row for row in ranked if row["name"] == advice.method)
         said = _judge(subject, best, ranked, comparison, advice, data)
     tied = [row for row in ranked if wording.are_equal(row["mean"], best["mean"])]
     against = [
@@ -98,8 +103,10 @@ def reach_verdict(
             "tied": [row["name"] for row in tied],
             "measure": _measure(subject, ranked, comparison, finder),
             "few": _few(comparison),
-            "subspace": _subspace(ranked, data),
+            "subspace": _subspace(ranked, data, comparison.score),
             "winner": _winner(best, comparison),
+            "permutation": _permutation(comparison),
+            "pretended": _pretended(subject, comparison),
             "against": against,
             "alike": _alike(tied, ranked),
             "bars": count_mistakes(subject, best, ranked),
@@ -114,7 +121,8 @@ def reach_verdict(
 
 
 def _with_sentences(said: dict[str, Any]) -> dict[str, Any]:
-    order = ("few", "headline", "subspace", "measure", "use", "why", "top", "winner", "alike")
+    first = ("few", "headline", "subspace", "measure", "use", "why", "top")
+    order = (*first, "permutation", "pretended", "winner", "alike")
     return said | {"sentences": [said[key] for key in order if said[key]] + said["cautions"]}
 
 
@@ -140,14 +148,17 @@ def may_be_guessing(mean: float, guess: float, n_rows: int) -> bool:
     return float(binomtest(right, n_rows, guess, alternative="greater").pvalue) > ALPHA
 
 
-def _finder(ranked: Sequence[Row], data: Mapping[str, Any]) -> Row | None:
+def _finder(ranked: Sequence[Row], data: Mapping[str, Any], advised: Row, by: str) -> Row | None:
     """Where classes are unequal: the method that distinguishes them best, if one is shown to.
 
-    Shown by the interval of a score that guessing the largest class does not raise.
+    Shown by the interval of a score that guessing the largest class does not raise. Where methods
+    are not ranked by accuracy, the advised method comes first.
     """
     chance = {"balanced_accuracy": 1 / len(data["classes"]), "auc": 0.5}
     for score, level in chance.items():
         better = [row for row in ranked if _surely_above(row["scores"].get(score), level)]
+        if by != "accuracy" and advised in better:
+            return advised
         if better:
             return max(better, key=lambda row: row["scores"][score]["mean"])
     return None
@@ -194,7 +205,7 @@ def _judge(
         "headline": _headline(subject, best, ranked, comparison),
         "use": f"Use {subject['label']}{_with_directions(subject, data)}.",
         "why": _why(subject, ranked, advice),
-        "top": _top(subject, best, advice),
+        "top": _top(subject, best, advice, comparison.score),
     }
 
 
@@ -202,7 +213,7 @@ def _headline(subject: Row, best: Row, ranked: Sequence[Row], comparison: Compar
     """The result in one line: a lead that may be chance is not called one."""
     name = subject["label"]
     if len(ranked) == 1:
-        right = wording.format_percent(subject["mean"])
+        right = wording.format_percent(subject["accuracy"])
         return f"{name} is right for {right} of held-out rows."
     if len(comparison.tests) < FEWEST_SPLITS:
         return f"{name} is the one to try first; the splits are too few to say more."
@@ -248,16 +259,17 @@ def _why(subject: Row, ranked: Sequence[Row], advice: Advice) -> str:
     return said
 
 
-def _top(subject: Row, best: Row, advice: Advice) -> str:
+def _top(subject: Row, best: Row, advice: Advice, score: str) -> str:
     """What stands at the top of the table, where that is not what is advised."""
     if subject is best:
         return ""
     standing = advice[subject["name"]]
     said = f"At the top of the table stands {best['label']}"
     if wording.are_equal(standing.behind, 0.0):
-        return f"{said}, which is right as often{_longer(advice, best, subject)}."
+        same = "right as often" if score == "accuracy" else "as good"
+        return f"{said}, which is {same}{_longer(advice, best, subject)}."
     return (
-        f"{said} with {wording.format_mistakes(standing.behind)} in 100, which may be chance "
+        f"{said} with {wording.format_lead(standing.behind, score)}, which may be chance "
         f"({wording.format_p_value(standing.p_value)}){_longer(advice, best, subject)}."
     )
 
@@ -282,6 +294,12 @@ def _measure(
     if low is not None and high is not None and low < high:
         ends = f"{wording.format_percent(low)} to {wording.format_percent(high)}"
         said += f" (95 % interval for new rows: {ends})"
+    score = comparison.score
+    if score not in ("accuracy", "balanced_accuracy") or (
+        score == "balanced_accuracy" and finder is None
+    ):
+        value = wording.format_score(subject["mean"], score)
+        said += f", with a {wording.SCORE_NAMES.get(score, score)} of {value}"
     if finder is not None:
         balanced = wording.format_percent(finder["scores"]["balanced_accuracy"]["mean"])
         said += f", averaged over the classes {balanced}"
@@ -302,19 +320,25 @@ def _few(comparison: Comparison) -> str:
     )
 
 
-def _subspace(ranked: Sequence[Row], data: Mapping[str, Any]) -> str:
+def _subspace(ranked: Sequence[Row], data: Mapping[str, Any], score: str) -> str:
     """Is a subspace good enough: the best of them beside the best of everything."""
     subspaces = [
         row
         for row in ranked
         if row["role"] != "raw" and row["dimensions"] and row["dimensions"][1] < data["features"]
     ]
-    if not subspaces or len(subspaces) == len(ranked):
+    others = [row for row in ranked if row not in subspaces]
+    if not subspaces or not others:
         return ""
     best, found = ranked[0], subspaces[0]
     if found is best:
-        return f"Is a subspace good enough? Yes: the best of all methods, {best['label']}, is one."
-    behind = best["mean"] - found["mean"]
+        return (
+            f"Is a subspace good enough? Yes: the best of all methods, {best['label']}, is one, "
+            f"with {_count(best)}; the best without, {others[0]['label']}, makes "
+            f"{100 * (1 - others[0]['accuracy']):.1f}."
+        )
+    sign = -1 if score in LOSS_SCORES else 1
+    behind = sign * (best["mean"] - found["mean"])
     enough = "Yes" if behind <= ROPE else "No" if found["differs"] else "Perhaps"
     times = (found["seconds"] or 0.0) / max(best["seconds"] or 0.0, 1e-9)
     time = (
@@ -324,21 +348,59 @@ def _subspace(ranked: Sequence[Row], data: Mapping[str, Any]) -> str:
     )
     return (
         f"Is a subspace good enough? {enough}: the best subspace, {found['label']}, makes "
-        f"{100 * (1 - found['accuracy']):.1f} mistakes in 100, the best of everything, "
-        f"{best['label']}, {100 * (1 - best['accuracy']):.1f}; the subspace does so {time}."
+        f"{_count(found)}, the best of everything, {best['label']}, "
+        f"{100 * (1 - best['accuracy']):.1f}; the subspace does so {time}."
     )
+
+
+def _count(row: Row) -> str:
+    return f"{100 * (1 - row['accuracy']):.1f} mistakes in 100"
+
+
+# Controls ----------------------------------------------------------------------------------------
 
 
 def _winner(best: Row, comparison: Comparison) -> str:
     """The score of always taking the method that the training part favours."""
-    winner = getattr(comparison, "winner", None)
-    if winner is None or "accuracy" not in winner.summary:
+    score, winner = comparison.score, comparison.winner
+    if winner is None or score not in winner.summary:
         return ""
-    mean = winner.summary["accuracy"].mean
+    taken = Counter(winner.methods).most_common(2)
+    names = wording.join_names([f"{name} {n} times" for name, n in taken])
     return (
         "Always taking the method that is best within the training part gives "
-        f"{wording.format_percent(mean)}, beside {wording.format_percent(best['accuracy'])} of "
-        f"{best['label']}, which was picked after all splits were seen."
+        f"{wording.format_score(winner.summary[score].mean, score)} ({names}), beside "
+        f"{wording.format_score(best['mean'], score)} of {best['label']}, which was picked after "
+        "all splits were seen."
+    )
+
+
+def _permutation(comparison: Comparison) -> str:
+    """Whether the best method may owe its score to chance: beside shuffled labels."""
+    found = comparison.permutation
+    if found is None or not found.permuted:
+        return ""
+    n = len(found.permuted)
+    usual = wording.format_score(abs(float(np.mean(found.permuted))), found.score)
+    real = wording.format_score(abs(found.value), found.score)
+    return (
+        f"With shuffled labels {found.method} reaches {usual} on average over "
+        f"{wording.format_count(n, 'shuffle')}, with the real ones {real}: "
+        f"{wording.format_p_value(found.p_value)} (permutation test; {n} shuffles show no less "
+        f"than {1 / (n + 1):.2g})."
+    )
+
+
+def _pretended(subject: Row, comparison: Comparison) -> str:
+    """What splitting by rows would have pretended, where there are groups."""
+    score = comparison.score
+    found = comparison.by_rows.get(subject["name"], {}).get(score)
+    if found is None:
+        return ""
+    return (
+        f"Splitting by rows, with rows of a group on both sides, would have pretended "
+        f"{wording.format_score(found.mean, score)} for {subject['label']} in place of "
+        f"{wording.format_score(subject['mean'], score)}."
     )
 
 

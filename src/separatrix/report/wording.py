@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
+from separatrix.evaluate.records import LOSS_SCORES
+
 NO_BREAK = "\N{NO-BREAK SPACE}"
 """Space where a line is not broken."""
 
@@ -22,11 +24,28 @@ DECISION_NAMES = {
     "3nn": "three nearest neighbours",
     "centroid": "the nearest class mean",
     "gaussian": "Gaussians of one covariance",
+    "then": "the classifier on top",
 }
 """What classifies in a subspace."""
 
 RULE_NAMES = {"3nn": "3-NN", "centroid": "nearest class mean", "gaussian": "Gaussian rule"}
 """Short names of the rules that classify without a subspace."""
+
+SCORE_NAMES = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "macro_f": "macro F",
+    "weighted_f": "weighted F",
+    "precision": "precision",
+    "recall": "recall",
+    "sensitivity": "sensitivity",
+    "specificity": "specificity",
+    "auc": "AUC",
+    "log_loss": "log-loss",
+    "brier": "Brier score",
+    "cost": "cost",
+}
+"""What the scores are called, in the order in which they are shown."""
 
 SETTING_NAMES = {
     "n_splits": "splits",
@@ -34,6 +53,12 @@ SETTING_NAMES = {
     "scale": "scaling",
     "decision": "decided by",
     "time_budget": "time budget of a method (s)",
+    "score": "ranked by",
+    "costs": "costs",
+    "splitting": "way of splitting",
+    "unit": "unit of splitting",
+    "folds": "folds",
+    "then": "classifier on top",
 }
 """What the settings of a comparison are called."""
 
@@ -194,6 +219,39 @@ def format_mistakes(difference: float) -> str:
     return f"{number} {'fewer' if difference > 0 else 'more'} mistakes"
 
 
+def format_score(value: float | None, score: str) -> str:
+    """A score as it is printed: shares in percent, losses and costs as numbers.
+
+    Examples
+    --------
+    >>> format_score(0.1234, "log_loss"), format_score(0.5, "auc").replace(NO_BREAK, " ")
+    ('0.123', '50.0 %')
+    """
+    if value is None:
+        return "–"
+    return f"{value:.3g}" if score in LOSS_SCORES else format_percent(value)
+
+
+def format_lead(difference: float, score: str) -> str:
+    """How far a method is ahead (above 0) or behind, by the score that ranks.
+
+    Examples
+    --------
+    >>> format_lead(0.0226, "accuracy"), format_lead(-0.01, "macro_f")
+    ('2.3 fewer mistakes in 100', '1.0 points less macro F')
+    >>> format_lead(0.2, "log_loss")
+    'a log-loss lower by 0.2'
+    """
+    if score == "accuracy":
+        return f"{format_mistakes(difference)} in 100"
+    name = SCORE_NAMES.get(score, score)
+    if score in LOSS_SCORES:
+        return f"a {name} {'lower' if difference > 0 else 'higher'} by {abs(difference):.2g}"
+    size = abs(100 * difference)
+    number = "< 0.1" if size < 0.05 else f"{size:.1f}"
+    return f"{number} points {'more' if difference > 0 else 'less'} {name}"
+
+
 def format_p_value(p: float) -> str:
     """A probability as it is printed.
 
@@ -285,22 +343,59 @@ def format_bytes(n_bytes: int | None) -> str:
 # Sentences ---------------------------------------------------------------------------------------
 
 
-def describe_protocol(settings: Mapping[str, Any], n_splits: int) -> str:
-    """How the numbers were measured."""
+def describe_protocol(
+    settings: Mapping[str, Any], n_splits: int, n_groups: int = 0, unequal: bool = False
+) -> str:
+    """How the numbers were measured, what the unit of splitting was, and what ranks methods.
+
+    Parameters
+    ----------
+    settings : dict
+        Those of the comparison.
+    n_splits, n_groups : int
+        Splits, and groups of rows where there are some.
+    unequal : bool
+        Whether classes are of very unequal size.
+    """
+    times = "once" if n_splits == 1 else f"{n_splits} times"
+    said = (
+        f"Measured {times}: {_describe_held_out(settings)}, every method chose its settings and "
+        "learned from the rest, and was then judged by the rows it had never seen."
+    )
+    if n_groups:
+        said += (
+            f" The unit of splitting is the group: rows of one of the {n_groups} groups are never "
+            "on both sides, and mistakes of a group are not counted as independent."
+        )
+    else:
+        said += " The unit of splitting is the row: rows that belong together need groups."
+    score = settings.get("score", "accuracy")
+    if score != "accuracy":
+        why = ", since the classes are very unequal" if unequal and "balanced" in score else ""
+        said += f" Methods are ranked and tuned by {SCORE_NAMES.get(score, shorten(score))}{why}."
+    return said
+
+
+def _describe_held_out(settings: Mapping[str, Any]) -> str:
+    """Which rows were held out."""
+    units = "groups" if settings.get("unit") == "groups" else "rows"
     share = settings.get("test_size")
     held = "" if share is None else f"{100 * share:.0f} % of the "
-    times = "once" if n_splits == 1 else f"{n_splits} times"
-    return (
-        f"Measured {times}: {held}rows of each class were held out, every method chose its "
-        "settings and learned from the rest, and was then judged by the rows it had never seen."
-    )
+    ways = {
+        "k-fold": f"the {units} were dealt into folds, of which one was held out at a time",
+        "given": "rows were held out as the split that was given says",
+        "test file": "the rows of the test file were held out",
+        "time": "rows were held out that come after all those to learn from",
+    }
+    of = "" if units == "groups" else " of each class"
+    return ways.get(settings.get("splitting", ""), f"{held}{units}{of} were held out")
 
 
 def describe_dimension(lines: Sequence[Mapping[str, Any]], decision: str) -> str:
     """What the picture of accuracy against dimension shows."""
     if not lines:
         return "None of the methods finds directions one after the other."
-    rule = DECISION_NAMES["3nn" if decision == "own" else decision]
+    rule = DECISION_NAMES["3nn" if decision in ("own", "then") else decision]
     longest = max(len(line["accuracy"]) for line in lines)
     if longest == 1:
         return f"Every method here has a single direction; it is judged by {rule}."
