@@ -534,18 +534,20 @@ def test_points_are_saved_as_a_table(named, opened):
     assert frame["id"].tolist() == drawn["ids"]
     names = [found["data"]["classes"][c]["name"] for c in drawn["labels"]]
     assert frame["class"].tolist() == names
-    view = by_name(drawn["views"], "LDA")
-    assert frame["LDA: direction 1"].tolist() == pytest.approx(view["coordinates"][0])
-    assert frame["LDA: predicted"].notna().all()
-    twin = by_name(drawn["views"], "LDA, shuffled labels")
+    first, second = drawn["panels"][:2]
+    view = by_name(drawn["views"], first)
+    assert frame[f"{first}: direction 1"].tolist() == pytest.approx(view["coordinates"][0])
+    assert frame[f"{first}: predicted"].notna().all()
+    twin = by_name(drawn["views"], second)
     shuffled = [found["data"]["classes"][c]["name"] for c in twin["labels"]]
-    assert frame["LDA, shuffled labels: class"].tolist() == shuffled
+    assert second == f"{first}, shuffled labels"
+    assert frame[f"{second}: class"].tolist() == shuffled
 
 
 def test_features_are_told_with_their_splits_by_mouse_and_keyboard(named, opened):
     path, found, _ = named
     page = opened(path)
-    table = by_name(found["loadings"]["tables"], "LDA")
+    table = by_name(found["loadings"]["tables"], found["loadings"]["shown"])
     first = table["directions"][0]["features"][0]
     bar = page.locator("#weights .weight").first
     assert bar.locator("b").inner_text() == f"{round(5 * first['share'])}/5"

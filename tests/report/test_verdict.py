@@ -219,8 +219,8 @@ def test_small_classes_that_are_found_are_no_guessing():
     ]
     share = wording.format_percent(np.concatenate(small).mean())
     assert verdict["headline"] == (
-        "No method makes fewer mistakes than always naming the largest class, but B finds "
-        f"{share} of the small class."
+        "No method is shown to make fewer mistakes than always naming the largest class, but B "
+        f"finds {share} of the small class."
     )
     assert plain(verdict["measure"]).startswith("B names the class of 74.9 %")
     assert plain(verdict["measure"]).endswith(", averaged over the classes 76.0 %.")
@@ -428,3 +428,21 @@ def test_an_advised_method_that_finds_small_classes_is_advised_though_it_makes_m
     verdict = said(found)
     assert verdict["advised"] == "B"
     assert verdict["headline"] == "B separates the classes best."
+
+
+def test_of_equal_classes_none_is_called_small():
+    """Few test rows: mistakes alone do not show it, the mean over classes does."""
+    scores = [0.6 + 0.02 * (i % 3) for i in range(10)]
+    found = made_up({"A": scores, "raw": [s - 0.1 for s in scores]}, n_rows=60)
+    summary = {**found["A"].summary, "balanced_accuracy": Summary(0.62, 0.02, 0.55, 0.7)}
+    verdict = said(replaced(found, "A", summary=summary))
+    assert "small" not in verdict["headline"]
+    assert verdict["advised"] == "A"
+    assert verdict["use"].startswith("Use A with 2 directions")
+
+
+def test_permutations_on_fewer_splits_say_so():
+    found = made_up({"A": around(0.9), "LDA": around(0.8)})
+    permutation = Permutation("A", "accuracy", (0, 1), 0.9, (0.5,) * 9, 0.1)
+    verdict = said(dataclasses.replace(found, permutation=permutation))
+    assert "with the real ones 90.0 % on 2 of the splits: p" in plain(verdict["permutation"])

@@ -21,6 +21,9 @@ MANY_METHODS = 5
 MIN_SLOWER = 1.5
 """Ratio of times from which on one method is said to take longer than another."""
 
+MAX_EQUAL_SHARE = 1.2
+"""Rows of the largest class beside the mean of all classes, up to which none is called small."""
+
 NO_BETTER_THAN_GUESSING = (
     "No method is shown to distinguish the classes better than guessing would."
 )
@@ -86,7 +89,10 @@ def reach_verdict(
     most = max(row["accuracy"] for row in ranked)
     guessing = may_be_guessing(most, data["guess"], comparison.n_test)
     finder = _finder(ranked, data, subject, comparison.score) if guessing else None
-    if guessing and not (finder is subject and comparison.score != "accuracy"):
+    equal = data["guess"] <= MAX_EQUAL_SHARE / len(data["classes"])
+    if finder is not None and (equal or (finder is subject and comparison.score != "accuracy")):
+        guessing, finder = False, None
+    if guessing:
         said = _judge_guessing(finder, best, data)
         subject = finder or best
     else:
@@ -179,7 +185,8 @@ def _judge_guessing(finder: Row | None, best: Row, data: Mapping[str, Any]) -> d
     found = wording.format_percent(finder["found"] or 0.0)
     return {
         "advised": finder["name"],
-        "headline": "No method makes fewer mistakes than always naming the largest class, but "
+        "headline": "No method is shown to make fewer mistakes than always naming the largest "
+        "class, but "
         f"{finder['label']} finds {found} of "
         f"{'the small class' if two else 'the rows of the other classes'}.",
         "use": f"Use {finder['label']} where {'the small class' if two else 'the small classes'} "
@@ -380,12 +387,13 @@ def _permutation(comparison: Comparison) -> str:
     found = comparison.permutation
     if found is None or not found.permuted:
         return ""
-    n = len(found.permuted)
+    n, n_splits = len(found.permuted), len(found.splits)
+    some = "" if n_splits == len(comparison.tests) else f" on {n_splits} of the splits"
     usual = wording.format_score(abs(float(np.mean(found.permuted))), found.score)
     real = wording.format_score(abs(found.value), found.score)
     return (
         f"With shuffled labels {found.method} reaches {usual} on average over "
-        f"{wording.format_count(n, 'shuffle')}, with the real ones {real}: "
+        f"{wording.format_count(n, 'shuffle')}, with the real ones {real}{some}: "
         f"{wording.format_p_value(found.p_value)} (permutation test; {n} shuffles show no less "
         f"than {1 / (n + 1):.2g})."
     )
