@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from tests.cli.running import fitted, run
+from tests.cli.running import fitted, predicted, run
 
 
 def test_labels_that_the_model_does_not_know_are_not_compared(table):
@@ -47,3 +47,13 @@ def test_columns_are_kept_as_they_were(bare_table):
     run("predict", "a.model", "new.csv", *keep, "-o", "found.csv.gz")
     text = gzip.decompress(Path("found.csv.gz").read_bytes()).decode()
     assert text == run("predict", "a.model", "new.csv", *keep).stdout
+
+
+def test_labels_that_the_model_never_saw_are_told(bare_table):
+    fitted()
+    bare_table.loc[:4, "kind"] = "yew"
+    bare_table.to_csv("more.csv", index=False)
+    _, told = predicted("more.csv")
+    assert "5 of these have a label that the model never saw ('yew'), and count as wrong" in told
+    _, told = predicted("flowers.csv")
+    assert "never saw" not in told

@@ -29,6 +29,7 @@ def test_the_file_is_beside_the_report_or_in_the_cache_and_that_of_the_data():
     beside = Path(choose_results_file("page.html", X, Y))
     assert beside.parent == Path().absolute()
     assert beside.name.startswith("page.")
+    assert choose_results_file(os.devnull, X, Y) == first  # beside a device nothing is kept
 
 
 def test_no_file_where_another_run_writes_or_none_can_be_made(monkeypatch):

@@ -170,6 +170,7 @@ def test_few_splits_distinguish_nothing_and_that_is_said_first(n):
     assert [entry["real"] for entry in verdict["against"]] == [None, None]
     assert "too few to show" in against(verdict, "raw")["words"]
     assert verdict["headline"].startswith("A is the one to try first")
+    assert "shown to be worse" not in verdict["why"]
     page = render(found)
     assert page.index("cannot distinguish any two methods") < page.index("What to use")
 

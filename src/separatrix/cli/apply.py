@@ -99,7 +99,20 @@ def _summarize_predictions(
     elif table.y is not None:
         record["accuracy"] = float((table.y == labels.astype(str)).mean())
         console.note(f"{100 * record['accuracy']:.2f} % of {len(labels)} labels are as predicted")
+        _note_unseen_labels(console, model, table.y)
     return record
+
+
+def _note_unseen_labels(console: Console, model: Any, labels: Any) -> None:
+    """Name labels that the model never saw: their rows cannot be predicted rightly."""
+    known = {str(label) for label in getattr(model, "classes_", labels)}
+    unseen = [str(label) for label in labels if str(label) not in known]
+    if unseen:
+        names = ", ".join(repr(name) for name in sorted(set(unseen))[:5])
+        console.note(
+            f"{len(unseen)} of these have a label that the model never saw ({names}), and count "
+            "as wrong"
+        )
 
 
 def _knows_any(model: Any, labels: Iterable[str]) -> bool:

@@ -23,7 +23,7 @@ def choose_results_file(report: str | None, X: Any, y: Any) -> str | None:
     from separatrix.evaluate.checkpoint import RESULTS_FORMAT, is_in_use
 
     mark = joblib.hash([X, y, RESULTS_FORMAT])[:12]
-    if report is None:
+    if report is None or (Path(report).exists() and not Path(report).is_file()):
         path = find_cache_folder() / f"compare-{mark}.folds.jsonl"
     else:
         path = Path(report).absolute().with_suffix(f".{mark}.folds.jsonl")

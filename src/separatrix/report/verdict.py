@@ -211,7 +211,7 @@ def _judge(
         "advised": subject["name"],
         "headline": _headline(subject, best, ranked, comparison),
         "use": f"Use {subject['label']}{_with_directions(subject, data)}.",
-        "why": _why(subject, ranked, advice),
+        "why": _why(subject, ranked, advice, len(comparison.tests)),
         "top": _top(subject, best, advice, comparison.score),
     }
 
@@ -245,12 +245,14 @@ def _with_directions(row: Row, data: Mapping[str, Any]) -> str:
     return f" with between {least} and {most} directions, chosen anew in each split"
 
 
-def _why(subject: Row, ranked: Sequence[Row], advice: Advice) -> str:
+def _why(subject: Row, ranked: Sequence[Row], advice: Advice, n_splits: int) -> str:
     """Why this method and not another."""
     alike = [s for s in advice.standings if s.as_good]
     if len(ranked) == 1:
         return ""
     if len(alike) == 1:
+        if n_splits < FEWEST_SPLITS:
+            return "Why: every other method is behind by more than one standard error of a split."
         return "Every other method is shown to be worse."
     left = [s for s in alike if not s.converged]
     fastest = min(s.seconds for s in alike if s.converged or len(left) == len(alike))
@@ -300,7 +302,7 @@ def _measure(
     low, high = (subject["scores"]["accuracy"][end] for end in ("low", "high"))
     if low is not None and high is not None and low < high:
         ends = f"{wording.format_percent(low)} to {wording.format_percent(high)}"
-        said += f" (95 % interval for new rows: {ends})"
+        said += f" (95{wording.NO_BREAK}% interval for new rows: {ends})"
     score = comparison.score
     if score not in ("accuracy", "balanced_accuracy") or (
         score == "balanced_accuracy" and finder is None
@@ -372,8 +374,9 @@ def _winner(best: Row, comparison: Comparison) -> str:
     score, winner = comparison.score, comparison.winner
     if winner is None or score not in winner.summary:
         return ""
-    taken = Counter(winner.methods).most_common(2)
-    names = wording.join_names([f"{name} {n} times" for name, n in taken])
+    taken = Counter(winner.methods).most_common()
+    times = {name: "once" if n == 1 else f"{n} times" for name, n in taken}
+    names = wording.join_names([f"{name} {often}" for name, often in times.items()], 2)
     return (
         "Always taking the method that is best within the training part gives "
         f"{wording.format_score(winner.summary[score].mean, score)} ({names}), beside "
