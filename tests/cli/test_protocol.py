@@ -42,7 +42,7 @@ def test_groups_of_a_column_stay_together(visits):
     mean = {m["name"]: m["accuracy"]["mean"] for m in record["methods"]}
     assert mean["LDA"] == pytest.approx(expected["LDA"].summary["accuracy"].mean)
     text = run("compare", "flowers.csv", *FEW, *others, "--group", "patient").stdout
-    assert "Splits that ignore groups would have pretended" in text
+    assert "would have pretended" in text
 
 
 def test_a_column_may_name_the_split_or_the_time(visits):
