@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import partial, reduce
 from operator import add
@@ -18,7 +18,7 @@ from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.parameters import check_parameters
 from separatrix.base.rows import check_labelled_rows, check_new_rows, unchanged_on_failure
 from separatrix.base.solution import Solution
-from separatrix.linalg import Array
+from separatrix.linalg import Array, threads_for
 from separatrix.moments.arrays import rows_to_numpy
 from separatrix.moments.checks import check_finite, is_dask, is_text
 from separatrix.moments.class_moments import MIN_COUNT, ClassMoments
@@ -134,7 +134,9 @@ class MomentEstimator(SubspaceEstimator):
         with unchanged_on_failure(self):
             rows = self._validate_batch(X, y, classes, sample_weight)
             grown = not self._is_fitted() or len(rows.classes) > len(self.classes_)
-            memory = self._remember(self._memory(), self._weigh_by_age(rows))
+            n_rows, n_features = rows.X.shape
+            with threads_for(n_rows * n_features**2):
+                memory = self._remember(self._memory(), self._weigh_by_age(rows))
             self._keep(memory)
             self.classes_, self.selection_ = rows.classes, {}
             if grown:  # parameters that do not fit the classes are an error at once
@@ -467,8 +469,14 @@ class MomentEstimator(SubspaceEstimator):
         check_parameters(self, self._allowed_parameters)
         self._check_moments_suffice(self.classes_)
         classes = self.classes_
-        moments = self._moments_of(Memory(vars(self).get("moments_"), self._window), classes)
+        with threads_for(self.n_features_in_**3):
+            moments = self._moments_of(Memory(vars(self).get("moments_"), self._window), classes)
         self._store(moments, self._find(moments, None, {}))
+
+    def _find(self, moments: Any, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        order = min(moments.n_features, moments.n_samples)
+        with threads_for(order**2 * moments.n_features):
+            return super()._find(moments, rows, selected)
 
     def _is_fitted(self) -> bool:
         return "classes_" in vars(self)

@@ -31,7 +31,7 @@ from separatrix.base.rows import (
     unchanged_on_failure,
 )
 from separatrix.base.solution import Solution, shares
-from separatrix.linalg import Array, Lift
+from separatrix.linalg import Array, Lift, threads_for
 from separatrix.moments.arrays import is_foreign, project_on_device, rows_to_numpy, to_numpy
 from separatrix.moments.checks import check_finite_columns, is_dask
 from separatrix.moments.class_moments import ClassMoments
@@ -84,10 +84,13 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 self._store(found.summary, self._find(found.summary, blocks, {}), blocks)
                 return self
             rows = self._validate(X, y, sample_weight)
-            moments = self._summarize(rows)
-            rows = rows_to_numpy(rows)
-            selected = self._select(rows)
-            solution = self._find(moments, rows, selected)
+            n_samples, n_features = rows.X.shape
+            pairs = n_samples * (n_samples + min(n_samples, n_features))
+            with threads_for(pairs * n_features):
+                moments = self._summarize(rows)
+                rows = rows_to_numpy(rows)
+                selected = self._select(rows)
+                solution = self._find(moments, rows, selected)
             self._store(moments, solution, rows)
         return self
 

@@ -32,7 +32,7 @@ from separatrix.kernels import (
     empirical_kernel_map,
     settle_kernel,
 )
-from separatrix.linalg import Array
+from separatrix.linalg import Array, threads_for
 from separatrix.moments.checks import check_finite, is_dask
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.dask import labelled_blocks, subsample
@@ -172,10 +172,12 @@ class KernelEstimator(SubspaceEstimator):
                     raise ValueError("sample_weight needs rows in memory, not a Dask collection")
                 return self._fit_blocks(X, y)
             rows = self._validate(X, y, sample_weight)
-            mapped = self._to_features(rows)
-            moments = self._summarize(mapped.rows)
-            selected = self._select(rows)
-            solution = self._find_in_features(moments, mapped, selected)
+            n_samples, n_features = rows.X.shape
+            with threads_for(n_samples**2 * (n_samples + n_features)):
+                mapped = self._to_features(rows)
+                moments = self._summarize(mapped.rows)
+                selected = self._select(rows)
+                solution = self._find_in_features(moments, mapped, selected)
             self._store(moments, solution)
         return self
 

@@ -1,7 +1,7 @@
 """Numerics that know nothing of labels."""
 
 from separatrix.linalg._types import Array, Lift
-from separatrix.linalg.blas import map_in_threads, one_blas_thread
+from separatrix.linalg.blas import map_in_threads, one_blas_thread, threads_for
 from separatrix.linalg.distances import (
     SmallestEntries,
     smallest_entries,
@@ -73,6 +73,7 @@ __all__ = [
     "span",
     "squared_distances",
     "squared_norms",
+    "threads_for",
     "top_eigh",
     "triangle",
     "whiten",

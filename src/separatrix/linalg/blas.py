@@ -38,6 +38,22 @@ def one_blas_thread() -> Iterator[None]:
         BLAS_LIMIT_LOCK.release()
 
 
+@contextmanager
+def threads_for(n_products: float) -> Iterator[None]:
+    """Keep BLAS to one thread for little work, where threads only wait for each other.
+
+    Parameters
+    ----------
+    n_products : float
+        Multiplications of all the work inside.
+    """
+    if n_products >= MIN_THREADED_PRODUCTS:
+        yield
+        return
+    with one_blas_thread():
+        yield
+
+
 def blas_threads() -> int:
     """Number of threads that BLAS may use now."""
     return max((library["num_threads"] for library in _blas().info()), default=1)
