@@ -2,12 +2,13 @@
 
 ``python -m benchmarks.early_local`` draws normal rows, fits `EarlyClassifier` with `LocalQDA` to
 some of them and decides on 18 000 others of which the last value is missing: the model of the
-features is true there, so that what is missing to τ is what the neighbours of the expected row do
-not know of the complete one.
+features is true there. Completions are sampled; with ``--set`` the set around the expected row
+decides, and what is missing to τ is what its neighbours do not know of the complete row.
 """
 
 from __future__ import annotations
 
+import argparse
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +39,9 @@ SETTINGS = (
 )
 
 
-def confirmed(setting: Setting, rng: np.random.Generator) -> tuple[Array, Array]:
+def confirmed(
+    setting: Setting, rng: np.random.Generator, score: str = "sampled"
+) -> tuple[Array, Array]:
     """Reliabilities of decisions, and whether the complete row gets the same label."""
     n, d, k, signal = setting
     L = np.linalg.cholesky(0.3 + 0.7 * np.eye(d))
@@ -46,7 +49,7 @@ def confirmed(setting: Setting, rng: np.random.Generator) -> tuple[Array, Array]
     for _ in range(N_DRAWS):
         X = rng.standard_normal((n, d)) @ L.T
         y = (signal * X.sum(axis=1) + rng.standard_normal(n) > 0).astype(int)
-        model = EarlyClassifier(LocalQDA(k)).fit(X, y)
+        model = EarlyClassifier(LocalQDA(k), score=score).fit(X, y)
         new = rng.standard_normal((N_NEW, d)) @ L.T
         decisions = model.decide(np.where(np.arange(d) < d - 1, new, np.nan))
         found.append(decisions.reliability)
@@ -55,12 +58,15 @@ def confirmed(setting: Setting, rng: np.random.Generator) -> tuple[Array, Array]
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.early_local")
+    parser.add_argument("--set", action="store_true", help="the set around the expected row")
+    score = "model" if parser.parse_args().set else "sampled"
     rng = np.random.default_rng(0)
     print("share confirmed (share of rows decided), the last of d values missing")
     columns = "".join(f"{f'tau = {tau:g}':>17}" for tau in RELIABILITIES)
     print(f"{'rows, values, neighbours':<40}{columns}")
     for setting in SETTINGS:
-        found, same = confirmed(setting, rng)
+        found, same = confirmed(setting, rng, score)
         cells = ""
         for tau in RELIABILITIES:
             decided = found >= tau

@@ -16,9 +16,30 @@ from tests.early.data import NEW, TWO, X, y
 def test_each_checkpoint_has_the_classifier_of_its_values():
     model = EarlyClassifier(LogisticRegression(), score="prefix", n_checkpoints=7).fit(X, y)
     path = model.reliability_path(NEW)
+    odds, label = np.zeros(len(NEW)), np.full(len(NEW), -1)
     for t in range(1, 7):
-        expected = LogisticRegression().fit(X[:, :t], y).predict_proba(NEW[:, :t])
-        assert_allclose(path[:, t - 1], expected.max(axis=1))
+        shares = LogisticRegression().fit(X[:, :t], y).predict_proba(NEW[:, :t])
+        now = shares.argmax(axis=1)
+        best = shares.max(axis=1)
+        odds = np.log(best / (1 - best)) + np.where(now == label, odds / 2, 0)
+        label = now
+        assert_allclose(path[:, t - 1], 1 / (1 + np.exp(-odds)), rtol=1e-6)
+    assert (np.diff(path[:, :6], axis=1) > 0.1).any()
+
+
+def test_times_that_are_not_asked_for_count_as_evidence():
+    """Cutoffs of 1 at single times leave out their judgement, not what it adds later."""
+    model = EarlyClassifier(LogisticRegression(), score="prefix", n_checkpoints=7).fit(X, y)
+    whole = model._score.follow(NEW)
+    everyone = np.arange(len(NEW))
+    for t in (1, 2, 3, 4):
+        expected = whole.judge(t, everyone)
+    some = np.arange(0, len(NEW), 3)
+    skipping = model._score.follow(NEW)
+    skipping.judge(2, everyone)
+    found = skipping.judge(4, some)
+    assert_array_equal(found[0], expected[0][some])
+    assert_allclose(found[1], expected[1][some])
 
 
 @pytest.mark.parametrize("rows", [TWO, np.ones(len(y), dtype=bool)], ids=["two", "three"])
@@ -60,11 +81,10 @@ def test_gaps_are_filled_by_what_is_expected_there():
     model = EarlyClassifier(LogisticRegression(), score="prefix").fit(X, y)
     holes = np.where(np.isin(np.arange(7), [1, 6]), np.nan, NEW)
     found = model.decide(holes)
-    filled = model.expect(holes).mean[:, :6]
     at = int(np.searchsorted(model._score.times, 6, "right")) - 1
     t = model._score.times[at]
-    expected = model._score.classifiers[at].predict_proba(filled[:, :t])
-    assert_allclose(found.reliability, expected.max(axis=1), rtol=1e-9)
+    filled = model.expect(np.where(np.arange(7) < t, holes, np.nan)).mean[:, :t]
+    assert_array_equal(found.label, model._score.classifiers[at].predict(filled))
     early = model.decide_early(holes, lengths=np.full(len(NEW), 6), reliability=0.8)
     stops = early.decided & (early.time == 6)
     assert_array_equal(early.label[stops], found.label[stops])

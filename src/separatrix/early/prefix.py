@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit, logit, softmax
 from sklearn.base import clone
 
 from separatrix._warnings import warn_caller
@@ -14,13 +14,51 @@ from separatrix.early.conditional import ConditionalModel, expect_missing
 from separatrix.early.region import MAX_INCOMPLETE_RELIABILITY
 from separatrix.linalg import Array
 
+LASTING = 0.5
+"""Weight of the evidence of the checkpoint before, where the label is the same."""
+
+MIN_DOUBT = 1e-9
+"""Distance of a confidence from 0 and 1 that keeps its log-odds finite."""
+
+
+class Evidence(NamedTuple):
+    """The labels of rows at a checkpoint, and the log-odds of confidences that lasted."""
+
+    codes: Array
+    odds: Array
+
+    def of_rows(self, chosen: Array) -> Evidence:
+        """The evidence of some of the rows."""
+        return Evidence(self.codes[chosen], self.odds[chosen])
+
+    @property
+    def reliabilities(self) -> Array:
+        """Between 0 and 1, never 1."""
+        return np.minimum(expit(self.odds), MAX_INCOMPLETE_RELIABILITY)
+
+
+def add_evidence(before: Evidence | None, codes: Array, confidences: Array) -> Evidence:
+    """A label that stays adds half of the evidence that it had, another one begins anew.
+
+    Examples
+    --------
+    >>> first = add_evidence(None, np.array([0, 0]), np.array([0.8, 0.8]))
+    >>> add_evidence(first, np.array([0, 1]), np.array([0.8, 0.8])).reliabilities.round(3)
+    array([0.889, 0.8  ])
+    """
+    odds = logit(np.clip(confidences, MIN_DOUBT, 1 - MIN_DOUBT))
+    if before is not None:
+        odds += np.where(codes == before.codes, LASTING * before.odds, 0.0)
+    return Evidence(codes, odds)
+
 
 class PrefixScore(NamedTuple):
-    """The label that a classifier of the values so far gives, and its confidence.
+    """The label that a classifier of the values so far gives, and how sure it has been of it.
 
-    The confidence is the largest of ``predict_proba``, or else grows with the lead of the largest
-    value of ``decision_function`` over the second. It is no probability that the complete decision
-    agrees: only calibration makes a promise of it.
+    The confidence at a checkpoint is the largest of ``predict_proba``, or else grows with the lead
+    of the largest value of ``decision_function`` over the second. To its log-odds half of those of
+    the checkpoint before are added, if the label was the same. It is no probability that the
+    complete decision agrees: only calibration makes a promise of it.
 
     Attributes
     ----------
@@ -43,45 +81,56 @@ class PrefixScore(NamedTuple):
         return PrefixJudge(self, rows, arrival)
 
     def judge_pattern(self, rows: Array, observed: Array) -> tuple[Array, Array]:
-        """Guesses and reliabilities by the last classifier of no more values than have come.
+        """Guesses and reliabilities by the classifiers of no more values than have come.
 
-        Before the first classifier nothing is known: the first class has reliability 0.
+        Before the first of them nothing is known: the first class has reliability 0.
         """
         t = int(np.flatnonzero(observed)[-1]) + 1 if observed.any() else 0
-        at = int(np.searchsorted(self.times, t, side="right")) - 1
-        if at < 0:
+        found = None
+        for at in range(int(np.searchsorted(self.times, t, side="right"))):
+            found = self.judge_at(at, rows, observed, found)
+        if found is None:
             return np.zeros(len(rows), dtype=int), np.zeros(len(rows))
-        return self.judge_at(at, self.fill(rows, observed))
+        return found.codes, found.reliabilities
 
-    def fill(self, rows: Array, observed: Array) -> Array:
-        """Rows whose gaps before their last value are filled by what is expected there."""
-        gaps = ~observed & (np.arange(len(observed)) < np.flatnonzero(observed)[-1])
-        if not gaps.any():
-            return rows
-        mean, _ = expect_missing(self.conditional, rows, observed)
-        return np.where(gaps, mean, rows)
-
-    def judge_at(self, at: int, rows: Array) -> tuple[Array, Array]:
-        """Guesses and confidences of the classifier with this number."""
-        model = self.classifiers[at]
-        found, codes = confide(model, rows[:, : self.times[at]]), np.zeros(len(rows), dtype=int)
+    def judge_at(
+        self, at: int, rows: Array, observed: Array | None, before: Evidence | None
+    ) -> Evidence:
+        """The evidence of the classifier with this number; `observed` (d,) where there are gaps."""
+        model, t = self.classifiers[at], int(self.times[at])
+        values = rows[:, :t]
+        if observed is not None and not observed[:t].all():
+            seen = observed & (np.arange(len(observed)) < t)
+            values = np.where(
+                seen[:t], values, expect_missing(self.conditional, rows, seen)[0][:, :t]
+            )
+        found = confide(model, values)
         codes = np.searchsorted(self.classes, model.classes_)[found.argmax(axis=1)]
-        return codes, np.minimum(found.max(axis=1), MAX_INCOMPLETE_RELIABILITY)
+        return add_evidence(before, codes, found.max(axis=1))
 
 
-class PrefixJudge(NamedTuple):
+class PrefixJudge:
     """Series whose leading values are classified at some of their lengths."""
 
-    score: PrefixScore
-    rows: Array
-    arrival: Arrival | None = None
+    def __init__(self, score: PrefixScore, rows: Array, arrival: Arrival | None = None) -> None:
+        self._score, self._rows, self._arrival = score, rows, arrival
+        self._watched, self._next = np.arange(len(rows)), 0
+        self._evidence: Evidence | None = None
 
     def judge(self, t: int, watched: Array, least: float = 0.0) -> tuple[Array, Array]:
         """Guesses and reliabilities of some of the series, from their first t values."""
-        at, rows = int(np.searchsorted(self.score.times, t)), self.rows[watched]
-        if self.arrival is None:
-            return self.score.judge_at(at, rows)
-        return self.score.judge_pattern(rows, self.arrival.known_after(t))
+        if self._arrival is not None:
+            return self._score.judge_pattern(self._rows[watched], self._arrival.known_after(t))
+        if self._evidence is not None and len(watched) < len(self._watched):
+            self._evidence = self._evidence.of_rows(np.searchsorted(self._watched, watched))
+        self._watched, rows = watched, self._rows[watched]
+        for at in range(self._next, int(np.searchsorted(self._score.times, t)) + 1):
+            self._evidence, self._next = (
+                self._score.judge_at(at, rows, None, self._evidence),
+                at + 1,
+            )
+        assert self._evidence is not None, "a time of the score has a classifier"
+        return self._evidence.codes, self._evidence.reliabilities
 
 
 def confide(classifier: Any, rows: Array) -> Array:
