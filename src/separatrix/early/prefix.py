@@ -96,7 +96,7 @@ class PrefixScore(NamedTuple):
     def judge_at(
         self, at: int, rows: Array, observed: Array | None, before: Evidence | None
     ) -> Evidence:
-        """The evidence of the classifier with this number; `observed` (d,) where there are gaps."""
+        """The evidence of one of the classifiers; `observed` (d,) where there are gaps."""
         model, t = self.classifiers[at], int(self.times[at])
         values = rows[:, :t]
         if observed is not None and not observed[:t].all():
