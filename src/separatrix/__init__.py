@@ -11,7 +11,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from separatrix import datasets, evaluate, linalg
+    from separatrix import datasets, evaluate, linalg, testing
+    from separatrix.base.export import export
     from separatrix.base.merging import merge
     from separatrix.base.prepared import forget
     from separatrix.decision.ddag import DDAGClassifier
@@ -98,6 +99,8 @@ CONTENTS = {
     "evaluate": "evaluate",
     "save": "io.models",  # models in files that hold no code
     "load": "io.models",
+    "export": "base.export",  # linear models for other programs: JSON, CSV, ONNX
+    "testing": "testing",  # the laws of merging, for estimators of one's own
 }
 """Public name → the module that defines it."""
 

@@ -16,7 +16,7 @@ from separatrix.kernels import Kernel, KernelMap, RandomState, landmark_map, pla
 from separatrix.moments.checks import check_finite, is_dask
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
-from separatrix.moments.remainder import subtract_part
+from separatrix.moments.remainder import Remainder, subtract_part
 from separatrix.selection import draw_rows
 
 LANDMARKS = (
@@ -164,14 +164,20 @@ def take_rows(
         The updated estimator.
     """
     with unchanged_on_failure(self):
-        if not self._is_fitted():
-            raise ValueError("this model has learned nothing yet: there is nothing to forget")
-        rows = _check_batch(self, X, y, None, sample_weight)
-        gone = self._summarize(in_landmarks(self._landmarks, rows))
-        gone = gone.with_class_scatters(self.moments_.per_class)
-        self._keep(Memory(subtract_part(self.moments_, gone).moments))
+        self._keep(Memory(subtract_rows(self, X, y, sample_weight).moments))
         self._solve_now()
     return self
+
+
+def subtract_rows(
+    model: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> Remainder:
+    """The moments without some rows, and a bound on their error; the model is not changed."""
+    if not model._is_fitted():
+        raise ValueError("this model has learned nothing yet: there is nothing to forget")
+    rows = _check_batch(model, X, y, None, sample_weight)
+    gone = model._summarize(in_landmarks(model._landmarks, rows))
+    return subtract_part(model.moments_, gone.with_class_scatters(model.moments_.per_class))
 
 
 def in_landmarks(to_features: KernelMap, rows: LabelledRows) -> LabelledRows:

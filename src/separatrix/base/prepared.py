@@ -387,6 +387,9 @@ def forget(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Forgotten:
     True
     """
     if not isinstance(model, Pipeline):
+        if not hasattr(model, "forget"):
+            kind = type(model).__name__
+            raise TypeError(f"a {kind} cannot forget rows: it does not learn by moments")
         rest = model.moments_without(X, y, sample_weight)
         return _forgotten(model, deepcopy(model).forget(X, y, sample_weight), rest.residual)
     prepared = take_apart(model)

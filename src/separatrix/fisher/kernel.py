@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from separatrix.base.batches import Solved
 from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped, fit_weighted
-from separatrix.base.landmarks import LANDMARKS, add_rows, adds_up, take_rows
+from separatrix.base.landmarks import LANDMARKS, add_rows, adds_up, subtract_rows, take_rows
 from separatrix.base.parameters import N_COMPONENTS, Allowed, array_like, one_of, real_number
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
@@ -181,6 +181,7 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
     _rule: Any = Solved()
     partial_fit = available_if(adds_up)(add_rows)
     forget = available_if(adds_up)(take_rows)
+    moments_without = available_if(adds_up)(subtract_rows)
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         **KERNEL_PARAMETERS,

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from separatrix.base.batches import Solved
 from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped
-from separatrix.base.landmarks import LANDMARKS, add_rows, adds_up, take_rows
+from separatrix.base.landmarks import LANDMARKS, add_rows, adds_up, subtract_rows, take_rows
 from separatrix.base.parameters import (
     YES_OR_NO,
     Allowed,
@@ -166,6 +166,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     _rule: Any = Solved()
     partial_fit = available_if(adds_up)(add_rows)
     forget = available_if(adds_up)(take_rows)
+    moments_without = available_if(adds_up)(subtract_rows)
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         **KERNEL_PARAMETERS,
         "landmarks": LANDMARKS,
