@@ -72,8 +72,8 @@ def export(model: Any, path: str | os.PathLike[str]) -> None:
         a pipeline. Of the columns of a table only numbers are exported.
     path : str or path
         Its ending says the form. ``.json``: an object with classes, features, coefficients and
-        rows to check a reader by. ``.csv``: a line for each feature. ``.onnx``: a graph from rows of
-        float32 to labels and scores (``pip install 'separatrix[onnx]'``).
+        rows to check a reader by. ``.csv``: a line for each feature. ``.onnx``: a graph from rows
+        of float32 to labels and scores (``pip install 'separatrix[onnx]'``).
 
     Notes
     -----
