@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from separatrix import datasets, evaluate, linalg, testing
+    from separatrix import datasets, evaluate, linalg
     from separatrix.base.export import export
     from separatrix.base.merging import merge
     from separatrix.base.prepared import forget
@@ -100,7 +100,6 @@ CONTENTS = {
     "save": "io.models",  # models in files that hold no code
     "load": "io.models",
     "export": "base.export",  # linear models for other programs: JSON, CSV, ONNX
-    "testing": "testing",  # the laws of merging, for estimators of one's own
 }
 """Public name → the module that defines it."""
 
