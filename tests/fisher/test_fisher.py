@@ -7,6 +7,8 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.covariance import OAS, EmpiricalCovariance, GraphicalLasso, ledoit_wolf_shrinkage
 from sklearn.datasets import load_digits, load_iris
 
 from separatrix import (
@@ -297,3 +299,63 @@ def test_maximum_margin_goes_on_to_the_rank_of_the_data():
     constant = np.column_stack([TALL[0], np.ones(90)])
     with pytest.raises(ValueError, match=r"at most 6 \(the rank"):
         MaximumMarginCriterion(n_components=7).fit(constant, TALL[1])
+
+
+# Other covariances -----------------------------------------------------------------------------
+
+
+def test_the_correlation_target_keeps_variances_and_shrinks_correlations():
+    X, y = labelled(60, 5)
+    model = FisherDiscriminant(shrinkage=0.3, target="correlation").fit(X, y)
+    Sw = model.moments_.Sw
+    shrunk = 0.7 * Sw + 0.3 * np.diag(np.diag(Sw))
+    W = model.components_
+    assert_allclose(W @ shrunk @ W.T, np.eye(2), atol=1e-10)
+    units = np.array([1e-3, 1.0, 1e4, 7.0, 1.0])
+    scaled = FisherDiscriminant(shrinkage=0.3, target="correlation").fit(X * units, y)
+    assert_allclose(scaled.decision_function(X * units), model.decision_function(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("shape", [(60, 5), (20, 50)])
+def test_its_automatic_shrinkage_is_that_of_rows_in_units_of_their_deviations(shape, make):
+    X, y = labelled(*shape)
+    model = FisherDiscriminant(shrinkage="auto", target="correlation").fit(make(X), y)
+    Z = X - np.stack([X[y == c].mean(axis=0) for c in range(3)])[y]
+    expected = ledoit_wolf_shrinkage(Z / Z.std(axis=0), assume_centered=True)
+    assert_allclose(model.shrinkage_, expected, rtol=1e-9)
+
+
+def test_a_covariance_estimator_takes_the_place_of_shrinkage():
+    X, y = labelled(90, 6)
+    Z = X - np.stack([X[y == c].mean(axis=0) for c in range(3)])[y]
+    for estimator in (OAS(), GraphicalLasso(0.1)):
+        model = FisherDiscriminant(covariance=estimator).fit(X, y)
+        W = model.components_
+        Sw = 90 * clone(estimator).fit(Z).covariance_
+        assert_allclose(W @ Sw @ W.T, np.eye(2), atol=1e-9)
+        assert not hasattr(estimator, "covariance_")
+    plain = FisherDiscriminant(covariance=EmpiricalCovariance(assume_centered=True)).fit(X, y)
+    assert_allclose(plain.coef_, FisherDiscriminant().fit(X, y).coef_, rtol=1e-9)
+    wide = FisherDiscriminant(pca=4, covariance=OAS()).fit(*labelled(24, 60))
+    assert wide.components_.shape == (2, 60)
+
+
+def test_ways_to_estimate_the_covariance_do_not_mix():
+    X, y = labelled(60, 6)
+    for how, words in (
+        ({"covariance": OAS(), "shrinkage": 0.1}, "covariance=.* and shrinkage=0.1 do not go"),
+        ({"structure": "toeplitz", "target": "correlation"}, "do not go together"),
+        ({"structure": "toeplitz", "shrinkage": "auto"}, "do not go together"),
+        ({"target": "correlation", "pca": 3}, "do not go together"),
+        ({"covariance": "oas"}, "covariance='oas'"),
+        ({"target": "diagonal"}, "target='diagonal'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            FisherDiscriminant(**how).fit(X, y)
+    with pytest.raises(ValueError, match="makes a matrix of 60 features from 24 rows"):
+        FisherDiscriminant(covariance=OAS()).fit(*labelled(24, 60))
+    with pytest.raises(ValueError, match="takes no sample_weight"):
+        FisherDiscriminant(covariance=OAS()).fit(X, y, np.ones(60))
+    with pytest.raises(ValueError, match="needs all rows at once"):
+        FisherDiscriminant(covariance=OAS()).fit(X, y).partial_fit(X, y)

@@ -7,7 +7,9 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
 from separatrix.base.batches import MomentEstimator, Solved
 from separatrix.base.estimator import Rows, SubspaceEstimator
@@ -34,15 +36,66 @@ from separatrix.fisher.directions import (
     shrink,
 )
 from separatrix.fisher.shrinkage import shrink_nonlinearly
+from separatrix.fisher.structure import (
+    MAX_STRUCTURED_FEATURES,
+    STRUCTURES,
+    impose_structure,
+)
 from separatrix.linalg import Array, Lift, range_basis, top_eigh
+from separatrix.moments.checks import check_finite_columns
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.labelled import LabelledRows, row_blocks
+from separatrix.moments.scatter import Scatter
 from separatrix.moments.spectra import fourth_moment, reduce_to_span
 
 
 def _fourth_moment_along(small: ClassMoments, mean: Array, W: Array, rows: LabelledRows) -> float:
     """`spectra.fourth_moment` of rows in the coordinates W."""
     return fourth_moment(small, rows._replace(X=centred_product(rows.X, mean, W)))
+
+
+def _fourth_moment_in_units(moments: ClassMoments, units: Array, rows: LabelledRows) -> float:
+    """`spectra.fourth_moment` of rows in units of their own for each feature."""
+    scaled, total = moments.rescaled(np.zeros_like(units), 1 / units), 0.0
+    for block in row_blocks(*rows.X.shape):
+        part = rows.part(block)
+        X = part.X.toarray() if sp.issparse(part.X) else part.X
+        total += fourth_moment(scaled, part._replace(X=X / units))
+    return total
+
+
+def within_units(moments: ClassMoments) -> Array:
+    """Standard deviations within classes; one where there is none."""
+    variances = moments.within_diagonal().clip(0.0) / moments.n_samples
+    return np.sqrt(np.where(variances > 0, variances, 1.0))
+
+
+def _lift_to_units(lift: Lift, units: Array, V: Array) -> Array:
+    return lift(V) / units[:, None]
+
+
+def _estimates_covariance(value: Any) -> bool:
+    return hasattr(value, "fit") and hasattr(value, "get_precision")
+
+
+def fit_covariance(estimator: Any, moments: ClassMoments, rows: Any, W: Array | None) -> Array:
+    """The scatter within classes by an estimator that is fitted to rows less their class means.
+
+    Parameters
+    ----------
+    estimator : covariance estimator
+        It is cloned.
+    moments : ClassMoments
+    rows : LabelledRows
+    W : array (n_features, k) or None
+        Axes to project on first.
+    """
+    if sp.issparse(rows.X) or rows.weights is not None:
+        what = "sparse rows" if sp.issparse(rows.X) else "sample_weight"
+        raise ValueError(f"covariance={estimator!r} takes no {what}: use shrinkage")
+    check_finite_columns(rows.X, rows.feature_names)
+    Z = moments.centred(rows.X, rows.codes)
+    return moments.n_samples * clone(estimator).fit(Z if W is None else Z @ W).covariance_
 
 
 # Estimators ----------------------------------------------------------------------------------
@@ -66,6 +119,20 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         pooled within-class rows, which is a second pass over the blocks of a Dask collection.
         "nonlinear" moves each eigenvalue of Sw by its own amount
         (`fisher.shrinkage.quadratic_inverse`). It needs no rows: such models merge and stream.
+    target : "identity" or "correlation"
+        What the scatter is shrunk towards: a sphere, or its own diagonal. "correlation" is the
+        sphere in units of the standard deviations within classes: correlations are shrunk,
+        variances are not, and features may have any units.
+    covariance : estimator or None
+        A covariance estimator of scikit-learn, such as ``GraphicalLasso()``, in place of
+        `shrinkage`: it is fitted to the rows less their class means. It needs all rows at once,
+        more of them than features (or `pca`).
+    structure : None, "toeplitz" or "decoupled"
+        Of channels over time: one covariance of channels for each lag, or the same at each time
+        (`fisher.structure`). It needs moments only, and makes a full matrix also where rows are
+        fewer than features.
+    n_channels : int
+        Number of channels then; features are channels one after the other, each with all times.
     pca : None, int or float in (0, 1)
         Number of principal axes to project on first, or the share of the variance they must have.
     priors : array (n_classes,) or None
@@ -149,6 +216,10 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         "shrinkage": (one_of(None, "auto", "nonlinear"), real_number(0, 1)),
+        "target": (one_of("identity", "correlation"),),
+        "covariance": (one_of(None), Allowed(_estimates_covariance, "a covariance estimator")),
+        "structure": (one_of(None, *STRUCTURES),),
+        "n_channels": (whole_number(1),),
         "pca": (one_of(None), whole_number(1), real_number(0, 1, open_low=True)),
         "priors": (one_of(None), array_like()),
         "keep_moments": KEEP_MOMENTS,
@@ -162,6 +233,10 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         n_components: int | str | None = None,
         *,
         shrinkage: float | str | None = None,
+        target: str = "identity",
+        covariance: Any = None,
+        structure: str | None = None,
+        n_channels: int = 1,
         pca: float | None = None,
         priors: ArrayLike | None = None,
         keep_moments: bool | str = True,
@@ -171,6 +246,10 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
     ) -> None:
         self.n_components = n_components
         self.shrinkage = shrinkage
+        self.target = target
+        self.covariance = covariance
+        self.structure = structure
+        self.n_channels = n_channels
         self.pca = pca
         self.priors = priors
         self.keep_moments = keep_moments
@@ -187,7 +266,9 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
             return found
         if self.rule != "quadratic":
             return decide_by_means(found, moments, self.rule)
-        return decide_quadratically(found, moments, found.extras["shrinkage_"])
+        linear = self.covariance is None and self.structure is None
+        alpha = found.extras["shrinkage_"] if linear else None
+        return decide_quadratically(found, moments, alpha)
 
     def _check_moments_suffice(self, classes: Array) -> None:
         super()._check_moments_suffice(classes)
@@ -196,10 +277,41 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
                 'shrinkage="auto" needs all rows at once: use fit, or give a number to update or '
                 "merge models"
             )
+        if self.covariance is not None:
+            raise ValueError(
+                f"covariance={self.covariance!r} needs all rows at once: use fit, or shrinkage to "
+                "update or merge models"
+            )
+
+    def _check_blocks_suffice(self) -> None:
+        super()._check_blocks_suffice()
+        if self.covariance is not None:
+            raise ValueError(f"covariance={self.covariance!r} needs all rows in memory")
+
+    def _check_combination(self) -> None:
+        """Raise for two ways to estimate the covariance at once."""
+        ways = [
+            f"{name}={value!r}"
+            for name, value, usual in (
+                ("covariance", self.covariance, None),
+                ("structure", self.structure, None),
+                ("target", self.target, "identity"),
+            )
+            if value != usual
+        ]
+        if len(ways) == 1 and self.covariance is not None and self.shrinkage is not None:
+            ways.append(f"shrinkage={self.shrinkage!r}")
+        if len(ways) == 1 and self.structure is not None and self.shrinkage == "auto":
+            ways.append("shrinkage='auto'")
+        if len(ways) == 1 and self.covariance is None and self.pca is not None:
+            ways.append(f"pca={self.pca!r}")
+        if len(ways) > 1:
+            raise ValueError(f"{ways[0]} and {ways[1]} do not go together: choose one")
 
     def _solve(
         self, moments: ClassMoments, rows: Rows | None, selected: Mapping[str, Any]
     ) -> Solution:
+        self._check_combination()
         small, lift, n_features = self._reduced(moments)
         Sw, alpha = self._shrunk(moments, small, lift, rows, n_features)
         Hb = small.between_rows(check_priors(self.priors, moments.classes))
@@ -209,10 +321,31 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
 
     def _reduced(self, moments: ClassMoments) -> tuple[ClassMoments, Lift, int]:
         """The moments where the problem is solved, the map back, and the features there."""
+        if self.structure is not None or (self.covariance is not None and self.pca is None):
+            self._check_size(moments)
+            return moments, np.asarray, moments.n_features
+        if self.target == "correlation":
+            units = within_units(moments)
+            small, lift = reduce_to_span(moments.rescaled(np.zeros_like(units), 1 / units))
+            return small, partial(_lift_to_units, lift, units), moments.n_features
         if self.pca is None:
             return *reduce_to_span(moments), moments.n_features
         small, lift = reduce_to_leading_axes(moments, self.pca)
         return small, lift, small.n_features
+
+    def _check_size(self, moments: ClassMoments) -> None:
+        """Raise where a full matrix of features would be too large, or say too little."""
+        d, n = moments.n_features, moments.n_samples
+        if self.structure is None and d >= n:
+            raise ValueError(
+                f"covariance={self.covariance!r} makes a matrix of {d} features from {n:g} rows: "
+                "project on fewer axes first (pca=), or use shrinkage"
+            )
+        if d > MAX_STRUCTURED_FEATURES:
+            raise ValueError(
+                f"structure={self.structure!r} makes a matrix of {d} features, more than "
+                f"{MAX_STRUCTURED_FEATURES}: average times first"
+            )
 
     def _shrunk(
         self,
@@ -223,6 +356,12 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         n_features: int,
     ) -> tuple[Array, float | None]:
         """The scatter within classes to decide by, and the α that was used."""
+        if self.covariance is not None:
+            W = None if self.pca is None else lift(np.eye(small.n_features))
+            return fit_covariance(self.covariance, moments, rows, W), None
+        if self.structure is not None:
+            Sw = impose_structure(small.Sw, self.structure, self.n_channels)
+            small = small._replace(scatters=[Scatter(len(Sw), Sw)], per_class=False)
         if self.shrinkage == "nonlinear":
             n_free = moments.n_samples - np.count_nonzero(moments.counts)
             return shrink_nonlinearly(small.Sw, n_free, n_features, moments.eps), None
@@ -235,6 +374,10 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         if not isinstance(self.shrinkage, str):
             return float(self.shrinkage or 0.0)
         assert rows is not None, "_check_moments_suffice comes first"
+        if self.target == "correlation":
+            in_units = partial(_fourth_moment_in_units, moments, within_units(moments))
+            fourth = rows.total(in_units, moments.classes)
+            return ledoit_wolf(small.Sw, fourth, moments.n_samples, moments.n_features)
         if self.pca is None:
             fourth = rows.total(partial(fourth_moment, moments), moments.classes)
             return ledoit_wolf(small.Sw, fourth, moments.n_samples, moments.n_features)
