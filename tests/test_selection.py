@@ -20,9 +20,12 @@ from separatrix import (
 )
 from separatrix.ldg.choices import count_folds
 from separatrix.selection import (
+    Units,
     best_rule,
     candidate_dimensions,
     deal_folds,
+    dealing,
+    dealing_part,
     dimension_path,
     draw_rows,
     draw_rows_by_class,
@@ -30,6 +33,7 @@ from separatrix.selection import (
     greedy_rule,
     leave_one_out_scores,
     neighbour_scores,
+    neighbour_shares,
     split_rows,
     training_parts,
 )
@@ -338,3 +342,57 @@ def test_a_data_frame_is_taken_by_rows():
     assert_allclose(
         path.scores, dimension_path(FisherDiscriminant(), wine.data, wine.target).scores
     )
+
+
+# Rows that belong together, or follow each other -------------------------------------------------
+
+
+def test_groups_are_dealt_whole_and_classes_evenly():
+    rng = np.random.default_rng(0)
+    groups, codes = rng.integers(30, size=200), rng.integers(3, size=200)
+    for fit, held in Units(groups).deal(codes, 3, 0):
+        assert not set(groups[fit]) & set(groups[held])
+        assert 0.2 < len(held) / 200 < 0.47
+        assert np.abs(np.bincount(codes[held]) / len(held) - np.bincount(codes) / 200).max() < 0.12
+
+
+def test_the_only_group_of_a_class_is_always_fitted_to():
+    groups, codes = np.repeat(np.arange(6), 4), np.repeat([0, 0, 0, 1, 1, 2], 4)
+    parts = Units(groups).deal(codes, 3, 0)
+    assert len(parts) == 3
+    for fit, held in parts:
+        assert set(codes[fit]) == {0, 1, 2}
+        assert 5 not in groups[held]
+
+
+def test_no_row_is_judged_by_later_ones():
+    times = np.random.default_rng(0).integers(20, size=100)
+    parts = Units(times=times).deal(np.arange(100) % 2, 3, 0)
+    assert len(parts) == 3
+    for fit, held in parts:
+        assert times[fit].max() < times[held].min()
+    assert Units(times=np.arange(9)).deal(np.repeat([0, 1], [5, 4]), 3, 0) != []
+    assert Units(times=np.arange(8)).deal(np.repeat([0, 1], [7, 1]), 3, 0) == []
+
+
+def test_folds_of_other_rows_say_that_groups_are_not_known():
+    codes = np.arange(12) % 2
+    with dealing(Units(np.arange(12) // 2)):
+        assert_array_equal([len(held) for _, held in training_parts(codes, 3)], [4, 4, 4])
+        with pytest.warns(RuntimeWarning, match="a choice by 10 of 12 rows does not know"):
+            training_parts(codes[:10], 3)
+        with dealing_part(np.arange(10)):
+            parts = training_parts(codes[:10], 3)
+            assert all(len(held) % 2 == 0 for _, held in parts)
+    assert len(training_parts(codes[:10], 3)) == 3
+
+
+def test_shares_of_neighbours_are_those_that_their_scores_count():
+    rng = np.random.default_rng(0)
+    Z, Z_new = rng.normal(size=(40, 3)), rng.normal(size=(15, 3))
+    y, y_new = rng.integers(3, size=40), rng.integers(3, size=15)
+    ends = np.array([1, 2, 3])
+    shares = neighbour_shares(Z, y, Z_new, ends, 3)
+    right = (shares.argmax(axis=2) == y_new).mean(axis=1)
+    assert_array_equal(right, neighbour_scores(Z, y, Z_new, y_new, ends))
+    assert_array_equal(shares.sum(axis=2).round(12), 1.0)

@@ -25,7 +25,7 @@ from separatrix.ipcac.expected import ExpectedScores
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
-from separatrix.selection import N_FOLDS, training_parts
+from separatrix.selection import N_FOLDS, dealing_part, training_parts
 
 MIN_BIAS_TO_CORRECT = 0.2
 """Share of the gap between the training means that new rows must miss for "auto" to correct it."""
@@ -190,7 +190,8 @@ def held_out_scores(model: Any, rows: LabelledRows) -> Array:
         part = clone(model).set_params(threshold="mahalanobis", priors=None, **changed)
         known, new = counted[fitted], counted[held]
         weights = {} if rows.weights is None else {"sample_weight": rows.weights[known]}
-        part.fit(_pairs(model, rows.X, known, known), rows.codes[known], **weights)
+        with dealing_part(known):
+            part.fit(_pairs(model, rows.X, known, known), rows.codes[known], **weights)
         if part.threshold_ is not None:
             X_new = _pairs(model, rows.X, new, known)
             scores[new] = part.decision_function(X_new) + part.threshold_

@@ -88,13 +88,17 @@ def choose_axes(rows: LabelledRows, by_rule: int) -> dict[str, Any]:
         return {"n_whitened": by_rule, "tried": np.array([by_rule]), "separation": np.zeros(1)}
     most = min(int(len(codes) * (1 - 1 / n_folds)) - 1, X.shape[1])
     tried = axes_to_try(most, by_rule)
-    scores, by_fold = np.empty((len(codes), len(tried))), []
+    scores, by_fold = np.full((len(codes), len(tried)), np.nan), []
     for known, new in training_parts(codes, n_folds):
         mean = X[known].mean(axis=0)
         first, second = (X[known][codes[known] == c].mean(axis=0) for c in (0, 1))
         scores[new] = scores_by_axes(X[known] - mean, second - first, X[new] - mean, tried)
-        by_fold.append(separations(scores[new], codes[new]))
-    found = separations(scores, codes)
+        if len(np.unique(codes[new])) == 2:  # groups of rows may leave out a class
+            by_fold.append(separations(scores[new], codes[new]))
+    if len(by_fold) < 2:
+        return {"n_whitened": by_rule, "tried": np.array([by_rule]), "separation": np.zeros(1)}
+    judged = np.isfinite(scores).all(axis=1)  # rows of the first times never are
+    found = separations(scores[judged], codes[judged])
     best = int(found.argmax())
     difference = np.array(by_fold)[:, [best]] - np.array(by_fold)
     good = found >= found[best] - difference.std(axis=0, ddof=1) / np.sqrt(len(by_fold))
