@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -134,3 +135,18 @@ def test_references_are_asked_for_by_level(visits):
     names = {m["name"] for m in record["methods"]}
     assert names >= {"3-NN", "LDA", "LogisticRegression", "RBF-SVM"}
     assert not Path("r.html").exists()
+
+
+def test_the_command_that_is_printed_chooses_in_the_same_way(visits):
+    base = ["-t", "kind", "--ignore", "day", "--ignore", "part", "--group", "patient"]
+    record = compared(*base, "--score", "auc", "--then", "LogisticRegression")
+    command = shlex.split(record["fit"])[1:]
+    assert command[command.index("--group") + 1] == "patient"
+    fitted = json.loads(run(*command, "--json").stdout)
+    assert "then__C" in fitted["chosen"] or record["advised"] == "LDA"
+    rows = visits.drop(columns=["kind", "patient", "day", "part"])
+    _, chosen = evaluate.tuned(record["advised"], rows, visits["kind"].to_numpy(), score="auc",
+                               groups=visits["patient"], then="LogisticRegression")  # fmt: skip
+    assert fitted["chosen"] == chosen
+    said = run("fit", "flowers.csv", *base, "-o", "a.model", code=2).stderr
+    assert "--group says how settings are chosen: give --tune with it" in said

@@ -36,6 +36,7 @@ from separatrix.cli.options import (
 )
 from separatrix.cli.output import check_outputs
 from separatrix.cli.protocol import (
+    TUNING,
     check_ways,
     describe_cost,
     named_columns,
@@ -254,6 +255,7 @@ def _fit_arguments(data: str, options: Mapping[str, Any], decision: str, seed: i
         "--missing": options["missing"] if options["missing"] != "refuse" else None,
         "--categorical": options["categorical"] if options["categorical"] != "refuse" else None,
         "--decision": decision if decision != "own" else None,
+        **{f"--{name}": options[name] for name in TUNING},
         "--seed": str(seed) if seed else None,
         "--decimal": options["decimal"] if options["decimal"] != "." else None,
         "--thousands": options["thousands"],

@@ -27,6 +27,7 @@ from separatrix.cli.options import (
     words_options,
 )
 from separatrix.cli.output import check_outputs
+from separatrix.cli.protocol import TUNING, read_tuning, tuning_options
 
 
 class Fitted(NamedTuple):
@@ -57,6 +58,7 @@ class Fitted(NamedTuple):
     is_flag=True,
     help="Choose settings as `compare` does in each split; without it they are defaults.",
 )
+@tuning_options
 @output_option("File for the model.", required=True)
 @click.option("--clip", type=click.FloatRange(0, min_open=True), metavar="LENGTH",
               help="Shorten rows to this length, for noise in `merge --epsilon`.")  # fmt: skip
@@ -98,6 +100,9 @@ def fit_command(
     console = Console(as_json, quiet)
     if tune and settings:
         raise click.UsageError("--tune chooses the settings: leave out --set, or --tune")
+    asked = [f"--{name}" for name in TUNING if options[name] is not None]
+    if asked and not tune:
+        raise click.UsageError(f"{asked[0]} says how settings are chosen: give --tune with it")
     if clip is not None and engine == "dask":
         raise click.UsageError("--clip needs rows in memory: leave out --engine, or --clip")
     if tune and engine == "dask":
@@ -155,7 +160,9 @@ def _fit_in_memory(
     from separatrix.io.columns import find_text_columns
     from separatrix.io.preparation import preprocessing
 
-    table = read_labelled_table(console, data, options)
+    keep = () if options["group"] is None else (options["group"],)
+    options = {**options, "ignore": (*options["ignore"], *keep)}
+    table = read_labelled_table(console, data, options, keep)
     if options["clip"] is not None:
         table = _clip(console, table, options["clip"])
     prepared = ("scale", "categorical", "missing", "hashed", "latent")
@@ -164,6 +171,7 @@ def _fit_in_memory(
     with named_empty_vocabulary():
         if to_tune is not None:
             protocol = {"scale": prepare, "decision": decision, "random_state": seed}
+            protocol |= read_tuning(table.kept, options)
             model, found = tuned(to_tune, table.X, table.y, **protocol)
             chosen = to_plain(found)
         else:

@@ -45,9 +45,26 @@ SCORE_CHOICES = (
     "cost",
 )
 
+group_option = click.option("--group", metavar="COL",
+                            help="Column of what rows belong to, such as a patient: never on "
+                            "both sides.")  # fmt: skip
+_judging_options = (
+    click.option("--score", type=click.Choice(SCORE_CHOICES), metavar="NAME",
+                 help="Score that chooses, ranks and advises.  [default: accuracy, "
+                 "balanced_accuracy where classes are very unequal, cost with --costs]"),
+    click.option("--costs", metavar="FILE", type=click.Path(),
+                 help="Table of costs: a line for each right class, a column for each predicted."),
+    click.option("--then", metavar="NAME", shell_complete=complete_from(list_methods),
+                 help="Classifier on top of every subspace, such as LogisticRegression."),
+)  # fmt: skip
+tuning_options = combine(group_option, *_judging_options)
+"""`--group`, `--score`, `--costs` and `--then`: how settings are chosen."""
+
+TUNING = ("group", "score", "costs", "then")
+"""Names of these."""
+
 protocol_options = combine(
-    click.option("--group", metavar="COL",
-                 help="Column of what rows belong to, such as a patient: never on both sides."),
+    group_option,
     click.option("--split", metavar="COL",
                  help="Column that names the split: train and test, or fold numbers."),
     click.option("--test", metavar="FILE", type=click.Path(),
@@ -58,13 +75,7 @@ protocol_options = combine(
                  help="K folds, dealt again until there are as many as --splits."),
     click.option("--rivals", type=click.Choice(["none", "basic", "all"]),
                  help="References that take part.  [default: basic, none beside --methods]"),
-    click.option("--score", type=click.Choice(SCORE_CHOICES), metavar="NAME",
-                 help="Score that chooses, ranks and advises.  [default: accuracy, "
-                 "balanced_accuracy where classes are very unequal, cost with --costs]"),
-    click.option("--costs", metavar="FILE", type=click.Path(),
-                 help="Table of costs: a line for each right class, a column for each predicted."),
-    click.option("--then", metavar="NAME", shell_complete=complete_from(list_methods),
-                 help="Classifier on top of every subspace, such as LogisticRegression."),
+    *_judging_options,
     click.option("--permutations", type=click.IntRange(0), default=0, metavar="N",
                  help="Shuffle the labels N times to tell what chance gives."),
     click.option("--quick", is_flag=True,
@@ -143,19 +154,26 @@ def read_protocol(
         n_known = len(table.y)
     kept = table.kept
     arguments: dict[str, Any] = {
-        "groups": _column(kept, options["group"]),
+        **read_tuning(kept, options),
         "splits": options["folds"] if options["folds"] else _column(kept, options["split"]),
         "time": _column(kept, options["time"]),
         "rivals": options["rivals"],
-        "score": options["score"],
-        "costs": None if options["costs"] is None else read_costs(options["costs"]),
-        "then": None if options["then"] is None else check_methods([options["then"]])[0],
         "permutations": options["permutations"],
         "n_splits": n_splits,
     }
     if options["test"] is not None:
         table = _add_test_file(table, options)
     return Protocol(table, n_known, arguments), methods
+
+
+def read_tuning(kept: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `tuning_options` for a table of which these columns were kept."""
+    return {
+        "groups": _column(kept, options["group"]),
+        "score": options["score"],
+        "costs": None if options["costs"] is None else read_costs(options["costs"]),
+        "then": None if options["then"] is None else check_methods([options["then"]])[0],
+    }
 
 
 def _column(kept: Any, name: str | None) -> Any:

@@ -109,14 +109,7 @@ REFERENCES: dict[str, Reference] = {
     "LDA": Reference(
         SpannedLDA,
         "Linear discriminant analysis of scikit-learn, with shrinkage where that helps.",
-        grid={
-            "solver,shrinkage": (
-                ("svd", None),
-                ("eigen", "auto"),
-                ("eigen", 0.1),
-                ("eigen", 0.5),
-            )
-        },
+        grid={"solver,shrinkage": (("svd", None), ("eigen", 0.1), ("eigen", 0.5))},
     ),
     "NCA": Reference(
         NeighborhoodComponentsAnalysis,
