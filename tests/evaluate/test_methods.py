@@ -114,6 +114,7 @@ def test_large_training_parts_use_landmarks_and_some_methods_fewer_rows():
     assert settings_by_size(kernel, 1000, 5, 3) == {}
     assert settings_by_size(kernel, 1001, 5, 3) == {"n_landmarks": N_LANDMARKS}
     assert settings_by_size(by_name["SupportVectorProjection"], 1001, 5, 3) == {}
+    assert settings_by_size(by_name["RBF-SVM"], 1001, 5, 3) == {}
     assert settings_by_size(by_name["PCA"], 100, 500, 3) == {"n_components": 40}
     assert settings_by_size(by_name["PCA"], 30, 500, 3) == {"n_components": 15}
     assert settings_by_size(by_name["NCA"], 100, 500, 9) == {"n_components": 8}

@@ -273,7 +273,8 @@ def settings_by_size(
     if isinstance(estimator, NeighborhoodComponentsAnalysis):
         return {"n_components": min(n_features, max(2, n_classes - 1))}
     params = estimator.get_params(deep=False)
-    if n_rows > MAX_EXACT_KERNEL_ROWS and params.get("kernel") is not None:
+    landmarks = "n_landmarks" in params and params.get("kernel") is not None
+    if n_rows > MAX_EXACT_KERNEL_ROWS and landmarks:
         return {"n_landmarks": N_LANDMARKS}
     return {}
 
