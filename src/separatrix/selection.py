@@ -410,7 +410,7 @@ def deal_groups(codes: Array, groups: Array, n_folds: int, random_state: Any = 0
     Examples
     --------
     >>> deal_groups(np.array([0, 0, 1, 1, 0, 1]), np.array([7, 7, 8, 8, 9, 9]), 2).tolist()
-    [1, 1, 0, 0, 0, 0]
+    [1, 1, 1, 1, 0, 0]
     """
     counts = _count_in_groups(codes, groups)
     rng = check_random_state(random_state)

@@ -76,8 +76,8 @@ def test_files_name_types_without_their_modules_and_the_table_has_no_other():
     found = set().union(*(own_names(schema_of(model)) for model in varied_models()))
     assert {module for module, _ in found} == {"separatrix"}
     written = {name for _, name in found}
-    # see tests of tables with text given as numbers, of Gaussian classes and of nearest means
-    elsewhere = {"ValueNames", "WindowRows", "DiagonalRule", "CosineRule"}
+    # see tests of tables with text given as numbers, Gaussian classes, nearest means, references
+    elsewhere = {"ValueNames", "WindowRows", "DiagonalRule", "CosineRule", "SpannedLDA"}
     assert set(names.PART_TYPES) - written == elsewhere
     assert set(separatrix.CONTENTS) & written == {type(e).__name__ for e in all_estimators()} | {
         "ClassMoments"

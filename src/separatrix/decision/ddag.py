@@ -302,9 +302,9 @@ def node_priors(judge: Any, y: Array, priors: Array) -> dict[str, Any]:
     Examples
     --------
     >>> from sklearn.svm import SVC
-    >>> y = np.array(["a", "a", "a", "b"])
-    >>> node_priors(SVC(), y, np.array([0.3, 0.1]))  # as if both had as many rows as priors say
-    {'class_weight': {'a': 1.0, 'b': 1.0}}
+    >>> y = np.array(["a", "a", "b", "b"])
+    >>> node_priors(SVC(), y, np.array([0.75, 0.25]))  # as if three of four rows were of a
+    {'class_weight': {'a': 1.5, 'b': 0.5}}
     """
     shares = priors / priors.sum() if priors.sum() > 0 else np.full(2, 0.5)
     names = judge.get_params()

@@ -66,7 +66,7 @@ class WithRejection(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     >>> wine = datasets.load("wine")
     >>> model = WithRejection(FisherDiscriminant(), level=0.01).fit(wine.data, wine.target)
     >>> model.predict(np.vstack([wine.data[:2], 10 * wine.data[:1]]))
-    array([ 0,  0, -1])
+    array(['class_0', 'class_0', 'none'], dtype='<U7')
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: ours are below

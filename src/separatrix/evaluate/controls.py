@@ -114,7 +114,7 @@ def shuffle_labels(codes: Array, groups: Array | None, seed: tuple[int, int]) ->
 
     Examples
     --------
-    >>> shuffle_labels(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]), (0, 1)).tolist()
+    >>> shuffle_labels(np.array([0, 0, 1, 1]), np.array([7, 7, 8, 8]), (0, 5)).tolist()
     [1, 1, 0, 0]
     """
     rng = np.random.default_rng(seed)
