@@ -9,7 +9,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks.speed import early, fisher, ipcac, kernel, ldg, margin, stream
+from benchmarks.speed import early, fisher, ipcac, kernel, ldg, margin, one_thread, stream
 from benchmarks.speed.runner import (
     THREADS,
     Case,
@@ -28,6 +28,7 @@ CASES: dict[str, Case] = {  # one term a family
     **ldg.CASES,
     **margin.CASES,
     **early.CASES,
+    **one_thread.CASES,
 }
 RESULTS = Path(__file__).with_name("results.json")
 
