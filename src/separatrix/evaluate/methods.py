@@ -78,7 +78,7 @@ N_LANDMARKS = 300
 MAX_TRAINING_ROWS = {
     "MarginMaximizingDiscriminant": 2000,
     "KernelPCA": 1000,
-    "MixtureIPCAC": 10_000,
+    "MixtureIPCAC": 3000,
     "NCA": 2000,
     "SupervisedUMAP": 2000,
     "TabICL": 1000,
