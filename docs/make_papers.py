@@ -12,22 +12,30 @@ from typing import Any
 
 from separatrix.io.originals import ORIGINALS
 from separatrix.papers import show
-from separatrix.papers.results import read_results, read_versions
+from separatrix.papers.results import read_dates, read_results, read_versions
 from separatrix.papers.scoring import build_record
-from separatrix.papers.tables import list_sources, read_tables, read_title
+from separatrix.papers.tables import (
+    list_later_changes,
+    list_sources,
+    read_changes,
+    read_contents,
+    read_tables,
+    read_title,
+)
 
 DOCS = Path(__file__).parent
 
 INTRODUCTION = """\
-The methods of this package come from five sources, papers and theses. Each of their tables and
-figures can be run again: ``separatrix reproduce`` lists them with the data they need, and
+The methods of this package come from five sources, papers and theses. Their tables are run again
+here, beside what is printed. Each bar below is a source, and all the numbers that it prints.
 
-.. code-block:: console
+.. image:: papers/pictures/totals.png
+   :alt: how many printed numbers hold, are passed, are missed or cannot be rerun, by source
+"""
 
-   $ separatrix reproduce wsvda/table3 --data DIR
-
-runs one. This page is generated from the figures of a full run that are kept with the package; no
-verdict is written by hand.
+HOW = """\
+How it is judged
+----------------
 
 A printed number *holds* when ours is no further from it than two standard errors of their
 difference, and *differs* otherwise, to our advantage (*ahead*) or not (*behind*). The error of
@@ -50,6 +58,16 @@ x …* multiply their means by a factor that was chosen, after looking at the pr
 come near them. That these agree says that there is such a factor, and nothing for the printed
 protocol: the rows *as described* beside them are counted. The same is done with readings that
 were added after a first run, and with numbers that a source prints twice.
+
+The verdicts are computed from figures that are kept with the package; none is written by hand.
+``separatrix reproduce`` lists the tables, the data they need and whether they are at hand, and
+
+.. code-block:: console
+
+   $ separatrix reproduce wsvda/table3 --data DIR
+
+runs one. It runs every table whose data you have; which data the kept figures had is said with
+each table.
 """
 
 FOOTNOTE = """\
@@ -77,12 +95,15 @@ labels last. Rows whose data are not there are left out. In Python `datasets.loa
 
 def pages() -> dict[str, str]:
     """Text of each page by its path in docs."""
-    records = {name: records_of(folder) for name, folder in list_sources().items()}
-    titles = {name: read_title(folder) for name, folder in list_sources().items()}
-    written = {"papers.rst": summary(records, titles)}
-    for name, folder in list_sources().items():
-        versions = read_versions(folder)
-        written[f"papers/{name}.rst"] = source_page(name, titles[name], records[name], versions)
+    folders = list_sources()
+    records = {name: records_of(folder) for name, folder in folders.items()}
+    titles = {name: read_title(folder) for name, folder in folders.items()}
+    older = {name: find_older(name, read_dates(folder)) for name, folder in folders.items()}
+    written = {"papers.rst": summary(records, titles, older)}
+    for name, folder in folders.items():
+        versions, contents = read_versions(folder), read_contents(folder)
+        page = source_page(name, titles[name], records[name], versions, contents, older[name])
+        written[f"papers/{name}.rst"] = page
     return written
 
 
@@ -92,29 +113,23 @@ def records_of(folder: Path) -> list[dict[str, Any]]:
     return [build_record(table, kept.get(table.id, {})) for table in read_tables(folder)]
 
 
-def summary(records: dict[str, list[dict[str, Any]]], titles: dict[str, str]) -> str:
-    """What holds of each source, in numbers, and each claim."""
-    columns = ("printed", "holds", "same digits", "differs", "ahead", "behind", "cannot be rerun",
-               "not run", "shown only")  # fmt: skip
-    heads = ["", *columns, "derived", "methods off as a whole", "claims that hold",
-             "claims that do not"]  # fmt: skip
-    lines = []
-    for name, found in records.items():
-        printed = [record["counts"] for record in found if not record["derived"]]
-        numbers = [sum(counts[c] for counts in printed) for c in columns]
-        numbers.append(sum(r["counts"]["printed"] for r in found if r["derived"]))
-        off = [
-            column["verdict"] == "differs"
-            for record in found
-            if not record["derived"]
-            for column in record["columns"]
-            if column["name"]
-        ]
-        numbers.append(sum(off))
-        verdicts = [claim["verdict"] for record in found for claim in record["claims"]]
-        claims = [verdicts.count("holds"), verdicts.count("differs")]
-        lines.append([f":doc:`papers/{name}`", *map(str, numbers + claims)])
-    totals = [str(sum(int(line[i]) for line in lines)) for i in range(1, len(heads))]
+def find_older(source: str, dates: dict[str, str]) -> dict[str, list[str]]:
+    """Changes, and the tables whose figures are older than these and concerned by them."""
+    changes = read_changes()
+    older: dict[str, list[str]] = {}
+    for table, date in dates.items():
+        later = list_later_changes(f"{source}/{table}", date, changes)
+        if later:
+            older.setdefault("; ".join(later), []).append(table)
+    return older
+
+
+def summary(
+    records: dict[str, list[dict[str, Any]]],
+    titles: dict[str, str],
+    older: dict[str, dict[str, list[str]]] | None = None,
+) -> str:
+    """What holds of each source in a minute, then in numbers, then each claim."""
     parts = [
         "What the papers claim and what holds",
         "====================================",
@@ -125,13 +140,19 @@ def summary(records: dict[str, list[dict[str, Any]]], titles: dict[str, str]) ->
         "",
         *(f"   papers/{name}" for name in records),
         "",
-        csv_table(heads, [*lines, ["all", *totals]], widths=[16, *[8] * (len(heads) - 1)]),
-        FOOTNOTE,
-        "",
-        "Claims",
-        "------",
-        "",
     ]
+    for name, found in records.items():
+        parts += [f":doc:`papers/{name}`", f"   {escaped(titles[name])}.", ""]
+        parts += [f"   - {escaped(line)}" for line in show.describe_source(found)]
+        old = sum(map(len, (older or {}).get(name, {}).values()))
+        if old:
+            parts += [
+                f"   - Not up to date: figures of {old} tables are older than changes of the "
+                "package that concern them."
+            ]
+        parts += [""]
+    parts += [HOW, "In numbers", "----------", "", totals_table(records), FOOTNOTE, ""]
+    parts += ["Claims", "------", ""]
     for name, found in records.items():
         rows = [
             [
@@ -152,6 +173,25 @@ def summary(records: dict[str, list[dict[str, Any]]], titles: dict[str, str]) ->
     return "\n".join([*parts, COMMAND, files_table()])
 
 
+def totals_table(records: dict[str, list[dict[str, Any]]]) -> str:
+    """How many printed numbers hold, source by source."""
+    columns = ("printed", "holds", "same digits", "differs", "ahead", "behind", "cannot be rerun",
+               "not run", "shown only")  # fmt: skip
+    heads = ["", *columns, "derived", "methods off as a whole", "claims that hold",
+             "claims that do not"]  # fmt: skip
+    lines = []
+    for name, found in records.items():
+        counts = show.total_counts(found)
+        numbers = [counts[c] for c in columns]
+        numbers.append(sum(r["counts"]["printed"] for r in found if r["derived"]))
+        numbers.append(len(show.list_columns_off(found)))
+        verdicts = [claim["verdict"] for record in found for claim in record["claims"]]
+        claims = [verdicts.count("holds"), verdicts.count("differs")]
+        lines.append([f":doc:`papers/{name}`", *map(str, numbers + claims)])
+    totals = [str(sum(int(line[i]) for line in lines)) for i in range(1, len(heads))]
+    return csv_table(heads, [*lines, ["all", *totals]], widths=[16, *[8] * (len(heads) - 1)])
+
+
 def files_table() -> str:
     """Which files a set is published in."""
     lines = [
@@ -166,17 +206,36 @@ def files_table() -> str:
 
 
 def source_page(
-    name: str, title: str, records: list[dict[str, Any]], versions: dict[str, dict[str, str]]
+    name: str,
+    title: str,
+    records: list[dict[str, Any]],
+    versions: dict[str, dict[str, str]],
+    contents: dict[str, str],
+    older: dict[str, list[str]],
 ) -> str:
-    """All tables of a source."""
+    """All tables of a source, and why others are not there."""
     heading = f"The tables of ``{name}``"
     parts = [heading, "=" * len(heading), "", escaped(title) + ".", ""]
+    parts += [f"- {escaped(line)}" for line in show.describe_source(records)]
+    parts += [""]
     if show.pair_numbers(records):
         parts += [f".. image:: pictures/{name}.png", "   :alt: printed numbers against ours", ""]
     parts += [escaped(show.KEY[0].upper() + show.KEY[1:]) + ".", ""]
     for record in records:
         parts += table_section(record)
     used = {key: {v[key] for v in versions.values()} for v in versions.values() for key in v}
+    left_out = {place: why for place, why in contents.items() if why}
+    if left_out:
+        parts += ["Not among the tables", "--------------------", ""]
+        parts += [
+            f"- {place[0].upper()}{place[1:]}: {escaped(w)}." for place, w in left_out.items()
+        ]
+        parts += [""]
+    if older:
+        parts += ["Older figures", "-------------", ""]
+        parts += ["These were computed before changes of the package that concern them:", ""]
+        parts += [f"- {', '.join(tables)}: {escaped(what)}." for what, tables in older.items()]
+        parts += [""]
     if used:
         words = ", ".join(f"{key} {' and '.join(sorted(found))}" for key, found in used.items())
         parts += ["Versions", "--------", "", f"The figures were computed with {words}.", ""]
@@ -229,10 +288,11 @@ def picture_name(record: dict[str, Any]) -> str:
 
 
 def pictures(docs: Path = DOCS) -> None:
-    """Draw all curves, and all printed numbers against ours."""
+    """Draw all curves, all printed numbers against ours, and how many hold."""
     (docs / "papers" / "pictures").mkdir(parents=True, exist_ok=True)
-    for name, folder in list_sources().items():
-        records = records_of(folder)
+    every = {name: records_of(folder) for name, folder in list_sources().items()}
+    show.draw_totals(every, docs / "papers" / "pictures" / "totals.png")
+    for name, records in every.items():
         show.draw_agreement(records, docs / "papers" / "pictures" / f"{name}.png")
         for record in records:
             if record["curve"] and any(cell["ours"] for cell in record["cells"]):

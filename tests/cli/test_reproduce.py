@@ -29,6 +29,7 @@ def test_the_tables_are_listed_with_their_data(wine_and_sonar):
         "sonar": True,
         "heart_statlog": False,
         "wine": True,  # it comes with scikit-learn
+        "splice": False,
     }
     text = run("reproduce", "--data", wine_and_sonar).stdout
     assert "heart_statlog (not found)" in text
@@ -51,6 +52,10 @@ def test_a_table_is_run_shown_kept_and_gone_on_with(wine_and_sonar):
 
 
 def test_wrong_names_and_missing_data_are_told(tmp_path):
+    assert (
+        "leave out --quick"
+        in run("reproduce", "wsvda/figure2", "--quick", "--store", code=2).stderr
+    )
     assert "there is no source 'wsvd': there are" in run("reproduce", "wsvd/table3", code=1).stderr
     assert "there is no table 'wsvda/table4': there are wsvda/table3" in (
         run("reproduce", "wsvda/table4", code=1).stderr

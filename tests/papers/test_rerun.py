@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from importlib import import_module
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ from sklearn.utils import Bunch
 
 from separatrix.io.originals import MissingData
 from separatrix.papers.figures import Figure, Piece
-from separatrix.papers.rerun import rerun
+from separatrix.papers.rerun import find_oldest_date, rerun
 from separatrix.papers.tables import (
     list_sources,
     read_tables,
@@ -46,8 +47,23 @@ def test_an_interrupted_run_goes_on_after_the_last_whole_piece(example, tmp_path
     again, _ = rerun(tables, lambda name: None, results=path, source=source(measured))
     assert again == whole
     assert [(p.row, p.repeat) for p in measured] == [("b", 0), ("b", 1), ("b", 2)]
-    assert path.read_bytes() == b"".join(lines)
+    for new, old in zip(path.read_bytes().splitlines(), lines, strict=True):
+        assert {**json.loads(new), "date": ""} == {**json.loads(old), "date": ""}
     assert whole["example/table1"]["a"]["X"] == (91.0, 1.0, 3)
+
+
+def test_the_oldest_piece_dates_the_figures(example, tmp_path):
+    tables, path = read_tables(example), tmp_path / "pieces.jsonl"
+    assert find_oldest_date(None, ["example/table1"]) is None
+    rerun(tables, lambda name: None, results=path, source=source())
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    lines[3]["date"] = "2001-01-01T00:00"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert find_oldest_date(path, ["example/table1"]) == "2001-01-01T00:00"
+    assert find_oldest_date(path, ["example/table2"]) == ""
+    del lines[4]["date"]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert find_oldest_date(path, ["example/table1"]) == ""
 
 
 def test_rows_without_data_are_left_out_and_tried_again(example, tmp_path):

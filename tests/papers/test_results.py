@@ -8,7 +8,7 @@ import pytest
 
 from separatrix.papers import scoring
 from separatrix.papers.figures import Measured
-from separatrix.papers.results import read_results, store_results
+from separatrix.papers.results import read_dates, read_results, store_results
 from separatrix.papers.tables import (
     list_sources,
     read_tables,
@@ -29,6 +29,19 @@ def test_figures_are_kept_beside_those_of_other_tables(example):
         name: {"a": {"X": (0.33333333, 0.25, 4)}} for name in ("table2", "table1")
     }
     assert json.loads((example / "results.json").read_text())["table1"]["versions"]["numpy"]
+
+
+def test_figures_are_kept_with_the_date_of_the_oldest(example):
+    cells = {"a": {"X": Measured(1.0, 0.25, 4)}}
+    store_results(example, {"table1": cells}, "2020-01-02T03:04")
+    assert read_dates(example) == {"table1": "2020-01-02T03:04"}
+    store_results(example, {"table1": cells})
+    assert read_dates(example)["table1"] > "2026"
+    path = example / "results.json"
+    kept = json.loads(path.read_text())
+    del kept["table1"]["date"]
+    path.write_text(json.dumps(kept))
+    assert read_dates(example) == {"table1": ""}
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -46,3 +46,37 @@ def test_what_nobody_printed_stays_out_of_the_totals(example):
         "holds": [(90.1, 90.1)],
         "differs": [(80, 50)],
     }
+
+
+def test_a_source_in_a_minute_says_what_holds_and_what_does_not(example):
+    (table,) = read_tables(example)
+    cells = {
+        "a": {"X": Measured(90.1, 0.1, 9), "Y": Measured(50.0, 0.1, 9)},
+        "b": {"X": Measured(80.0, 0.1, 9), "Y": Measured(40.0, 0.1, 9)},
+    }
+    record = scoring.build_record(table, cells)
+    holds, behind = show.describe_source([record])
+    assert holds.startswith("Holds: 2 of 4 numbers that could be rerun are reached (1 passed)")
+    assert "1 of 1 claims hold" in holds
+    assert "1 more numbers cannot be rerun" in holds
+    assert behind == (
+        "Does not: 2 numbers are behind print; off as a whole, the furthest first: "
+        "Y (example/table1)."
+    )
+    turned = scoring.build_record(table, {"a": {"X": Measured(40.0, 1, 9), "Y": cells["a"]["Y"]}})
+    assert any(
+        line.startswith("Claims that do not hold: “X is better than Y” (40 beside 50 of Y")
+        for line in show.describe_source([turned])
+    )
+
+
+def test_tables_that_changes_concern_are_named_as_old():
+    found = manual().find_older("ldg", {"table3.3": "", "figure3.3": ""})
+    assert list(found.values()) == [["table3.3"]]
+    assert manual().find_older("ldg", {"table3.3": "9999-01-01T00:00"}) == {}
+
+
+def test_totals_are_drawn(example, tmp_path):
+    (table,) = read_tables(example)
+    show.draw_totals({"example": [scoring.build_record(table, {})]}, tmp_path / "a.png")
+    assert (tmp_path / "a.png").stat().st_size > 1000

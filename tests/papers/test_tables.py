@@ -16,7 +16,12 @@ from separatrix.papers import scoring
 from separatrix.papers.figures import Measured
 from separatrix.papers.results import read_results
 from separatrix.papers.tables import (
+    Change,
+    find_tables,
+    list_later_changes,
     list_sources,
+    read_changes,
+    read_contents,
     read_tables,
     read_title,
     select_tables,
@@ -82,6 +87,47 @@ def test_what_is_published_is_well_formed(source):
             rivals = stated.right if isinstance(stated.right, list) else [stated.right]
             for name in (stated.left, *rivals):
                 assert not isinstance(name, str) or name in known, (table.id, name)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_table_and_figure_is_rerun_or_has_a_reason(source):
+    contents, tables = read_contents(SOURCES[source]), read_tables(SOURCES[source])
+    for place, why in contents.items():
+        assert bool(find_tables(place, tables)) != bool(why), place
+    places = {place.replace(" ", "") for place in contents}
+    for table in tables:
+        if table.id.startswith(("table", "figure")):
+            assert table.id.partition("-")[0] in places, table.id
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_no_number_of_a_table_or_figure_is_passed_over(source):
+    numbers = {}
+    for place in read_contents(SOURCES[source]):
+        kind, _, number = place.partition(" ")
+        chapter, _, n = number.rpartition(".")
+        numbers.setdefault((kind, chapter), []).append(int(n))
+    for series in numbers.values():
+        assert sorted(series) == list(range(1, len(series) + 1))
+
+
+def test_figures_are_older_than_later_changes_that_concern_them():
+    changes = [
+        Change("2020-01-02T10:00", "first", ["a/table1", "b"]),
+        Change("2020-01-03T10:00", "second", ["a/"]),
+    ]
+    assert list_later_changes("a/table1.2", "", changes) == ["first", "second"]
+    assert list_later_changes("a/table1.2", "2020-01-02T10:00", changes) == ["second"]
+    assert list_later_changes("b/table1", "2020-01-02T09:59", changes) == ["first"]
+    assert list_later_changes("a/figure1", "2020-02-01T00:00", changes) == []
+
+
+def test_changes_name_tables_that_exist():
+    names = [table.name for folder in SOURCES.values() for table in read_tables(folder)]
+    for change in read_changes():
+        assert len(change.date) == len("2020-01-01T00:00")
+        for start in change.tables:
+            assert any(name.startswith(start) for name in names), start
 
 
 def measured_names(source, table):

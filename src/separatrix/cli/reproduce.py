@@ -55,6 +55,7 @@ def reproduce_command(
       separatrix reproduce ldg --data ~/data --results ldg.jsonl --html ldg.html
     """
     from separatrix.papers.figures import DataFolder
+    from separatrix.papers.rerun import find_oldest_date
     from separatrix.papers.results import store_results
     from separatrix.papers.tables import list_sources, select_tables
 
@@ -63,13 +64,16 @@ def reproduce_command(
     if name is None:
         _print_tables(console, folder)
         return
+    if store and quick:
+        raise click.UsageError("--store keeps figures of full runs: leave out --quick")
     tables = select_tables(name, list_sources())
     _check_data(name, tables, folder)
     check_outputs([html, results])
     cells, left_out = _rerun(console, tables, folder, quick, results)
     if store:
         source = list_sources()[tables[0].source]
-        store_results(source, {table.id: cells[table.name] for table in tables})
+        date = find_oldest_date(results, [table.name for table in tables])
+        store_results(source, {table.id: cells[table.name] for table in tables}, date)
     _print_verdicts(console, tables, cells, left_out, html)
 
 

@@ -6,8 +6,9 @@ import importlib
 import math
 import platform
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
+from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -79,7 +80,7 @@ def rerun(
                     continue
                 entry |= {"figures": [_check_finite(table, figure) for figure in measured]}
                 if file is not None:
-                    file.add({**entry, "versions": list_versions()})
+                    file.add({**entry, "versions": list_versions(), "date": format_now()})
                 known[_identify(entry)] = entry["figures"]
             figures[table.name] += [Figure(*figure) for figure in known[_identify(entry)]]
         progress(RerunProgress(len(plan), len(plan), "", ""))
@@ -100,6 +101,24 @@ def _check_finite(table: PublishedTable, figure: Figure) -> Figure:
         place = f"{figure.row} / {figure.column}"
         raise ValueError(f"{table.name} gave {value} for {place}: leave such a figure out")
     return figure._replace(value=value, column=str(figure.column))
+
+
+def find_oldest_date(results: Any, names: Iterable[str]) -> str | None:
+    """When the oldest finished piece of some tables was computed; None without a file of pieces.
+
+    "" where a piece does not say when.
+    """
+    if results is None:
+        return None
+    with closing(JsonLinesFile(results, FILE_HEADING)) as file:
+        wanted = set(names)
+        dates = [str(e.get("date", "")) for e in file.entries if e["table"] in wanted]
+    return min(dates, default="")
+
+
+def format_now() -> str:
+    """Universal time to the minute, in an order that sorts."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M")
 
 
 def list_versions() -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from separatrix.io.models import write_whole
 from separatrix.papers.figures import Cells, Measured
-from separatrix.papers.rerun import list_versions
+from separatrix.papers.rerun import format_now, list_versions
 from separatrix.papers.tables import read_tables
 
 
@@ -29,17 +29,24 @@ def read_versions(folder: Path) -> dict[str, dict[str, str]]:
     return {name: dict(entry["versions"]) for name, entry in _read_file(folder).items()}
 
 
+def read_dates(folder: Path) -> dict[str, str]:
+    """When the kept figures were computed, by table; "" where that was not kept."""
+    return {name: str(entry.get("date", "")) for name, entry in _read_file(folder).items()}
+
+
 def _read_file(folder: Path) -> dict[str, Any]:
     path = folder / "results.json"
     return dict(json.loads(path.read_text("utf-8"))) if path.exists() else {}
 
 
-def store_results(folder: Path, cells: Mapping[str, Cells]) -> None:
+def store_results(folder: Path, cells: Mapping[str, Cells], date: str | None = None) -> None:
     """Keep the figures of some tables with their source; those of its other tables stay.
 
-    Eight digits are kept: beyond these, machines differ by rounding errors.
+    Eight digits are kept: beyond these, machines differ by rounding errors. `date` is when the
+    oldest of them was computed; now, if it is not given.
     """
     kept = _read_file(folder)
+    date = format_now() if date is None else date
     for name, rows in cells.items():
         plain = {
             row: {
@@ -48,9 +55,9 @@ def store_results(folder: Path, cells: Mapping[str, Cells]) -> None:
             for row, c in rows.items()
         }
         if plain:
-            kept[name] = {"versions": list_versions(), "cells": plain}
+            kept[name] = {"date": date, "versions": list_versions(), "cells": plain}
     order = {table.id: i for i, table in enumerate(read_tables(folder))}
-    kept = {name: kept[name] for name in sorted(kept, key=lambda n: order[n]) if name in order}
+    kept = {name: kept[name] for name in sorted(kept.keys() & order, key=lambda n: order[n])}
     write_whole(folder / "results.json", (_format_json(kept) + "\n").encode())
 
 
@@ -66,6 +73,7 @@ def _format_json(kept: Mapping[str, Any]) -> str:
             f"   {json.dumps(row, ensure_ascii=False)}: {json.dumps(cells, ensure_ascii=False)}"
             for row, cells in entry["cells"].items()
         )
-        head = json.dumps(entry["versions"])
-        parts.append(f' {json.dumps(name)}: {{\n  "versions": {head},\n  "cells": {{\n{rows}}}}}')
+        date = f'  "date": {json.dumps(entry["date"])},\n' if entry.get("date") else ""
+        head = f'{date}  "versions": {json.dumps(entry["versions"])}'
+        parts.append(f' {json.dumps(name)}: {{\n{head},\n  "cells": {{\n{rows}}}}}')
     return "{\n" + ",\n".join(parts) + "\n}"

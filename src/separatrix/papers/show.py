@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -79,6 +80,79 @@ def describe_column(column: Record) -> str:
     mean = f"{column['difference']:+.2g} ± {column['error']:.2g} on average"
     above = "{} above print, {} below".format(*signs)
     return f"{name} {column['side']} ({mean}; {above}, p = {column['p_value']:.2g})"
+
+
+def total_counts(records: Iterable[Record]) -> Counter[str]:
+    """Verdicts on all numbers that a source prints."""
+    total: Counter[str] = Counter()
+    for record in records:
+        if not record["derived"]:
+            total.update(record["counts"])
+    return total
+
+
+def list_columns_off(records: Iterable[Record]) -> list[tuple[str, Record]]:
+    """Methods that are off as a whole, with the names of their tables.
+
+    Those judged in percent come first, and of these the furthest.
+    """
+    off = [
+        (not record["unit"].startswith("%"), -_count_errors(column), record["table"], column)
+        for record in records
+        if not record["derived"]
+        for column in record["columns"]
+        if column["name"] and column["verdict"] == "differs"
+    ]
+    return [(table, column) for *_, table, column in sorted(off, key=lambda found: found[:2])]
+
+
+def _count_errors(column: Record) -> float:
+    return abs(column["difference"]) / max(column["error"], 1e-12)
+
+
+MAX_NAMED = 3
+"""Methods and claims of a source that its summary names."""
+
+
+def describe_source(records: Sequence[Record]) -> list[str]:
+    """What holds of a source, what does not, and where today's settings go beyond it."""
+    counts, claims = total_counts(records), [c for r in records for c in r["claims"]]
+    judged = [c for c in claims if c["verdict"] in ("holds", "differs")]
+    held = [c for c in judged if c["verdict"] == "holds"]
+    rerun = counts["holds"] + counts["differs"]
+    said = (
+        f"Holds: {counts['holds'] + counts['ahead']} of {rerun} numbers that could be rerun are "
+        f"reached ({counts['ahead']} passed), and {len(held)} of {len(judged)} claims hold. "
+        f"{counts['cannot be rerun']} more numbers cannot be rerun."
+        if rerun
+        else f"{len(held)} of {len(judged)} claims hold. None of {counts['printed']} printed "
+        "numbers could be rerun."
+    )
+    failed = sorted(
+        (c for c in judged if c["verdict"] == "differs"), key=lambda c: "within chance" in c["why"]
+    )
+    behind = [found for found in list_columns_off(records) if found[1]["side"] == "behind"]
+    lines = [said, _describe_behind(counts, behind)]
+    if failed:
+        more = f", and {len(failed) - MAX_NAMED} more" if failed[MAX_NAMED:] else ""
+        named = "; ".join(f"“{c['says']}” ({c['why']})" for c in failed[:MAX_NAMED])
+        lines.append(f"Claims that do not hold: {named}{more}.")
+    beyond = [ahead for record in records for ahead in record["beyond"].values()]
+    if beyond:
+        lines.append(
+            f"Beyond print: settings of today pass the best printed number in {sum(beyond)} of "
+            f"{len(beyond)} rows."
+        )
+    return [line for line in lines if line]
+
+
+def _describe_behind(counts: Mapping[str, int], behind: Sequence[tuple[str, Record]]) -> str:
+    if not counts["behind"]:
+        return ""
+    named = [f"{column['name']} ({table})" for table, column in behind[:MAX_NAMED]]
+    whole = f"; off as a whole, the furthest first: {', '.join(named)}" if named else ""
+    more = f", and {len(behind) - MAX_NAMED} more" if behind[MAX_NAMED:] else ""
+    return f"Does not: {counts['behind']} numbers are behind print{whole}{more}."
 
 
 def describe_claim_verdict(claim: Record) -> str:
@@ -243,6 +317,28 @@ def draw_agreement(records: Iterable[Record], to: Any, form: str = "png") -> boo
     ax.legend(frameon=False, fontsize=8)
     _save(figure, to, form)
     return True
+
+
+def draw_totals(sources: Mapping[str, Sequence[Record]], to: Any, form: str = "png") -> None:
+    """A bar for each source: printed numbers that hold, differ, or cannot be rerun."""
+    kinds = {
+        "holds": ("holds", "C0"),
+        "ahead": ("ours is better", "C2"),
+        "behind": ("ours is worse", "C1"),
+        "cannot be rerun": ("cannot be rerun", "0.85"),
+        "not run": ("not run", "0.6"),
+    }
+    figure, ax = _make_axes(6.4, 0.5 * len(sources) + 1.0)
+    counts = {name: total_counts(records) for name, records in sources.items()}
+    left = dict.fromkeys(sources, 0)
+    for kind, (label, colour) in kinds.items():
+        widths = [counts[name][kind] for name in sources]
+        ax.barh([*sources], widths, left=[*left.values()], color=colour, label=label)
+        left = {name: left[name] + counts[name][kind] for name in sources}
+    ax.invert_yaxis()
+    ax.set(xlabel="printed numbers")
+    ax.legend(frameon=False, fontsize=7)
+    _save(figure, to, form)
 
 
 def _group_by_row(cells: Iterable[Record]) -> dict[str, list[Record]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -119,6 +119,36 @@ def read_title(folder: Path) -> str:
 def read_tables(folder: Path) -> list[PublishedTable]:
     """The tables of a source, in the order of its ``published.toml``."""
     return [_parse_table(folder.name, entry) for entry in _read_toml(folder)["table"]]
+
+
+def read_contents(folder: Path) -> dict[str, str]:
+    """Every table and figure of a source: "" where it is rerun, else the reason why not."""
+    return dict(_read_toml(folder)["contents"])
+
+
+def find_tables(place: str, tables: Iterable[PublishedTable]) -> list[PublishedTable]:
+    """The tables that rerun a place of the source, such as "figure 4.5", or parts of it."""
+    wanted = place.replace(" ", "")
+    return [t for t in tables if t.id == wanted or t.id.startswith(f"{wanted}-")]
+
+
+class Change(NamedTuple):
+    """A change of the package, and the beginnings of the names of tables it concerns."""
+
+    date: str
+    says: str
+    tables: list[str]
+
+
+def read_changes() -> list[Change]:
+    """Changes after which figures that are kept may be other ones."""
+    read = tomllib.loads((FOLDER / "changes.toml").read_text("utf-8"))
+    return [Change(**entry) for entry in read["change"]]
+
+
+def list_later_changes(name: str, date: str, changes: Iterable[Change]) -> list[str]:
+    """What changed after figures of a table were computed; "" is before all changes."""
+    return [c.says for c in changes if c.date > date and name.startswith(tuple(c.tables))]
 
 
 def _read_toml(folder: Path) -> dict[str, Any]:

@@ -22,6 +22,7 @@ REPEATS_BY_ROW: dict[str, dict[str, int]] = {
     },
     "table3.2": {"Experiment 1": 4, "Experiment 2": 2},
     "table3.3": {"Experiment 1": 20, "Experiment 2": 20},
+    "section4.1": {"pancakes": 20},
     "figure4.2": {"means x 0.01": 60, "means x 0.12": 60, "means x 0.25": 60},
     "section4.3": dict.fromkeys(linear.ANGLES, 4),
     "table4.2": {
@@ -53,6 +54,7 @@ REPEATS_BY_ROW: dict[str, dict[str, int]] = {
         "Synth 2 as described": 4,
         "Synth 2, means x 0.009": 4,
     },
+    "table4.6": {"EEG": 10, "Drawn": 10},
     "table5.3": {"200 rows a class": 20, "500 rows a class": 8, "1000 rows a class": 3},
     "table5.4": dict.fromkeys(curved.SPREADS, 4),
     "table5.4-time": dict.fromkeys(curved.SPREADS, 2),
@@ -68,6 +70,10 @@ REPEATS_BY_ROW: dict[str, dict[str, int]] = {
     "table6.3": {"locations": 10},
     "table6.3-mean": {"all locations": 1},
     "table6.4": dict.fromkeys(("END", "SVM", "RF", "DDAG K-TIPCAC", "NV"), 1),
+    "table6.5": {"proteins": 10, "arrhythmia": 10, "22 classes": 5},
+    "table6.6": {"locations": 10},
+    "table6.7": {"proteins": 10, "arrhythmia": 10, "22 classes": 5},
+    "table6.8": {"locations": 10},
 }
 """Rows that are run, by table, and how often in a full run."""
 
@@ -108,6 +114,10 @@ def _found(
             return _ended(row, linear.spam(row, repeat, data, "trec2005"))
         case "table3.3":
             return _ended(row, linear.spam(row, repeat, data, "spamassassin_1800"))
+        case "section4.1":
+            return {row: linear.pancakes(repeat)}
+        case "table4.6":
+            return {row: linear.table4_6(row, repeat, data)}
         case "figure4.2":
             return linear.figure4_2(row, repeat)
         case "section4.3":
@@ -129,10 +139,10 @@ def _found(
             return {f"{measure}, {row}": values for measure, values in found.items()}
         case "table5.4-time" | "table5.5-time" | "table5.6-time":
             return {row: curved.times(row, repeat, data)}
-        case "table6.2":
-            return _ended(row, curved.table6_2(row, repeat, data))
-        case "table6.3":
-            return curved.table6_3(repeat, data)
+        case "table6.2" | "table6.5" | "table6.7":
+            return _ended(row, curved.table6_2(table, row, repeat, data))
+        case "table6.3" | "table6.6" | "table6.8":
+            return curved.table6_3(table, repeat, data)
         case "table6.3-mean":
             return curved.weighted_means(_printed_scores())
         case "table6.4":

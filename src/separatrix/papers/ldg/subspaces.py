@@ -247,10 +247,10 @@ def times31(piece: Piece, data: DataFolder) -> list[Figure]:
 
 
 def timed(method: Callable[[ScoredSplit], Any], split: ScoredSplit) -> float:
-    """Seconds."""
-    start = time.perf_counter()
+    """Seconds of the processor."""
+    start = time.process_time()
     method(split)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 # Tables 3.3 to 3.5 -----------------------------------------------------------------------------
@@ -362,6 +362,12 @@ def small(row: str, seed: int, data: DataFolder) -> Small:
         best[name] = split.accuracy_in(found.model, found.best)
     few["LDG auto"] = split.accuracy_in(LDG(split.n_classes - 1).fit(split.X, split.y), None)
     best["LDG auto"] = split.accuracy_in(LDG("auto").fit(split.X, split.y), None)
+    few["LDG, author's program"] = split.accuracy_in(
+        LDG(split.n_classes - 1, selection="author").fit(split.X, split.y), None
+    )
+    best["LDG, author's program"] = split.accuracy_in(
+        LDG("auto", selection="author").fit(split.X, split.y), None
+    )
     return Small(few, best)
 
 

@@ -97,6 +97,9 @@ TRANSFERS = {
     "Amazon to Webcam": ("surf10_amazon", "surf10_webcam"),
     "DSLR to Webcam": ("surf10_dslr", "surf10_webcam"),
     "Webcam to DSLR": ("surf10_webcam", "surf10_dslr"),
+    "Amazon to DSLR": ("surf10_amazon", "surf10_dslr"),
+    "DSLR to Amazon": ("surf10_dslr", "surf10_amazon"),
+    "Webcam to Amazon": ("surf10_webcam", "surf10_amazon"),
 }
 ALPHA_GRID = (0.0, 0.1, 0.3, 0.5)
 GAMMA_GRID = (0.9, 0.8, 0.6, 0.4, 0.2)

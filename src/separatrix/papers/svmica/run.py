@@ -24,7 +24,7 @@ from separatrix import (
 from separatrix.linalg import Array
 from separatrix.papers.figures import DataFolder, Figure, Piece
 from separatrix.papers.splits import TrainTest
-from separatrix.papers.svmica.literal import printed_shares
+from separatrix.papers.svmica.literal import PrintedDiscriminants, printed_shares
 
 NOISE: dict[str, float | None] = {
     "no noise": None,
@@ -35,8 +35,8 @@ NOISE: dict[str, float | None] = {
     "40 dB": 40,
     "50 dB": 50,
 }
-SETS = {"Khan": "khan_srbct", "Arrhythmia": "arrhythmia"}
-N_RUNS, N_INSIDE = 3, 5
+SETS = {"Arrhythmia": "arrhythmia", "Khan": "khan_srbct"}
+N_RUNS, N_INSIDE = 1, 5
 MOST_NEIGHBOURS = 50
 NEAR_BEST = 0.995
 
@@ -44,7 +44,7 @@ NEAR_BEST = 0.995
 def list_pieces(table: str, quick: bool) -> list[Piece]:
     """A set and a noise, or a run of choices inside."""
     levels = list(NOISE)[: 2 if quick else None]
-    if table == "table4.1":
+    if table in ("table4.1", "table4.1-dimensions"):
         return [Piece(f"{name}, {noise}") for name in SETS for noise in levels]
     if table in CLASSWISE:
         return [Piece(f"{CLASSWISE[table][0]}, {noise}") for noise in levels]
@@ -62,11 +62,13 @@ def measure(table: str, piece: Piece, data: DataFolder) -> list[Figure]:
     if table == "section3.2":
         return correlations(data)
     name, noise = piece.row.split(", ")
+    if table == "table4.1-dimensions":
+        return count_directions(data, piece.row)
     if table in CLASSWISE:
         return classwise(best_runs(data, name, noise, CLASSWISE[table][1]), name, noise)
     return [
         Figure(piece.row, column, i, 100 * float(np.mean(run.right)))
-        for column in METHODS
+        for column in methods_for(name)
         for i, run in enumerate(best_runs(data, name, noise, column))
     ]
 
@@ -161,28 +163,44 @@ def project_svm(split: TrainTest) -> Iterator[ReducedRows]:
             yield ReducedRows(SupportVectorProjection(C=C, redundancy=redundancy), (13,))
 
 
+NORMALS_KEPT = (13, 8, 3)
+COMPONENTS_ADDED = (3, 8, 18)
+LINEAR_COSTS = (0.003, 0.01, 0.1, 1.0, 100.0)
+RBF_COSTS = (1.0, 10.0, 100.0)
+RBF_WIDTHS = (0.01, 0.1, 1.0)
+"""Over the number of features."""
+
+
+def normals_and_components(make: Callable[..., Any], **settings: Any) -> Iterator[ReducedRows]:
+    """l normals, alone and with k independent components, which come behind them."""
+    for normals in NORMALS_KEPT:
+        for added in COMPONENTS_ADDED:
+            n = normals + added
+            model = make(n, redundancy=normals, random_state=0, **settings)
+            alone = (normals,) if added == COMPONENTS_ADDED[0] else ()
+            yield ReducedRows(model, (*alone, n))
+
+
 def svm_ica(split: TrainTest) -> Iterator[ReducedRows]:
-    for C in COSTS:
-        for redundancy in (0.0, 0.2):
-            for n in (15, 25):
-                model = SupportVectorICA(n, C=C, redundancy=redundancy, random_state=0)
-                yield ReducedRows(model, (n,))
+    for C in LINEAR_COSTS:
+        yield from normals_and_components(SupportVectorICA, C=C)
 
 
 def linear_kernel(split: TrainTest) -> Iterator[ReducedRows]:
-    for C in COSTS:
-        for n in (15, 25):
-            model = KernelSupportVectorICA(n, C=C, kernel="linear", random_state=0)
-            yield ReducedRows(model, (n,))
+    for C in LINEAR_COSTS:
+        yield from normals_and_components(KernelSupportVectorICA, C=C, kernel="linear")
 
 
 def rbf_kernel(split: TrainTest) -> Iterator[ReducedRows]:
     d = split.X.shape[1]
-    for C in (0.3, 1.0, 3.0, 10.0):
-        for width in (0.1, 0.3, 1.0):
-            for n in (15, 25):
-                model = KernelSupportVectorICA(n, C=C, kernel_gamma=width / d, random_state=0)
-                yield ReducedRows(model, (n,))
+    for C in RBF_COSTS:
+        for width in RBF_WIDTHS:
+            yield from normals_and_components(KernelSupportVectorICA, C=C, kernel_gamma=width / d)
+
+
+def literal_fisher(split: TrainTest) -> Iterator[ReducedRows]:
+    if split.X.shape[1] < 1000:  # as in the source, which leaves it out for thousands of genes
+        yield ReducedRows(PrintedDiscriminants(), (12, 40, 60, 90))
 
 
 METHODS: dict[str, Method] = {
@@ -197,6 +215,7 @@ METHODS: dict[str, Method] = {
     "nonlinear SVM+ICA, rbf": rbf_kernel,
     "SVM projections": project_svm,
     "Fisher, shrinkage": shrunk_fisher,
+    "LDA literal": literal_fisher,
 }
 CLASSWISE: dict[str, tuple[str, str]] = {
     "table4.2": ("Arrhythmia", "linear SVM+ICA"),
@@ -207,10 +226,15 @@ CLASSWISE: dict[str, tuple[str, str]] = {
 
 
 class Run(NamedTuple):
-    """Classes of the test rows of a run, and which of them are right."""
+    """Classes of the test rows of a run, which of them are right, and by how many directions.
+
+    Of these `normals` are normals of hyperplanes.
+    """
 
     truth: Array
     right: Array
+    directions: int
+    normals: int
 
 
 @cache  # table 4.1 has what the other tables show by class
@@ -219,21 +243,35 @@ def best_runs(data: DataFolder, name: str, noise: str, method: str) -> list[Run]
     n_runs = 1 if name == "Khan" and NOISE[noise] is None else N_RUNS  # nothing is drawn
     runs = [splits(data, name, NOISE[noise], seed) for seed in range(n_runs)]
     truth = [np.concatenate([split.y_test for split in run]) for run in runs]
-    return list(map(Run, truth, best_setting(runs, METHODS[method])))
+    best = best_setting(runs, METHODS[method])
+    return [
+        Run(y, right, best.directions, best.normals)
+        for y, right in zip(truth, best.right, strict=True)
+    ]
 
 
-def best_setting(runs: Sequence[Sequence[TrainTest]], method: Method) -> list[Array]:
+class BestSetting(NamedTuple):
+    """Which test rows are right in each run, the number of directions, and of normals."""
+
+    right: list[Array]
+    directions: int
+    normals: int
+
+
+def best_setting(runs: Sequence[Sequence[TrainTest]], method: Method) -> BestSetting:
     """Which test rows of each run are right in the setting that is best on average.
 
     Of those within 99.5 % of the best it is the one with the fewest directions.
     """
     tried: dict[tuple[int, int], list[Array]] = {}
+    normals: dict[int, int] = {}
     for run in runs:
         of_run: dict[tuple[int, int], list[Array]] = {}
         for split in run:
             for number, (reducer, dimensions) in enumerate(method(split)):
                 Z = reducer.fit(split.X, split.y).transform(split.X)
                 Z_test = reducer.transform(split.X_test)
+                normals[number] = getattr(reducer, "n_normals_", 0)
                 for n in dimensions:
                     right = right_by_neighbours(Z[:, :n], Z_test[:, :n], split)
                     of_run.setdefault((n, number), []).append(right)
@@ -243,7 +281,8 @@ def best_setting(runs: Sequence[Sequence[TrainTest]], method: Method) -> list[Ar
     best = max(mean.max() for mean in means.values())
     near = min(key for key, mean in means.items() if mean.max() >= NEAR_BEST * best)
     neighbours = int(means[near].argmax())
-    return [right[:, neighbours] for right in tried[near]]
+    rights = [found[:, neighbours] for found in tried[near]]
+    return BestSetting(rights, near[0], min(normals[near[1]], near[0]))
 
 
 def right_by_neighbours(Z: Array, Z_test: Array, split: TrainTest) -> Array:
@@ -254,11 +293,28 @@ def right_by_neighbours(Z: Array, Z_test: Array, split: TrainTest) -> Array:
     return votes.argmax(axis=2) == split.y_test[:, None]
 
 
+def methods_for(name: str) -> list[str]:
+    """Columns of a set: LDA as printed needs matrices of features by features."""
+    return [m for m in METHODS if name == "Arrhythmia" or m != "LDA literal"]
+
+
+def count_directions(data: DataFolder, row: str) -> list[Figure]:
+    """Directions of the best setting of each method, and how many of them are normals."""
+    name, noise = row.split(", ")
+    found = []
+    for column in methods_for(name):
+        run = best_runs(data, name, noise, column)[0]
+        found.append(Figure(row, column, 0, run.directions))
+        if run.normals:
+            found.append(Figure(row, f"{column}, normals", 0, run.normals))
+    return found
+
+
 def classwise(runs: Sequence[Run], name: str, noise: str) -> list[Figure]:
     """Percent of right decisions in each class, and in all."""
     of_class, of_all = {"Arrhythmia": ("class", "all"), "Khan": ("Khan", "Khan, all")}[name]
     found = []
-    for i, (truth, right) in enumerate(runs):
+    for i, (truth, right, *_) in enumerate(runs):
         shares = {f"{of_class} {c + 1}": np.mean(right[truth == c]) for c in np.unique(truth)}
         shares[of_all] = np.mean(right)
         found += [Figure(where, noise, i, 100 * float(share)) for where, share in shares.items()]

@@ -40,6 +40,7 @@ PROBLEMS = {
     "Wine 1-3": TwoClassSet("wine", (0, 2), 7, (9, 7), together=True),
     "Wine 2-3": TwoClassSet("wine", (1, 2), 10, (8, 5), together=True),
     "Sonar": TwoClassSet("sonar", (0, 1), 10, (11, 10)),
+    "Splice, EI and IE": TwoClassSet("splice", (0, 1), 10, (77, 77)),
 }
 APART = ", each feature scaled"
 PROBLEMS |= {
@@ -141,6 +142,8 @@ def reducers(most: int) -> dict[str, Any]:
         "MMDA": MarginMaximizingDiscriminant(most),
         "WSVDA": WithinSupportVectorDiscriminant(most),
         "WSVDA as printed": PrintedWSVDA(most),
+        "MMDA, C = 1000": MarginMaximizingDiscriminant(most, C=1000),
+        "WSVDA, C = 1000": WithinSupportVectorDiscriminant(most, C=1000),
     }
 
 
