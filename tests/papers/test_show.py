@@ -48,6 +48,14 @@ def test_what_nobody_printed_stays_out_of_the_totals(example):
     }
 
 
+def test_numbers_that_are_shown_only_are_not_said_to_be_none(example):
+    (table,) = read_tables(example)
+    record = scoring.build_record(table._replace(shown_only={"a": "why", "b": "why"}), {})
+    assert show.describe_counts(record["counts"]) == "No number is counted."
+    record = scoring.build_record(table._replace(published={}), {})
+    assert show.describe_counts(record["counts"]) == "No numbers are printed."
+
+
 def test_a_source_in_a_minute_says_what_holds_and_what_does_not(example):
     (table,) = read_tables(example)
     cells = {

@@ -52,7 +52,7 @@ def format_cell(cell: Record) -> str:
 def describe_counts(counts: Mapping[str, int], derived: bool = False) -> str:
     """How many cells hold, in words."""
     if not counts["printed"]:
-        return "No numbers are printed."
+        return "No number is counted." if counts["shown only"] else "No numbers are printed."
     sides = f" ({counts['ahead']} ahead, {counts['behind']} behind)" if counts["differs"] else ""
     same = f" ({counts['same digits']} to the last digit)" if counts["same digits"] else ""
     parts = {
@@ -110,8 +110,8 @@ def _count_errors(column: Record) -> float:
     return abs(column["difference"]) / max(column["error"], 1e-12)
 
 
-MAX_NAMED = 3
-"""Methods and claims of a source that its summary names."""
+MAX_SHOWN_METHODS = 3
+"""Methods, and claims, of a source that its summary names."""
 
 
 def describe_source(records: Sequence[Record]) -> list[str]:
@@ -134,8 +134,10 @@ def describe_source(records: Sequence[Record]) -> list[str]:
     behind = [found for found in list_columns_off(records) if found[1]["side"] == "behind"]
     lines = [said, _describe_behind(counts, behind)]
     if failed:
-        more = f", and {len(failed) - MAX_NAMED} more" if failed[MAX_NAMED:] else ""
-        named = "; ".join(f"“{c['says']}” ({c['why']})" for c in failed[:MAX_NAMED])
+        more = (
+            f", and {len(failed) - MAX_SHOWN_METHODS} more" if failed[MAX_SHOWN_METHODS:] else ""
+        )
+        named = "; ".join(f"“{c['says']}” ({c['why']})" for c in failed[:MAX_SHOWN_METHODS])
         lines.append(f"Claims that do not hold: {named}{more}.")
     beyond = [ahead for record in records for ahead in record["beyond"].values()]
     if beyond:
@@ -149,9 +151,9 @@ def describe_source(records: Sequence[Record]) -> list[str]:
 def _describe_behind(counts: Mapping[str, int], behind: Sequence[tuple[str, Record]]) -> str:
     if not counts["behind"]:
         return ""
-    named = [f"{column['name']} ({table})" for table, column in behind[:MAX_NAMED]]
+    named = [f"{column['name']} ({table})" for table, column in behind[:MAX_SHOWN_METHODS]]
     whole = f"; off as a whole, the furthest first: {', '.join(named)}" if named else ""
-    more = f", and {len(behind) - MAX_NAMED} more" if behind[MAX_NAMED:] else ""
+    more = f", and {len(behind) - MAX_SHOWN_METHODS} more" if behind[MAX_SHOWN_METHODS:] else ""
     return f"Does not: {counts['behind']} numbers are behind print{whole}{more}."
 
 

@@ -44,8 +44,10 @@ NEAR_BEST = 0.995
 def list_pieces(table: str, quick: bool) -> list[Piece]:
     """A set and a noise, or a run of choices inside."""
     levels = list(NOISE)[: 2 if quick else None]
-    if table in ("table4.1", "table4.1-dimensions"):
+    if table == "table4.1":
         return [Piece(f"{name}, {noise}") for name in SETS for noise in levels]
+    if table == "table4.1-dimensions":
+        return [Piece(f"Arrhythmia, {noise}") for noise in levels]
     if table in CLASSWISE:
         return [Piece(f"{CLASSWISE[table][0]}, {noise}") for noise in levels]
     if table == "table4.1-inside":
@@ -303,7 +305,7 @@ def count_directions(data: DataFolder, row: str) -> list[Figure]:
     name, noise = row.split(", ")
     found = []
     for column in methods_for(name):
-        run = best_runs(data, name, noise, column)[0]
+        run = best_runs(data, name, noise, column)[0]  # the same in all runs
         found.append(Figure(row, column, 0, run.directions))
         if run.normals:
             found.append(Figure(row, f"{column}, normals", 0, run.normals))
