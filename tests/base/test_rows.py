@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
-from sklearn.base import BaseEstimator
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, clone
 
 from separatrix import FisherDiscriminant
 from separatrix.base.rows import (
@@ -15,7 +15,7 @@ from separatrix.base.rows import (
     check_several_classes,
     unchanged_on_failure,
 )
-from tests.discovery import TALL
+from tests.discovery import TALL, linear, name_of, subspace_estimators
 
 
 def test_checked_rows_have_codes_classes_weights_and_names():
@@ -62,3 +62,18 @@ def test_a_centred_product_takes_sparse_rows_and_keeps_single_precision(rng):
     X, W, centre = rng.standard_normal((9, 4)), rng.standard_normal((4, 2)), np.ones(4)
     assert_allclose(centred_product(sp.csr_array(X), centre, W), (X - 1) @ W, atol=1e-12)
     assert centred_product(X.astype(np.float32), centre, W).dtype == np.float32
+
+
+@pytest.mark.parametrize("estimator", linear(subspace_estimators()), ids=name_of)
+def test_channels_and_times_are_features_one_after_the_other(estimator, rng):
+    X, y = rng.standard_normal((40, 3, 4)), np.arange(40) % 2
+    X[y == 1, 1] += 2.0
+    flat = X.reshape(40, 12)
+    found, expected = clone(estimator).fit(X, y), clone(estimator).fit(flat, y)
+    assert found.epoch_shape_ == (3, 4)
+    assert not hasattr(expected, "epoch_shape_")
+    assert_array_equal(found.transform(X), expected.transform(flat))
+    assert_array_equal(found.transform(flat), expected.transform(flat))
+    with pytest.raises(ValueError, match=r"4 channels of 3 values, but .* to 3 channels of 4"):
+        found.transform(X.reshape(40, 4, 3))
+    assert not hasattr(found.fit(flat, y), "epoch_shape_")

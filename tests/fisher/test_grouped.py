@@ -59,3 +59,19 @@ def test_groups_may_be_lists_of_columns():
 def test_bad_groups_are_errors(groups, message):
     with pytest.raises(ValueError, match=message):
         GroupedDiscriminant(groups=groups).fit(*TALL)
+
+
+@pytest.mark.parametrize("by", ["channels", "times"])
+def test_groups_of_channels_and_times(by, rng):
+    X, y = rng.standard_normal((60, 3, 4)), np.arange(60) % 3
+    columns = np.arange(12).reshape(3, 4)
+    lists = (columns if by == "channels" else columns.T).tolist()
+    expected = GroupedDiscriminant(lists).fit(X.reshape(60, 12), y)
+    found = GroupedDiscriminant(by).fit(X, y)
+    assert_array_equal(found.components_, expected.components_)
+    assert_array_equal(found.predict(X), expected.predict(X.reshape(60, 12)))
+    auto = GroupedDiscriminant(by, n_components="auto").fit(X, y)
+    again = GroupedDiscriminant(lists, n_components="auto").fit(X.reshape(60, 12), y)
+    assert_array_equal(auto.components_, again.components_)
+    with pytest.raises(ValueError, match="needs X of shape"):
+        GroupedDiscriminant(by).fit(X.reshape(60, 12), y)

@@ -13,7 +13,7 @@ from separatrix.io.columns import check_features, describe_content
     [
         (["1,065", "12,300", "7"], "--thousands , if it is between thousands, --decimal , if"),
         (["1,5", "2", "3,25"], "numbers such as '1,5': give --decimal ,"),
-        (["1.065,50", "3,5"], "give --decimal , --thousands ."),
+        (["1.065,50", "3,5", "1.200"], "give --decimal , --thousands ."),
         (["1,065.50", "3.5"], "give --thousands ,"),
         (["1'065", "3"], 'give --thousands "\'"'),
         (["1 065 000", "3"], "give --thousands ' '"),

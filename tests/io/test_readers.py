@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from separatrix.io.columns import check_features
@@ -82,7 +84,7 @@ def test_files_that_are_something_else(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"Z": np.ones((2, 2))}, "needs a two-dimensional array X or data: it has Z"),
+        ({"Z": np.ones((2, 2))}, "needs an array X or data of two axes, or of three"),
         ({"X": np.ones((2, 2)), "y": np.ones((2, 1))}, "y must have one label for each of 2"),
         ({"X": np.ones((2, 2)), "feature_names": ["a"]}, "1 feature_names for 2 features"),
         ({"X": np.array([[{}]], object)}, "not an npz file of plain arrays"),
@@ -138,9 +140,11 @@ def test_numbers_are_read_as_people_write_them(tmp_path):
     assert table.y.tolist() == ["x", "y"]
     path.write_text("a\tb\n1,065\tx\n12\ty\n")
     assert read_table(path, form="tsv", thousands=",").X["a"].tolist() == [1065.0, 12.0]
-    for how, said in (({"decimal": ","}, "also between values"), ({"thousands": "."}, "are both")):
-        with pytest.raises(ValueError, match=said):
-            read_table(path, **how)
+    path.write_text('a,b,kind\n"1,065","2,5",x\n12,3,y\n')  # commas in quotes are in values
+    assert read_table(path, thousands=",", ignore=["b"]).X["a"].tolist() == [1065.0, 12.0]
+    assert read_table(path, decimal=",", ignore=["a"]).X["b"].tolist() == [2.5, 3.0]
+    with pytest.raises(ValueError, match="are both"):
+        read_table(path, thousands=".")
 
 
 def test_excel_tables_are_read_like_others(tmp_path):
@@ -163,3 +167,48 @@ def test_samples_in_columns_are_turned(tmp_path):
     assert list(table.X) == ["BRCA1", "TP53"]
     assert table.X.to_numpy().tolist() == [[1, 4.5], [2, 5], [3, 6]]
     assert table.y.tolist() == ["x", "y", "x"]
+
+
+class StoredCells:
+    """As much of anndata's table as is read."""
+
+    def __init__(self, X):
+        self.X = X
+        self.var_names = pd.Index(["BRCA1", "TP53"])
+        self.obs = pd.DataFrame({"batch": [1, 2, 1], "type": ["T", "B", "T"]}, index=list("xyz"))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_cells_are_read_where_anndata_is_installed(tmp_path, monkeypatch, form):
+    path = tmp_path / "cells.h5ad"
+    path.write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "anndata", None)
+    with pytest.raises(ImportError, match="pip install anndata"):
+        read_table(path)
+    stored = StoredCells(form([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]))
+    module = SimpleNamespace(read_h5ad=lambda name: stored)
+    monkeypatch.setitem(sys.modules, "anndata", module)
+    table = read_table(path, target="type")
+    assert list(table.X) == ["BRCA1", "TP53"]
+    assert table.y.tolist() == ["T", "B", "T"]
+
+
+def test_epochs_of_mne_are_read_where_it_is_installed(tmp_path, monkeypatch, rng):
+    path = tmp_path / "a-epo.fif"
+    path.write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "mne", None)
+    with pytest.raises(ImportError, match="pip install mne"):
+        read_table(path)
+    X = rng.standard_normal((4, 2, 3))
+    epochs = SimpleNamespace(
+        event_id={"rare": 7, "often": 9},
+        events=np.array([[0, 0, 7], [5, 0, 9], [9, 0, 9], [12, 0, 7]]),
+        ch_names=["Cz", "Pz"],
+        times=np.array([0.0, 0.1, 0.2]),
+        get_data=lambda: X,
+    )
+    module = SimpleNamespace(read_epochs=lambda name, verbose: epochs)
+    monkeypatch.setitem(sys.modules, "mne", module)
+    table = read_table(path)
+    assert table.y.tolist() == ["rare", "often", "often", "rare"]
+    assert list(table.X)[:2] == ["Cz@0", "Cz@0.1"]

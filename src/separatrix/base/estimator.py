@@ -66,8 +66,9 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Parameters
         ----------
         X : array or sparse matrix (n_samples, n_features)
-            Training rows. Methods that need no more than class moments take a Dask collection,
-            too: see "Beyond memory" in the manual.
+            Training rows. An array (n_samples, n_channels, n_times) is taken for rows of its
+            channels one after the other. Methods that need no more than class moments take a Dask
+            collection, too: see "Beyond memory" in the manual.
         y : array (n_samples,)
             Their class labels.
         sample_weight : array (n_samples,), optional

@@ -32,6 +32,7 @@ def check_labelled_rows(
 ) -> LabelledRows:
     """Rows, labels and weights, checked for everything but NaN and infinity."""
     check_in_memory(X, type(estimator).__name__)
+    X = join_channels(estimator, X, reset=reset)
     rows, labels = validate_data(
         estimator,
         X,
@@ -53,6 +54,7 @@ def check_new_rows(estimator: BaseEstimator, X: ArrayLike, *, accept_sparse: boo
     """Rows of the features that were learned, checked for everything but NaN and infinity."""
     check_is_fitted(estimator)
     check_in_memory(X, type(estimator).__name__)
+    X = join_channels(estimator, X, reset=False)
     return validate_data(
         estimator,
         X,
@@ -67,6 +69,28 @@ def _float_types(X: Any) -> list[Any]:
     """The dtypes that rows may have, as the library of X names them."""
     xp = get_namespace(X)[0] if is_foreign(X) else np
     return [xp.float64, xp.float32]
+
+
+def join_channels(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
+    """Rows of channels × times as rows of features, one channel after the other; others as is.
+
+    The fitted attribute ``epoch_shape_`` is the number of channels and of times; it is there only
+    where rows had such a shape, and new ones of three axes must have it.
+    """
+    if getattr(X, "ndim", 2) != 3:
+        if reset:
+            vars(estimator).pop("epoch_shape_", None)
+        return X
+    shape = tuple(map(int, X.shape[1:]))
+    known = getattr(estimator, "epoch_shape_", None)
+    if reset:
+        estimator.epoch_shape_ = shape
+    elif known is not None and shape != tuple(known):
+        raise ValueError(
+            f"X has {shape[0]} channels of {shape[1]} values, but {type(estimator).__name__} was "
+            f"fitted to {known[0]} channels of {known[1]}"
+        )
+    return X.reshape((X.shape[0], -1))
 
 
 def check_several_classes(estimator: BaseEstimator, classes: Array) -> None:

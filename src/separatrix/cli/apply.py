@@ -66,6 +66,7 @@ def predict_command(
             f"p({c})": probabilities[:, i] for i, c in enumerate(stored.model.classes_)
         }
     record = _summarize_predictions(console, stored.model, table, predictions)
+    record |= _note_unlike_rows(console, stored, table.X)
     write_rows(console, table.kept, predictions, output, record)
 
 
@@ -90,7 +91,11 @@ def _summarize_predictions(
     if "decided" in predictions:
         record["decided"] = float(predictions["decided"].mean())
         console.note(f"{100 * record['decided']:.2f} % of {len(labels)} rows are decided")
-    if table.y is not None and not _knows_any(model, table.y):
+    if table.y is not None and hasattr(last := getattr(model, "steps", [[model]])[-1][-1], "sep"):
+        record["accuracy"] = float((last.join_labels(table.y) == labels).mean())
+        share = f"{100 * record['accuracy']:.2f} % of {len(labels)} rows"
+        console.note(f"{share} have exactly the labels that are predicted")
+    elif table.y is not None and not _knows_any(model, table.y):
         console.note(
             f"Labels are not compared: those of column {table.target!r}, such as "
             f"{str(table.y[0])!r}, are not among the model's classes, "
@@ -113,6 +118,33 @@ def _note_unseen_labels(console: Console, model: Any, labels: Any) -> None:
             f"{len(unseen)} of these have a label that the model never saw ({names}), and count "
             "as wrong"
         )
+
+
+RARE_PVALUE = 0.001
+"""Probability, for rows of the model's classes, below which a row may be called unlike them."""
+
+
+def _note_unlike_rows(console: Console, stored: Any, X: Any) -> dict[str, Any]:
+    """Count rows that are farther from all classes than any training row, and improbably far."""
+    from separatrix.evaluate.contents import judge_novelty
+
+    found = None if decides_early(stored.model) else judge_novelty(stored.model, X)
+    if found is None:
+        return {}
+    farthest = stored.notes.get("farthest", 0.0)
+    unlike = [
+        i + 1
+        for i, (distance, p) in enumerate(zip(*found, strict=True))
+        if distance > farthest and p < RARE_PVALUE
+    ]
+    if unlike:
+        rows = ", ".join(map(str, unlike[:10])) + (" …" if len(unlike) > 10 else "")
+        console.note(
+            f"{len(unlike)} of {len(found.pvalues)} rows are unlike all rows that the model has "
+            f"learned, and their predictions mean little: {'row' if len(unlike) == 1 else 'rows'} "
+            f"{rows}"
+        )
+    return {"unlike": unlike}
 
 
 def _knows_any(model: Any, labels: Iterable[str]) -> bool:

@@ -29,7 +29,9 @@ from separatrix.cli.options import (
     jobs_option,
     named_table_options,
     preparation_options,
+    rows_option,
     seed_option,
+    split_names,
     target_option,
     test_size_option,
     words_options,
@@ -69,6 +71,7 @@ from separatrix.cli.protocol import (
 @named_table_options
 @preparation_options
 @words_options
+@rows_option
 @seed_option
 @jobs_option
 @console_options
@@ -222,11 +225,13 @@ def prepare_rows(table: Any, options: Mapping[str, Any]) -> tuple[Any, Any, Any]
     from separatrix.io.preparation import count_texts, encode_text
 
     prepared = {name: options[name] for name in ("scale", "categorical", "missing")}
+    prepared["rows"] = split_names(options.get("rows", ""))
     if table.text:
         words = {name: options[name] for name in ("hashed", "latent")}
         return count_texts(table.X, table.text, **prepared, **words)
     X, steps = encode_text(table.X, **prepared)
-    if not find_text_columns(table.X) and options["missing"] == "refuse":
+    plain = options["missing"] == "refuse" and not prepared["rows"]
+    if not find_text_columns(table.X) and plain:
         return X, "standard" if options["scale"] else None, None
     return X, steps, None
 
@@ -259,6 +264,7 @@ def _fit_arguments(data: str, options: Mapping[str, Any], decision: str, seed: i
         "--seed": str(seed) if seed else None,
         "--decimal": options["decimal"] if options["decimal"] != "." else None,
         "--thousands": options["thousands"],
+        "--rows": options["rows"] or None,
         "--latent": str(options["latent"]) if options["latent"] else None,
     }
     for option, value in given.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import click
@@ -20,8 +21,10 @@ from separatrix.cli.options import (
     method_option,
     output_option,
     preparation_options,
+    rows_option,
     seed_option,
     set_option,
+    split_names,
     table_options,
     target_option,
     words_options,
@@ -34,7 +37,8 @@ class Fitted(NamedTuple):
     """A fitted model, and what is said of it.
 
     `words` are the columns that are read as text, `text` those whose words are learned from,
-    `chosen` the parameters that tuning chose.
+    `chosen` the parameters that tuning chose, `farthest` the distance of the training row that is
+    farthest from all classes.
     """
 
     model: Any
@@ -45,6 +49,7 @@ class Fitted(NamedTuple):
     words: Sequence[str] = ()
     text: Sequence[str] = ()
     chosen: dict[str, Any] | None = None
+    farthest: float | None = None
 
 
 @click.command("fit", epilog=DATA_HELP)
@@ -63,10 +68,13 @@ class Fitted(NamedTuple):
 @click.option("--clip", type=click.FloatRange(0, min_open=True), metavar="LENGTH",
               help="Shorten rows to this length, for noise in `merge --epsilon`.")  # fmt: skip
 @labels_option
+@click.option("--several", metavar="SEP",
+              help="Rows have several labels, with SEP between: one classifier each.")  # fmt: skip
 @engine_option
 @table_options
 @preparation_options
 @words_options
+@rows_option
 @seed_option
 @console_options
 def fit_command(
@@ -78,6 +86,7 @@ def fit_command(
     output: str,
     clip: float | None,
     labels: str | None,
+    several: str | None,
     engine: str,
     seed: int,
     as_json: bool,
@@ -115,6 +124,12 @@ def fit_command(
         in_words = readable and has_words(data, options["text"])
         method = "TruncatedIPCAC" if in_words else "FisherDiscriminant"
     estimator = build_estimator(method, settings, seed)
+    if several is not None:
+        if tune or labels or engine == "dask" or decision != "own":
+            raise click.UsageError("--several goes with --method and --set alone")
+        from separatrix.decision.several import SeveralLabels
+
+        estimator = SeveralLabels(estimator, sep=several)
     if labels is not None:
         scale = options["scale"]
         model, n_rows = fit_arrays(console, data, labels, estimator, decision, scale)
@@ -126,7 +141,7 @@ def fit_command(
         to_tune = method if tune else None
         options = {**options, "clip": clip}
         fitted = _fit_in_memory(console, data, estimator, to_tune, decision, seed, options)
-    _save(fitted, output, method, options["missing"], clip)
+    _save(fitted, output, method, options["missing"], clip, data)
     console.done(*_describe(fitted, output, method))
 
 
@@ -155,6 +170,7 @@ def _fit_in_memory(
 ) -> Fitted:
     """A model of a table that is read whole; `to_tune` names a method that is tuned to it."""
     from separatrix.evaluate.comparison import tuned
+    from separatrix.evaluate.contents import judge_novelty
     from separatrix.evaluate.records import to_plain
     from separatrix.features.words import named_empty_vocabulary
     from separatrix.io.columns import find_text_columns
@@ -165,8 +181,11 @@ def _fit_in_memory(
     table = read_labelled_table(console, data, options, keep)
     if options["clip"] is not None:
         table = _clip(console, table, options["clip"])
-    prepared = ("scale", "categorical", "missing", "hashed", "latent")
-    prepare = preprocessing(table.X, text=table.text, **{name: options[name] for name in prepared})
+    name_groups(estimator, table.X.columns)
+    prepared = {n: options[n] for n in ("scale", "categorical", "missing", "hashed", "latent")}
+    prepare = preprocessing(
+        table.X, text=table.text, rows=split_names(options["rows"]), **prepared
+    )
     chosen = None
     with named_empty_vocabulary():
         if to_tune is not None:
@@ -181,7 +200,20 @@ def _fit_in_memory(
     n_rows, n_features = table.X.shape
     if table.text:
         n_features = count_features(model)
-    return Fitted(model, table.target, n_rows, n_features, classes, words, table.text, chosen)
+    novelty = judge_novelty(model, table.X)
+    farthest = None if novelty is None else float(novelty.distances.max())
+    return Fitted(
+        model, table.target, n_rows, n_features, classes, words, table.text, chosen, farthest
+    )
+
+
+def name_groups(estimator: Any, names: Sequence[str]) -> None:
+    """Give groups of channels or times as columns: scaled rows have no names to tell them by."""
+    groups = getattr(estimator, "groups", None)
+    if isinstance(groups, str):
+        from separatrix.fisher.grouped import epoch_groups
+
+        estimator.set_params(groups=[g.tolist() for g in epoch_groups(groups, None, names)])
 
 
 def count_features(model: Any) -> int:
@@ -219,7 +251,9 @@ def _clip(console: Console, table: Any, clip: float) -> Any:
     return table._replace(X=type(table.X)(clipped, table.X.index, table.X.columns))
 
 
-def _save(fitted: Fitted, output: str, method: str, missing: str, clip: float | None) -> None:
+def _save(
+    fitted: Fitted, output: str, method: str, missing: str, clip: float | None, data: str
+) -> None:
     from separatrix.io.models import save
 
     notes = {
@@ -229,7 +263,11 @@ def _save(fitted: Fitted, output: str, method: str, missing: str, clip: float | 
         "missing": missing,
         "method": method,
         "rows": fitted.n_rows,
+        "data": data,
+        "fitted": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+    if fitted.farthest is not None:
+        notes["farthest"] = fitted.farthest
     if fitted.chosen is not None:
         notes["chosen"] = fitted.chosen
     if clip is not None:

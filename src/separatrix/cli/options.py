@@ -27,6 +27,11 @@ def combine(*options: Decorator) -> Decorator:
     return decorate
 
 
+def split_names(text: str) -> list[str]:
+    """Names that are given with commas between."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 # Completion in the shell ---------------------------------------------------------------------
 
 
@@ -139,6 +144,13 @@ words_options = combine(
 )  # fmt: skip
 """How words become columns."""
 """How columns are prepared before a method sees them."""
+
+rows_option = click.option(
+    "--rows",
+    default="",
+    metavar="A,B",
+    help="Steps on each row, in this order: snv, derivative, detrend, l2.",
+)
 
 # Methods -------------------------------------------------------------------------------------
 

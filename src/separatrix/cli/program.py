@@ -9,8 +9,10 @@ from separatrix.cli.apply import predict_command, transform_command
 from separatrix.cli.compare import compare_command
 from separatrix.cli.console import CommandGroup
 from separatrix.cli.early import early_command
+from separatrix.cli.epochs import epochs_command
 from separatrix.cli.fit import fit_command
 from separatrix.cli.forget import forget_command
+from separatrix.cli.info import info_command
 from separatrix.cli.listings import datasets_command, methods_command
 from separatrix.cli.merge import merge_command
 from separatrix.cli.reproduce import reproduce_command
@@ -41,10 +43,12 @@ for command in (
     fit_command,
     predict_command,
     transform_command,
+    info_command,
     merge_command,
     forget_command,
     stream_command,
     early_command,
+    epochs_command,
     methods_command,
     datasets_command,
     reproduce_command,

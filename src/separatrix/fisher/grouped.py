@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import clone
 
 from separatrix.base.parameters import N_COMPONENTS, Allowed, array_like, one_of, whole_number
 from separatrix.base.rows import centred_product
@@ -31,8 +32,10 @@ class GroupedDiscriminant(SubspaceClassifier):
 
     Parameters
     ----------
-    groups : int or list of index lists
-        A number of equal contiguous groups, or the columns of each group.
+    groups : int, list of index lists, "channels" or "times"
+        A number of equal contiguous groups, or the columns of each group. "channels" and "times"
+        make a group of each channel, or of all channels at each time, where rows are arrays
+        (n_samples, n_channels, n_times) or columns are named ``channel@time``.
     n_components : int, "auto" or None
         Directions per group, all of a group that has fewer; None keeps all, "auto" as many as
         cross-validation favours.
@@ -79,14 +82,14 @@ class GroupedDiscriminant(SubspaceClassifier):
 
     _accepts_blocks = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
-        "groups": (whole_number(1), array_like()),
+        "groups": (whole_number(1), one_of("channels", "times"), array_like()),
         "n_components": N_COMPONENTS,
         "rule": (one_of(*RULES),),
     }
 
     def __init__(
         self,
-        groups: int | Sequence[Sequence[int]] = 2,
+        groups: int | str | Sequence[Sequence[int]] = 2,
         *,
         n_components: int | str | None = None,
         rule: str = "linear",
@@ -96,8 +99,22 @@ class GroupedDiscriminant(SubspaceClassifier):
         self.rule = rule
 
     def _summarize(self, rows: LabelledRows) -> list[ClassMoments]:
-        groups = feature_groups(self.groups, rows.X.shape[1])
+        groups = self._find_groups(rows.X.shape[1])
         return [ClassMoments.from_rows(rows.select_columns(columns)) for columns in groups]
+
+    def _select(self, rows: LabelledRows) -> dict[str, Any]:
+        if isinstance(self.groups, str):  # folds have neither channels nor names
+            groups = [group.tolist() for group in self._find_groups(rows.X.shape[1])]
+            return clone(self).set_params(groups=groups)._select(rows)
+        return super()._select(rows)
+
+    def _find_groups(self, n_features: int) -> list[Array]:
+        """Columns of each group."""
+        if isinstance(self.groups, str):
+            shape = getattr(self, "epoch_shape_", None)
+            names = getattr(self, "feature_names_in_", None)
+            return epoch_groups(self.groups, shape, names)
+        return feature_groups(self.groups, n_features)
 
     def _add_summaries(self, parts: Sequence[Any]) -> list[ClassMoments]:
         add_up = super()._add_summaries
@@ -108,7 +125,7 @@ class GroupedDiscriminant(SubspaceClassifier):
     ) -> Solution:
         """Fisher's directions of each group, side by side."""
         n_features = self.n_features_in_
-        groups = feature_groups(self.groups, n_features)
+        groups = self._find_groups(n_features)
         found = [self._solve_group(group, selected) for group in moments]
         sizes = [group.W.shape[1] for group in found]
         if isinstance(self.n_components, Integral):
@@ -185,6 +202,33 @@ def join_means(
     for columns, group in zip(groups, moments, strict=True):
         mean[columns], means[:, columns] = group.mean, group.means
     return {"mean_": mean, "means_": means}
+
+
+def epoch_groups(
+    by: str, shape: tuple[int, int] | None, names: Sequence[str] | None
+) -> list[Array]:
+    """Columns of each channel, or of each time, in the order in which they first come.
+
+    Parameters
+    ----------
+    by : "channels" or "times"
+    shape : (int, int) or None
+        Channels and times, where rows were such arrays.
+    names : sequence of str or None
+        Names of columns, ``channel@time``, where there is no shape.
+    """
+    if shape is not None:
+        columns = np.arange(shape[0] * shape[1]).reshape(shape)
+        return list(columns if by == "channels" else columns.T)
+    split = [str(name).rpartition("@") for name in ([] if names is None else names)]
+    if not split or not all(channel and mark for channel, mark, _ in split):
+        raise ValueError(
+            f'groups="{by}" needs X of shape (n_samples, n_channels, n_times), or columns that '
+            "are named channel@time"
+        )
+    keys = np.array([part[0 if by == "channels" else 2] for part in split])
+    order = dict.fromkeys(keys.tolist())
+    return [np.flatnonzero(keys == key) for key in order]
 
 
 def feature_groups(groups: int | Sequence[Sequence[int]], n_features: int) -> list[Array]:

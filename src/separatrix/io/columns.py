@@ -116,8 +116,8 @@ DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[./-]\d{1,2}[./-]\d{2,
 """A day, and perhaps a time."""
 
 NUMBER_STYLES = {
-    r"-?\d{1,3}(\.\d{3})+,\d+|-?\d{1,3}(\.\d{3})*,\d+": "--decimal , --thousands .",
     r"-?\d+(,\d+)?": "--decimal ,",
+    r"-?\d{1,3}(\.\d{3})*(,\d+)?": "--decimal , --thousands .",
     r"-?\d{1,3}(,\d{3})*(\.\d*)?": "--thousands ,",
     r"-?\d{1,3}('\d{3})*(\.\d*)?": '--thousands "\'"',
     r"-?\d{1,3}( \d{3})*(\.\d*)?": "--thousands ' '",

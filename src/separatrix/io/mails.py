@@ -34,7 +34,9 @@ def is_mail_source(source: Any) -> bool:
     if not isinstance(source, str | Path):
         return False
     path = Path(source)
-    return path.is_dir() or (path.is_file() and path.suffix.lower() in (".mbox", ".eml"))
+    if path.is_dir():
+        return not any(p.suffix in (".fasta", ".fa", ".faa") for p in path.iterdir())
+    return path.is_file() and path.suffix.lower() in (".mbox", ".eml")
 
 
 def iter_messages(source: str | os.PathLike[str]) -> Iterator[Message]:

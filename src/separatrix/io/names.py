@@ -35,6 +35,7 @@ PART_TYPES = {
     "LinearRule": "decision.rules.LinearRule",
     "Quadratic": "decision.rules.Quadratic",
     "QuadraticRule": "decision.quadratic.QuadraticRule",
+    "SeveralLabels": "decision.several.SeveralLabels",
     "SpanRule": "fisher.gaussian.SpanRule",
     "ThresholdRule": "decision.rules.ThresholdRule",
     "SpannedLDA": "evaluate.references.SpannedLDA",
@@ -51,6 +52,10 @@ PART_TYPES = {
     "ScoreTable": "early.rule.ScoreTable",
     "ThinFactor": "early.conditional.ThinFactor",
     "View": "early.conditional.PrefixModel",
+    # steps on each row
+    "Detrend": "features.spectra.Detrend",
+    "SpectrumDerivative": "features.spectra.SpectrumDerivative",
+    "StandardNormalVariate": "features.spectra.StandardNormalVariate",
     # columns of text that were given as numbers
     "ValueNames": "io.preparation.ValueNames",
 }

@@ -13,6 +13,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
+from separatrix.features.spectra import make_row_steps
 from separatrix.features.words import count_words, make_vectorizer, weigh_words
 from separatrix.io.columns import check_features, check_informative, find_text_columns
 
@@ -26,6 +27,7 @@ def preprocessing(
     text: Sequence[str] = (),
     hashed: bool = False,
     latent: int | None = None,
+    rows: Sequence[str] = (),
 ) -> Any:
     """Steps that make numbers of a table.
 
@@ -48,6 +50,9 @@ def preprocessing(
         Number words by a hash in place of a vocabulary.
     latent : int, optional
         Latent dimensions of each column of text, in place of its words.
+    rows : sequence of str
+        Steps on each row of numbers, before all others: "snv", "derivative", "detrend", "l2"; see
+        `features.spectra`.
 
     Returns
     -------
@@ -69,6 +74,7 @@ def preprocessing(
     check_informative(other)
     numbers = [name for name in other.columns if name not in words]
     steps: list[Any] = [SimpleImputer(strategy=missing)] if missing != "refuse" else []
+    steps += make_row_steps(rows)
     steps += [StandardScaler()] if scale else []
     for_numbers = make_pipeline(*steps) if len(steps) > 1 else (*steps, "passthrough")[0]
     if not words and not text:

@@ -18,6 +18,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from separatrix.io.bundled import BUNDLED, load_bundled
+from separatrix.io.epochs import flatten_epochs, read_mne_epochs
+from separatrix.io.fasta import is_protein_source, read_protein_columns
 from separatrix.io.mails import FILE, TEXT, is_mail_source, read_mail_columns
 
 SUFFIXES = {
@@ -31,6 +33,8 @@ SUFFIXES = {
     ".arff": "arff",
     ".xlsx": "excel",
     ".xls": "excel",
+    ".fif": "fif",
+    ".h5ad": "h5ad",
 }
 """Formats by the ending of a file; it may also be packed, as ``.csv.gz``."""
 
@@ -70,8 +74,12 @@ def read_frame(
     as a gap among labels is in ``frame.attrs["gaps"]``; columns that are no features by their
     origin in ``frame.attrs["ids"]``, items that were left out in ``frame.attrs["skipped"]``.
     """
+    if form is None and is_protein_source(source):
+        return _from_items(*read_protein_columns(source, skip_bad=skip_bad), "name")
     if form is None and is_mail_source(source):
-        return _from_mails(source, skip_bad)
+        frame = _from_items(*read_mail_columns(source, skip_bad=skip_bad), FILE)
+        frame.attrs["text"] = [TEXT]
+        return frame
     if isinstance(source, str | Path) and str(source) != "-" and not Path(source).exists():
         return _bundled(str(source))
     form = form or ("csv" if str(source) == "-" else find_format(source))
@@ -142,12 +150,6 @@ class LineStyle(NamedTuple):
 
     def check(self) -> None:
         """Raise when one character means two things."""
-        for option, mark in (("--decimal", self.decimal), ("--thousands", self.thousands)):
-            if mark == self.sep:
-                raise ValueError(
-                    f"{option} {mark!r} is also between values: say what is (--sep ';', or "
-                    "--format tsv)"
-                )
         if self.decimal == self.thousands:
             raise ValueError(f"--decimal and --thousands are both {self.decimal!r}: choose two")
 
@@ -353,11 +355,21 @@ def _from_npz(file: Any, name: str) -> Any:
     except ValueError as error:
         raise ValueError(f"{name} is not an npz file of plain arrays: {error}") from None
     found = {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
+    return _from_arrays(found, name)
+
+
+def _from_arrays(found: dict[str, Any], name: str) -> Any:
+    """A data frame from arrays by name."""
     rows = found.get("X", found.get("data"))
+    if "signal" in found and rows is None:
+        raise ValueError(f"{name} is a recording: cut it first, by `separatrix epochs {name}`")
+    if rows is not None and rows.ndim == 3:
+        rows, columns = flatten_epochs(name, {**found, "X": rows})
+        found = {**found, "feature_names": np.array(columns)}
     if rows is None or rows.ndim != 2:
         raise ValueError(
-            f"{name} needs a two-dimensional array X or data: it has "
-            f"{', '.join(found) or 'no arrays'}"
+            f"{name} needs an array X or data of two axes, or of three for channels × times: it "
+            f"has {', '.join(found) or 'no arrays'}"
         )
     names = found.get("feature_names", np.array([f"x{i}" for i in range(rows.shape[1])]))
     if names.shape != (rows.shape[1],):
@@ -428,14 +440,37 @@ def _strip_text(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 
-def _from_mails(source: Any, skip_bad: bool) -> Any:
-    columns, skipped = read_mail_columns(source, skip_bad=skip_bad)
+def _from_items(columns: dict[str, Any], skipped: list[str], name: str) -> Any:
+    """A data frame of items that are no rows of a file; `name` is the column of their names."""
     frame = import_pandas().DataFrame(columns)
-    frame.attrs.update(ids=[FILE], skipped=skipped, text=[TEXT])
+    frame.attrs.update(ids=[name], skipped=skipped)
+    return frame
+
+
+def _from_fif(file: Any, name: str) -> Any:
+    return _from_arrays(read_mne_epochs(name), name)
+
+
+def _from_h5ad(file: Any, name: str) -> Any:
+    """Expression by gene, then what is known of each cell, which is no feature."""
+    try:
+        import anndata
+    except ImportError:
+        raise ImportError("h5ad files are read with anndata: pip install anndata") from None
+    cells = anndata.read_h5ad(name)
+    rows = cells.X.toarray() if hasattr(cells.X, "toarray") else np.asarray(cells.X)
+    frame = import_pandas().DataFrame(rows, columns=[str(gene) for gene in cells.var_names])
+    known = cells.obs.reset_index(drop=True)
+    check_unique_names([*frame.columns, *known.columns])
+    for column in known.columns:
+        frame[column] = known[column].astype(object)
+    frame.attrs["ids"] = list(known.columns)
     return frame
 
 
 _BINARY = {
+    "fif": _from_fif,
+    "h5ad": _from_h5ad,
     "npz": _from_npz,
     "npy": _from_npy,
     "arff": _from_arff,

@@ -1,0 +1,181 @@
+"""What a fitted model knows: its steps, its classes, and the features that it looks at."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix.linalg import Array
+
+
+class FeatureTable(NamedTuple):
+    """Weights and patterns of the features of a model.
+
+    Attributes
+    ----------
+    names : list of str
+    weights : array (n_directions, n_features)
+        What a standard deviation of each feature adds to a score, in units of the largest.
+    correlations : array (n_directions, n_features) or None
+        The correlation of each feature with each score, where the model keeps moments. Weights
+        also cancel what disturbs; correlations show what goes along with a score.
+    """
+
+    names: list[str]
+    weights: Array
+    correlations: Array | None
+
+
+class ModelContents(NamedTuple):
+    """What a model is made of.
+
+    Attributes
+    ----------
+    method : str
+        The class of the method.
+    steps : list of str
+        All steps with their parameters.
+    classes : list of str
+    counts : list of float or None
+        Rows of each class, where the model keeps moments.
+    n_features : int
+        Features that the method sees.
+    n_directions : int or None
+    chosen : dict
+        Values that were chosen for parameters that are "auto", and rules that were used.
+    features : FeatureTable or None
+        None where directions are no weights of features.
+    """
+
+    method: str
+    steps: list[str]
+    classes: list[str]
+    counts: list[float] | None
+    n_features: int
+    n_directions: int | None
+    chosen: dict[str, Any]
+    features: FeatureTable | None
+
+
+CHOICES = ("n_components_", "n_whitened_", "threshold_rule_", "gamma_", "shrinkage_", "alpha_")
+"""Fitted attributes that record a choice."""
+
+
+def find_method(model: Any) -> tuple[list[Any], Any]:
+    """The steps before the method of a fitted model, and the method.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from separatrix import FisherDiscriminant
+    >>> find_method(make_pipeline(StandardScaler(), FisherDiscriminant()))
+    ([StandardScaler()], FisherDiscriminant())
+    """
+    steps = [step for _, step in getattr(model, "steps", [("", model)])]
+    for i, step in enumerate(steps):
+        if type(step).__module__.startswith("separatrix.") and hasattr(step, "predict"):
+            return steps[:i], step
+        if type(step).__module__.startswith("separatrix.") and hasattr(step, "components_"):
+            return steps[:i], step
+    return steps[:-1], steps[-1]
+
+
+def name_features(before: list[Any], method: Any) -> list[str]:
+    """Names of the features that the method of a pipeline sees, or their numbers."""
+    n_features = int(method.n_features_in_)
+    names = getattr(before[0] if before else method, "feature_names_in_", None)
+    try:
+        for step in before:
+            names = step.get_feature_names_out(names)
+    except (AttributeError, ValueError, TypeError):  # hashed words have no names
+        names = None
+    if names is None or len(names) != n_features:
+        return [f"x{j}" for j in range(n_features)]
+    return [str(name) for name in names]
+
+
+def describe_contents(model: Any) -> ModelContents:
+    """What a fitted model knows.
+
+    Parameters
+    ----------
+    model : fitted estimator or pipeline
+
+    Examples
+    --------
+    >>> from separatrix import FisherDiscriminant, datasets
+    >>> wine = datasets.load("wine")
+    >>> found = describe_contents(FisherDiscriminant().fit(wine.data, wine.target))
+    >>> found.method, found.n_directions, found.counts
+    ('FisherDiscriminant', 2, [59.0, 71.0, 48.0])
+    """
+    before, method = find_method(model)
+    moments = getattr(method, "moments_", None)
+    components = getattr(method, "components_", None)
+    classes = getattr(model, "classes_", getattr(method, "classes_", []))
+    return ModelContents(
+        method=type(method).__name__,
+        steps=[" ".join(repr(step).split()) for _, step in getattr(model, "steps", [("", model)])],
+        classes=[str(label) for label in classes],
+        counts=None if moments is None else np.asarray(moments.counts, dtype=float).tolist(),
+        n_features=int(getattr(method, "n_features_in_", 0)),
+        n_directions=None if components is None else len(components),
+        chosen={n.rstrip("_"): getattr(method, n) for n in CHOICES if hasattr(method, n)},
+        features=_describe_features(before, method),
+    )
+
+
+def _describe_features(before: list[Any], method: Any) -> FeatureTable | None:
+    weights = getattr(method, "coef_", None)
+    if weights is None or np.ndim(weights) != 2 or len(weights) > 1:
+        weights = getattr(method, "components_", None)
+    if weights is None or getattr(method, "dual_coef_", None) is not None or not len(weights):
+        return None
+    if np.shape(weights)[1] != method.n_features_in_:
+        return None
+    moments = getattr(method, "moments_", None)
+    correlations = None
+    scaled = np.asarray(weights, dtype=float)
+    if moments is not None and hasattr(method, "structure_correlations_"):
+        spread = np.sqrt(np.clip(moments.total_diagonal(), 0, None) / moments.n_samples)
+        scaled = scaled * spread
+        correlations = np.asarray(method.structure_correlations_, dtype=float)[: len(scaled)]
+        # of two classes the weights point to the second, components by a rule of their own
+        along = np.sum(np.asarray(method.components_)[: len(scaled)] * weights, axis=1)
+        correlations = correlations * np.where(along < 0, -1.0, 1.0)[:, None]
+    largest = np.abs(scaled).max(axis=1, keepdims=True)
+    scaled = scaled / np.where(largest > 0, largest, 1)
+    return FeatureTable(name_features(before, method), scaled, correlations)
+
+
+class RowNovelty(NamedTuple):
+    """How far rows are from all classes of a model, and how probable that is for its own rows."""
+
+    distances: Array
+    pvalues: Array
+
+
+def judge_novelty(model: Any, X: Any) -> RowNovelty | None:
+    """How unlike the rows of a fitted model new rows are; None where it cannot tell.
+
+    Models of moments can where they have learned more rows than features; see
+    `FisherDiscriminant.novelty_pvalue`.
+
+    Parameters
+    ----------
+    model : fitted estimator or pipeline
+    X : array or data frame
+        Rows as the model takes them.
+    """
+    before, method = find_method(model)
+    if not hasattr(method, "novelty_pvalue"):
+        return None
+    rows = X
+    for step in before:
+        rows = step.transform(rows)
+    try:
+        return RowNovelty(method.novelty(rows), method.novelty_pvalue(rows))
+    except ValueError:  # too few rows for a distribution
+        return None

@@ -1,0 +1,71 @@
+"""The tutorial: every command and every line of Python is run, in the order of the page."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from separatrix.cli.program import program
+from tests.cli.running import run
+
+DOCS = Path(__file__).parent.parent / "docs"
+BLOCK = re.compile(r"\.\. code-block:: (python|console)\n\n((?:   .*\n|\n)+)")
+
+
+def blocks(page):
+    text = (DOCS / page).read_text("utf-8")
+    for kind, body in BLOCK.findall(text):
+        yield kind, re.sub(r"^   ", "", body, flags=re.MULTILINE)
+
+
+def commands(body):
+    return [shlex.split(line[2:], comments=True) for line in body.splitlines() if line[:2] == "$ "]
+
+
+def test_the_tutorial_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    variables: dict[str, object] = {}
+    printed = {}
+    for kind, body in blocks("tutorial.rst"):
+        if kind == "python":
+            exec(compile(body, "tutorial.rst", "exec"), variables)
+            continue
+        for name, command, *rest in commands(body):
+            assert name == "separatrix"
+            printed[command] = run(command, *rest)
+    assert {"compare", "fit", "info", "predict", "transform", "stream", "merge", "early"} == set(
+        printed
+    )
+    assert "wine.html" in printed["compare"].stdout
+    assert "labels are as predicted" in printed["predict"].stderr
+    assert len(pd.read_csv("plane.csv")) == 48
+    assert float(capsys.readouterr().out.splitlines()[0]) > 0.9
+
+
+PAGES = ["index", "choose", "install", "text", "eeg", "proteins", "spectra"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_of_a_page_have_options_that_exist(page):
+    shown = [
+        c for kind, body in blocks(f"{page}.rst") if kind == "console" for c in commands(body)
+    ]
+    assert shown
+    for name, *rest in shown:
+        if name != "separatrix":
+            assert (name, rest[0]) == ("pip", "install")
+            continue
+        known = {o for p in program.commands[rest[0]].params for o in (*p.opts, *p.secondary_opts)}
+        assert {word for word in rest if re.match(r"--?[a-z]", word)} <= known, rest
+
+
+def test_every_extra_has_its_line():
+    text = (DOCS / "install.rst").read_text()
+    settings = (DOCS.parent / "pyproject.toml").read_text()
+    for extra in ("app", "plot", "parquet", "excel", "dask", "zarr"):
+        assert f"``{extra}``" in text
+        assert re.search(rf"^{extra} = ", settings, re.MULTILINE)
