@@ -17,6 +17,7 @@ from separatrix.io import originals
 from separatrix.io.bundled import BUNDLED, load_bundled
 
 OPENML = {
+    "gcm": "GCM",
     "german_credit": "credit-g",
     "heart_hungarian": "heart-h",
     "heart_statlog": "heart-statlog",
@@ -62,8 +63,9 @@ def fetch(name: str, *, version: int | str = "active", folder: str | None = None
     ----------
     name : str
         Its name there, such as "glass", or the name it has in `separatrix.originals`. Of those
-        there are arrhythmia, dermatology, german_credit, heart_hungarian, heart_statlog,
-        image_segmentation, ionosphere, isolet, pima_diabetes, satimage, sonar, splice, usps, wine.
+        there are arrhythmia, dermatology, gcm, german_credit, heart_hungarian, heart_statlog,
+        image_segmentation, ionosphere, isolet, pima_diabetes, satimage, sonar, splice, usps, wine;
+        rcv1_ccat, the Reuters corpus, comes through `sklearn.datasets.fetch_rcv1`.
     version : int or "active"
         Which version of it.
     folder : str, optional
@@ -72,10 +74,13 @@ def fetch(name: str, *, version: int | str = "active", folder: str | None = None
     Returns
     -------
     Bunch
-        As from `load`: ``data`` (a data frame), ``target`` (labels), ``feature_names`` and
-        ``DESCR``.
+        As from `load`: ``data`` (a data frame; of rcv1_ccat a sparse matrix), ``target`` (labels),
+        ``feature_names`` and ``DESCR``.
     """
     try:
+        if name == "rcv1_ccat":
+            news = originals.corporate_news(folder)
+            return Bunch(data=news.X, target=news.y, feature_names=None, DESCR="Reuters, RCV1")
         bunch = sklearn.datasets.fetch_openml(
             OPENML.get(name, name), version=version, data_home=folder, as_frame=True, parser="auto"
         )

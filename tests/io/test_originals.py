@@ -212,10 +212,10 @@ def test_fetching_knows_other_names_and_says_when_there_is_no_network(monkeypatc
         raise OSError("no route to host")
 
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch_openml)
-    for name in ("pima_diabetes", "sonar"):
+    for name in ("pima_diabetes", "gcm"):
         with pytest.raises(OSError, match=f"'{name}' cannot be fetched from openml.org: no route"):
             datasets.fetch(name)
-    assert asked == ["diabetes", "sonar"]
+    assert asked == ["diabetes", "GCM"]
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path):

@@ -20,9 +20,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.datasets import fetch_rcv1
 from sklearn.utils import Bunch
 
 from separatrix.io.bundled import load_bundled
+from separatrix.io.genes import (
+    read_cell_lines,
+    read_gene_columns,
+    read_phonemes,
+    read_res_files,
+)
 from separatrix.io.mails import read_messages
 from separatrix.io.tables import read_table
 from separatrix.linalg import Array
@@ -319,6 +326,28 @@ def _mails(paths: Sequence[Path]) -> Bunch:
     return read_messages(paths[0])
 
 
+def _read_cancers(paths: Sequence[Path]) -> Bunch:
+    """Fourteen cancers, in the files of either publisher."""
+    return (read_res_files if paths[0].suffix == ".res" else read_gene_columns)(paths)
+
+
+REUTERS_ROWS = 23_149 + 199_328
+"""Stories of the Reuters corpus, those to learn from first."""
+
+
+def _read_news(paths: Sequence[Path]) -> Bunch:
+    """What scikit-learn's `fetch_rcv1` has kept in a folder."""
+    return corporate_news(folder=str(paths[0].parent), download=False)
+
+
+def corporate_news(folder: str | None, download: bool = True) -> Bunch:
+    """Stories of the Reuters corpus as weighted words; 1 is Corporate (CCAT), -1 all others."""
+    news = fetch_rcv1(data_home=folder, download_if_missing=download)
+    at = list(news.target_names).index("CCAT")
+    y = np.where(news.target[:REUTERS_ROWS, [at]].toarray()[:, 0] > 0, 1, -1)
+    return Bunch(X=sp.csr_array(news.data[:REUTERS_ROWS]), y=y)
+
+
 # Which files are whose -------------------------------------------------------------------------
 
 SOILS = {
@@ -343,6 +372,15 @@ ORIGINALS: dict[str, Original] = {
         ),
         partial(read_sparse, n_features=20_000),
     ),
+    "gcm": Original(
+        (
+            ("14cancer.xtrain", "14cancer.xtrain.txt", "GCM_Training.res"),
+            ("14cancer.ytrain", "14cancer.ytrain.txt", "GCM_Training.cls"),
+            ("14cancer.xtest", "14cancer.xtest.txt", "GCM_Test.res"),
+            ("14cancer.ytest", "14cancer.ytest.txt", "GCM_Test.cls"),
+        ),
+        _read_cancers,
+    ),
     "german_credit": Original((("german.data",), ("german.data-numeric",)), _with_numeric),
     "heart_hungarian": Original((("processed.hungarian.data",),), _with_fixed_gaps),
     "heart_statlog": Original(
@@ -354,9 +392,12 @@ ORIGINALS: dict[str, Original] = {
     ),
     "ionosphere": Original((("ionosphere.data",),), read_lines),
     "isolet": Original((("isolet1+2+3+4.data",), ("isolet5.data",)), _split_lines),
+    "nci60": Original((("nci.data.csv",), ("nci.label.txt", "nci.label")), read_cell_lines),
+    "phoneme": Original((("phoneme.data",),), read_phonemes),
     "pima_diabetes": Original(
         (("pima-indians-diabetes.data", "pima-indians-diabetes.csv"),), read_lines
     ),
+    "rcv1_ccat": Original((("RCV1",),), _read_news),
     "satimage": Original((("sat.trn",), ("sat.tst",)), partial(read_lines, sep=None, names=SOILS)),
     "sonar": Original((("sonar.all-data",),), read_lines),
     "spamassassin": Original((("spamassassin", "SpamAssassin"),), _mails),
