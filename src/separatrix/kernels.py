@@ -362,8 +362,10 @@ def _leading_pairs(K: Array, k: int, largest: float, tol: float | None) -> tuple
     return evals[:rank], U[:, :rank]
 
 
-def compute_centred_gram(X: Any, kernel: Kernel) -> CentredGram:
+def compute_centred_gram(X: Any, kernel: Kernel, weights: Array | None = None) -> CentredGram:
     """Kernel values of all pairs of training rows, centred: ``(I - 11ᵀ/n) K (I - 11ᵀ/n)``.
+
+    With weights the mean is that of the weighted rows; only `CentredGram.span` is of use then.
 
     Examples
     --------
@@ -380,9 +382,9 @@ def compute_centred_gram(X: Any, kernel: Kernel) -> CentredGram:
         K = np.array(kernel.between(X, points))  # a copy of what may be the caller's
     kernel.check_symmetry(K)
     largest = float(np.max(np.abs(np.diagonal(K)), initial=0.0))
-    centre = K.mean(axis=0)
+    centre = K.mean(axis=0) if weights is None else K @ (weights / weights.sum())
     K -= centre
-    K -= (centre - centre.mean())[:, None]
+    K -= (centre - np.average(centre, weights=weights))[:, None]
     return CentredGram(kernel, points, centre, K, largest)
 
 

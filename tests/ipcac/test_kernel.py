@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
 from sklearn.model_selection import GridSearchCV
 
@@ -135,3 +136,56 @@ def test_duplicated_rows_of_a_smooth_kernel_have_an_answer_without_ridge():
     assert np.isfinite(model.decision_function(twice)).all()
     exact = KernelIPCAC(laplacian_kernel, ridge=0).fit(twice, labels)
     assert exact.score(twice, labels) == 1
+
+
+WEIGHED = {
+    "ridge": {"ridge": 0.1},
+    "by held-out rows": {},
+    "accuracy": {"threshold": "accuracy"},
+    "truncated": {"truncate": True, "threshold": "mahalanobis"},
+    "three axes": {"truncate": 3, "threshold": "balanced"},
+    "variance": {"variance": 0.9, "threshold": "mahalanobis"},
+    "truncated by variance": {"truncate": True, "variance": 0.9, "threshold": "mahalanobis"},
+    "landmarks": {"landmarks": True},
+    "truncated landmarks": {"landmarks": True, "truncate": 3},
+}
+
+
+@pytest.mark.parametrize("options", WEIGHED.values(), ids=WEIGHED)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_weight_is_the_row_so_many_times(options, n_classes):
+    X, y = labelled(80, 3, n_classes)
+    weights = np.random.default_rng(0).integers(0, 4, 80)
+    if "landmarks" in options:
+        options = {**options, "landmarks": X[:20], "kernel_gamma": 0.2}
+    model, many = KernelIPCAC(**options), KernelIPCAC(**options)
+    model.fit(X, y, sample_weight=weights)
+    many.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert_allclose(model.ridge_, many.ridge_)
+    assert model.threshold_rule_ == many.threshold_rule_
+    assert model.n_whitened_ == many.n_whitened_
+    new = new_rows(X)
+    assert_allclose(model.decision_function(new), many.decision_function(new), atol=1e-7)
+    assert_allclose(model.predict_proba(new), many.predict_proba(new), atol=1e-7)
+
+
+@pytest.mark.parametrize("options", [{"truncate": 3}, {"variance": 0.9}, {"n_landmarks": 20}])
+def test_folds_hold_out_a_row_with_all_its_weight(options):
+    """Rows of weight zero were never there."""
+    X, y = make_moons(80, noise=0.2, random_state=0)
+    options = {**options, "threshold": "held-out", "kernel_gamma": 1.0, "random_state": 0}
+    if "n_landmarks" in options:
+        options["landmarks"] = X[: options.pop("n_landmarks")]
+    weights = np.repeat([1.0, 0.0], [60, 20])
+    model = KernelIPCAC(**options).fit(X, y, weights)
+    without = KernelIPCAC(**options).fit(X[:60], y[:60], np.ones(60))
+    assert model.threshold_rule_ == "held-out"
+    assert_allclose(model.decision_function(X), without.decision_function(X), atol=1e-8)
+
+
+def test_weights_of_dask_collections_are_refused():
+    da = pytest.importorskip("dask.array")
+    X, y = labelled(80, 3, 2)
+    blocks = da.from_array(X, chunks=(40, -1)), da.from_array(y, chunks=40)
+    with pytest.raises(ValueError, match="sample_weight needs rows in memory"):
+        KernelIPCAC(n_landmarks=10).fit(*blocks, np.ones(80))

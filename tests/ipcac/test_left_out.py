@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from separatrix import ClassMoments
 from separatrix.ipcac import left_out
 from separatrix.ipcac.left_out import (
+    can_leave_out,
     choose_ridge,
     choose_ridge_by_moments,
     fit_ridge,
@@ -59,9 +60,9 @@ def test_the_ridge_that_is_chosen_separates_rows_left_out_best():
 def test_many_rows_choose_the_ridge_by_some_of_them(monkeypatch):
     seen = []
 
-    def spy(K, codes, ridge):
+    def spy(K, *others):
         seen.append(K)
-        return fit_ridge(K, codes, ridge)
+        return fit_ridge(K, *others)
 
     monkeypatch.setattr(left_out, "MAX_ROWS_TO_CHOOSE", 20)
     monkeypatch.setattr(left_out, "fit_ridge", spy)
@@ -89,3 +90,59 @@ def test_no_ridge_is_chosen_by_moments_of_too_few_rows():
     )
     assert choose_ridge_by_moments(moments) is None
     assert choose_ridge_by_moments(moments.project(np.zeros((9, 2)))) is None
+
+
+WEIGHTS = np.random.default_rng(1).integers(0, 4, 40).astype(float)
+
+
+def centred_by(K, weights):
+    centre = np.average(K, axis=0, weights=weights)
+    return K - centre - centre[:, None] + np.average(centre, weights=weights)
+
+
+@pytest.mark.parametrize("ridge", [1.0, 0.01])
+def test_a_weight_is_the_row_so_many_times(ridge):
+    K = rbf_kernel(X, gamma=2.0)
+    copies = np.repeat(np.arange(40), WEIGHTS.astype(int))
+    many = fit_ridge(centred(K[np.ix_(copies, copies)]), CODES[copies], ridge)
+    found = fit_ridge(centred_by(K, WEIGHTS), CODES, ridge, WEIGHTS)
+    assert_allclose(found.left_out[copies], many.left_out, rtol=1e-9, atol=1e-9)
+    assert_allclose(found.training[copies], many.training, atol=1e-9)
+    assert_allclose(found.dual, np.bincount(copies, many.dual, 40), atol=1e-9)
+    assert np.isnan(found.left_out[WEIGHTS == 0]).all()
+    apart = separate(found.left_out, CODES, WEIGHTS)
+    assert_allclose(apart, separate(many.left_out, CODES[copies]))
+
+
+def test_the_ridge_is_chosen_as_by_rows_that_are_repeated():
+    K = rbf_kernel(X, gamma=0.3)
+    for seed in range(10):
+        weights = np.random.default_rng(seed).integers(0, 3, 40).astype(float)
+        copies = np.repeat(np.arange(40), weights.astype(int))
+        many = choose_ridge(centred(K[np.ix_(copies, copies)]), CODES[copies])
+        assert choose_ridge(centred_by(K, weights), CODES, weights) == many
+
+
+def test_a_row_that_weighs_less_than_one_is_left_out_as_a_whole():
+    """By a fit without it, and the weights of the others as they are."""
+    K, weights = rbf_kernel(X, gamma=2.0), np.random.default_rng(2).uniform(0.2, 1, 40)
+    found = fit_ridge(centred_by(K, weights), CODES, 0.1, weights)
+    n = weights.sum()
+    for i in (0, 39):
+        others = np.where(np.arange(40) == i, 0, weights)
+        counts = np.bincount(CODES, others)
+        own = K - np.average(K, axis=0, weights=others)  # rows from the mean of the others
+        root = np.sqrt(others)
+        h = np.where(CODES == 1, n / counts[1], -n / counts[0])
+        S = root[:, None] * centred_by(K, others) * root + 0.1 * np.eye(40)
+        a = root * np.linalg.solve(S, root * h)
+        mean = np.average(own @ a, weights=weights)
+        assert_allclose(found.left_out[i], own[i] @ a - mean, rtol=1e-9)
+
+
+def test_a_class_that_would_be_empty_leaves_nothing_out():
+    assert can_leave_out(np.array([0, 0, 1, 1]))
+    assert not can_leave_out(np.array([0, 0, 1]))
+    assert can_leave_out(np.array([0, 0, 1]), np.array([1.0, 1.0, 2.0]))
+    assert not can_leave_out(np.array([0, 0, 1, 1]), np.array([1.0, 1.0, 0.0, 1.0]))
+    assert not can_leave_out(np.array([0, 0, 1]), np.array([1.0, 1.0, 0.0]))

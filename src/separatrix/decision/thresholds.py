@@ -196,7 +196,7 @@ def gaussian_slope(means: Array, stds: Array, counts: Array) -> float:
     return gap / max(pooled_variance(stds, counts), 1e-9 * gap**2) if gap > 0 else 0.0
 
 
-def logistic_slope(distances: Array, positive: Array) -> float:
+def logistic_slope(distances: Array, positive: Array, weights: Array | None = None) -> float:
     """The most likely slope b of ``P = 1 / (1 + exp(-b d))`` for distances d to a threshold.
 
     Classes weigh alike. Targets are Platt's, ``(n_1 + 1) / (n_1 + 2)`` and ``1 / (n_0 + 2)``, so
@@ -209,6 +209,7 @@ def logistic_slope(distances: Array, positive: Array) -> float:
         Of rows that did not help to find the direction, positive on the side of the second class.
     positive : array of bool (n_samples,)
         Which rows belong to the second class.
+    weights : array (n_samples,), optional
 
     Examples
     --------
@@ -216,10 +217,11 @@ def logistic_slope(distances: Array, positive: Array) -> float:
     >>> round(logistic_slope(d, np.arange(6) > 2), 2)
     0.42
     """
-    unit = float(np.sqrt(np.mean(distances**2))) or 1.0
-    d, (n_above, n_below) = distances / unit, (np.sum(positive), np.sum(~positive))
+    w = np.ones(len(distances)) if weights is None else weights
+    unit = float(np.sqrt(np.average(distances**2, weights=w))) or 1.0
+    d, (n_above, n_below) = distances / unit, (np.sum(w[positive]), np.sum(w[~positive]))
     target = np.where(positive, (n_above + 1) / (n_above + 2), 1 / (n_below + 2))
-    share = np.where(positive, 0.5 / n_above, 0.5 / n_below)
+    share = w * np.where(positive, 0.5 / n_above, 0.5 / n_below)
     b = 1.0
     for _ in range(MAX_NEWTON_STEPS):
         p = expit(b * d)

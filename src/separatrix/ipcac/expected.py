@@ -61,11 +61,14 @@ def class_targets(counts: Array) -> Array:
     return counts.sum() / (counts * np.array([-1.0, 1.0]))
 
 
-def score_left_out(predicted: Array, t: Array, n: float, n_own: Array) -> Array:
+def score_left_out(
+    predicted: Array, t: Array, n: float, n_own: Array, part: Array | float = 1.0
+) -> Array:
     """The score of a row by the direction of all others, from their prediction of its target.
 
     Least squares on the others predict ``t̄ + b·(x - mean of the others)``; b is shorter than the
-    direction ``A n δ`` of the others by ``n² (n_c - 1) / ((n - 1)² n_c)``. Exact.
+    direction ``A n δ`` of the others by ``n² (n_c - u) / ((n - u)² n_c)`` for a row of weight u,
+    usually 1. Exact, but for a row that has more than half of its class.
 
     Parameters
     ----------
@@ -75,9 +78,11 @@ def score_left_out(predicted: Array, t: Array, n: float, n_own: Array) -> Array:
         Number of all rows.
     n_own : array
         Number of rows in the class of each entry.
+    part : array or float
+        u, the weight that is left out.
     """
-    scale = ((n - 1) / n) ** 2 * n_own / np.maximum(n_own - 1, 1)
-    return scale * (predicted + t / (n - 1))
+    scale = ((n - part) / n) ** 2 * n_own / np.maximum(n_own - part, part)
+    return scale * (predicted + part * t / (n - part))
 
 
 def leverage_matters(rank: int, counts: Array) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from separatrix.base.batches import Solved
-from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped
+from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped, fit_weighted
 from separatrix.base.landmarks import LANDMARKS, add_rows, adds_up, subtract_rows, take_rows
 from separatrix.base.parameters import (
     YES_OR_NO,
@@ -37,7 +37,13 @@ from separatrix.ipcac.ipcac import (
     whitened_mean_directions,
     with_unit_covariance,
 )
-from separatrix.ipcac.left_out import choose_ridge, choose_ridge_by_moments, fit_ridge
+from separatrix.ipcac.left_out import (
+    can_leave_out,
+    choose_ridge,
+    choose_ridge_by_moments,
+    fit_ridge,
+    mean_square,
+)
 from separatrix.ipcac.threshold import (
     THRESHOLD_PARAMETERS,
     add_threshold,
@@ -46,7 +52,7 @@ from separatrix.ipcac.threshold import (
     held_out_scores,
 )
 from separatrix.kernels import CentredGram, Kernel, KernelMap, RandomState, compute_centred_gram
-from separatrix.linalg import EPS, Array, SingularMatrixError, partial_whiten
+from separatrix.linalg import EPS, Array, SingularMatrixError, partial_whiten, squared_norms
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 
@@ -139,6 +145,9 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     are numerical zero; prefer the ridge. Rows given twice change the scores: the ridge, a mean
     over rows, weighs half beside the scatter, a sum.
 
+    With weights "held-out" leaves out a row once, so that a weight of 2 is the row twice; folds
+    (of `truncate`, `variance` and landmarks) hold out a row with all its weight.
+
     With landmarks the model learns in batches (`partial_fit`), forgets rows and merges: online
     kernel IPCAC.
 
@@ -209,6 +218,8 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         self.priors = priors
         self.random_state = random_state
 
+    fit = fit_weighted
+
     def _validate(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> LabelledRows:
@@ -242,6 +253,8 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     def _map_rows(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
         if not self.truncate and self.variance is None:
             return self._map_by_ridge(rows, kernel)
+        if rows.weights is not None:
+            return self._with_folds(self._map_weighted(rows, kernel), rows, ("auto", "held-out"))
         gram = compute_centred_gram(rows.X, kernel)
         ridge = self._ridge_share * max(float(np.trace(gram.matrix)), 0.0) / rows.X.shape[0]
         found: dict[str, Any] = {"ridge_": ridge}
@@ -259,26 +272,39 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
 
     def _map_by_ridge(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
         """The coordinate of the ridge direction, with scores of rows left out for two classes."""
-        if len(rows.classes) != 2 or rows.counts.min() < 2:
-            return map_by_ridge(rows, kernel, self._ridge_share)
-        gram = compute_centred_gram(rows.X, kernel)
+        weights = rows.weights
+        if len(rows.classes) != 2 or not can_leave_out(rows.codes, weights):
+            return self._map_by_default_ridge(rows, kernel)
+        gram = compute_centred_gram(rows.X, kernel, weights)
         try:
             share = self._ridge_share
             if self.ridge == "auto":
-                share = choose_ridge(gram.matrix, rows.codes)
-            ridge = share * max(float(np.trace(gram.matrix)), 0.0) / rows.X.shape[0]
-            fit = fit_ridge(gram.matrix, rows.codes, ridge)
+                share = choose_ridge(gram.matrix, rows.codes, weights)
+            ridge = share * max(mean_square(gram.matrix, weights), 0.0)
+            fit = fit_ridge(gram.matrix, rows.codes, ridge, weights)
         except SingularMatrixError:
-            mapped = map_by_ridge(rows, kernel, self._ridge_share)
+            mapped = self._map_by_default_ridge(rows, kernel)
             return self._with_folds(mapped, rows, ("auto", "held-out"))
-        spread = float(fit.training.std())
+        spread = float(np.sqrt(np.average(fit.training**2, weights=weights)))  # their mean is zero
         if spread < EPS**0.5:  # targets are 1 or more: the class means coincide
-            return map_by_ridge(rows, kernel, self._ridge_share)
+            return self._map_by_default_ridge(rows, kernel)
         to_span, X = gram.span(fit.dual[:, None], fit.training[:, None])
         found: dict[str, Any] = {"ridge_": ridge}
         if self.threshold in ("auto", "held-out"):
             found["_left_out"] = fit.left_out / spread  # the direction has unit variance
         return Mapped(to_span, rows._replace(X=X, feature_names=None), found)
+
+    def _map_by_default_ridge(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
+        if rows.weights is not None:
+            return self._map_weighted(rows, kernel)
+        return map_by_ridge(rows, kernel, self._ridge_share)
+
+    def _map_weighted(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
+        """All coordinates, of which weighted moments are taken, and the ridge of weighted rows."""
+        mapped = super()._map_rows(rows, kernel)
+        Z = mapped.rows.X - np.average(mapped.rows.X, axis=0, weights=rows.weights)
+        spread = float(np.average(squared_norms(Z), weights=rows.weights))
+        return mapped._replace(found={"ridge_": self._ridge_share * spread})
 
     def _with_folds(self, mapped: Mapped, rows: LabelledRows, thresholds: Sequence[str]) -> Mapped:
         """The mapped rows, with their scores by models of other folds where those are used."""

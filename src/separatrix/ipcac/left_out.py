@@ -41,7 +41,7 @@ class RidgeFit(NamedTuple):
     left_out: Array
 
 
-def fit_ridge(K: Array, codes: Array, ridge: float) -> RidgeFit:
+def fit_ridge(K: Array, codes: Array, ridge: float, weights: Array | None = None) -> RidgeFit:
     """The ridge direction ``(K̃ + ρ I)⁻¹ t``, and its scores of rows it was fitted without.
 
     With ``R = (K̃ + ρ I)⁻¹`` the dual weights are ``a = R t``, the scores ``f = t - ρ a``, and the
@@ -49,43 +49,84 @@ def fit_ridge(K: Array, codes: Array, ridge: float) -> RidgeFit:
     the constant included, is ``h_i = 1 - ρ R_ii + 1/n``. One Cholesky factor, whose inverse gives
     the diagonal.
 
+    A row of weight w is the row w times: everything holds for ``√w_i K̃_ij √w_j`` and ``√w_i t_i``,
+    where all copies together have the leverage h. One of them is left out, or all of a row that
+    weighs less than one; a row without weight has no such score.
+
     Parameters
     ----------
     K : array (n, n)
-        Centred kernel matrix.
+        Centred kernel matrix; by the weights where there are some.
     codes : array of int (n,)
         0 or 1, the class of each row.
     ridge : float
         ρ; zero for a matrix of rank n - 1.
+    weights : array (n,), optional
 
     Raises
     ------
     SingularMatrixError
         When there is no inverse.
     """
-    n, counts = len(K), np.bincount(codes, minlength=2).astype(np.float64)
-    t = class_targets(counts)[codes]
-    constant = max(float(np.trace(K)) / n, 0.0)  # constants have an inverse, too: t has none
-    shifted = K + constant / n
-    shifted.flat[:: n + 1] += ridge
+    if weights is None:
+        weights = np.ones(len(K))
+    elif not weights.all():
+        return _fit_counted(K, codes, ridge, weights)
+    counts, root = np.bincount(codes, weights, 2), np.sqrt(weights)
+    n, t = float(counts.sum()), class_targets(counts)[codes]
+    constant = max(mean_square(K, weights), 0.0)  # constants have an inverse, too: t has none
+    shifted = (K + constant / n) * root
+    shifted *= root[:, None]
+    shifted.flat[:: len(K) + 1] += ridge
     factor = cholesky_whitener(shifted)
-    a = factor.unwhiten(factor.whiten(t[:, None]))[:, 0]
+    a = factor.unwhiten(factor.whiten((root * t)[:, None]))[:, 0]
     # the upper triangle of L is zero, and stays so; nobody needs L any more
     inverse, _ = lapack.dtrtri(factor.L, lower=1, overwrite_c=1)
     diagonal = squared_norms(inverse.T) / factor.scale**2
-    diagonal -= 1 / (n * (ridge + constant))
-    predicted = t - a / diagonal
-    return RidgeFit(a, t - ridge * a, score_left_out(predicted, t, n, counts[codes]))
+    diagonal -= weights / (n * (ridge + constant))
+    part = np.minimum(weights, 1.0)
+    left = part / weights * diagonal
+    copied = part < weights  # without ridge the copies that stay predict the target itself
+    left[copied] += (1 - 1 / weights[copied]) / ridge if ridge > 0 else np.inf
+    predicted = t - a / root / left
+    left_out = score_left_out(predicted, t, n, counts[codes], part)
+    return RidgeFit(root * a, t - ridge * a / root, left_out)
 
 
-def separate(scores: Array, codes: Array) -> float:
+def _fit_counted(K: Array, codes: Array, ridge: float, weights: Array) -> RidgeFit:
+    """`fit_ridge` where some rows have no weight."""
+    counted = np.flatnonzero(weights)
+    own = K[:, counted]
+    fit = fit_ridge(own[counted], codes[counted], ridge, weights[counted])
+    dual, left_out = np.zeros(len(K)), np.full(len(K), np.nan)
+    dual[counted], left_out[counted] = fit.dual, fit.left_out
+    return RidgeFit(dual, own @ fit.dual, left_out)
+
+
+def mean_square(K: Array, weights: Array | None = None) -> float:
+    """Mean squared distance of the rows from their mean, of which K has the inner products."""
+    return float(np.average(np.diagonal(K), weights=weights))
+
+
+def can_leave_out(codes: Array, weights: Array | None = None) -> bool:
+    """Whether each of two classes has something left when any of its rows is left out."""
+    w = np.ones(len(codes)) if weights is None else weights
+    left = np.bincount(codes, w, 2)[codes] - np.minimum(w, 1.0)
+    return bool(len(np.unique(codes[w > 0])) == 2 and left[w > 0].min() > 0)
+
+
+def separate(scores: Array, codes: Array, weights: Array | None = None) -> float:
     """How far two classes are apart: the gap over the sum of the standard deviations."""
-    first, second = scores[codes == 0], scores[codes == 1]
-    spread = first.std() + second.std()
-    return float((second.mean() - first.mean()) / spread) if spread > 0 else np.inf
+    w = np.ones(len(codes)) if weights is None else weights
+    judged = w > 0
+    scores, codes, w = scores[judged], codes[judged], w[judged]
+    counts = np.bincount(codes, w, 2)
+    means = np.bincount(codes, w * scores, 2) / counts
+    spread = np.sqrt(np.bincount(codes, w * (scores - means[codes]) ** 2, 2) / counts).sum()
+    return float((means[1] - means[0]) / spread) if spread > 0 else np.inf
 
 
-def choose_ridge(K: Array, codes: Array) -> float:
+def choose_ridge(K: Array, codes: Array, weights: Array | None = None) -> float:
     """The share of `RIDGE_SHARES` whose scores of rows left out are furthest apart.
 
     Of equals the largest; by a sample of `MAX_ROWS_TO_CHOOSE` rows.
@@ -93,11 +134,14 @@ def choose_ridge(K: Array, codes: Array) -> float:
     if len(K) > MAX_ROWS_TO_CHOOSE:
         some = draw_rows_by_class(codes, MAX_ROWS_TO_CHOOSE, 0)
         K, codes = K[np.ix_(some, some)], codes[some]
-        K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
-    unit = float(np.trace(K)) / len(K)
+        weights = None if weights is None else weights[some]
+        centre = np.average(K, axis=0, weights=weights)
+        K = K - centre - centre[:, None] + np.average(centre, weights=weights)
+    unit = mean_square(K, weights)
     if unit <= 0:
         raise SingularMatrixError("all rows are alike")
-    apart = [separate(fit_ridge(K, codes, share * unit).left_out, codes) for share in RIDGE_SHARES]
+    fits = [fit_ridge(K, codes, share * unit, weights) for share in RIDGE_SHARES]
+    apart = [separate(fit.left_out, codes, weights) for fit in fits]
     return RIDGE_SHARES[int(np.argmax(apart))]
 
 

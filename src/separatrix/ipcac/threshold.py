@@ -140,7 +140,7 @@ def cut_by_held_out(known: ProjectedClasses, scores: Array, rows: LabelledRows) 
     slope = gaussian_slope(means, stds, counts)
     if np.isfinite(gamma):
         middle = mahalanobis_threshold(means, stds, counts)
-        slope = logistic_slope(scores[judged] - middle, codes[judged] == 1)
+        slope = logistic_slope(scores[judged] - middle, codes[judged] == 1, weights[judged])
     return Cut(ThresholdRule(known.sign, gamma, slope), "held-out", bias)
 
 
