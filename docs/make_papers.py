@@ -7,8 +7,10 @@ pictures are drawn when the manual is built.
 
 from __future__ import annotations
 
+from collections import Counter
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from separatrix.io.originals import ORIGINALS
 from separatrix.papers import show
@@ -93,6 +95,124 @@ labels last. Rows whose data are not there are left out. In Python `datasets.loa
 """
 
 
+class Quote(NamedTuple):
+    """A table of other pages of the manual, made of kept figures and printed numbers."""
+
+    page: str
+    table: str
+    rows: dict[str, str]
+    methods: dict[str, str]
+    deviations: bool = False
+
+
+QUOTES = (
+    Quote(
+        "kernel.rst",
+        "ipcac/table5.4",
+        {name: name for name in ("e = 1", "e = 2", "e = 3")},
+        {
+            "MixtureIPCAC": "P-IPCAC",
+            "MixtureIPCAC, clusters merged as printed": "P-IPCAC, printed merging",
+            "MixtureIPCAC, ipcac nodes": "P-IPCAC, full nodes",
+            "KernelIPCAC": "K-IPCAC",
+            "KernelIPCAC, threshold as printed": "K-IPCAC, threshold (4.3)",
+            "KernelIPCAC, truncated": "K-TIPCAC",
+            "KernelIPCAC, 500 landmarks": "K-IPCAC, 500 landmarks",
+            "SVC": "SVM",
+            "IPCAC, variance 0.99": "IPCAC_var",
+            "best possible": "best possible",
+        },
+    ),
+    Quote(
+        "kernel.rst",
+        "ipcac/table5.5",
+        {
+            "4 and 4 Gaussians": "set 1, means x 0.5",
+            "4 and 3 Gaussians": "set 2, means x 0.5",
+            "4 and 3, uneven sizes": "set 3, means x 0.5",
+        },
+        {
+            "MixtureIPCAC": "P-IPCAC",
+            "KernelIPCAC": "K-IPCAC",
+            "SVC": "SVM",
+            "IPCAC, variance 0.99": "IPCAC_var",
+        },
+    ),
+    Quote(
+        "kernel.rst",
+        "ipcac/table5.6",
+        {
+            "-9": "balanced accuracy, -9 filled in",
+            "mean": "balanced accuracy, mean filled in",
+        },
+        {
+            "KernelIPCAC": "K-IPCAC",
+            "KernelIPCAC, truncated": "K-TIPCAC",
+            "KernelIPCAC, truncated as printed": "K-TIPCAC literal",
+            "MixtureIPCAC": "P-IPCAC",
+            "MixtureIPCAC, clusters merged as printed": "P-IPCAC, printed merging",
+            "IPCAC": "IPCAC",
+            "IPCAC, variance 0.999, not scaled": "IPCAC_var",
+            "SVC": "SVM",
+        },
+    ),
+    Quote(
+        "ipcac.rst",
+        "ipcac/table4.2",
+        {"Hungarian": "Hungarian", "SpamAssassin": "SpamAssassin"},
+        {
+            "IPCAC, mahalanobis": "IPCAC, mahalanobis",
+            "IPCAC, accuracy": "IPCAC",
+            "IPCAC, accuracy, at a training row": "IPCAC literal",
+            "IPCAC, balanced": "IPCAC, balanced",
+            "IPCAC, variance 0.99, accuracy": "IPCAC_var",
+            "OnlineIPCAC": "O-IPCAC",
+            "TruncatedIPCAC, all words": "TruncatedIPCAC, words",
+            "FisherDiscriminant": "FLDA",
+            "FisherDiscriminant, shrinkage auto": "Fisher, shrinkage auto",
+            "linear support vector machine": "SVM",
+            "nearest mean": "nearest mean",
+        },
+        deviations=True,
+    ),
+)
+
+
+def quote_table(quote: Quote) -> str:
+    """Measured figures, each with the printed one where there is one."""
+    folder = list_sources()[quote.table.partition("/")[0]]
+    found = {record["table"]: record for record in records_of(folder)}[quote.table]
+    cells = {(cell["row"], cell["column"]): cell for cell in found["cells"]}
+
+    def text(row: str, column: str) -> str:
+        cell = cells.get((row, column))
+        if cell is None or cell["ours"] is None:
+            return ""
+        spread = f" ± {cell['ours']['sd']:.1f}" if quote.deviations else ""
+        printed = f" / {cell['published']['value']:.2f}" if cell["published"] else ""
+        return f"{cell['ours']['mean']:.1f}{spread}{printed}"
+
+    lines = [
+        [label, *(text(row, column) for row in quote.rows.values())]
+        for label, column in quote.methods.items()
+    ]
+    return csv_table(["measured / printed", *quote.rows], lines)
+
+
+def quoting_pages() -> dict[str, str]:
+    """Other pages of the manual with their tables made anew, between marks."""
+    written: dict[str, str] = {}
+    for quote in QUOTES:
+        text = written.get(quote.page) or (DOCS / quote.page).read_text("utf-8")
+        start, end = f".. figures of {quote.table}\n", ".. end of figures\n"
+        before, found, rest = text.partition(start)
+        if not found:
+            raise ValueError(f"{quote.page} has no place for {quote.table}: {start.strip()}")
+        after = rest.partition(end)[2]
+        written[quote.page] = f"{before}{start}\n{quote_table(quote)}\n{end}{after}"
+    return written
+
+
 def pages() -> dict[str, str]:
     """Text of each page by its path in docs."""
     folders = list_sources()
@@ -102,9 +222,12 @@ def pages() -> dict[str, str]:
     written = {"papers.rst": summary(records, titles, older)}
     for name, folder in folders.items():
         versions, contents = read_versions(folder), read_contents(folder)
+        older[name] |= {
+            "fewer repeats than a full run has today": find_cut_short(name, read_results(folder))
+        }
         page = source_page(name, titles[name], records[name], versions, contents, older[name])
         written[f"papers/{name}.rst"] = page
-    return written
+    return written | quoting_pages()
 
 
 def records_of(folder: Path) -> list[dict[str, Any]]:
@@ -122,6 +245,20 @@ def find_older(source: str, dates: dict[str, str]) -> dict[str, list[str]]:
         if later:
             older.setdefault("; ".join(later), []).append(table)
     return older
+
+
+def find_cut_short(source: str, kept: dict[str, Any]) -> list[str]:
+    """Tables with rows that have fewer repeats than a full run has today."""
+    run = import_module(f"separatrix.papers.{source}.run")
+    found = []
+    for table, cells in kept.items():
+        plan = Counter(piece.row for piece in run.list_pieces(table, False))
+        if any(
+            row in plan and max(cell.n for cell in columns.values()) < plan[row]
+            for row, columns in cells.items()
+        ):
+            found.append(table)
+    return found
 
 
 def summary(
@@ -231,10 +368,12 @@ def source_page(
             f"- {place[0].upper()}{place[1:]}: {escaped(w)}." for place, w in left_out.items()
         ]
         parts += [""]
-    if older:
+    if any(older.values()):
         parts += ["Older figures", "-------------", ""]
-        parts += ["These were computed before changes of the package that concern them:", ""]
-        parts += [f"- {', '.join(tables)}: {escaped(what)}." for what, tables in older.items()]
+        parts += ["These were computed before changes of the package, or were cut short:", ""]
+        parts += [
+            f"- {', '.join(tables)}: {escaped(what)}." for what, tables in older.items() if tables
+        ]
         parts += [""]
     if used:
         words = ", ".join(f"{key} {' and '.join(sorted(found))}" for key, found in used.items())

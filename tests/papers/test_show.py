@@ -84,6 +84,27 @@ def test_tables_that_changes_concern_are_named_as_old():
     assert manual().find_older("ldg", {"table3.3": "9999-01-01T00:00"}) == {}
 
 
+def test_figures_that_other_pages_quote_have_a_place_there():
+    make_papers = manual()
+    pages = make_papers.quoting_pages()
+    assert set(pages) == {quote.page for quote in make_papers.QUOTES}
+    for quote in make_papers.QUOTES:
+        table = make_papers.quote_table(quote)
+        assert table in pages[quote.page]
+        lines = [line for line in table.splitlines() if line.startswith('   "')]
+        assert len(lines) == len(quote.methods)
+        assert all(any(mark.isdigit() for mark in line.split('", "')[-1]) or "±" in line
+                   for line in lines)  # fmt: skip
+
+
+def test_tables_with_fewer_repeats_than_planned_are_named():
+    kept = {
+        "section4.1": {"pancakes": {"IPCAC": Measured(90.0, 1.0, 19)}},
+        "table6.4": {"END": {"SVM": Measured(0.5, 0.0, 1)}},
+    }
+    assert manual().find_cut_short("ipcac", kept) == ["section4.1"]
+
+
 def test_totals_are_drawn(example, tmp_path):
     (table,) = read_tables(example)
     show.draw_totals({"example": [scoring.build_record(table, {})]}, tmp_path / "a.png")

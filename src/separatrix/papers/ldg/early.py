@@ -118,6 +118,22 @@ REGIONS: dict[str, MakeClassifier] = {
     "linear SVM, box": linear(region="box"),
     "linear SVM, Chebyshev": linear(region="chebyshev"),
 }
+AUTHORS_LOCAL_QDA: dict[str, Any] = {**THESIS_LOCAL_QDA, "standardize": True}
+"""Local QDA in the program that the author published: standardised features, variances + 1e-4."""
+
+
+def decide_as_author() -> EarlyClassifier:
+    """The defaults of that program: α = 0.2, LDG with γ = 0.9, an ellipsoid with a diagonal."""
+    return EarlyClassifier(
+        LocalQDA(**AUTHORS_LOCAL_QDA),
+        region="diagonal",
+        regularization=0.2,
+        reducer=LDG("auto", selection="author"),
+        score="model",
+    )
+
+
+REGIONS["local QDA, author's program"] = decide_as_author
 MODELS: dict[str, MakeClassifier] = {
     "local QDA, joint Gaussian": REGIONS["local QDA, quadratic"],
     "local QDA, GMM": local(conditional="mixture"),
