@@ -29,6 +29,7 @@ def moment_models():
         FisherDiscriminant(1, shrinkage=0.3, priors=[0.2, 0.3, 0.5]),
         separatrix.QuadraticDiscriminant(0.5, shrinkage=0.1),
         separatrix.QuadraticDiscriminant(diagonal=True),
+        separatrix.ClassEraser(),
         TruncatedIPCAC(2),
         OnlineIPCAC(keep_moments="by class"),
         KernelFisherDiscriminant(landmarks=np.eye(5) * 3, kernel_gamma=0.05),
@@ -44,8 +45,9 @@ def test_models_of_moments_keep_every_law(model):
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_pipelines_keep_theirs(seed):
-    model = make_pipeline(StandardScaler(), FisherDiscriminant())
+@pytest.mark.parametrize("last", [FisherDiscriminant(), separatrix.ClassEraser()], ids=str)
+def test_pipelines_keep_theirs(last, seed):
+    model = make_pipeline(StandardScaler(), last)
     assert check_mergeable(model, random_state=seed) == list(OF_PIPELINES)
 
 

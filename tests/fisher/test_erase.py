@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import sqrtm
 from sklearn.linear_model import LogisticRegression
 
-from separatrix import ClassEraser, load, save
+from separatrix import ClassEraser, load, merge, save
 from tests.discovery import SHAPES, TALL, WIDE, labelled
 
 every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
@@ -100,3 +100,45 @@ def test_units_of_features_do_not_matter():
 def test_rows_that_say_nothing_of_the_label_stay_as_they_are():
     X = np.tile(np.random.default_rng(0).standard_normal((5, 3)), (2, 1))
     assert_allclose(ClassEraser().fit_transform(X, np.repeat([0, 1], 5)), X)
+
+
+def test_rows_that_are_forgotten_were_never_seen(tmp_path):
+    X, y = TALL
+    eraser = ClassEraser().fit(X, y)
+    assert eraser.forget(X[:20], y[:20]) is eraser
+    assert_allclose(eraser.transform(X), ClassEraser().fit(X[20:], y[20:]).transform(X), atol=1e-9)
+    assert eraser.moments_.n_samples == len(X) - 20
+    whole = ClassEraser().fit(X, y)
+    assert_allclose(eraser.partial_fit(X[:20], y[:20]).transform(X), whole.transform(X), atol=1e-9)
+    save(eraser.forget(X[:20], y[:20]), tmp_path / "eraser.model")
+    kept = load(tmp_path / "eraser.model").partial_fit(X[:20], y[:20])
+    assert_allclose(kept.transform(X), whole.transform(X), atol=1e-9)
+
+
+def test_rows_that_were_not_learned_cannot_be_forgotten():
+    X, y = TALL
+    eraser = ClassEraser().fit(X[:30], y[:30])
+    before = eraser.transform(X)
+    with pytest.raises(ValueError, match="cannot subtract 23 samples of class 0"):
+        eraser.forget(X, y)
+    assert (eraser.transform(X) == before).all()
+
+
+@pytest.mark.filterwarnings("error:.*valid feature names")
+def test_columns_of_merged_erasers_are_matched_by_name():
+    pd = pytest.importorskip("pandas")
+    X, y = TALL
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    parts = [frame[:45], frame[45:][list("fedcba")]]
+    merged = merge([ClassEraser().fit(p, y[p.index]) for p in parts])
+    assert merged.feature_names_in_.tolist() == list("abcdef")
+    expected = ClassEraser().fit(frame, y).transform(frame)
+    assert_allclose(merged.transform(frame), expected, atol=1e-9)
+
+
+def test_noise_is_not_subtracted():
+    X, y = TALL
+    noisy = merge([ClassEraser().fit(X, y)], epsilon=1.0, delta=1e-5, clip=100.0, random_state=0)
+    with pytest.raises(ValueError, match="noise was added"):
+        noisy.forget(X[:5], y[:5])
+    assert not hasattr(noisy.fit(X, y), "noise_")

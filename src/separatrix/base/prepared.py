@@ -269,7 +269,8 @@ def take_apart(model: Any) -> Prepared:
         return Prepared(model, None, Columns.as_they_are(_bare_names(model)))
     last = model.steps[-1][1]
     steps = model[:-1]
-    if not getattr(last, "_merges", False) and len(steps) and hasattr(steps[-1], "_merges"):
+    decides = len(steps) and hasattr(steps[-1], "_merges") and hasattr(steps[-1], "predict")
+    if not getattr(last, "_merges", False) and decides:
         raise ValueError(
             f"{type(last).__name__} decides by rows, which are not kept: leave the decision to "
             f"{type(steps[-1]).__name__} itself"

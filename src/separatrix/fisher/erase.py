@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,12 +13,15 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.base.batches import Memory
 from separatrix.base.blockwise import lazy_on_dask
-from separatrix.base.rows import check_new_rows, unchanged_on_failure
+from separatrix.base.rows import centred_product, check_new_rows, unchanged_on_failure
+from separatrix.base.solution import Solution
 from separatrix.fisher.fisher import FisherDiscriminant
 from separatrix.linalg import Array
 from separatrix.moments.checks import check_finite_columns
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.remainder import Remainder
 
 
 def carriers(moments: ClassMoments, W: Array) -> Array:
@@ -50,6 +55,8 @@ class ClassEraser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         What one unit of each score predicts of the features.
     classes_ : array
         The labels that are erased.
+    moments_ : ClassMoments
+        The statistics of all rows seen.
 
     Notes
     -----
@@ -58,6 +65,9 @@ class ClassEraser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     nothing more. New rows of the same population keep what the estimate misses, of the order of
     ``√(n_features / n_samples)``. Classes that differ in their covariances still do, and a
     nonlinear rule can see that.
+
+    All follows from moments: erasers learn in batches, forget rows, and merge
+    (`separatrix.merge`), each time as if fitted to the rows that are left.
 
     Fit it with the label that shall go, not with the one to be predicted: it does not belong
     inside a pipeline that is fitted with another label.
@@ -80,6 +90,10 @@ class ClassEraser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """
 
     _accepts_blocks = True
+    _merges = True
+    _shared_when_merged: ClassVar[tuple[str, ...]] = ("n_features_in_", "feature_names_in_")
+    _may_differ_when_merged: ClassVar[tuple[str, ...]] = ()
+    separator_: FisherDiscriminant
     _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: there is none
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -100,13 +114,15 @@ class ClassEraser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The fitted eraser.
         """
         _check_dense(X)
-        return self._take(FisherDiscriminant().fit(X, y, sample_weight))
+        self._take(FisherDiscriminant().fit(X, y, sample_weight))
+        self.__dict__.pop("noise_", None)  # that of a merged eraser that is fitted anew
+        return self
 
     def partial_fit(
         self,
         X: ArrayLike,
         y: ArrayLike,
-        classes: ArrayLike | None = None,
+        classes: ArrayLike | str | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Add rows; the result is that of `fit` on all rows together.
@@ -115,8 +131,8 @@ class ClassEraser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ----------
         X, y : array (n_samples, n_features), (n_samples,)
             New rows and their labels.
-        classes : array, optional
-            All labels that may come, in the first call at the latest.
+        classes : array or "open", optional
+            All labels that may come; "open" takes those of `y` that are new, and names them.
         sample_weight : array (n_samples,), optional
             Non-negative weights.
 
@@ -129,6 +145,78 @@ class ClassEraser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         separator: Any = getattr(self, "separator_", FisherDiscriminant())
         with unchanged_on_failure(separator):
             return self._take(separator.partial_fit(X, y, classes, sample_weight))
+
+    def forget(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Take rows out; the result is that of `fit` on all others.
+
+        Parameters
+        ----------
+        X, y : array (n_samples, n_features), (n_samples,)
+            Rows that were learned, and their labels.
+        sample_weight : array (n_samples,), optional
+            The weights with which they were learned.
+
+        Returns
+        -------
+        self
+            The updated eraser.
+        """
+        moments = self.moments_without(X, y, sample_weight).moments
+        self._store(moments, self._find(moments, None, {}))
+        return self
+
+    def moments_without(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Remainder:
+        """The moments that `forget` leaves, and a bound on their error; nothing is changed."""
+        self._check_forgets(sample_weight)
+        _check_dense(X)
+        return self.separator_.moments_without(X, y, sample_weight)
+
+    def summarize_known(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> ClassMoments:
+        """Moments of rows of known labels; nothing is changed."""
+        return self.separator_.summarize_known(X, y, sample_weight)
+
+    @property
+    def moments_(self) -> Any:
+        """The statistics of all rows seen."""
+        return self.separator_.moments_
+
+    # What `separatrix.merge` asks of a model ----------------------------------------------------
+
+    def _add_summaries(self, parts: Sequence[ClassMoments]) -> ClassMoments:
+        return FisherDiscriminant()._add_summaries(parts)
+
+    def _find(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        return FisherDiscriminant()._find(moments, rows, selected)
+
+    def _keep(self, memory: Memory) -> None:
+        """Nothing: the separator keeps the moments that it is solved for."""
+
+    def _store(self, moments: ClassMoments, solution: Solution) -> None:
+        separator = FisherDiscriminant()
+        for name in self._shared_when_merged:
+            if hasattr(self, name):
+                setattr(separator, name, getattr(self, name))
+        separator._keep(Memory(moments))
+        separator._store(moments, solution)
+        self._take(separator)
+
+    def _check_moments_suffice(self, classes: Array) -> None:
+        """They always do."""
+
+    def _check_same_space(self, model: Any, i: int) -> None:
+        """All erasers of the same features are of one space."""
+
+    def _check_forgets(self, sample_weight: ArrayLike | None) -> None:
+        check_is_fitted(self)
+        noisy = copy(self.separator_)  # a merged eraser has the noise, not its separator
+        noisy.__dict__["noise_"] = getattr(self, "noise_", None)
+        noisy._check_forgets(sample_weight)
+
+    # The map ----------------------------------------------------------------------------------
 
     def _take(self, separator: FisherDiscriminant) -> Self:
         """Set the fitted attributes."""
@@ -156,7 +244,7 @@ class ClassEraser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         rows = check_new_rows(self, X)
         check_finite_columns(rows, getattr(self, "feature_names_in_", None))
-        scores = self.separator_.transform(rows)
+        scores = centred_product(rows, self.separator_.mean_, self.separator_.components_.T)
         return rows - scores @ self.carriers_.T.astype(rows.dtype, copy=False)
 
     def __sklearn_tags__(self) -> Tags:
