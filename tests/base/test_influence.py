@@ -32,12 +32,18 @@ def test_influence_is_that_of_leaving_the_site_out(make):
     assert [site.rows for site in found] == [200, 200, 200]
     assert_allclose([site.share for site in found], 1 / 3)
     assert not any(site.strange for site in found)
-    # the slow way: means of rows, in the covariance of the other sites' rows
+    # the slow way: means of rows, in the covariance of all rows about the means of their sites
     X, y = (np.concatenate([part[i] for part in parts[:2]]) for i in (0, 1))
     means = np.stack([X[y == c].mean(axis=0) for c in range(3)])
-    Sw = sum(np.cov(X[y == c].T) * (np.sum(y == c) - 1) for c in range(3)) / (len(X) - 3)
-    own = np.stack([parts[2][0][parts[2][1] == c].mean(axis=0) for c in range(3)])
-    distances = np.sqrt([d @ np.linalg.solve(Sw, d) for d in own - means])
+    X_own, y_own = parts[2]
+    own = np.stack([X_own[y_own == c].mean(axis=0) for c in range(3)])
+    left = np.concatenate([X - means[y], X_own - own[y_own]])
+    dof = len(left) - 6
+    S = left.T @ left / dof
+    counts = np.bincount(y), np.bincount(y_own)
+    squares = np.array([d @ np.linalg.solve(S, d) for d in own - means]) * (dof - 5 - 1) / dof
+    distances = np.sqrt(np.maximum(squares - 5 * (1 / counts[0] + 1 / counts[1]), 0))
+    assert distances.max() > 0
     assert_allclose(found[2].shift, distances.max(), rtol=1e-9)
     assert found[2].shifted_class == distances.argmax()
 
@@ -61,6 +67,27 @@ def test_a_site_in_other_units_is_strange(change, words):
     found = site_influences(models, merge(models))[2]
     assert words in found.strange
     assert found.strange
+
+
+@pytest.mark.parametrize(("n_rows", "n_features"), [(170, 60), (60, 300), (90, 29), (60, 26)])
+def test_sites_of_one_population_are_not_strange(n_rows, n_features):
+    """However many features there are; a shift of every feature is noticed all the same."""
+    X, y = wide_rows(n_rows, n_features)
+    halves = [(X[i::2], y[i::2]) for i in range(2)]
+    models = [scaled().fit(*half) for half in halves]
+    found = site_influences(models, merge(models))
+    assert not any(site.strange for site in found)
+    assert max(site.shift for site in found) < 2
+    models[1] = scaled().fit(halves[1][0] + 100, halves[1][1])
+    assert all(site.strange for site in site_influences(models, merge(models)))
+
+
+def wide_rows(n_rows, n_features):
+    """Two classes whose features depend on each other, as those of spectra do."""
+    rng = np.random.default_rng(n_rows)
+    y = np.arange(n_rows) // 2 % 2
+    X = rng.normal(size=(n_rows, n_features)).cumsum(axis=1) + y[:, None]
+    return X, y
 
 
 def test_a_class_that_only_one_site_has_is_no_shift():

@@ -47,6 +47,7 @@ def without_times(comparison):
                 seconds=0.0,
                 fit_seconds=None,
                 predict_seconds=None,
+                cpu_seconds=None,
                 peak_bytes=None,
                 shuffled=None,  # of quick fits only
             )

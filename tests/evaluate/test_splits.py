@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from separatrix.evaluate.comparison import compare, tuned
 from separatrix.evaluate.methods import Contender
+from separatrix.evaluate.splits import check_test_columns
 from tests.evaluate.comparing import CHEAP, Spy, X, Y, numbered
 
 GROUPS = np.array([f"p{i // 3}" for i in range(90)])
@@ -243,3 +246,16 @@ def test_a_test_set_with_other_columns_is_refused_by_name():
     frame = pd.DataFrame(X, columns=list("abcdef"))
     with pytest.raises(ValueError, match="lacks 'f' and has 'g'"):
         compare(["LDA"], frame, Y, test=(frame.rename(columns={"f": "g"}), Y))
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (["a"], "1 are missing, 0 are new): it lacks 'b'. Give"),
+        (["a", "b", "c"], "0 are missing, 1 are new): it has 'c'. Give"),
+        (["a", "c"], "1 are missing, 1 are new): it lacks 'b' and has 'c'. Give"),
+    ],
+)
+def test_a_test_set_with_other_columns_is_told_which(columns, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        check_test_columns(["a", "b"], columns, "--test new.csv")

@@ -25,6 +25,10 @@ MAX_SPREAD_RATIO = 10.0
 A smaller variance is no reason: that of the others is large where one of them is strange."""
 
 
+MIN_ROWS_PER_FEATURE = 2
+"""With fewer rows for each feature the inverse of a covariance is too uncertain to measure by."""
+
+
 class SiteInfluence(NamedTuple):
     """What one site changes.
 
@@ -36,7 +40,8 @@ class SiteInfluence(NamedTuple):
         Their share in all rows.
     shift : float
         Largest distance of one of its class means from that of the same class at all other sites,
-        in standard deviations within classes; NaN where no other site has its classes.
+        in standard deviations within classes, less the distance that chance gives to means of so
+        few rows; NaN where no other site has its classes.
     shifted_class : object
         The class that is so far.
     spread : float
@@ -116,13 +121,38 @@ def _differences(own: ClassMoments, rest: ClassMoments) -> tuple[float, Any, flo
     free = rest.n_samples - len(rest.classes), own.n_samples - len(own.classes)
     if not known.any() or min(free) <= 0 or not rest.trace_within() > 0:
         return np.nan, None, np.nan
-    distances = PooledMetric.from_moments(rest).squared_distances(own.means[known])
-    at = np.searchsorted(rest.classes, own.classes[known])
-    shifts = np.sqrt(distances[np.arange(len(at)), at])
+    shifts = _shifts(own, rest, known)
     farthest = int(shifts.argmax())
     units = np.where(rest.within_diagonal() > 0, rest.within_diagonal() / free[0], np.inf)
     ratios = (own.within_diagonal() / free[1] / units)[np.isfinite(units)]
     return float(shifts[farthest]), own.classes[known].tolist()[farthest], float(ratios.mean())
+
+
+def _shifts(own: ClassMoments, rest: ClassMoments, known: Array) -> Array:
+    """Distances of the class means that both have, in standard deviations within classes.
+
+    The metric is that of the rows of both about their own means. For p features, ν degrees of
+    freedom and class means of n and m rows the squared distance D² of two means of one Gaussian
+    class is ``p (1/n + 1/m) ν / (ν - p - 1)`` on average, so that
+    ``D² (ν - p - 1) / ν - p (1/n + 1/m)`` estimates the squared distance without bias. Where rows
+    are too few for this it is the mean square over features, each in its own unit, less 1/n + 1/m.
+    """
+    n_rest, n_own = len(rest.classes), len(own.classes)
+    labels = np.arange(n_rest + n_own)
+    both = rest.join_classes(labels, labels[:n_rest]) + own.join_classes(labels, labels[n_rest:])
+    at = np.searchsorted(rest.classes, own.classes[known])
+    by_chance = 1 / own.counts[known] + 1 / rest.counts[at]
+    dof, p = both.n_samples - len(labels), both.n_features
+    if dof <= MIN_ROWS_PER_FEATURE * p:
+        variances = both.within_diagonal() / dof
+        varying = variances > 0
+        gaps = (own.means[known] - rest.means[at])[:, varying]
+        squares = (gaps**2 / variances[varying]).mean(axis=1)
+        return np.sqrt(np.maximum(squares - by_chance, 0.0))
+    metric = PooledMetric.from_moments(both)
+    distances = metric.squared_distances(own.means[known])[np.arange(len(at)), at]
+    rank = len(metric.precisions)
+    return np.sqrt(np.maximum(distances * (dof - rank - 1) / dof - rank * by_chance, 0.0))
 
 
 def _angle(model: Any, rest: ClassMoments, whole: ClassMoments) -> float:

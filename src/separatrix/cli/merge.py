@@ -82,8 +82,9 @@ def merge_command(
     record = {"model": output, "merged": list(models), "without": list(without), "rows": rows}
     noised = "" if epsilon is None else f", with noise of epsilon {epsilon:g}, delta {delta:g}"
     lines = [_describe(path, site) for path, site in influences.items()]
-    plural = "models" if len(models) > 1 else "model"
-    summary = f"{len(models)} {plural} of {rows} rows are merged{left_out}{noised}: {output}"
+    these = f"{len(models)} models" if len(models) > 1 else models[0]
+    are = "are merged" if len(models) > 1 else "is kept"
+    summary = f"{these} of {rows} rows {are}{left_out}{noised}: {output}"
     console.done(
         {**record, "influence": {k: v._asdict() for k, v in influences.items()}},
         "\n".join([*lines, summary]),

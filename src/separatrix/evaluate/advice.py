@@ -27,6 +27,10 @@ ROPE = 0.005
 MAX_SLOWDOWN = 5.0
 """Time of the advised method as a multiple of the fastest one that is as good."""
 
+NEGLIGIBLE_SECONDS = 0.1
+"""A method that takes no more processor time than this is fast, however quick another one is:
+ratios of milliseconds change from run to run."""
+
 ALPHA = 0.05
 """Level at which a method is shown to be worse than the best, in one test."""
 
@@ -56,7 +60,7 @@ class Standing:
         Probabilities that the method is worse than the best by more than half a point, within
         half a point of it, and better by more than that.
     seconds : float
-        Median time of training, with every choice, and of predicting the test rows.
+        Median processor time of training, with every choice, and of predicting the test rows.
     converged : bool
         Whether no fit warned that it did not converge.
     as_good : bool
@@ -124,7 +128,8 @@ def advise(comparison: Comparison, *, rope: float = ROPE) -> Advice | None:
        made here is that they are. With fewer than five splits the test says nothing: then a
        method may be behind by one standard error of the share of a test part.
     2. *Fast* are those that take at most five times as long as the fastest of them, training,
-       choices and predictions together.
+       choices and predictions together, or at most 0.1 s. Processor time counts, which other
+       programs of the machine change little.
     3. Of those that are behind by no more than `rope` or one standard error of the difference,
        *the simplest*: LDA, then linear before curved methods, then the one with fewer settings to
        choose, then fewer directions, then the alphabet. Times do not decide here, by which a
@@ -146,7 +151,7 @@ def advise(comparison: Comparison, *, rope: float = ROPE) -> Advice | None:
     sound = [s for s in standings if s.converged] or list(standings)
     first = min(s.behind for s in sound)
     alike = [s for s in sound if s.as_good] or [s for s in sound if s.behind == first]
-    limit = MAX_SLOWDOWN * min(s.seconds for s in alike)
+    limit = max(MAX_SLOWDOWN * min(s.seconds for s in alike), NEGLIGIBLE_SECONDS)
     fast = [s for s in alike if s.seconds <= limit]
     close = [comparison[s.name] for s in fast if s.behind <= max(s.slack, first) + 1e-12]
     near = close or [comparison[min(fast, key=lambda s: s.behind).name]]
@@ -306,9 +311,14 @@ def measure_complexity(method: MethodRecord) -> tuple[bool, bool, int, float, st
 
 
 def measure_seconds(method: MethodRecord) -> float:
-    """Median over splits of the time to train a method and to predict the test rows."""
+    """Median over splits of the processor time to train a method and to predict the test rows.
+
+    Folds of older result files have no processor time: their wall time takes its place.
+    """
     spent = [
         fold.fit_seconds + (fold.predict_seconds or 0.0)
+        if fold.cpu_seconds is None
+        else fold.cpu_seconds
         for fold in method.folds
         if fold.status == "done" and fold.fit_seconds is not None
     ]

@@ -166,7 +166,7 @@ def _score_fold(job: Job, data: LabelledRows, rows: RowSplit, deadline: float) -
     train, test = rows.train, rows.test
     labels = data.codes if rows.codes is None else rows.codes
     codes, truth = labels[train], labels[test]
-    start = time.perf_counter()
+    start, cpu_start = time.perf_counter(), time.process_time()
     scaler = make_scaler(job.scale, data.X, job.seed)
     known = data.X[train] if scaler is None else plain_rows(scaler.fit_transform(data.X[train]))
     trained = train_method(job, known, codes, len(data.classes))
@@ -175,7 +175,7 @@ def _score_fold(job: Job, data: LabelledRows, rows: RowSplit, deadline: float) -
     new = data.X[test] if scaler is None else plain_rows(scaler.transform(data.X[test]))
     for_rule = fitted.rows_for_rule(new)
     predicted = np.asarray(fitted.rule.predict(for_rule))
-    end = time.perf_counter()
+    end, cpu_end = time.perf_counter(), time.process_time()
     n_classes, costs = len(data.classes), job.judge.cost_matrix
     about = find_degrees(fitted.rule, for_rule, n_classes)
     scores = score_rows(truth, predicted, n_classes, about=about, costs=costs)
@@ -183,6 +183,7 @@ def _score_fold(job: Job, data: LabelledRows, rows: RowSplit, deadline: float) -
         "scores": scores,
         "fit_seconds": middle - start,
         "predict_seconds": end - middle,
+        "cpu_seconds": cpu_end - cpu_start,
         "chosen": trained.chosen,
         "inner": trained.inner,
         "n_rows": len(trained.rows),

@@ -165,6 +165,8 @@ class Fold:
         Wall time of training: scaling, every choice, the fit, the decision.
     predict_seconds : float
         Wall time of scaling, projecting and classifying all test rows.
+    cpu_seconds : float or None
+        Processor time of both, of all threads together.
     peak_bytes : int or None
         Most memory that Python and NumPy held at a time during one more fit with the chosen
         parameters, beyond the memory held before it. Measured on split 0 only, where the fit was
@@ -207,6 +209,7 @@ class Fold:
     scores: dict[str, float] = field(default_factory=dict)
     fit_seconds: float | None = None
     predict_seconds: float | None = None
+    cpu_seconds: float | None = None
     peak_bytes: int | None = None
     chosen: dict[str, Any] = field(default_factory=dict)
     n_components: int | None = None

@@ -354,10 +354,10 @@ def check_test_columns(known: Sequence[Any], new: Sequence[Any], name: str) -> N
     missing = [column for column in known if column not in set(new)]
     more = [column for column in new if column not in set(known)]
     if missing or more:
-        said = [f"lacks {missing[0]!r}"] * bool(missing) + [f"has {more[0]!r}"] * bool(more)
+        said = [f"lacks {c!r}" for c in missing[:1]] + [f"has {c!r}" for c in more[:1]]
         raise ValueError(
             f"{name} has other columns than the training rows ({len(missing)} are missing, "
-            f"{len(more)} are new): it {' and '.join(said)}"
+            f"{len(more)} are new): it {' and '.join(said)}. Give both the same columns"
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from separatrix.evaluate.advice import ALPHA, MAX_SLOWDOWN, ROPE, Advice
+from separatrix.evaluate.advice import ALPHA, MAX_SLOWDOWN, NEGLIGIBLE_SECONDS, ROPE, Advice
 from separatrix.evaluate.ranking import FEWEST_SPLITS
 from separatrix.evaluate.records import LOSS_SCORES, Comparison
 from separatrix.report import wording
@@ -256,11 +256,11 @@ def _why(subject: Row, ranked: Sequence[Row], advice: Advice, n_splits: int) -> 
         return "Every other method is shown to be worse."
     left = [s for s in alike if not s.converged]
     fastest = min(s.seconds for s in alike if s.converged or len(left) == len(alike))
+    times = (wording.format_seconds(s) for s in (advice[subject["name"]].seconds, fastest))
     said = (
         f"Why: of the {len(alike)} methods that the test cannot distinguish from the best it is "
-        f"the simplest that takes at most {MAX_SLOWDOWN:.0f} times as long as the fastest "
-        f"({wording.format_seconds(advice[subject['name']].seconds)} beside "
-        f"{wording.format_seconds(fastest)})."
+        f"the simplest that takes at most {MAX_SLOWDOWN:.0f} times as long as the fastest, or at "
+        f"most {NEGLIGIBLE_SECONDS:g} s ({' beside '.join(times)})."
     )
     if left:
         names = wording.join_names([s.name for s in left])
