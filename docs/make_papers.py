@@ -76,7 +76,8 @@ FOOTNOTE = """\
 *Same digits* are numbers that hold to the last digit that is printed. *Derived* numbers are
 printed nowhere and follow from a formula or a sentence of the source; they are judged with
 their tables and not counted among the printed ones. *Methods off as a whole* are columns of a
-table, or lines of a curve, with two numbers or more."""
+table, or lines of a curve, with two numbers or more. Claims marked *ours* are about settings of
+today and are not counted."""
 
 COMMAND = """\
 The command
@@ -293,7 +294,7 @@ def summary(
     for name, found in records.items():
         rows = [
             [
-                escaped(claim["says"]),
+                escaped(claim["says"]) + (" (ours)" if claim["ours"] else ""),
                 show.describe_claim_verdict(claim),
                 escaped(claim["why"]),
                 record["table"],
@@ -322,7 +323,7 @@ def totals_table(records: dict[str, list[dict[str, Any]]]) -> str:
         numbers = [counts[c] for c in columns]
         numbers.append(sum(r["counts"]["printed"] for r in found if r["derived"]))
         numbers.append(len(show.list_columns_off(found)))
-        verdicts = [claim["verdict"] for record in found for claim in record["claims"]]
+        verdicts = [claim["verdict"] for claim in show.list_claims(found)]
         claims = [verdicts.count("holds"), verdicts.count("differs")]
         lines.append([f":doc:`papers/{name}`", *map(str, numbers + claims)])
     totals = [str(sum(int(line[i]) for line in lines)) for i in range(1, len(heads))]

@@ -78,6 +78,15 @@ def test_a_source_in_a_minute_says_what_holds_and_what_does_not(example):
     )
 
 
+def test_claims_about_settings_of_today_are_not_counted(example):
+    (table,) = read_tables(example)
+    own = table.claims[0]._replace(ours=True, says="today's X is better than Y")
+    cells = {"a": {"X": Measured(90.1, 0.1, 9), "Y": Measured(50.0, 0.1, 9)}}
+    record = scoring.build_record(table._replace(claims=[*table.claims, own]), cells)
+    assert [claim["says"] for claim in show.list_claims([record])] == ["X is better than Y"]
+    assert "1 of 1 claims hold" in show.describe_source([record])[0]
+
+
 def test_tables_that_changes_concern_are_named_as_old():
     found = manual().find_older("ldg", {"table3.3": "", "figure3.3": ""})
     assert list(found.values()) == [["table3.3"]]

@@ -386,7 +386,7 @@ def build_record(
         "shown_only": table.shown_only,
         "cells": [_to_record(cell) for cell in found],
         "claims": [
-            {"says": j.claim.says, "verdict": j.verdict, "why": j.why}
+            {"says": j.claim.says, "verdict": j.verdict, "why": j.why, "ours": j.claim.ours}
             for j in judge_claims(table, cells)
         ],
         "beyond": find_rows_ahead(table, cells),

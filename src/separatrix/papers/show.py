@@ -91,6 +91,11 @@ def total_counts(records: Iterable[Record]) -> Counter[str]:
     return total
 
 
+def list_claims(records: Iterable[Record]) -> list[Record]:
+    """Claims of a source, without those about settings of today."""
+    return [claim for record in records for claim in record["claims"] if not claim["ours"]]
+
+
 def list_columns_off(records: Iterable[Record]) -> list[tuple[str, Record]]:
     """Methods that are off as a whole, with the names of their tables.
 
@@ -116,8 +121,8 @@ MAX_SHOWN_METHODS = 3
 
 def describe_source(records: Sequence[Record]) -> list[str]:
     """What holds of a source, what does not, and where today's settings go beyond it."""
-    counts, claims = total_counts(records), [c for r in records for c in r["claims"]]
-    judged = [c for c in claims if c["verdict"] in ("holds", "differs")]
+    counts = total_counts(records)
+    judged = [c for c in list_claims(records) if c["verdict"] in ("holds", "differs")]
     held = [c for c in judged if c["verdict"] == "holds"]
     rerun = counts["holds"] + counts["differs"]
     said = (

@@ -25,7 +25,10 @@ class Printed(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A sentence of a paper that figures can decide; see `scoring.judge_claims`."""
+    """A sentence of a paper that figures can decide; see `scoring.judge_claims`.
+
+    With `ours` it is not the paper's but about a setting of today, and not counted.
+    """
 
     says: str
     left: str
@@ -34,6 +37,7 @@ class Claim(NamedTuple):
     wins: int | None = None
     not_so: bool = False
     at_least: bool = False
+    ours: bool = False
 
 
 class PublishedTable(NamedTuple):
