@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 from scipy.special import chdtr
+from sklearn.svm import LinearSVC
 
 from benchmarks.speed.data import size
+from benchmarks.speed.one_thread import cpu_seconds_of
 from benchmarks.speed.runner import Case, Row, Settings, faster, seconds_of
 from separatrix import EarlyClassifier, FisherDiscriminant, LocalQDA, datasets
 from separatrix.linalg import Array
@@ -144,7 +146,31 @@ def fitted_teaser(X: Array, y: Array) -> Any:
     return early_classification.TEASER(random_state=0).fit(X[:, None], y)
 
 
+def calibrated(settings: Settings) -> list[Row]:
+    """A calibrated fit, and series decided by completions that are sampled; processor time."""
+    n, d = (60, 32) if settings.quick else (300, 128)
+    X, y, new = series(n, d, 4, n, onset=0.0, separation=12.0)
+    limits = {"LocalQDA(8)": (LocalQDA(8), 2.0), "LinearSVC": (LinearSVC(), 1.0)}
+    tasks = {
+        name: partial(fit_and_decide, EarlyClassifier(rule, score="sampled", calibration=0.3),
+                      X, y, new)
+        for name, (rule, _) in limits.items()
+    }  # fmt: skip
+    times = cpu_seconds_of(tasks, min(settings.rounds, 3))
+    work = f"calibrated fit and decide_early, sampled, {size(n, d)} each"
+    return [
+        Row(f"{work}, {name}", times[name], must_reach=f"≤ {limit:g} s",
+            reached=times[name] <= limit)
+        for name, (_, limit) in limits.items()
+    ]  # fmt: skip
+
+
+def fit_and_decide(model: EarlyClassifier, X: Array, y: Array, new: Array) -> Any:
+    return model.fit(X, y).decide_early(new)
+
+
 CASES: dict[str, Case] = {
+    "early calibrated": calibrated,
     "early prefixes": prefixes,
     "early stream": stream,
     "early series": decisions,
