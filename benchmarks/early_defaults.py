@@ -93,10 +93,10 @@ def main() -> None:
     heads = ("complete", "right", "used", "agree", "H")
     print(f"\n{'average':<16}" + "".join(f"{head:>24}" for head in heads))
     default = np.array(results["default"])
-    for title, found in results.items():
-        apart = np.array(found) - default
+    for title, rows in results.items():
+        apart = np.array(rows) - default
         error = apart.std(axis=0, ddof=1) / np.sqrt(len(apart))
-        cells = zip(np.mean(found, axis=0), apart.mean(axis=0), error, strict=True)
+        cells = zip(np.mean(rows, axis=0), apart.mean(axis=0), error, strict=True)
         print(f"{title:<16}" + "".join(f"{m:>8.3f} ({d:+.3f} ± {e:.3f})" for m, d, e in cells))
     print(f"{time.process_time() - start:.0f} s of one processor")
 

@@ -26,11 +26,11 @@ def draw_rows(kind, n, d, rng):
         rng.standard_t(2, size=(n, d)) if kind == "heavy tails" else rng.standard_normal((n, d))
     )
     modes = 4 * rng.integers(-1, 2, (n, 1)) * (kind == "several modes")
-    apart = {"normal": 5, "heavy tails": 20, "several modes": 15}[kind]
+    apart = {"normal": 5, "small": 5, "heavy tails": 20, "several modes": 15}[kind]
     return noise.cumsum(axis=1) / 2 + modes + np.outer(y, np.linspace(0, apart, d)), y
 
 
-KINDS = ["normal", "heavy tails", "several modes"]
+KINDS = ["normal", "heavy tails", "several modes", "small"]
 PROMISES = [
     ("probability", None, "disagreement"),
     ("probability", None, "gap"),
@@ -47,7 +47,7 @@ PROMISES = [
 def test_recalibrations_keep_the_promise(kind, guarantee, condition, loss):
     rng = np.random.default_rng(sum(map(ord, kind + guarantee + str(condition) + loss)))
     d, tau = 10, 0.8
-    rows, labels = draw_rows(kind, 80, d, rng)
+    rows, labels = draw_rows(kind, 30 if kind == "small" else 80, d, rng)
     n_classes = len(set(labels))
     matrix = loss == "matrix"
     costs = 1.0 - np.eye(n_classes)
@@ -62,10 +62,12 @@ def test_recalibrations_keep_the_promise(kind, guarantee, condition, loss):
     pool, truth = draw_rows(kind, 20_000, d, rng)
     codes, reliabilities = follow_paths(model._score, pool)
     paths = ScorePaths(codes, reliabilities, model._classify(pool), truth)
-    per_class = 120 if condition else 60
+    n_rows = (120 if condition else 60) * (2 if condition == "time" else 1)
+    if kind == "small":  # 14 rows without a loss are needed for 0.8, of each class or half
+        n_rows = 160 if condition == "time" else 100 if condition or matrix else 40
     kept, used = [], []
     for _ in range(100):
-        drawn = rng.choice(20_000, size=per_class * (2 if condition == "time" else 1))
+        drawn = rng.choice(20_000, size=n_rows)
         found = find_cutoffs(paths.of_rows(drawn), model._score.times, d, model._promise(tau))
         halted = halting_times(paths.reliabilities, found.values[None])[:, 0]
         decided = np.column_stack([paths.codes, paths.complete])[np.arange(20_000), halted]
@@ -88,7 +90,9 @@ def test_recalibrations_keep_the_promise(kind, guarantee, condition, loss):
         # 20 000 rows measure a loss of 0.2 with a standard error of 0.003
         failures = sum(min(found) < tau - 0.006 for found in kept)
         assert failures <= MAX_FAILURES
-    assert np.mean(used) < 1  # the promise is not kept by waiting
+    # the promise is not kept by waiting: recalibrations decide before the end, and few rows that
+    # must pass at every time do so in two fifths of them
+    assert np.mean(np.array(used) < 1) > 0.4
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -97,7 +101,7 @@ def test_rows_with_random_gaps_keep_the_promise(kind, share):
     """Agreement among the rows that are decided, at 0.8 with confidence 0.95."""
     rng = np.random.default_rng(7)
     d, tau = 8, 0.8
-    rows, labels = draw_rows(kind, 100, d, rng)
+    rows, labels = draw_rows(kind, 20 if kind == "small" else 100, d, rng)
     model = EarlyClassifier(FisherDiscriminant(), region="ideal", reliability=tau)
     model.fit(rows, labels)
     pool, _ = draw_rows(kind, 3000, d, rng)
@@ -108,7 +112,8 @@ def test_rows_with_random_gaps_keep_the_promise(kind, share):
     whole = ScorePaths(codes[:, None], found.reliability[:, None], model._classify(pool), codes)
     failures, decided_shares = 0, []
     for _ in range(100):
-        model._gap_calibration = whole.of_rows(rng.choice(3000, size=150))
+        drawn = rng.choice(3000, size=50 if kind == "small" else 150)
+        model._gap_calibration = whole.of_rows(drawn)
         decided = found.reliability >= model._find_gap_cutoff(tau)
         decided_shares.append(decided.mean())
         n = max(decided.sum(), 1)

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from separatrix import EarlyClassifier, FisherDiscriminant, datasets
-from separatrix.report.early import MAX_PICTURES, early_facts, headline, render_early
+from separatrix.report.early import (
+    MAX_PICTURES,
+    early_facts,
+    headline,
+    render_early,
+    scale_label,
+    time_labels,
+)
 
 SERIES = datasets.make_series(400, 12, 2, random_state=0)
 NAMES = np.array(["<up>", "down & out"])[SERIES.target]
@@ -41,11 +50,41 @@ def test_the_page_says_what_was_promised_and_found(facts):
     assert headline(facts) in page
     assert "Promised with confidence 0.95: at most 10% of new series" in page
     assert "exchangeable" in page
-    assert page.count("<figure>") == len(facts["pictures"]) <= MAX_PICTURES
+    assert page.count("<figure ") == len(facts["pictures"]) <= MAX_PICTURES
     assert "&lt;up&gt;" in page
     assert "<up>" not in page
     assert not re.search(r"https?://|<script|src=", page)
     HTMLParser().feed(page)
+
+
+def test_captions_name_the_score_that_was_required(facts):
+    page = render_early(facts)
+    shown = {given["number"] for given in facts["pictures"]}
+    told = next(s for s in facts["series"] if s["number"] in shown and not s["at_end"])
+    reached = f"its score {told['score']:.3g} reached the required {facts['cutoff'][0]:.3g}"
+    assert reached in page
+    several = {**facts, "cutoff": facts["cutoff"] * 2}
+    assert "reached what is required then" in render_early(several)
+
+
+def test_pictures_have_numbers_on_their_scales():
+    assert [re.findall(">([0-9]+)<", label)[0] for label in time_labels(12)] == ["1", "6", "12"]
+    assert [re.findall(">([0-9]+)<", label)[0] for label in time_labels(60, 58)] == ["1", "60"]
+    assert len(time_labels(1)) == 1
+    assert ">0.5<" in scale_label(0.5, 0, 1)
+
+
+def test_a_table_keeps_the_names_of_its_columns():
+    names = [f"t{i}" for i in range(12)]
+    table = pd.DataFrame(SERIES.data, columns=names)
+    model = EarlyClassifier(FisherDiscriminant(), calibration=0.4).fit(table[:300], NAMES[:300])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = early_facts(model, table[300:], NAMES[300:], "walks")
+    picture = found["pictures"][0]
+    values = SERIES.data[300 + picture["number"]]
+    np.testing.assert_allclose(picture["values"], values)
+    np.testing.assert_allclose(picture["mean"][: picture["n_known"]], values[: picture["n_known"]])
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,16 @@ MAX_PICTURES = 8
 MAX_ROWS = 300
 """Series that are listed."""
 
-WIDTH, HEIGHT, EDGE = 560, 150, 8
+WIDTH, HEIGHT, EDGE = 560, 170, 8
 """Size of a picture, in pixels."""
+
+LEFT, BELOW = 36, 26
+"""Room for numbers beside and below the lines, in pixels."""
+
+GRID = (
+    "display:grid;gap:1.2rem;grid-template-columns:repeat(auto-fill,minmax(min(100%,24rem),1fr))"
+)
+"""Pictures beside each other where there is room."""
 
 
 def early_facts(model: Any, X: Any, y: Any | None, title: str) -> dict[str, Any]:
@@ -84,7 +92,7 @@ def early_facts(model: Any, X: Any, y: Any | None, title: str) -> dict[str, Any]
             _series_facts(i, decisions, complete, y, d) for i in range(min(len(rows), MAX_ROWS))
         ],
         "pictures": [
-            _picture_facts(model, rows[i], int(decisions.n_observed[i]), i)
+            _picture_facts(model, X, rows, int(decisions.n_observed[i]), i)
             for i in choose_pictures(decisions.n_observed, same)
         ],
     }
@@ -123,11 +131,13 @@ def _series_facts(i: int, decisions: Any, complete: Array, y: Any, d: int) -> di
     }
 
 
-def _picture_facts(model: Any, row: Array, n_known: int, i: int) -> dict[str, Any]:
+def _picture_facts(model: Any, X: Any, rows: Array, n_known: int, i: int) -> dict[str, Any]:
     """The values of a series, and what was expected when it was decided; of the first channel."""
-    seen = np.where(np.arange(len(row)) < n_known, row, np.nan)
-    rest, step = model.expect(seen[None]), model._n_channels
-    values = model._in_units(row[None])[0]
+    hidden = np.arange(rows.shape[1])[None] >= n_known
+    # a table keeps the names of its columns
+    seen = X.iloc[[i]].mask(hidden) if hasattr(X, "iloc") else np.where(hidden, np.nan, rows[[i]])
+    rest, step = model.expect(seen), model._n_channels
+    values = model._in_units(rows[[i]])[0]
     return {
         "number": i,
         "n_known": n_known // step,
@@ -153,7 +163,11 @@ def render_early(facts: Mapping[str, Any]) -> str:
         title,
         tag(
             "main",
-            tag("section", tag("h1", headline(facts)), tag("p", describe_promise(facts))),
+            tag(
+                "section",
+                tag("h1", headline(facts)),
+                tag("p", describe_promise(facts), style="margin-top:.8em"),
+            ),
             _found(facts),
             _curve(facts),
             _pictures(facts),
@@ -230,6 +244,9 @@ def _curve(facts: Mapping[str, Any]) -> Html:
     curve, n = facts["curve"], facts["n_times"]
     x = [0.0] if n == 1 else np.linspace(0, 1, n).tolist()
     parts = [
+        *(line([0, 1], [level, level], 0, 1, "grid") for level in (0, 0.5, 1)),
+        *(scale_label(level, 0, 1) for level in (0, 0.5, 1)),
+        *time_labels(n),
         band(x, curve["low"], curve["high"], 0, 1),
         line(x, curve["middle"], 0, 1, "series"),
         line(x, curve["decided"], 0, 1, "decided"),
@@ -240,7 +257,7 @@ def _curve(facts: Mapping[str, Any]) -> Html:
         "curve",
         "Reliability over time",
         "Median score of the series and the range of the middle 80 %; dashed the share that is "
-        "decided; dotted the score that must be reached.",
+        "decided; dotted the score that must be reached. Below are numbers of times.",
         picture(f"Scores of the series from the first to the last of {n} times", parts),
     )
 
@@ -252,7 +269,7 @@ def _pictures(facts: Mapping[str, Any]) -> Html:
         "What was seen (line), what was expected then with two standard deviations (band), and "
         "what came (dotted)."
         + (" Of several channels the first." if facts["n_channels"] > 1 else ""),
-        *(_one_series(facts, given) for given in facts["pictures"]),
+        tag("div", *(_one_series(facts, given) for given in facts["pictures"]), style=GRID),
     )
 
 
@@ -264,19 +281,25 @@ def _one_series(facts: Mapping[str, Any], given: Mapping[str, Any]) -> Html:
     least, most = float(min(low.min(), values.min())), float(max(high.max(), values.max()))
     rest = slice(max(t - 1, 0), None)
     parts = [
+        *time_labels(n, t),
+        *(scale_label(level, least, most) for level in (least, most)),
         band(x[rest], low[rest], high[rest], least, most),
         line(x[rest], mean[rest], least, most, "expected"),
         line(x[:t], values[:t], least, most, "series"),
         line(x[rest], values[rest], least, most, "cutoff"),
     ]
     told = next((s for s in facts["series"] if s["number"] == given["number"]), None)
-    return tag("figure", picture(f"Series {given['number']}", parts), _caption(facts, told, t))
+    drawn = picture(f"Series {given['number']}", parts)
+    return tag("figure", drawn, _caption(facts, told, t), style="margin:0")
 
 
 def _caption(facts: Mapping[str, Any], told: Mapping[str, Any] | None, t: int) -> Html | None:
     if told is None:
         return None
-    reached = f"its score {told['score']:.3f} reached what was required"
+    required = f"the required {facts['cutoff'][0]:.3g}"
+    if len(facts["cutoff"]) > 1:
+        required = "what is required then"
+    reached = f"its score {told['score']:.3g} reached {required}"
     why = (
         "at its end" if told["at_end"] else f"after {t} of {facts['n_times']} times, as {reached}"
     )
@@ -291,7 +314,7 @@ def _caption(facts: Mapping[str, Any], told: Mapping[str, Any] | None, t: int) -
 def _list(facts: Mapping[str, Any]) -> Html:
     head = ("series", "time", "decided as", "score", "complete", "true")
     rows = [
-        (s["number"], s["time"], s["label"], f"{s['score']:.3f}", s["complete"], s["true"] or "")
+        (s["number"], s["time"], s["label"], f"{s['score']:.3g}", s["complete"], s["true"] or "")
         for s in facts["series"]
     ]
     lead = "" if len(rows) == facts["n_series"] else f"The first {len(rows)}."
@@ -307,6 +330,8 @@ STYLES = {
     "decided": "fill:none;stroke:#c2571a;stroke-width:1.6;stroke-dasharray:6 4",
     "expected": "fill:none;stroke:#c2571a;stroke-width:1.4",
     "cutoff": "fill:none;stroke:currentColor;stroke-width:1;stroke-dasharray:1 3",
+    "grid": "fill:none;stroke:currentColor;stroke-opacity:.15;stroke-width:1",
+    "number": "fill:currentColor;fill-opacity:.7;font-size:13px",
     "band": "fill:#c2571a;fill-opacity:.18;stroke:none",
 }
 
@@ -330,8 +355,36 @@ def band(x: Any, low: Any, high: Any, least: float, most: float) -> Html:
     return tag("polygon", points=points, style=STYLES["band"])
 
 
+def scale_label(value: float, least: float, most: float) -> Html:
+    """A number beside the place of its value."""
+    down = float(_down(value, least, most)) + 4
+    return tag("text", f"{value:.2g}", x=LEFT - 6, y=f"{down:.1f}", text_anchor="end",
+               style=STYLES["number"])  # fmt: skip
+
+
+def time_labels(n: int, decided: int | None = None) -> list[Html]:
+    """The first and the last time below the lines, and one between: that of a decision."""
+    between = (n + 1) // 2 if decided is None else decided
+    far = max(n // 12, 1)  # numbers nearer than that would touch
+    times = [1, n] if n > 1 else [1]
+    if 1 + far < between < n - far:
+        times.insert(1, between)
+    return [
+        tag("text", str(t), x=f"{float(_across((t - 1) / max(n - 1, 1))):.1f}", y=HEIGHT - 6,
+            text_anchor="middle", style=STYLES["number"])
+        for t in times
+    ]  # fmt: skip
+
+
+def _across(x: Any) -> Array:
+    return LEFT + np.asarray(x, dtype=float) * (WIDTH - LEFT - 2 * EDGE)
+
+
+def _down(y: Any, least: float, most: float) -> Array:
+    scale = (HEIGHT - BELOW - EDGE) / (most - least if most > least else 1.0)
+    return HEIGHT - BELOW - (np.asarray(y, dtype=float) - least) * scale
+
+
 def _points(x: Any, y: Any, least: float, most: float) -> str:
-    across = EDGE + np.asarray(x, dtype=float) * (WIDTH - 2 * EDGE)
-    scale = (HEIGHT - 2 * EDGE) / (most - least if most > least else 1.0)
-    down = HEIGHT - EDGE - (np.asarray(y, dtype=float) - least) * scale
-    return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, down, strict=True))
+    places = zip(_across(x), _down(y, least, most), strict=True)
+    return " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
