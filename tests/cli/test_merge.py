@@ -137,3 +137,42 @@ def test_merged_models_are_those_of_no_stream():
     assert not {"stream", "head"} & set(read("all.model").notes)
     assert read("all.model").notes["rows"] == 400
     assert "cannot be resumed" in refused("stream", "site0.csv", "-o", "all.model", "--resume")
+
+
+@pytest.mark.parametrize("soil", [True, False], ids=["text", "numbers"])
+@pytest.mark.parametrize("options", [(), ("-m", "TruncatedIPCAC"), ("--no-scale",)], ids=" ".join)
+def test_files_whose_gaps_are_filled_with_a_constant_merge(options, soil):
+    """As if the constant stood in one file; columns of text have a value for their gaps."""
+    frame = flowers(90).drop(columns="plant")
+    if soil:
+        frame.insert(0, "soil", np.array(["sand", "clay", None])[(np.arange(90) // 3) % 3])
+    frame.loc[np.arange(0, 90, 7), "v1"] = np.nan
+    filled = ["--categorical", "onehot", "--missing", "constant:-1.5", "-q", *options]
+    for i in range(3):
+        frame[i::3].to_csv(f"site{i}.csv", index=False)
+        run("fit", f"site{i}.csv", *filled, "-o", f"site{i}.model")
+    run("merge", *MODELS, "-o", "all.model")
+    frame.to_csv("all.csv", index=False)
+    run("fit", "all.csv", *filled, "-o", "whole.model")
+    frame.fillna({"v1": -1.5, "soil": "-1.5"}).to_csv("without.csv", index=False)
+    run("fit", "without.csv", "--categorical", "onehot", "-q", *options, "-o", "without.model")
+    X = pd.read_csv("all.csv").drop(columns="kind")
+    merged, whole = (load(f"{name}.model").decision_function(X) for name in ("all", "whole"))
+    full = load("without.model").decision_function(X.fillna({"v1": -1.5, "soil": "-1.5"}))
+    for found in (merged, full):
+        assert_allclose(found, whole, rtol=0, atol=1e-9 * np.abs(whole).max())
+    run("fit", "site0.csv", *filled[:2], "--missing", "constant:0", *options, "-o", "odd.model")
+    said = refused("merge", "site1.model", "odd.model", "-o", "m")
+    assert "the constant that fills gaps of 'v0' must agree: it is 0.0 in model 1" in said
+
+
+def test_rows_are_forgotten_where_gaps_are_filled_with_a_constant():
+    frame = flowers(90).drop(columns="plant")
+    frame.loc[np.arange(0, 90, 7), "v1"] = np.nan
+    for name, rows in (("all", frame), ("gone", frame[:9]), ("rest", frame[9:])):
+        rows.to_csv(f"{name}.csv", index=False)
+        run("fit", f"{name}.csv", "--missing", "constant:0", "-o", f"{name}.model", "-q")
+    run("forget", "all.model", "gone.csv", "-o", "left.model", "-q")
+    X = frame.drop(columns="kind")
+    found, expected = (load(f"{n}.model").decision_function(X) for n in ("left", "rest"))
+    assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())

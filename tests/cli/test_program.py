@@ -94,6 +94,8 @@ def test_a_mistake_is_told_with_a_remedy(arguments, message, table):
         "fit wine -o a --frob",
         "fit wine -o a --set novalue",
         "fit wine -o a --missing guess",
+        "fit wine -o a --missing constant:",
+        "fit wine -o a --missing constant:nan",
         "fit wine -o a --seed -1",
         "stream - --resume",
         "stream - --batch-size 0",

@@ -11,17 +11,25 @@ import zipfile
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
+from sklearn.covariance import (
+    OAS,
+    EmpiricalCovariance,
+    GraphicalLasso,
+    LedoitWolf,
+    ShrunkCovariance,
+)
 
 from separatrix import (
     FisherDiscriminant,
     KernelFisherDiscriminant,
     load,
+    save,
 )
 from separatrix.io import archive
 from separatrix.io.archive import allowed_types
 from separatrix.io.names import full_name
-from tests.discovery import TALL, all_estimators
+from tests.discovery import TALL, all_estimators, labelled
 from tests.io.model_files import (
     archive_of,
     assert_rejected,
@@ -343,3 +351,34 @@ def test_the_types_allowed_are_known_to_do_nothing_when_they_are_made():
 def _object(name):
     module, _, kind = name.rpartition(".")
     return getattr(importlib.import_module(module), kind)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [LedoitWolf(block_size=50), OAS(), ShrunkCovariance(shrinkage=0.3), EmpiricalCovariance()],
+    ids=lambda e: type(e).__name__,
+)
+def test_covariance_estimators_are_kept(estimator, tmp_path):
+    X, y = labelled(60, 5)
+    model = FisherDiscriminant(covariance=estimator).fit(X, y)
+    save(model, tmp_path / "a.model")
+    kept = load(tmp_path / "a.model")
+    assert kept.covariance.get_params() == estimator.get_params()
+    assert (kept.decision_function(X) == model.decision_function(X)).all()
+    assert (kept.predict_proba(X) == model.predict_proba(X)).all()
+    assert (kept.fit(X, y).coef_ == model.coef_).all()
+    estimator = clone(estimator).fit(X)  # a fitted one has arrays of its own
+    save(FisherDiscriminant(covariance=estimator).fit(X, y), tmp_path / "b.model")
+    kept = load(tmp_path / "b.model").covariance
+    assert (kept.covariance_ == estimator.covariance_).all()
+
+
+def test_covariance_estimators_of_anything_but_numbers_are_refused(tmp_path):
+    X, y = labelled(60, 5)
+    model = FisherDiscriminant(covariance=LedoitWolf()).fit(X, y)
+    model.covariance.block_size = {"a": 1}
+    with pytest.raises(ValueError, match=r"a LedoitWolf has block_size=.* numbers alone"):
+        save(model, tmp_path / "a.model")
+    other = FisherDiscriminant(covariance=GraphicalLasso(0.1)).fit(X, y)
+    with pytest.raises(ValueError, match=r"covariance is a .*GraphicalLasso, which is not among"):
+        save(other, tmp_path / "a.model")

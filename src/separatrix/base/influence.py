@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from separatrix.base.merging import align
-from separatrix.base.prepared import read_step
+from separatrix.base.prepared import find_names, read_step
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.novelty import PooledMetric
@@ -94,7 +94,7 @@ def site_influences(models: Sequence[Any], merged: Any) -> list[SiteInfluence]:
     parts = [moments for _, moments in align(models)]
     model = merged[-1] if isinstance(merged, Pipeline) else merged
     if isinstance(merged, Pipeline):
-        columns = read_step(merged[:-1], [*map(str, range(merged.n_features_in_))])
+        columns = read_step(merged[:-1], find_names(merged[:-1]))
         shift, scale = -columns.shift / columns.scale, 1 / columns.scale
         parts = [moments.rescaled(shift, scale) for moments in parts]
     whole = model.moments_

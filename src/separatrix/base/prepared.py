@@ -92,7 +92,9 @@ def _read_imputer(step: Any, names: Sequence[str]) -> Columns:
         raise ValueError("SimpleImputer(add_indicator=True) comes before the model: leave it out")
     kept = list(step.get_feature_names_out(names))
     filled = dict(zip(names, step.statistics_.tolist(), strict=True))
-    agreed = {f"the value that fills gaps of {name!r}": filled[name] for name in kept}
+    # a constant was learned from no row, so that it stays when rows are forgotten
+    kind = "constant" if step.strategy == "constant" else "value"
+    agreed = {f"the {kind} that fills gaps of {name!r}": filled[name] for name in kept}
     return Columns.as_they_are(kept)._replace(agreed=agreed)
 
 

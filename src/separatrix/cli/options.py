@@ -119,6 +119,26 @@ named_table_options = combine(
 )  # fmt: skip
 """How a table is read whose rows have names that are shown."""
 
+
+class Filling(click.ParamType):
+    """What is done about gaps: a word, or a number after ``constant:``."""
+
+    name = "filling"
+    words = ("refuse", "mean", "median", "most_frequent")
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value as it is, if it is one."""
+        from separatrix.io.preparation import read_constant
+
+        try:
+            known = value in self.words or read_constant(value) is not None
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if not known:
+            self.fail(f"{value!r} is none of {', '.join(self.words)}, constant:NUMBER", param, ctx)
+        return value
+
+
 preparation_options = combine(
     click.option("--scale/--no-scale", default=True, show_default=True,
                  help="Bring columns to mean 0 and variance 1 first."),
@@ -126,8 +146,9 @@ preparation_options = combine(
                  type=click.Choice(["refuse", "onehot"]),
                  help="Refuse columns of text, or make a column of each value."),
     click.option("--missing", default="refuse", show_default=True,
-                 type=click.Choice(["refuse", "mean", "median", "most_frequent"]),
-                 help="Refuse gaps, or fill them from the training rows."),
+                 type=Filling(), metavar="HOW",
+                 help="Refuse gaps, or fill them from the training rows (mean, median, "
+                 "most_frequent) or with a number (constant:0), behind which models merge."),
 )  # fmt: skip
 text_option = click.option(
     "--text",

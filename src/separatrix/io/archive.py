@@ -117,6 +117,7 @@ def scikit_learn_types() -> tuple[type, ...]:
     """
     from sklearn import (
         compose,
+        covariance,
         decomposition,
         discriminant_analysis,
         feature_extraction,
@@ -160,6 +161,11 @@ def scikit_learn_types() -> tuple[type, ...]:
         naive_bayes.GaussianNB,
         preprocessing.LabelBinarizer,  # a part of RidgeClassifier
         svm.LinearSVC,
+        # the parameter `covariance` of FisherDiscriminant
+        covariance.EmpiricalCovariance,
+        covariance.LedoitWolf,
+        covariance.OAS,
+        covariance.ShrunkCovariance,
     )
 
 

@@ -135,6 +135,19 @@ def check_identity(model: Any) -> None:
         raise NotAllowedError("a FunctionTransformer has a function: only one without is kept")
 
 
+def check_numbers(model: Any) -> None:
+    """Nothing but numbers and arrays of numbers."""
+    for name, value in vars(model).items():
+        if name == "_sklearn_version":
+            continue
+        array = np.asarray(value)
+        if value is not None and (array.dtype.kind not in "biuf" or not np.isfinite(array).all()):
+            raise NotAllowedError(
+                f"a {type(model).__name__} has {name}={str(value)[:80]!r}: files keep one of "
+                "numbers alone"
+            )
+
+
 def check_pipeline(pipeline: Any) -> None:
     """No folder of results, which may hold code."""
     if pipeline.memory is not None:
@@ -212,6 +225,9 @@ def check_word_weights(weights: Any) -> None:
 
 CHECKS: dict[str, Callable[[Any], None]] = {
     "FunctionTransformer": check_identity,
+    **dict.fromkeys(
+        ("EmpiricalCovariance", "LedoitWolf", "OAS", "ShrunkCovariance"), check_numbers
+    ),
     "HashingVectorizer": check_hashing,
     "KNeighborsClassifier": refit_neighbours,
     "OneHotEncoder": refit_one_hot,

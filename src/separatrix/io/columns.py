@@ -59,8 +59,8 @@ def check_features(
         Features, as in `Table`.
     categorical : "refuse" or "onehot"
         Whether columns of text raise an error, or get a column for each of their values.
-    missing : "refuse", "mean", "median" or "most_frequent"
-        Whether gaps raise an error, or are filled in from the training rows.
+    missing : "refuse", "mean", "median", "most_frequent" or "constant:VALUE"
+        Whether gaps raise an error, or are filled in from the training rows, or with a number.
     text : sequence of str
         Columns whose words are learned from.
     remedies : Remedies

@@ -41,8 +41,9 @@ def preprocessing(
         Give each column of numbers mean zero and variance one.
     categorical : "refuse" or "onehot"
         As in `check_features`. Values that training did not have get no column.
-    missing : "refuse", "mean", "median" or "most_frequent"
-        As in `check_features`; gaps in text are filled with the most frequent value.
+    missing : "refuse", "mean", "median", "most_frequent" or "constant:VALUE"
+        As in `check_features`; gaps in text are filled with the most frequent value, or with
+        VALUE as text. A constant is learned from no row: models behind it merge.
     text : sequence of str
         Columns whose words get sparse columns; see `features.words.make_vectorizer`, also for
         `hashed` and `latent`.
@@ -73,15 +74,14 @@ def preprocessing(
     check_features(other, categorical=categorical, missing=missing)
     check_informative(other)
     numbers = [name for name in other.columns if name not in words]
-    steps: list[Any] = [SimpleImputer(strategy=missing)] if missing != "refuse" else []
+    steps: list[Any] = [fill_numbers(missing)] if missing != "refuse" else []
     steps += make_row_steps(rows)
     steps += [StandardScaler()] if scale else []
     for_numbers = make_pipeline(*steps) if len(steps) > 1 else (*steps, "passthrough")[0]
     if not words and not text:
         return for_numbers if steps else None
     encode = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    fill = SimpleImputer(missing_values=np.nan, strategy="most_frequent")
-    for_words = encode if missing == "refuse" else make_pipeline(fill, encode)
+    for_words = encode if missing == "refuse" else make_pipeline(fill_text(missing), encode)
     parts = [("numbers", for_numbers, numbers), ("words", for_words, words)]
     if not text:
         return ColumnTransformer(parts, verbose_feature_names_out=False)
@@ -93,6 +93,46 @@ def preprocessing(
         verbose_feature_names_out=len(text) > 1,
         sparse_threshold=1.0,  # sparse as soon as one part is
     )
+
+
+CONSTANT = "constant:"
+"""How a value that fills gaps begins."""
+
+
+def read_constant(missing: str) -> float | None:
+    """The number that fills gaps; None where it follows from the training rows.
+
+    Examples
+    --------
+    >>> read_constant("constant:-9"), read_constant("median")
+    (-9.0, None)
+    """
+    if not missing.startswith(CONSTANT):
+        return None
+    given = missing.removeprefix(CONSTANT)
+    try:
+        value = float(given)
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise ValueError(f"missing={missing!r}: {given!r} is not a finite number, as constant:0")
+    return value
+
+
+def fill_numbers(missing: str) -> SimpleImputer:
+    """The step that fills gaps in columns of numbers."""
+    value = read_constant(missing)
+    if value is None:
+        return SimpleImputer(strategy=missing)
+    return SimpleImputer(strategy="constant", fill_value=value)
+
+
+def fill_text(missing: str) -> SimpleImputer:
+    """The step that fills gaps in columns of text."""
+    if read_constant(missing) is None:
+        return SimpleImputer(missing_values=np.nan, strategy="most_frequent")
+    value = missing.removeprefix(CONSTANT)
+    return SimpleImputer(missing_values=np.nan, strategy="constant", fill_value=value)
 
 
 class EncodedTable(NamedTuple):
