@@ -10,6 +10,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_moons
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
@@ -18,6 +19,8 @@ from separatrix import (
     KernelFisherDiscriminant,
     MixtureIPCAC,
     datasets,
+    load,
+    save,
 )
 from separatrix.evaluate.comparison import compare
 from separatrix.evaluate.records import Loadings
@@ -154,6 +157,51 @@ def test_loadings_of_a_model_have_the_names_it_was_fitted_with():
     assert sum(bar.get_width() ** 2 for bar in ax.patches) == pytest.approx(1)
     with pytest.raises(ValueError, match="KernelFisherDiscriminant has no weights of features"):
         plot_loadings(KernelFisherDiscriminant().fit(X, [0, 0, 1, 1]))
+
+
+def test_a_loaded_pipeline_is_drawn_as_its_method_with_the_names_of_its_columns(tmp_path):
+    wine = datasets.load("wine")
+    X = pd.DataFrame(wine.data, columns=wine.feature_names)
+    save(make_pipeline(StandardScaler(), FisherDiscriminant()).fit(X, wine.target), tmp_path / "m")
+    model, rows = load(tmp_path / "m"), StandardScaler().set_output(transform="pandas")
+    alone = FisherDiscriminant().fit(rows.fit_transform(X), wine.target)
+    pairs = [
+        (plot_loadings(model), plot_loadings(alone)),
+        (plot_patterns(model, X), plot_patterns(alone, rows.transform(X))),
+    ]
+    for found, expected in pairs:
+        names = [[t.get_text() for t in ax.get_yticklabels()] for ax in (found, expected)]
+        assert names[0] == names[1]
+        assert set(names[0]) == set(wine.feature_names)
+        lengths = [[bar.get_width() for bar in ax.patches] for ax in (found, expected)]
+        assert_allclose(lengths[0], lengths[1])
+    kernel = make_pipeline(StandardScaler(), KernelFisherDiscriminant()).fit(X, wine.target)
+    with pytest.raises(ValueError, match="KernelFisherDiscriminant has no weights of features"):
+        plot_loadings(kernel)
+
+
+def test_features_named_by_numbers_are_curves_over_these_numbers():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.standard_normal((60, 4)) + np.outer(y, [0, 3, 0, 0])
+    columns = ["1100.5", "1000", "900", "1200"]  # not in order: the axis is
+    model = make_pipeline(StandardScaler(), FisherDiscriminant())
+    model.fit(pd.DataFrame(X, columns=columns), y)
+    for ax in (
+        plot_loadings(model, n_features=2),
+        plot_patterns(model, pd.DataFrame(X, columns=columns)),
+    ):
+        curve = ax.get_lines()[0]
+        assert_allclose(curve.get_xdata(), [900, 1000, 1100.5, 1200])
+        assert curve.get_xdata()[np.argmax(np.abs(curve.get_ydata()))] == 1000
+        assert not ax.patches
+        assert [t.get_text() for t in ax.get_legend().get_texts()] == ["direction 1"]
+
+
+@pytest.mark.parametrize("columns", [["1", "2", "C3@0.1"], ["1", "2", "nan"], ["1", "2", "1.0"]])
+def test_features_that_are_not_all_different_numbers_are_bars(columns):
+    X = pd.DataFrame(np.eye(6)[:, :3] + np.arange(6)[:, None] % 2, columns=columns)
+    assert len(plot_loadings(FisherDiscriminant().fit(X, [0, 1] * 3)).patches) == 3
 
 
 def test_patterns_of_a_fold_and_of_a_model_are_the_same():

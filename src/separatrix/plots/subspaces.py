@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import StandardScaler
 
 from separatrix.base.estimator import SubspaceEstimator
+from separatrix.evaluate.contents import find_method, name_features
 from separatrix.evaluate.describe import find_patterns
 from separatrix.evaluate.records import Loadings
 from separatrix.linalg import Array
@@ -189,26 +190,27 @@ def _axis_title(estimator: SubspaceEstimator, i: int) -> str:
     return f"direction {i + 1} ({estimator.explained_ratio_[i]:.0%})".replace("%", " %")
 
 
-def plot_loadings(
-    loadings: Loadings | SubspaceEstimator, *, n_features: int = 15, ax: Any = None
-) -> Any:
+def plot_loadings(loadings: Any, *, n_features: int = 15, ax: Any = None) -> Any:
     """Draw how much each feature matters to the first directions.
 
     Parameters
     ----------
-    loadings : Loadings or fitted estimator
+    loadings : Loadings, fitted estimator or pipeline
         Of a fold of `evaluate.compare`: what a standard deviation of each feature adds. Of an
         estimator the weights of its first three components, scaled to length one; these compare
-        features only when all have the same spread.
+        features only when all have the same spread. A pipeline, such as a loaded model, is drawn
+        by the features that its method sees: behind a scaler all have the same spread.
     n_features : int
-        Features with the largest weights that are drawn.
+        Features with the largest weights that are drawn as bars. Features whose names are numbers,
+        such as wavelengths, are all drawn, as curves over these numbers.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 
     Returns
     -------
     matplotlib Axes
-        With a bar for each feature and direction, the feature of largest weight on top.
+        With a bar for each feature and direction, the feature of largest weight on top, or with
+        a curve for each direction.
 
     Examples
     --------
@@ -221,13 +223,12 @@ def plot_loadings(
     """
     names, weights = _weights(loadings)
     ax = get_axes(ax)
-    _draw_bars(ax, names, weights, n_features)
-    ax.set_xlabel("weight")
+    _draw_features(ax, names, weights, n_features, "weight")
     return ax
 
 
 def plot_patterns(
-    estimator: Loadings | SubspaceEstimator,
+    estimator: Any,
     X: ArrayLike | None = None,
     *,
     n_features: int = 15,
@@ -241,19 +242,22 @@ def plot_patterns(
 
     Parameters
     ----------
-    estimator : Loadings or fitted estimator
+    estimator : Loadings, fitted estimator or pipeline
         Of a fold of `evaluate.compare`, or an estimator whose directions are weights of features.
     X : array or sparse matrix (n_samples, n_features)
-        Rows, such as those that were learned; not needed with loadings, which have patterns.
+        Rows as the estimator takes them, such as those that were learned; not needed with
+        loadings, which have patterns.
     n_features : int
-        Features with the largest patterns that are drawn.
+        Features with the largest patterns that are drawn as bars. Features whose names are
+        numbers, such as wavelengths, are all drawn, as curves over these numbers.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 
     Returns
     -------
     matplotlib Axes
-        With a bar for each feature and direction, the feature of largest pattern on top.
+        With a bar for each feature and direction, the feature of largest pattern on top, or with
+        a curve for each direction.
 
     References
     ----------
@@ -271,9 +275,36 @@ def plot_patterns(
     """
     names, patterns = _patterns(estimator, X)
     ax = get_axes(ax)
-    _draw_bars(ax, names, patterns, n_features)
-    ax.set_xlabel("pattern (standard deviations of the feature)")
+    _draw_features(ax, names, patterns, n_features, "pattern (standard deviations of the feature)")
     return ax
+
+
+def _draw_features(
+    ax: Any, names: Sequence[str], values: Array, n_features: int, title: str
+) -> None:
+    """Values of features, a row for each direction: curves over numbers, bars over other names."""
+    numbers = _read_numbers(names)
+    if numbers is None:
+        _draw_bars(ax, names, values, n_features)
+        ax.set_xlabel(title)
+    else:
+        order = np.argsort(numbers)
+        for i, row in enumerate(values):
+            ax.plot(numbers[order], row[order], label=f"direction {i + 1}")
+        ax.axhline(0, color="k", linewidth=0.8)
+        ax.set(xlabel="feature", ylabel=title)
+    above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
+    ax.legend(frameon=False, ncols=len(values), **above)
+
+
+def _read_numbers(names: Sequence[str]) -> Array | None:
+    """Names of several features as finite numbers that differ, or None where they are not."""
+    try:
+        numbers = np.array([float(name) for name in names])
+    except ValueError:
+        return None
+    distinct = np.isfinite(numbers).all() and len(np.unique(numbers)) == len(numbers)
+    return numbers if distinct and len(numbers) > 1 else None
 
 
 def _draw_bars(ax: Any, names: Sequence[str], values: Array, n_features: int) -> None:
@@ -286,8 +317,6 @@ def _draw_bars(ax: Any, names: Sequence[str], values: Array, n_features: int) ->
     ax.axvline(0, color="k", linewidth=0.8)
     ax.set_yticks(range(len(largest)), [names[j] for j in largest])
     ax.invert_yaxis()
-    above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
-    ax.legend(frameon=False, ncols=len(values), **above)
 
 
 def _patterns(given: Any, X: Any) -> tuple[Sequence[str], Array]:
@@ -299,22 +328,26 @@ def _patterns(given: Any, X: Any) -> tuple[Sequence[str], Array]:
     names, _ = _weights(given)
     if X is None:
         raise ValueError("patterns of a model are those of rows: give them as X")
-    rows = X if sp.issparse(X) else np.asarray(X, dtype=float)
+    before, method = find_method(given)
+    rows: Any = X
+    for step in before:
+        rows = step.transform(rows)
+    rows = rows if sp.issparse(rows) else np.asarray(rows, dtype=float)
     spread = np.sqrt(StandardScaler(with_mean=False).fit(rows).var_)
-    return names, find_patterns(np.asarray(given.components_), rows, spread)[:3]
+    return names, find_patterns(np.asarray(method.components_), rows, spread)[:3]
 
 
 def _weights(given: Any) -> tuple[Sequence[str], Array]:
     """Names of features and the weights of up to three directions."""
     if isinstance(given, Loadings):
         return given.features, np.array(given.weights)
-    if getattr(given, "dual_coef_", None) is not None or not hasattr(given, "components_"):
+    before, method = find_method(given)
+    if getattr(method, "dual_coef_", None) is not None or not hasattr(method, "components_"):
         raise ValueError(
-            f"{type(given).__name__} has no weights of features to draw: its directions are not "
+            f"{type(method).__name__} has no weights of features to draw: its directions are not "
             "combinations of features"
         )
-    W = given.components_[:3]
+    W = np.asarray(method.components_[:3])
     if len(W) == 0:
         raise ValueError("the subspace has no direction to draw")
-    names = getattr(given, "feature_names_in_", [f"x{j}" for j in range(W.shape[1])])
-    return names, W / np.linalg.norm(W, axis=1, keepdims=True)
+    return name_features(before, method), W / np.linalg.norm(W, axis=1, keepdims=True)
