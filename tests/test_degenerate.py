@@ -29,8 +29,11 @@ from separatrix import (
     LocalQDA,
     MixtureIPCAC,
     OnlineIPCAC,
+    PartialLeastSquaresDiscriminant,
+    QuadraticDiscriminant,
     SparseLDG,
     TruncatedIPCAC,
+    WithRejection,
 )
 from separatrix.ipcac.clusters import mahalanobis_distances
 from tests.discovery import all_estimators, name_of, subspace_estimators
@@ -67,6 +70,7 @@ FAR_WITH_OUTLIER = np.random.RandomState(5).standard_normal((8, 2)).round(2)
 FAR_WITH_OUTLIER[0] *= 1e6
 FAR_WITH_OUTLIER += 1e8
 LAST_DIGITS = (1e8 + 8.0 * (np.arange(32).reshape(4, 8) % 5 - 3)).astype(np.float32)
+TWO_POINTS = np.array([[1.805, -0.232, 0.107], [-1.4989999999999999, 0.83, 0.478]])
 EQUAL_ROWS = np.full((3, 5), 1e8 + 0.1)
 
 FOUND = {
@@ -135,6 +139,27 @@ FOUND = {
         np.array([0, 2, 0, 1]),
         None,
     ),
+    "kernel rows of two points, balanced": Case(
+        KernelIPCAC(kernel_gamma=1.0, random_state=0, threshold="balanced"),
+        TWO_POINTS[[0, 0, 0, 0, 1, 1, 1, 1, 1, 1]],
+        np.array([0, 0, 0, 0, 1, 1, 1, 1, 1, 1]),
+        None,
+    ),
+    "hardly more rows than classes to choose directions by": Case(
+        PartialLeastSquaresDiscriminant(n_components="auto"),
+        1e6 * np.array([[-1.0, 0], [-1, 0], [-1, -1], [2, 2], [-1, 0]]),
+        np.array([0, 1, 2, 3, 0]),
+        None,
+    ),
+    "covariance with labels that is rounding": Case(
+        PartialLeastSquaresDiscriminant(),
+        sp.csr_array(np.array([[0.0, -2, -1], [-2, 2, -1], [0, -1, 2]])),
+        np.array([1, 0, 2]),
+        np.array([0.0, 1e-12, 2.0]),
+    ),
+    "class covariances in decisions that come early": Case(
+        EarlyClassifier(QuadraticDiscriminant()), ON_A_LINE, np.arange(8) % 2, None
+    ),
     "equal rows in decisions that come early": Case(
         EarlyClassifier(FisherDiscriminant()), np.ones((10, 2)), np.arange(10) % 2, None
     ),
@@ -179,6 +204,19 @@ def test_a_window_without_weight_is_an_error_in_words():
     X, y = np.random.RandomState(0).standard_normal((12, 3)), np.arange(12) % 3
     with pytest.raises(ValueError, match=r"within window=4 have a sample_weight of zero"):
         OnlineIPCAC(window=4).fit(X, y, sample_weight=np.arange(12) < 8)
+
+
+def test_rejection_without_scatter_is_an_error_in_words():
+    with pytest.raises(ValueError, match="no unit to measure novelty in"):
+        WithRejection(FisherDiscriminant()).fit(POINTS, np.arange(3))
+
+
+def test_rejection_with_too_few_rows_names_the_rows_to_give():
+    X, y = np.random.RandomState(0).standard_normal((12, 30)), np.arange(12) % 3
+    model = WithRejection(FisherDiscriminant(), level=0.2).fit(X, y)
+    with pytest.raises(ValueError, match=r"calibrate\(rows\) of WithRejection"):
+        model.predict(X)
+    assert len(model.calibrate(X + 0.1).predict(X)) == 12
 
 
 def test_priors_that_exclude_every_class_with_rows_are_an_error_in_words():

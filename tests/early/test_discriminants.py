@@ -45,6 +45,7 @@ from separatrix import (
     KernelFisherDiscriminant,
     KernelLDG,
     LocalQDA,
+    QuadraticDiscriminant,
 )
 from separatrix.early.discriminants import (
     AffineMap,
@@ -77,6 +78,8 @@ EXACT = [
     FisherDiscriminant(),
     FisherDiscriminant(rule="quadratic"),
     GroupedDiscriminant(rule="quadratic"),
+    QuadraticDiscriminant(),
+    QuadraticDiscriminant(diagonal=True),
     IPCAC(),
     OneVsRestClassifier(LinearSVC()),
     GridSearchCV(LinearSVC(), {"C": [0.1, 1.0]}, cv=2),

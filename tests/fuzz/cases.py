@@ -8,12 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.covariance import OAS, EmpiricalCovariance, LedoitWolf
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
+
+from separatrix import IPCAC, FisherDiscriminant, OnlineIPCAC, QuadraticDiscriminant
 
 NOT_DRAWN = {"verbose", "n_jobs", "random_state"}
 SCALES = (1e-160, 1e-100, 1e-6, 1e6, 1e100, 1e160)
 OFFSETS = (1e3, -1e6, 1e8)
+
+INNER = (IPCAC(), FisherDiscriminant(), OnlineIPCAC(), QuadraticDiscriminant())
+"""Estimators to try inside others."""
+OWN_EXAMPLES = {"covariance": [LedoitWolf(), OAS(), EmpiricalCovariance()]}
+"""Values that a declaration has no examples of."""
 
 
 class Case(NamedTuple):
@@ -130,8 +138,11 @@ def _outlier(random: Random, X: np.ndarray, y: np.ndarray) -> np.ndarray:
 def draw_parameters(random: Random, estimator: Any, n_classes: int) -> dict[str, Any]:
     """Values of some parameters, from the examples that their declarations give."""
     drawn = {}
+    if "estimator" in estimator.get_params(deep=False) and random.random() < 0.5:
+        drawn["estimator"] = clone(random.choice(INNER))
     for name, options in getattr(estimator, "_allowed_parameters", {}).items():
         examples = [value for option in options for value in option.examples]
+        examples += OWN_EXAMPLES.get(name, [])
         examples = [value for value in examples if value != "precomputed"]
         if name == "priors":
             examples.append(draw_priors(random, n_classes))

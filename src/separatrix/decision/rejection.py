@@ -16,7 +16,7 @@ from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.parameters import Allowed, check_parameters, real_number
 from separatrix.base.rows import unchanged_on_failure
 from separatrix.linalg import Array
-from separatrix.moments.novelty import conformal_pvalues
+from separatrix.moments.novelty import NoveltyScores, conformal_pvalues
 
 
 @lazy_on_dask
@@ -111,6 +111,7 @@ class WithRejection(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     setattr(self, name, getattr(model, name))
             if self.level > 0:
                 _find_rejected(model.classes_, self.rejected)
+                _check_has_scatter(model)
         return self
 
     def calibrate(self, X: ArrayLike) -> Self:
@@ -224,6 +225,12 @@ def _check_judges_novelty(model: Any) -> None:
             f"estimator={type(last).__name__} does not know what is new: give one that learns by "
             "class moments, such as FisherDiscriminant or QuadraticDiscriminant"
         )
+
+
+def _check_has_scatter(model: Any) -> None:
+    """Raise where nothing can ever be called new: without scatter there is no unit of distance."""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    NoveltyScores.from_moments(last._moments_to_read(), relative=False)
 
 
 def _find_rejected(classes: Array, rejected: Any) -> Any:

@@ -45,6 +45,7 @@ from separatrix.decision.classifiers import SubspaceClassifier
 from separatrix.decision.local_qda import LocalQDA
 from separatrix.decision.quadratic import QuadraticRule
 from separatrix.decision.rules import Quadratic
+from separatrix.fisher.gaussian import DiagonalRule, QuadraticDiscriminant
 from separatrix.linalg import Array
 
 READABLE_CLASSIFIERS = (
@@ -380,13 +381,25 @@ def _read_subspace(estimator: SubspaceClassifier, d: int) -> ExactRule | None:
     rule = estimator._rule
     if not isinstance(rule, QuadraticRule):
         return _read_linear(estimator, d)
+    coordinates = _read_components(estimator, d)
+    return None if coordinates is None else ExactRule(coordinates, _expand_squares(rule))
+
+
+def _expand_squares(rule: QuadraticRule) -> Quadratic:
     P = rule.whiteners.swapaxes(1, 2) @ rule.whiteners
     pull = np.einsum("gij,gj->gi", P, rule.means)
     constants = rule.constants - np.einsum("gi,gi->g", pull, rule.means) / 2
-    coordinates = _read_components(estimator, d)
-    return (
-        None if coordinates is None else ExactRule(coordinates, Quadratic(-P / 2, pull, constants))
-    )
+    return Quadratic(-P / 2, pull, constants)
+
+
+def _read_gaussians(estimator: QuadraticDiscriminant, d: int) -> ExactRule | None:
+    """None where covariances are known in a span only."""
+    rule, coordinates = estimator._rule, identity_map(d)._replace(centre=estimator.mean_)
+    if isinstance(rule, DiagonalRule):
+        pull = rule.precisions * rule.means
+        constants = rule.constants - np.sum(pull * rule.means, axis=1) / 2
+        return ExactRule(coordinates, Quadratic(-rule.precisions / 2, pull, constants))
+    return None if rule.basis is not None else ExactRule(coordinates, _expand_squares(rule.rule))
 
 
 def _read_quadratic(estimator: QuadraticDiscriminantAnalysis, d: int) -> ExactRule:
@@ -465,6 +478,7 @@ _RULE_READERS: tuple[tuple[Any, Callable[[Any, int], ExactRule | None]], ...] = 
     (_LINEAR, _read_linear),
     (SVC, _read_support_vectors),
     (OneVsRestClassifier, _read_one_against_rest),
+    (QuadraticDiscriminant, _read_gaussians),
     (SubspaceClassifier, _read_subspace),
     (QuadraticDiscriminantAnalysis, _read_quadratic),
     (GaussianNB, _read_naive_bayes),

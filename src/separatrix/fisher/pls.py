@@ -7,7 +7,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from separatrix._warnings import warn_caller
 from separatrix.base.batches import MomentEstimator, Solved
@@ -15,7 +14,8 @@ from separatrix.base.estimator import Rows
 from separatrix.base.parameters import N_COMPONENTS, YES_OR_NO, Allowed, array_like, one_of
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
-from separatrix.linalg import Array
+from separatrix.decision.rules import linear_gaussian_rule
+from separatrix.linalg import Array, numerical_rank
 from separatrix.moments.class_moments import ClassMoments
 
 MIN_COVARIANCE = 1e-10
@@ -68,12 +68,12 @@ def latent_directions(apply: Callable[[Array], Array], B: Array, most: int) -> L
     B : array (d, n_targets)
         ``XᵀY``.
     most : int
-        Number of directions; fewer are found where no covariance is left.
+        Number of directions; fewer are found where no covariance or no variance is left.
     """
     d, n_targets = B.shape
     R, W, P = (np.zeros((d, most)) for _ in range(3))
     Q, scatter = np.zeros((n_targets, most)), np.zeros(most)
-    left, first = B, None
+    left, first, variances = B, None, np.zeros(most)
     for a in range(most):
         U, s, _ = np.linalg.svd(left, full_matrices=False)
         first = s[0] if first is None and len(s) else first
@@ -83,6 +83,10 @@ def latent_directions(apply: Callable[[Array], Array], B: Array, most: int) -> L
         R[:, a] = U[:, 0] - R[:, :a] @ (P[:, :a].T @ U[:, 0])
         product = apply(R[:, a : a + 1])[:, 0]
         scatter[a] = R[:, a] @ product
+        variances[a] = scatter[a] / (R[:, a] @ R[:, a])
+        # means of classes of next to no weight have rounding for their last covariance
+        if numerical_rank(variances[a : a + 1], d, largest=variances.max()) == 0:
+            return LatentDirections(R[:, :a], W[:, :a], Q[:, :a], scatter[:a])
         P[:, a] = product / scatter[a]
         Q[:, a] = B.T @ R[:, a] / scatter[a]
         left = left - np.outer(P[:, a], scatter[a] * Q[:, a])
@@ -95,6 +99,24 @@ def importance_in_projection(found: LatentDirections) -> Array:
     if not explained.sum() > 0:
         return np.zeros(len(found.weights))
     return np.sqrt(len(found.weights) * (found.weights**2 @ explained) / explained.sum())
+
+
+def gaussian_scores(Z: Array, y: Array, Z_new: Array, y_new: Array, ends: Array) -> Array:
+    """Accuracies of Gaussian classes of one covariance in the leading coordinates.
+
+    A scorer of `selection.dimension_path`: the rule that decides also judges, and has an answer
+    for classes of one row.
+    """
+    if not len(ends):
+        return np.empty(0)
+    moments = ClassMoments.from_data(Z, y)
+    means, shares = moments.means - moments.mean, moments.counts / moments.n_samples
+    Z_new, covariance, found = Z_new - moments.mean, moments.Sw / moments.n_samples, []
+    for end in ends:
+        rule = linear_gaussian_rule(means[:, :end], covariance[:end, :end], shares)
+        codes = np.argmax(Z_new[:, :end] @ rule.coef.T + rule.intercept, axis=1)
+        found.append(np.mean(moments.classes[codes] == y_new))
+    return np.array(found)
 
 
 # The estimator -------------------------------------------------------------------------------
@@ -167,7 +189,7 @@ class PartialLeastSquaresDiscriminant(MomentEstimator, SubspaceClassifier):
     vip_: Any = Solved()
     regression_coef_: Any = Solved()
     # variance without a part in the labels leads the directions: no matter for Gaussian classes
-    _dimension_judge = LinearDiscriminantAnalysis()
+    _dimension_judge = staticmethod(gaussian_scores)
     _summarizes_on_device = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,

@@ -123,7 +123,12 @@ def separate(scores: Array, codes: Array, weights: Array | None = None) -> float
     counts = np.bincount(codes, w, 2)
     means = np.bincount(codes, w * scores, 2) / counts
     spread = np.sqrt(np.bincount(codes, w * (scores - means[codes]) ** 2, 2) / counts).sum()
-    return float((means[1] - means[0]) / spread) if spread > 0 else np.inf
+    return divide_gap(means[1] - means[0], spread)
+
+
+def divide_gap(gap: float, spread: float) -> float:
+    """A gap in units of a spread: infinite where there is none, as of classes that are points."""
+    return float(gap / spread) if spread > 0 else np.inf
 
 
 def choose_ridge(K: Array, codes: Array, weights: Array | None = None) -> float:
@@ -157,5 +162,5 @@ def choose_ridge_by_moments(moments: ClassMoments) -> float | None:
     if unit <= 0:
         return None
     found = [expected_whitened(moments, share * unit) for share in RIDGE_SHARES]
-    gaps = [0.0 if e is None else float((e.means[1] - e.means[0]) / e.stds.sum()) for e in found]
+    gaps = [0.0 if e is None else divide_gap(np.diff(e.means)[0], e.stds.sum()) for e in found]
     return RIDGE_SHARES[int(np.argmax(gaps))] if max(gaps) > 0 else None

@@ -21,7 +21,8 @@ from separatrix.moments.spectra import reduce_to_span
 
 TOO_FEW_ROWS_MESSAGE = (
     "{n:g} rows of {c} classes do not show the scatter in {d} features: no distribution follows "
-    "from moments. Give rows of the known classes that were not learned (calibration=rows)"
+    "from moments. Give rows of the known classes that were not learned: calibration=rows, "
+    "or calibrate(rows) of WithRejection"
 )
 
 
