@@ -248,3 +248,30 @@ def test_text_and_gaps_are_prepared_as_in_a_comparison():
     fold = found.methods[0].folds[0]
     predicted = np.array(found.classes)[list(fold.predicted)]
     assert_array_equal(model.predict(frame.iloc[test]), predicted)
+
+
+def gaussian_rows(kind):
+    """120 rows of two classes: which covariance decides best is known by construction."""
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    if kind == "few features":
+        return rng.standard_normal((120, 6)) @ rng.standard_normal((6, 6)) + y[:, None], y
+    if kind == "different spreads":
+        return rng.standard_normal((120, 4)) * (1 + 3 * y[:, None]), y
+    X = rng.standard_normal((120, 100 if kind == "many features" else 40))
+    return X + 0.55 * np.outer(y, np.arange(X.shape[1]) < 20), y
+
+
+@pytest.mark.filterwarnings("ignore:class 0 has too few rows")
+@pytest.mark.parametrize(
+    ("method", "kind", "parameter", "good"),
+    [
+        ("FisherDiscriminant", "few features", "shrinkage", lambda value: value is None),
+        ("FisherDiscriminant", "many features", "shrinkage", lambda value: value is not None),
+        ("QuadraticDiscriminant", "different spreads", "pooling", lambda value: value <= 0.25),
+        ("QuadraticDiscriminant", "one covariance", "pooling", lambda value: value >= 0.75),
+        ("QuadraticDiscriminant", "one covariance", "shrinkage", lambda value: value > 0),
+    ],
+)
+def test_the_covariance_is_chosen_by_held_out_rows(method, kind, parameter, good):
+    assert good(tuned(method, *gaussian_rows(kind)).chosen[parameter])
