@@ -169,9 +169,7 @@ def _fit_in_memory(
     options: Mapping[str, Any],
 ) -> Fitted:
     """A model of a table that is read whole; `to_tune` names a method that is tuned to it."""
-    from separatrix.evaluate.comparison import tuned
     from separatrix.evaluate.contents import judge_novelty
-    from separatrix.evaluate.records import to_plain
     from separatrix.features.words import named_empty_vocabulary
     from separatrix.io.columns import find_text_columns
     from separatrix.io.preparation import preprocessing
@@ -189,6 +187,9 @@ def _fit_in_memory(
     chosen = None
     with named_empty_vocabulary():
         if to_tune is not None:
+            from separatrix.evaluate.comparison import tuned
+            from separatrix.evaluate.records import to_plain
+
             protocol = {"scale": prepare, "decision": decision, "random_state": seed}
             protocol |= read_tuning(table.kept, options)
             model, found = tuned(to_tune, table.X, table.y, **protocol)
