@@ -352,3 +352,30 @@ def test_coefficients_that_are_all_alike_say_nothing(rng):
     A = rng.normal(size=(30, 2)) + 5
     assert_allclose(gram.map(A).project(X), gram.matrix @ A, atol=1e-12)
     assert_allclose(gram.map(A + 3).project(NEW), gram.map(A).project(NEW), atol=1e-12)
+
+
+def test_a_triangle_gives_the_space_of_the_eigenvectors():
+    for kernel in ("rbf", laplace):
+        gram = compute_centred_gram(X, settle_kernel(X, kernel))
+        to_triangle, rows = gram.triangular_map()
+        assert rows.shape == (30, 29)
+        assert_allclose(rows @ rows.T, gram.matrix, atol=1e-12)
+        assert_allclose(to_triangle.project(X), rows, atol=1e-10)
+        to_features, _ = gram.empirical_map()
+        new, expected = to_triangle.project(NEW), to_features.project(NEW)
+        assert_allclose(new @ new.T, expected @ expected.T, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("rows", "kernel", "gamma"),
+    [
+        (X, "linear", 1.0),
+        (X, "rbf", 1e-3),
+        (np.vstack([X, X[:1]]), "rbf", 1.0),
+        (X[:1], "rbf", 1.0),
+    ],
+    ids=["few features", "wide kernel", "a row twice", "one row"],
+)
+def test_a_triangle_is_not_trusted_where_eigenvalues_may_be_small(rows, kernel, gamma):
+    settled = settle_kernel(rows, kernel, kernel_gamma=gamma)
+    assert compute_centred_gram(rows, settled).triangular_map() is None

@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.neighbors import KNeighborsClassifier
 
 from separatrix import LDG, KernelLDG
+from separatrix.kernels import CentredGram
 from separatrix.moments.neighbours import class_neighbours
 from separatrix.selection import dimension_path
 from tests.discovery import SHAPES, TALL, same_up_to_sign
@@ -146,3 +147,20 @@ def test_the_choice_of_the_dimension_is_told_by_the_kernel_method(capsys):
     told = capsys.readouterr().out
     assert "[KernelLDG] fold 10 of 10: best score" in told
     assert "[LDG]" not in told
+
+
+def test_the_triangle_and_the_eigenvectors_of_the_kernel_give_one_model(monkeypatch):
+    X, y = TALL
+    quick = KernelLDG(3, **FIXED).fit(X, y)
+    used = []
+    monkeypatch.setattr(CentredGram, "triangular_map", lambda gram: used.append(gram))
+    slow = KernelLDG(3, **FIXED).fit(X, y)
+    assert used
+    assert quick.rank_ == slow.rank_ == len(X) - 1
+    assert_allclose(quick.criterion_, slow.criterion_)
+    assert_allclose(quick.explained_ratio_, slow.explained_ratio_)
+    Z = slow.transform(X)
+    assert_allclose(same_up_to_sign(Z, quick.transform(X)), Z, atol=1e-9)
+    assert_allclose(
+        same_up_to_sign(slow.dual_coef_.T, quick.dual_coef_.T), slow.dual_coef_.T, atol=1e-8
+    )

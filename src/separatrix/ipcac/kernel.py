@@ -99,7 +99,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     ridge : "auto" or float
         ρ as a share of the mean squared distance of the training rows from their mean in feature
         space. "auto" is the one of 1, 0.1, 0.01 and 0.001 whose scores of rows left out separate
-        two classes best (by 2000 of the rows where there are more). With landmarks it is the one
+        two classes best (by 1000 of the rows where there are more). With landmarks it is the one
         whose scores expected of new rows do, from three rows for each landmark on. It is 0.1 for
         more classes or fewer rows, and 0 where `truncate` or `variance` guard against small
         eigenvalues. With `truncate` it must be 0.

@@ -8,10 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, fit_weighted
+from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped, fit_weighted
 from separatrix.base.parameters import Allowed
+from separatrix.kernels import Kernel, compute_centred_gram
 from separatrix.ldg.ldg import LDG
 from separatrix.linalg import Array
+from separatrix.moments.labelled import LabelledRows
 
 
 class KernelLDG(KernelEstimator, LDG):
@@ -131,3 +133,11 @@ class KernelLDG(KernelEstimator, LDG):
         self.n_queries = n_queries
 
     fit = fit_weighted
+
+    def _map_rows(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
+        """Any orthonormal coordinates do: those of a Cholesky factor where it is safe."""
+        if self.n_landmarks is not None:
+            return super()._map_rows(rows, kernel)
+        gram = compute_centred_gram(rows.X, kernel)
+        to_features, X = gram.triangular_map() or gram.empirical_map()
+        return Mapped(to_features, rows._replace(X=X, feature_names=None))
