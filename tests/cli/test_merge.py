@@ -79,7 +79,7 @@ def test_a_site_leaves():
     frame = sites()
     run("merge", *MODELS, "-o", "all.model")
     said = run("merge", "all.model", "--without", "site1.model", "-o", "rest.model").stdout
-    assert "1 model of 60 rows" in said
+    assert "all.model of 60 rows is kept, without 1: rest.model" in said
     run("merge", "site0.model", "site2.model", "-o", "two.model")
     X = frame[["v0", "v1", "v2"]]
     rest, two = load("rest.model"), load("two.model")
