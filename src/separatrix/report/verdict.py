@@ -308,7 +308,8 @@ def _measure(
         score == "balanced_accuracy" and finder is None
     ):
         value = wording.format_score(subject["mean"], score)
-        said += f", with a {wording.SCORE_NAMES.get(score, score)} of {value}"
+        article = "an" if score == "auc" else "a"
+        said += f", with {article} {wording.SCORE_NAMES.get(score, score)} of {value}"
     if finder is not None:
         balanced = wording.format_percent(finder["scores"]["balanced_accuracy"]["mean"])
         said += f", averaged over the classes {balanced}"
@@ -376,7 +377,7 @@ def _winner(best: Row, comparison: Comparison) -> str:
         return ""
     taken = Counter(winner.methods).most_common()
     times = {name: "once" if n == 1 else f"{n} times" for name, n in taken}
-    names = wording.join_names([f"{name} {often}" for name, often in times.items()], 2)
+    names = wording.join_names([f"{name} {often}" for name, often in times.items()])
     return (
         "Always taking the method that is best within the training part gives "
         f"{wording.format_score(winner.summary[score].mean, score)} ({names}), beside "
