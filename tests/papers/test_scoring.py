@@ -214,3 +214,11 @@ def test_cells_that_are_shown_only_are_judged_and_not_counted(example, place):
     assert counts["differs"] == counts["ahead"] == 0
     assert counts["shown only"] == 5 - counts["printed"] > 0
     assert scoring.judge_columns(table, judged.values()) == []
+
+
+def test_rows_that_are_shown_only_are_not_counted_as_passed(example):
+    table = read_tables(example)[0]._replace(ahead=["W"], ours={"W": "today"}, missing={})
+    cells = {row: {"W": Measured(99.0, 0.1, 9)} for row in ("a", "b")}
+    assert scoring.find_rows_ahead(table, cells) == {"a": True, "b": True}
+    hidden = table._replace(shown_only={"b": "a reading of ours"})
+    assert scoring.find_rows_ahead(hidden, cells) == {"a": True}

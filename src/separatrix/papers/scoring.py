@@ -335,12 +335,15 @@ def _judge_by_means(
 
 
 def find_rows_ahead(table: PublishedTable, cells: Cells) -> dict[str, bool]:
-    """Rows with columns of `ahead`: whether the best of these passes all that is printed there."""
+    """Rows with columns of `ahead`: whether the best of these passes all that is printed there.
+
+    Rows that are shown only are left out: each printed number counts once.
+    """
     best = min if table.lower else max
     found = {}
     for row, printed in table.published.items():
         own = [cells[row][c].mean for c in table.ahead if c in cells.get(row, {})]
-        if own and printed and not find_reason(table, row, ""):
+        if own and printed and row not in table.shown_only and not find_reason(table, row, ""):
             best_printed = best(p.value for p in printed.values())
             found[row] = not math.isclose(best(*own, best_printed), best_printed, rel_tol=1e-9)
     return found
