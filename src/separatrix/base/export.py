@@ -92,7 +92,7 @@ def export(model: Any, path: str | os.PathLike[str]) -> None:
     ...     with open(os.path.join(folder, "wine.json")) as file:
     ...         found = json.load(file)
     >>> found["classes"], len(found["coef"][0])
-    ([0, 1, 2], 13)
+    (['class_0', 'class_1', 'class_2'], 13)
     """
     form = Path(path).suffix.lower()
     if form not in WRITERS:
