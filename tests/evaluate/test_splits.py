@@ -220,6 +220,8 @@ def never(*_, **__):
         ({"splits": [(np.arange(9), np.arange(5, 20))]}, "rows that both train and test"),
         ({"splits": 5, "time": np.arange(90)}, "splits and time both say"),
         ({"time": np.ones(90)}, "there is no past"),
+        ({"time": np.repeat(["late", "soon"], 45)}, "text such as 'late', and not all of it is"),
+        ({"time": np.repeat(["1/12/2025", "3/2/2026"], 45)}, "in the form 2026-01-31"),
         ({"time": np.sort(Y)[np.argsort(np.argsort(Y))]}, "are of one class"),
         ({"test": (X[:, :5], Y)}, "test has 5 features, but X has 6"),
         ({"test": (X, Y + 1)}, "labels that no training row has"),

@@ -165,6 +165,7 @@ def _check_times(time: ArrayLike, n_rows: int) -> Array:
         raise ValueError(f"time has {len(given)} entries, but X has {n_rows} rows")
     _check_present("time", given)
     try:
+        given = _read_dates(given)
         values, numbers = np.unique(given, return_inverse=True)
     except TypeError:
         raise ValueError("time has values that cannot be put in order: give numbers or dates") \
@@ -172,6 +173,20 @@ def _check_times(time: ArrayLike, n_rows: int) -> Array:
     if len(values) < 2:
         raise ValueError(f"time is {values.tolist()[0]!r} for all rows: there is no past")
     return numbers
+
+
+def _read_dates(given: Array) -> Array:
+    """Text as dates, since the alphabet is not the order of time; anything else as it is."""
+    text = next((v for v in given.tolist() if isinstance(v, str)), None)
+    if text is None:
+        return given
+    try:
+        return given.astype("datetime64[us]")
+    except ValueError:
+        raise ValueError(
+            f"time has text such as {text!r}, and not all of it is a date: give numbers, or dates "
+            "in the form 2026-01-31 or 2026-01-31T08:30"
+        ) from None
 
 
 def _check_present(name: str, values: Array) -> None:
