@@ -33,6 +33,7 @@ from separatrix import (
     QuadraticDiscriminant,
     SparseLDG,
     TruncatedIPCAC,
+    WithinSupportVectorDiscriminant,
     WithRejection,
 )
 from separatrix.ipcac.clusters import mahalanobis_distances
@@ -71,6 +72,9 @@ FAR_WITH_OUTLIER[0] *= 1e6
 FAR_WITH_OUTLIER += 1e8
 LAST_DIGITS = (1e8 + 8.0 * (np.arange(32).reshape(4, 8) % 5 - 3)).astype(np.float32)
 TWO_POINTS = np.array([[1.805, -0.232, 0.107], [-1.4989999999999999, 0.83, 0.478]])
+FEW_POINTS = np.array(
+    [[-1.024, 0.322], [2.012, -1.103], [-1.393, 2.2], [-1.027, 1.118]], dtype=np.float32
+)
 EQUAL_ROWS = np.full((3, 5), 1e8 + 0.1)
 
 FOUND = {
@@ -160,6 +164,16 @@ FOUND = {
     "class covariances in decisions that come early": Case(
         EarlyClassifier(QuadraticDiscriminant()), ON_A_LINE, np.arange(8) % 2, None
     ),
+    "rows that hold their margin up to rounding": Case(
+        WithinSupportVectorDiscriminant(loss="squared_hinge", random_state=0),
+        FEW_POINTS[
+            [0, 2, 3, 0, 0, 1, 1, 3, 1, *[0] * 5, 1, 0, 1, *[0] * 4, 1, 1, 0, 0, 0, 1, 1, 1, 0]
+        ],
+        np.array(
+            [2, 0, 3, 2, 2, 1, 1, 3, 1, *[2] * 5, 1, 2, 1, *[2] * 4, 1, 1, 2, 2, 2, 1, 1, 1, 2]
+        ),
+        None,
+    ),
     "equal rows in decisions that come early": Case(
         EarlyClassifier(FisherDiscriminant()), np.ones((10, 2)), np.arange(10) % 2, None
     ),
@@ -174,6 +188,7 @@ def test_examples_that_once_failed_have_an_answer(case):
 MAGNITUDES = (
     DDAGClassifier(IPCAC()),
     DomainScaler(),
+    EarlyClassifier(FisherDiscriminant()),
     FisherDiscriminant(),
     KernelFisherDiscriminant(),
     KernelLDG(),
@@ -185,10 +200,11 @@ MAGNITUDES = (
 )
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("estimator", MAGNITUDES, ids=name_of)
 @pytest.mark.parametrize(("scale", "word"), [(1e-160, "small"), (1e160, "large")])
 def test_values_beyond_double_precision_are_an_error_in_words(estimator, scale, word):
-    X, y = np.random.RandomState(0).standard_normal((12, 3)), np.arange(12) % 3
+    X, y = np.random.RandomState(0).standard_normal((12, 8)), np.arange(12) % 3
     with pytest.raises(ValueError, match=f"so {word} that their squares .*: rescale it"):
         clone(estimator).fit(scale * X, y)
 

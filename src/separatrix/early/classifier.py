@@ -49,7 +49,7 @@ from separatrix.early.stream import (
     follow_paths,
 )
 from separatrix.linalg import Array
-from separatrix.moments.checks import check_finite, check_in_memory
+from separatrix.moments.checks import check_finite, check_in_memory, check_magnitude
 from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import N_FOLDS, split_rows, training_parts
 
@@ -402,6 +402,7 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
         check_several_classes(self, data.classes)
         rows = data.X.astype(np.float64, copy=False)
         _check_infinite(rows)
+        check_magnitude(float(np.nanmax(np.abs(rows), initial=0.0)))
         self._n_channels = check_channels(rows.shape[1], series.n_channels, self.n_channels)
         self._warn(rows)
         return data._replace(X=self._in_units(rows))

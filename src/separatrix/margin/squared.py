@@ -39,7 +39,10 @@ def newton_squared(
     solved, n_iter = False, 0
     while not solved and n_iter < max_iter:
         n_iter += 1
-        short = signs * scores < 1
+        margins = signs * scores
+        short = margins < 1
+        if not short.any():  # rows that hold the margin fall short by less than rounding
+            short = margins <= max(1.0, float(margins.min())) + 1e-12
         nothing = np.zeros(Z.shape[1])
         goal, b_goal = weighted_ridge(Z[short], 2 * cost[short], signs[short], nothing, 0.0)
         reached = Z @ goal + b_goal
