@@ -124,7 +124,7 @@ def test_labels_that_mean_a_gap_are_named():
     [
         ("a,b,kind\n1,2,9,x\n3,4,9,y\n", "lines have 4 values, but there are 3 names"),
         ("a,b,kind\n1,2,x,\n3,4,y,\n", "end no line with a separator"),
-        ("a,a,kind\n1,2,x\n3,4,y\n", "two columns are called 'a'"),
+        ("a,a,kind\n1,2,x\n3,4,y\n", "two columns, number 1 and number 2, are called 'a'"),
         ("1.5,5,x\n2,5,y\n1,1,x\n3,4,y\n", "numbers in place of names"),
         ("9,1,4,x\n2,5,1,y\n1,1,2,y\n3,4,4,y\n", "numbers in place of names"),
         ("5,5,x\n2,5,y\n1,1,x\n3,4,y\n", "'5': give them names of their own. The first line has"),

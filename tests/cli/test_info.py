@@ -30,6 +30,43 @@ def test_models_of_all_kinds_can_be_asked(bare_table):
     assert "holds statistics of rows, not a model" in refused("info", "m.model")
 
 
+def test_a_merged_model_names_the_data_of_all_its_sites(bare_table):
+    for i, rows in enumerate((bare_table[::2], bare_table[1::2])):
+        rows.to_csv(f"s{i}.csv", index=False)
+        run("fit", f"s{i}.csv", "-o", f"s{i}.model", "-q")
+    run("merge", "s0.model", "s1.model", "-o", "all.model", "-q")
+    text = run("info", "all.model").stdout
+    assert "Learned from 60 rows" in text
+    assert "Data: s0.csv, s1.csv, 20" in text
+    run("merge", "all.model", "--without", "s1.model", "-o", "rest.model", "-q")
+    assert "Data: s0.csv, s1.csv, without s1.csv, 20" in run("info", "rest.model").stdout
+
+
+def test_an_early_model_has_the_weights_of_its_classifier_of_complete_rows(bare_table):
+    run("early", "flowers.csv", "--model", "e.model", "-q")
+    run("fit", "flowers.csv", "--no-scale", "-o", "a.model", "-q")
+    early, complete = (
+        json.loads(run("info", path, "--json").stdout) for path in ("e.model", "a.model")
+    )
+    assert early["method"] == "EarlyClassifier"
+    assert early["features"] == complete["features"]
+    text = run("info", "e.model").stdout
+    assert "EarlyClassifier(estimator=FisherDiscriminant(" in text
+    assert "Data: flowers.csv, 20" in text
+
+
+def test_a_model_of_words_lists_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        f"{'win money' if i % 2 else 'see you'} {'now' if i % 3 else 'later'},{i % 2}"
+        for i in range(20)
+    ]
+    (tmp_path / "mails.csv").write_text("\n".join(["mail,kind", *lines]))
+    run("fit", "mails.csv", "--text", "mail", "-o", "words.model", "-q")
+    found = json.loads(run("info", "words.model", "--features", "4", "--json").stdout)
+    assert {f["name"] for f in found["features"]} == {"win", "money", "see", "you"}
+
+
 def test_rows_and_labels_that_are_new_are_named(bare_table):
     run("fit", "flowers.csv", "-o", "a.model", "-q")
     assert run("predict", "a.model", "flowers.csv", "-o", "f.csv").stderr.count("\n") == 1

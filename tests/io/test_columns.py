@@ -17,7 +17,7 @@ from separatrix.io.columns import check_features, describe_content
         (["1,065.50", "3.5"], "give --thousands ,"),
         (["1'065", "3"], 'give --thousands "\'"'),
         (["1 065 000", "3"], "give --thousands ' '"),
-        (["2024-03-01", "2024-03-02"], "dates such as '2024-03-01': leave them out (--ignore)"),
+        (["2024-03-01", "2024-03-02"], "dates such as '2024-03-01': leave them out (--ignore "),
         (["1.3.2024", "02/03/24"], "dates such as"),
         (["red", "blue", "red"], "2 values such as 'red'"),
         ([*map(str, range(20)), "none"], "numbers but for 1 such as 'none': empty means a gap"),

@@ -156,7 +156,7 @@ def test_excel_tables_are_read_like_others(tmp_path):
     table = read_table(path, ignore=["day"])
     assert table.y.tolist() == ["x", "y", "x"]
     assert table.X["a"].isna().tolist() == [False, False, True]
-    with pytest.raises(ValueError, match=r"are not numbers: 'day' \(dates: leave them out"):
+    with pytest.raises(ValueError, match=r"are not numbers: 'day' \(dates such as '2024-03-01'"):
         check_features(read_table(path).X[["day"]])
 
 

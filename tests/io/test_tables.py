@@ -87,7 +87,11 @@ def test_faults_of_a_table_are_told(text, options, message):
         ),
         ({"a": [None, None], "b": [1.0, 2.0]}, {"missing": "mean"}, "'a' is empty: leave it out"),
         ({"a": [1.0, np.inf]}, {"missing": "mean"}, "'a' has 1 infinite values"),
-        ({"a": pd.to_datetime(["2020-01-01"] * 3)}, {}, r"'a' \(dates: leave"),
+        (
+            {"a": pd.to_datetime(["2020-01-01"] * 3)},
+            {},
+            r"dates such as '2020-01-01': leave them out \(--ignore a\)[^.]*\Z",
+        ),
     ],
 )
 def test_features_no_method_can_take_are_told_with_remedies(columns, options, message):

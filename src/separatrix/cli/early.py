@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -138,7 +139,7 @@ def early_command(
         names = ("label", "decided", "reliability", "time")
         write_frame(build_frame(None, {name: getattr(decisions, name) for name in names}), output)
     if model_file is not None:
-        _save(model.fit(table.X, table.y), model_file, table, method)
+        _save(model.fit(table.X, table.y), model_file, table, method, data)
         record["model"] = model_file
     console.result(record, _describe(record))
 
@@ -230,8 +231,9 @@ def _write_report(model: Any, X: Any, y: Any, data: str, path: str) -> None:
     Path(path).write_text(page, encoding="utf-8")
 
 
-def _save(model: Any, path: str, table: Any, method: str) -> None:
+def _save(model: Any, path: str, table: Any, method: str, data: str) -> None:
     from separatrix.io.models import save
 
     notes = {"target": table.target, "words": [], "method": method, "rows": len(table.y)}
+    notes |= {"data": data, "fitted": datetime.now(UTC).isoformat(timespec="seconds")}
     save(model, path, notes=notes)

@@ -71,7 +71,8 @@ def _describe(model: str, found: Any, table: list[dict[str, Any]], stored: Any) 
 
     notes = stored.notes
     lines = [f"{model}: {found.method}"]
-    lines += [f"  {step}" for step in found.steps] if len(found.steps) > 1 else []
+    if found.steps != [f"{found.method}()"]:
+        lines += [f"  {step}" for step in found.steps]
     rows = notes.get("rows")
     learned = "" if rows is None else f"{rows} rows, "
     target = f" of column {notes['target']!r}" if notes.get("target") else ""

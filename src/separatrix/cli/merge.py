@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,9 @@ def merge_command(
     rows -= sum(site.notes.get("rows", 0) for site in leaving)
     # a merged model belongs to no single stream: nothing could be resumed
     notes = {k: v for k, v in stored[0].notes.items() if k not in ("stream", "head")}
+    if "data" in notes:
+        notes["data"] = _name_data(stored, leaving)
+        notes["fitted"] = datetime.now(UTC).isoformat(timespec="seconds")
     if epsilon is not None:
         notes["noise"] = noise
     save(model, output, notes={**notes, "rows": rows})
@@ -89,6 +93,15 @@ def merge_command(
         {**record, "influence": {k: v._asdict() for k, v in influences.items()}},
         "\n".join([*lines, summary]),
     )
+
+
+def _name_data(stored: Sequence[Any], leaving: Sequence[Any]) -> str:
+    """The data of all sites, and of those whose rows were taken out."""
+    known, gone = (
+        ", ".join(dict.fromkeys(str(site.notes.get("data", "unknown")) for site in sites))
+        for sites in (stored, leaving)
+    )
+    return f"{known}, without {gone}" if gone else known
 
 
 def _influences(

@@ -127,7 +127,15 @@ def describe_contents(model: Any) -> ModelContents:
     )
 
 
-def _describe_features(before: list[Any], method: Any) -> FeatureTable | None:
+def _find_complete(method: Any) -> Any:
+    """The classifier of complete rows where a method decides early by one, or the method."""
+    if not hasattr(method, "decide_early") or method.reducer_ is not None:
+        return method
+    return method.estimator_
+
+
+def _describe_features(before: list[Any], whole: Any) -> FeatureTable | None:
+    method = _find_complete(whole)
     weights = getattr(method, "coef_", None)
     if weights is None or np.ndim(weights) != 2 or len(weights) > 1:
         weights = getattr(method, "components_", None)
@@ -147,7 +155,7 @@ def _describe_features(before: list[Any], method: Any) -> FeatureTable | None:
         correlations = correlations * np.where(along < 0, -1.0, 1.0)[:, None]
     largest = np.abs(scaled).max(axis=1, keepdims=True)
     scaled = scaled / np.where(largest > 0, largest, 1)
-    return FeatureTable(name_features(before, method), scaled, correlations)
+    return FeatureTable(name_features(before, whole), scaled, correlations)
 
 
 class RowNovelty(NamedTuple):

@@ -70,9 +70,11 @@ def check_features(
     words = find_text_columns(X)
     if words and categorical == "refuse":
         found = [f"{c!r} ({describe_content(X[c])})" for c in words[:MAX_COLUMNS_NAMED]]
+        # a column for each date, or the words of dates, would learn nothing of new rows
+        only_dates = all(_holds_dates(X[c]) for c in words)
         raise ValueError(
-            f"{len(words)} of {X.shape[1]} columns are not numbers: {', '.join(found)}. "
-            f"{remedies.words}"
+            f"{len(words)} of {X.shape[1]} columns are not numbers: {', '.join(found)}"
+            + ("" if only_dates else f". {remedies.words}")
         )
     gaps = X.isna().sum()
     gaps = gaps[gaps > 0]
@@ -129,15 +131,14 @@ def describe_content(column: Any) -> str:
     """The content of a column of text, in a few words, and the option that reads it."""
     pd = import_pandas()
     values = column.dropna()
-    if pd.api.types.is_datetime64_any_dtype(column):
-        return "dates: leave them out (--ignore), or give what counts of them as numbers"
     if not len(values):
         return "empty"
     texts = values.astype(str).str.strip()
-    if texts.str.fullmatch(DATE.pattern).all():
+    if _holds_dates(column):
         return (
-            f"dates such as {quote_short(texts.iloc[0])}: leave them out (--ignore), or give what "
-            "counts of them as numbers"
+            f"dates such as {quote_short(texts.iloc[0])}: leave them out (--ignore "
+            f"{shlex.quote(str(column.name))}), or replace them by numbers, such as days since "
+            "the first of them or the month"
         )
     written = _describe_numbers(texts)
     if written:
@@ -152,6 +153,14 @@ def describe_content(column: Any) -> str:
             f"{shlex.quote(str(column.name))})"
         )
     return f"{values.nunique()} values such as {quote_short(values.iloc[0])}"
+
+
+def _holds_dates(column: Any) -> bool:
+    """Whether a column has dates, as such or as text."""
+    if import_pandas().api.types.is_datetime64_any_dtype(column):
+        return True
+    texts = column.dropna().astype(str).str.strip()
+    return len(texts) > 0 and bool(texts.str.fullmatch(DATE.pattern).all())
 
 
 def _describe_numbers(texts: Any) -> str:

@@ -305,14 +305,15 @@ NO_NAMES = (
 
 def check_unique_names(names: Iterable[Any]) -> None:
     """Raise when two columns have the same name."""
-    seen: set[str] = set()
-    for name in map(str, names):
+    seen: dict[str, int] = {}
+    for place, name in enumerate(map(str, names), start=1):
         if name in seen:
             hint = f". {NO_NAMES}" if is_number(name) else ""
             raise ValueError(
-                f"two columns are called {name!r}: give them names of their own{hint}"
+                f"two columns, number {seen[name]} and number {place}, are called {name!r}: give "
+                f"them names of their own{hint}"
             )
-        seen.add(name)
+        seen[name] = place
 
 
 def is_number(text: Any) -> bool:
