@@ -50,6 +50,14 @@ def test_a_lead_within_chance_is_not_advised_and_the_top_line_is_named_as_such()
     assert verdict["alike"] == alike
 
 
+def test_advice_says_where_the_manual_tells_of_the_method():
+    best = {"LDG": NOISY, "raw": [s - 0.3 for s in NOISY]}
+    verdict = said(made_up(best))
+    assert verdict["manual"] == "More about LDG: see the manual, page ldg."
+    assert verdict["manual"] in verdict["sentences"]
+    assert said(made_up(WITHIN_CHANCE))["manual"] == ""  # LDA is not ours
+
+
 def test_is_a_subspace_good_enough():
     """The best subspace beside the best of everything, in mistakes and in time."""
     scores = {"A": [s - 0.004 for s in NOISY], "SVM": NOISY, "raw": [s - 0.3 for s in NOISY]}

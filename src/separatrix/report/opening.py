@@ -35,7 +35,11 @@ def render_verdict(facts: Facts) -> Html:
             tag("p", "To get it: ", tag("code", said["fit"]), class_="fine")
             if said["fit"]
             else None,
-            *(tag("p", said[key], class_="quick") for key in ("why", "top") if said[key]),
+            *(
+                tag("p", said[key], class_="quick")
+                for key in ("why", "top", "manual")
+                if said[key]
+            ),
             class_="use",
         ),
         tag("div", *_cards(said), class_="cards") if said["bars"] else None,

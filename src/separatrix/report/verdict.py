@@ -42,6 +42,7 @@ NO_VERDICT: dict[str, Any] = {
     "use": "See below what failed and why.",
     "why": "",
     "top": "",
+    "manual": "",
     "subspace": "",
     "winner": "",
     "permutation": "",
@@ -97,6 +98,8 @@ def reach_verdict(
         subject = finder or best
     else:
         said = _judge(subject, best, ranked, comparison, advice, data)
+    if "advised" in said:
+        said["manual"] = wording.refer_to_manual(comparison[said["advised"]].estimator)
     tied = [row for row in ranked if wording.are_equal(row["mean"], best["mean"])]
     against = [
         compare_with(subject, other, ranked, comparison)
@@ -127,7 +130,7 @@ def reach_verdict(
 
 
 def _with_sentences(said: dict[str, Any]) -> dict[str, Any]:
-    first = ("few", "headline", "subspace", "measure", "use", "why", "top")
+    first = ("few", "headline", "subspace", "measure", "use", "why", "top", "manual")
     order = (*first, "permutation", "pretended", "winner", "alike")
     return said | {"sentences": [said[key] for key in order if said[key]] + said["cautions"]}
 

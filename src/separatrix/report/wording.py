@@ -105,6 +105,37 @@ def name_method(name: str, role: str, decision: str) -> str:
     return f"{RULE_NAMES.get(decision) or shorten(decision)} on all features"
 
 
+MANUAL_PAGES = {
+    "fisher": "FisherDiscriminant NullSpaceDiscriminant DirectDiscriminant GSVDDiscriminant "
+    "MaximumMarginCriterion LocalFisherDiscriminant GroupedDiscriminant",
+    "spectra": "PartialLeastSquaresDiscriminant",
+    "heads": "QuadraticDiscriminant WithRejection",
+    "ipcac": "IPCAC TruncatedIPCAC OnlineIPCAC",
+    "kernel": "KernelFisherDiscriminant KernelIPCAC MixtureIPCAC",
+    "ldg": "LDG KernelLDG SparseLDG TransferLDG",
+    "margin": "MarginMaximizingDiscriminant WithinSupportVectorDiscriminant "
+    "SupportVectorProjection SupportVectorICA KernelSupportVectorICA",
+    "proteins": "DDAGClassifier",
+    "early": "EarlyClassifier LocalQDA",
+}
+"""Pages of the manual, and the methods that they are about."""
+
+
+def refer_to_manual(estimator: str) -> str:
+    """Where the manual tells of a method, given as it is printed; nothing for those of others.
+
+    Examples
+    --------
+    >>> refer_to_manual("LDG(n_components=2)"), refer_to_manual("SVC()")
+    ('More about LDG: see the manual, page ldg.', '')
+    """
+    name = estimator.partition("(")[0]
+    for page, names in MANUAL_PAGES.items():
+        if name in names.split():
+            return f"More about {name}: see the manual, page {page}."
+    return ""
+
+
 def make_distinct(values: Iterable[Any], longest: int = MAX_NAME_LETTERS) -> list[str]:
     """Short names of which no two are the same, and none is empty.
 
