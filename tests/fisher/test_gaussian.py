@@ -125,3 +125,14 @@ def test_a_little_of_both_beats_the_ends_on_new_rows():
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     model = QuadraticDiscriminant(0.5, shrinkage=0.1).fit(X[::3], y[::3])
     assert model.score(X, y) > 0.97
+
+
+@pytest.mark.filterwarnings("ignore:class .* has too few rows")
+def test_a_weight_is_a_repetition_where_rows_lie_on_a_line():
+    """Copies make rows outnumber features: other coordinates, and the same answer."""
+    X = np.outer([0.9, 1.125, 1.0], [-0.155, 0.85, 0.068, -0.236, 0.716]).round(6)
+    y, weights = np.array([0, 0, 1]), np.array([1, 3, 1])
+    copies = np.repeat(np.arange(3), weights)
+    weighted = QuadraticDiscriminant().fit(X, y, sample_weight=weights)
+    repeated = QuadraticDiscriminant().fit(X[copies], y[copies])
+    assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9)

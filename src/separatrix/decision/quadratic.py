@@ -60,10 +60,11 @@ class QuadraticRule(NamedTuple):
 def class_covariances(scatters: Array, counts: Array, pooled: Array) -> Array:
     """Maximum-likelihood covariances ``S_i / N_i``, where a class has enough rows for its own.
 
-    A class of no more rows than dimensions, or with a singular scatter, gets
-    ``(S_i + ν C) / (N_i + ν)`` with C the pooled covariance and ν = k + 1: as if k + 1 more rows
-    had been seen that are spread as those of all classes are (the mean of an inverse Wishart
-    posterior). A class of one row has C itself.
+    A class of no more rows than the rank r of the pooled covariance C, or with a scatter of lower
+    rank, gets ``(S_i + ν C) / (N_i + ν)`` with ν = r + 1: as if r + 1 more rows had been seen that
+    are spread as those of all classes are (the mean of an inverse Wishart posterior). A class of
+    one row has C itself. The rank, and not the number of coordinates, makes the answer that of
+    any coordinates whose span holds the rows.
 
     Parameters
     ----------
@@ -80,21 +81,21 @@ def class_covariances(scatters: Array, counts: Array, pooled: Array) -> Array:
     >>> class_covariances(scatters, counts, np.array([[5.0]])).ravel()
     array([2., 1., 5.])
     """
-    k = len(pooled)
+    rank = _count_variances(pooled, pooled)
     found = np.broadcast_to(pooled, scatters.shape).copy()
     for i, (S, n) in enumerate(zip(scatters, counts, strict=True)):
         if n > 1:
-            extra = 0 if n > k and _has_full_rank(S, n * pooled) else k + 1
+            extra = 0 if n > rank and _count_variances(S, n * pooled) >= rank else rank + 1
             found[i] = (S + extra * pooled) / (n + extra)
     return found
 
 
-def _has_full_rank(S: Array, expected: Array) -> bool:
-    """Whether no variance of a class is numerical zero, in units of the pooled ones."""
+def _count_variances(S: Array, expected: Array) -> int:
+    """How many variances along axes are not numerical zero, in units of the expected ones."""
     unit = np.sqrt(np.diagonal(expected).clip(0.0))
     unit = np.where(unit > 0, unit, 1.0)
     evals = np.linalg.eigvalsh(S / unit / unit[:, None])
-    return bool((evals > MIN_OWN_VARIANCE).all())
+    return int(np.count_nonzero(evals > MIN_OWN_VARIANCE))
 
 
 def quadratic_gaussian_rule(means: Array, covariances: Array, priors: Array) -> QuadraticRule:
