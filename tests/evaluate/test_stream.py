@@ -120,7 +120,7 @@ def test_a_window_follows_a_drift_that_the_whole_stream_does_not():
     [
         (b"", "it is empty"),
         (b"1,2\n3,4\n", "numbers in place of names"),
-        (b"a,a,b\n1,2,x\n", "two columns are called 'a'"),
+        (b"a,a,b\n1,2,x\n", "two columns, number 1 and number 2, are called 'a'"),
         (b"a,b\n1,x,3\n", "lines have 3 values, but there are 2 names"),
         (b"a,b\n,x\n", r"'a' 1. Pass over such rows \(--missing skip\)"),
         (b"a,b\nx,x\n", "are not numbers: 'a'"),
