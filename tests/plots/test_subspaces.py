@@ -124,8 +124,9 @@ def test_regions_of_a_model_of_frames_keep_the_names():
     frame = pd.DataFrame(X, columns=["width", "height"])
     for model in (SVC(), MixtureIPCAC(random_state=0)):
         model.fit(frame, y)
-        plot_regions(model, frame, y, resolution=5)
-        plot_regions(model, X, y, resolution=5)
+        for rows in (frame, X):  # a warning about names would be an error here
+            ax = plot_regions(model, rows, y, resolution=5)
+            assert len(ax.collections) >= 2
 
 
 def test_regions_of_sparse_rows_are_refused():

@@ -42,7 +42,7 @@ from separatrix.evaluate.records import (
 )
 from separatrix.evaluate.runner import fold_id, run_folds
 from separatrix.evaluate.scores import Judge, check_costs, choose_score
-from separatrix.evaluate.splits import add_test_rows, check_groups, plan_splits
+from separatrix.evaluate.splits import SplitPlan, add_test_rows, check_groups, plan_splits
 from separatrix.io.notices import find_notices, notice_copied_rows
 from separatrix.moments.checks import check_finite, check_in_memory, encode_labels
 from separatrix.moments.labelled import LabelledRows
@@ -228,38 +228,22 @@ def compare(
     shared = Job(asked[0], 0, scale, THEN if rule else decision, int(random_state), memory,
                  judge, rule, compete=len(asked) > 1)  # fmt: skip
     mark, versions = data_key(data), package_versions()
-    tests = tuple(tuple(part.test.tolist()) for part in plan.parts)
-    empty = Comparison(
-        classes=tuple(data.classes.tolist()),
-        class_counts=tuple(np.bincount(data.codes).tolist()),
-        feature_names=tuple(data.column_names),
-        n_samples=len(data.codes),
-        labels=tuple(data.codes.tolist()),
-        tests=tests,
-        settings={
-            "n_splits": len(tests),
-            "test_size": test_size,
-            "scale": scale_name(scale),
-            "decision": decision,
-            "time_budget": time_budget,
-            "random_state": int(random_state),
-            "score": judge.score,
-            "costs": [list(row) for row in matrix] or None,
-            "splitting": plan.splitting,
-            "unit": plan.unit,
-            "folds": int(splits) if plan.splitting == "k-fold" else None,
-            "then": None if rule is None else rule.name,
-        },
-        methods=(),
-        left_out=dict(LEFT_OUT) if methods is None else {},
-        data=mark,
-        versions=versions,
-        seconds=0.0,
-        trains=plan.trains,
-        groups=() if plan.groups is None else tuple(plan.groups.tolist()),
-        group_names=plan.group_names,
-        notices=notice_data(data, [part.test for part in plan.parts]),
-    )
+    settings = {
+        "n_splits": len(plan.parts),
+        "test_size": test_size,
+        "scale": scale_name(scale),
+        "decision": decision,
+        "time_budget": time_budget,
+        "random_state": int(random_state),
+        "score": judge.score,
+        "costs": [list(row) for row in matrix] or None,
+        "splitting": plan.splitting,
+        "unit": plan.unit,
+        "folds": int(splits) if plan.splitting == "k-fold" else None,
+        "then": None if rule is None else rule.name,
+    }
+    empty = describe_before(data, plan, settings, mark, versions)
+    empty = replace(empty, left_out=dict(LEFT_OUT) if methods is None else {})
     opened = nullcontext() if results is None else closing(ResultsFile(results, mark, versions))
     with opened as file:
 
@@ -292,6 +276,34 @@ def compare(
             permuted = run([found.best], again, mixed)
             found = replace(found, permutation=judge_by_permutation(found, permuted, permutations))
     return replace(found, versions=versions)
+
+
+def describe_before(
+    data: LabelledRows,
+    plan: SplitPlan,
+    settings: dict[str, Any],
+    mark: str,
+    versions: dict[str, str],
+) -> Comparison:
+    """What is known of a comparison before any method is fitted."""
+    return Comparison(
+        classes=tuple(data.classes.tolist()),
+        class_counts=tuple(np.bincount(data.codes).tolist()),
+        feature_names=tuple(data.column_names),
+        n_samples=len(data.codes),
+        labels=tuple(data.codes.tolist()),
+        tests=tuple(tuple(part.test.tolist()) for part in plan.parts),
+        settings=settings,
+        methods=(),
+        left_out={},
+        data=mark,
+        versions=versions,
+        seconds=0.0,
+        trains=plan.trains,
+        groups=() if plan.groups is None else tuple(plan.groups.tolist()),
+        group_names=plan.group_names,
+        notices=notice_data(data, [part.test for part in plan.parts]),
+    )
 
 
 def key_of(job: Job, part: RowSplit) -> str:

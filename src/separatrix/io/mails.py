@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import Bunch
 
+from separatrix.io.fasta import is_protein_source
+
 TEXT, KIND, FILE = "text", "kind", "file"
 """Columns of a table of messages: what it says, its class, where it is from."""
 
@@ -35,7 +37,7 @@ def is_mail_source(source: Any) -> bool:
         return False
     path = Path(source)
     if path.is_dir():
-        return not any(p.suffix in (".fasta", ".fa", ".faa") for p in path.iterdir())
+        return not is_protein_source(path)
     return path.is_file() and path.suffix.lower() in (".mbox", ".eml")
 
 
