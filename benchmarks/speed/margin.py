@@ -99,7 +99,9 @@ def deflation(settings: Settings) -> list[Row]:
 
     def extra() -> float:
         """Seconds of nine rounds after the first, each."""
-        blocks = successive_directions(X, [BinaryProblem(signs, signs)], anything, None)
+        blocks = successive_directions(
+            X, [BinaryProblem(signs, signs, np.ones(len(signs)))], anything, None
+        )
         next(blocks)
         start = time.perf_counter()
         for _ in range(9):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -100,3 +102,56 @@ def test_the_linear_kernel_is_the_linear_method(model, X, y):
     assert_allclose(same_up_to_sign(expected, Z), expected, atol=1e-6 * np.abs(expected).max())
     assert linear.dual_coef_ is None
     assert kernel.dual_coef_.shape == (len(linear.components_), len(X))
+
+
+WEIGHTED = {
+    "mmda": MarginMaximizingDiscriminant(4, C=0.5, class_weight="balanced"),
+    "wsvda": WithinSupportVectorDiscriminant(4, ridge=0.1, loss="squared_hinge"),
+    "pairs": SupportVectorProjection(C=0.5, multiclass="ovo", redundancy=2),
+    "ica": SupportVectorICA(5, C=0.5, random_state=0, contrast="cube"),
+    "curved": MarginMaximizingDiscriminant(2, kernel="rbf", kernel_gamma="median"),
+    "curved pairs": SupportVectorProjection(kernel="rbf", kernel_gamma="median", multiclass="ovo"),
+    "curved ica": KernelSupportVectorICA(kernel_gamma="median", ica_max_iter=5, random_state=0),
+}
+
+
+@pytest.mark.filterwarnings("ignore:FastICA did not converge")
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("model", WEIGHTED.values(), ids=WEIGHTED)
+@every_data
+def test_a_weight_is_how_often_a_row_counts(model, X, y, sparse):
+    weights = np.arange(len(X)) % 7 % 3
+    X = X - X.min(axis=0)
+    kind = sp.csr_array if sparse else np.asarray
+    repeated = clone(model).fit(kind(np.repeat(X, weights, axis=0)), np.repeat(y, weights))
+    weighted = clone(model).fit(kind(X), y, sample_weight=weights)
+    assert weighted.rank_ == repeated.rank_
+    expected = repeated.decision_function(kind(X))
+    found = weighted.decision_function(kind(X))
+    assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+    Z, Z_repeated = weighted.transform(kind(X)), repeated.transform(kind(X))
+    assert_allclose(same_up_to_sign(Z, Z_repeated), Z, atol=1e-6 * np.abs(Z).max())
+    number = np.repeat(np.arange(len(X)), weights)
+    for ours, theirs in zip(weighted.support_, repeated.support_, strict=True):
+        assert_array_equal(ours, np.unique(number[theirs]))
+    if hasattr(weighted, "accuracy_"):
+        assert_allclose(weighted.accuracy_, repeated.accuracy_)
+
+
+@pytest.mark.parametrize("model", [KernelSupportVectorICA(random_state=0), WEIGHTED["curved"]])
+def test_weights_with_kernel_values_given(model):
+    X, y = PAIR
+    weights = np.arange(len(X)) % 3
+    options = {"kernel_gamma": 0.05} if model.kernel == "rbf" else {}
+    given = clone(model).set_params(kernel="precomputed")
+    values = rbf_kernel(X, gamma=0.05)
+    found = given.fit(values, y, sample_weight=weights).decision_function(values)
+    expected = clone(model).set_params(**options).fit(X, y, weights).decision_function(X)
+    assert_allclose(found, expected, atol=1e-7 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("model", [SupportVectorICA(), MarginMaximizingDiscriminant()])
+def test_a_class_without_weight_is_refused(model):
+    X, y = PAIR
+    with pytest.raises(ValueError, match=r"classes \[1\] has a positive sample_weight"):
+        model.fit(X, y, sample_weight=(y == 0).astype(float))

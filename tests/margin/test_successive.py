@@ -20,6 +20,7 @@ from separatrix.margin.hyperplane import soft_margin_hyperplane
 from separatrix.margin.planes import pose_problems
 from separatrix.margin.successive import block_basis, successive_directions
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
 from tests.discovery import TALL, WIDE, labelled, same_up_to_sign
 from tests.margin.margin_data import (
     AS_LIBSVM,
@@ -229,7 +230,7 @@ def test_every_direction_is_taken_off_before_the_next_is_sought():
         seen.append(points.rows.copy())
         return soft_margin_hyperplane(points, signs, cost)
 
-    problem = pose_problems(y, np.array([0, 1]), 1e3, None)[0]
+    problem = pose_problems(LabelledRows(X, y, np.array([0, 1])), 1e3, None)[0]
     W = np.hstack([r.directions for r in successive_directions(rows, [problem], find, None)])
     assert W.shape == (6, 6)
     for k, Z in enumerate(seen):

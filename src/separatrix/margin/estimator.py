@@ -7,10 +7,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from separatrix.base.blockwise import lazy_on_dask
-from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator
+from separatrix.base.estimator import SubspaceEstimator
+from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, fit_weighted
 from separatrix.base.parameters import YES_OR_NO, Allowed, one_of, real_number, whole_number
 from separatrix.base.solution import Solution
 from separatrix.kernels import Kernel, empirical_kernel_map
@@ -44,6 +46,7 @@ class SpanCoordinates(NamedTuple):
     Attributes
     ----------
     rows : array (n_samples, rank)
+        Zero for rows without weight.
     lift : callable
         Takes columns of coordinates to columns of features.
     """
@@ -58,9 +61,16 @@ def center_in_span(rows: LabelledRows, moments: ClassMoments) -> SpanCoordinates
     Sparse rows fewer than features are handled by their inner products; more are made dense, as
     directions taken off rows fill them.
     """
+    if rows.weights is not None and not rows.weights.all():
+        counted = np.flatnonzero(rows.weights)
+        some, lift = center_in_span(rows.subset(counted), moments)
+        Z = np.zeros((len(rows.codes), some.shape[1]))
+        Z[counted] = some
+        return SpanCoordinates(Z, lift)
     X = rows.X
     if sp.issparse(X) and X.shape[0] < X.shape[1]:
         to_features, Z = empirical_kernel_map(X, Kernel("linear", {}))
+        Z = Z if rows.weights is None else Z - np.average(Z, axis=0, weights=rows.weights)
         return SpanCoordinates(Z, lambda W: X.T @ (to_features.basis @ W))
     dense = X.toarray() if sp.issparse(X) else X
     # in two steps: the origin is near the mean, so that the small difference keeps its digits
@@ -116,6 +126,20 @@ def one_sided(self: Any, solution: Solution) -> str:
     )
 
 
+def validate_weighted(
+    self: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> LabelledRows:
+    """Checked parameters and rows, with some weight in each class."""
+    rows = SubspaceEstimator._validate(self, X, y, sample_weight)
+    if not rows.counts.all():
+        empty = rows.classes[rows.counts == 0].tolist()
+        raise ValueError(
+            f"no row of the classes {empty[:5]} has a positive sample_weight, and "
+            f"{type(self).__name__} parts each class from the others: leave these rows out"
+        )
+    return rows
+
+
 @lazy_on_dask
 class MarginEstimator(ClassifierMixin, KernelEstimator):
     """Base of the margin methods that are linear, or with a kernel those of its feature space.
@@ -131,5 +155,7 @@ class MarginEstimator(ClassifierMixin, KernelEstimator):
     verbose: bool | int
     _decides_in_subspace: ClassVar[bool] = False
     _without_directions = one_sided
+    fit = fit_weighted
+    _validate = validate_weighted
     decision_function = decide_by_planes
     predict = predict_by_planes

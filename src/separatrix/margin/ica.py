@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from separatrix._warnings import warn_caller
 from separatrix.base.blockwise import lazy_on_dask
-from separatrix.base.estimator import SubspaceEstimator, fit_rows
+from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.kernel import KERNEL_PARAMETERS
 from separatrix.base.parameters import N_COMPONENTS, Allowed, one_of, real_number, whole_number
 from separatrix.base.solution import Solution
@@ -25,9 +25,11 @@ from separatrix.linalg import Array, numerical_rank
 from separatrix.margin.estimator import (
     MARGIN_PARAMETERS,
     MarginEstimator,
+    SpanCoordinates,
     added_between_scatter,
     center_in_span,
     one_sided,
+    validate_weighted,
 )
 from separatrix.margin.planes import (
     ClassWeight,
@@ -93,20 +95,20 @@ def uncorrelated_axes(Z: Array, W: Array) -> tuple[Array, Array]:
 
 
 def log_cosh_slopes(U: Array, a: float) -> tuple[Array, Array]:
-    """Values of g and the mean of its derivative for G(u) = log cosh(a u) / a."""
+    """Values of g and of its derivative for G(u) = log cosh(a u) / a."""
     g = np.tanh(a * U)
-    return g, a * (1 - g**2).mean(axis=0)
+    return g, a * (1 - g**2)
 
 
 def gaussian_slopes(U: Array, a: float) -> tuple[Array, Array]:
-    """Values of g and the mean of its derivative for G(u) = -exp(-a u²/2) / a."""
+    """Values of g and of its derivative for G(u) = -exp(-a u²/2) / a."""
     bell = np.exp(-a * U**2 / 2)
-    return U * bell, ((1 - a * U**2) * bell).mean(axis=0)
+    return U * bell, (1 - a * U**2) * bell
 
 
 def quartic_slopes(U: Array, a: float) -> tuple[Array, Array]:
-    """Values of g and the mean of its derivative for G(u) = u⁴/4: kurtosis, without scale."""
-    return U**3, 3 * (U**2).mean(axis=0)
+    """Values of g and of its derivative for G(u) = u⁴/4: kurtosis, without scale."""
+    return U**3, 3 * U**2
 
 
 CONTRASTS: dict[str, Callable[[Array, float], tuple[Array, Array]]] = {
@@ -131,17 +133,25 @@ class Unmixing(NamedTuple):
 
 
 def symmetric_fastica(
-    white: Array, start: Array, contrast: str, *, scale: float, max_iter: int, tol: float
+    white: Array,
+    shares: Array,
+    start: Array,
+    contrast: str,
+    *,
+    scale: float,
+    max_iter: int,
+    tol: float,
 ) -> Unmixing:
     """Orthonormal rows along which white rows (n, m) are farthest from Gaussian.
 
+    Means are by `shares` of the rows, which sum to one.
     The fixed point ``w ← E[z g(wᵀz)] - E[g'(wᵀz)] w`` (3.13) for all rows of `start` (k, m),
     followed by (3.14). W is k × m, so that all m axes are searched, also for few components.
     """
-    W = symmetric_orthonormal(start)
+    W, weighted = symmetric_orthonormal(start), shares[:, None] * white
     for _ in range(max_iter):
         g, slope = CONTRASTS[contrast](white @ W.T, scale)
-        before, W = W, symmetric_orthonormal(g.T @ white / len(white) - slope[:, None] * W)
+        before, W = W, symmetric_orthonormal(g.T @ weighted - (shares @ slope)[:, None] * W)
         if np.abs(np.abs(np.einsum("ij,ij->i", before, W)) - 1).max() < tol:
             return Unmixing(W, True)
     return Unmixing(W, False)
@@ -152,6 +162,7 @@ def independent_directions(
     axes: Array,
     n_components: int,
     *,
+    weights: Array | None = None,
     contrast: str = "logcosh",
     contrast_scale: float = 1.0,
     max_iter: int,
@@ -165,11 +176,12 @@ def independent_directions(
     longer tail, so that turning the data turns the answer.
     """
     rows = Z @ axes
-    deviations = np.sqrt(np.mean(rows**2, axis=0))
-    deviations *= np.where(np.sum(rows**3, axis=0) < 0, -1.0, 1.0)
+    shares = np.full(len(Z), 1 / len(Z)) if weights is None else weights / weights.sum()
+    deviations = np.sqrt(shares @ rows**2)
+    deviations *= np.where(shares @ rows**3 < 0, -1.0, 1.0)
     start = check_random_state(random_state).standard_normal((n_components, axes.shape[1]))
     options: dict[str, Any] = {"scale": contrast_scale, "max_iter": max_iter, "tol": tol}
-    found = symmetric_fastica(rows / deviations, start, contrast, **options)
+    found = symmetric_fastica(rows / deviations, shares, start, contrast, **options)
     if not found.converged:
         warn_caller(
             f"FastICA did not converge with ica_max_iter={max_iter}, ica_tol={tol:g}: its "
@@ -212,7 +224,14 @@ def _keep_axes(estimator: Any, variances: Array, axes: Array) -> tuple[Array, Ar
     return variances[:n_axes], axes[:, :n_axes]
 
 
-def _find_independent(estimator: Any, Z: Array, axes: Array, n_components: int) -> Array:
+def _weigh(Z: Array, weights: Array | None) -> Array:
+    """Rows whose products with each other are those of the weighted rows."""
+    return Z if weights is None else np.sqrt(weights)[:, None] * Z
+
+
+def _find_independent(
+    estimator: Any, Z: Array, weights: Array | None, axes: Array, n_components: int
+) -> Array:
     """Independent directions among the axes with the estimator's settings of FastICA."""
     estimator._report_progress(f"{n_components} independent directions in {axes.shape[1]} axes")
     if n_components == 0:
@@ -221,6 +240,7 @@ def _find_independent(estimator: Any, Z: Array, axes: Array, n_components: int) 
         Z,
         axes,
         n_components,
+        weights=weights,
         contrast=estimator.contrast,
         contrast_scale=estimator.contrast_scale,
         max_iter=estimator.ica_max_iter,
@@ -407,14 +427,15 @@ class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    fit = fit_rows  # type: ignore[assignment]
+    _validate = validate_weighted
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         Z, lift = center_in_span(rows, moments)
         found = keep_planes(self, Z, rows)
-        _, axes = _keep_axes(self, *principal_axes(Z, orthogonal_complement(found.kept.W)))
+        free = orthogonal_complement(found.kept.W)
+        _, axes = _keep_axes(self, *principal_axes(_weigh(Z, rows.weights), free))
         k = _n_independent(self, len(found.kept.margin), axes.shape[1], selected)
-        independent = _find_independent(self, Z, axes, k)
+        independent = _find_independent(self, Z, rows.weights, axes, k)
         independent /= np.linalg.norm(independent, axis=0)
         found = found._replace(kept=found.kept.lift(lift), every=found.every.lift(lift))
         solution = _join_blocks(self, found, lift(independent), moments, selected)
@@ -594,17 +615,22 @@ class KernelSupportVectorICA(MarginEstimator):
         self.random_state = random_state
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
-        Z = rows.X
+        centred = SpanCoordinates(rows.X, lambda W: W)  # by the kernel map, but not by weights
+        Z, lift = centred if rows.weights is None else center_in_span(rows, moments)
         found = keep_planes(self, Z, rows)
-        variances, axes = _keep_axes(self, *uncorrelated_axes(Z, found.kept.W))
+        variances, axes = _keep_axes(
+            self, *uncorrelated_axes(_weigh(Z, rows.weights), found.kept.W)
+        )
         k = _n_independent(self, len(found.kept.margin), axes.shape[1], selected)
-        independent = _find_independent(self, Z, axes, k)
+        independent = _find_independent(self, Z, rows.weights, axes, k)
+        axes, independent = lift(axes), lift(independent)
+        found = found._replace(kept=found.kept.lift(lift), every=found.every.lift(lift))
         # (3.47)-(3.49): neither block outweighs the other
         margins = found.kept.margin
         lengths = 1 / margins if self.normal_length == "margin" else np.ones_like(margins)
         found = found._replace(kept=found.kept.scale(_divide_by_norm(lengths)))
         solution = _join_blocks(self, found, _divide_by_norm(independent), moments, selected)
-        return solution.with_extras(
+        return solution._replace(rank=Z.shape[1]).with_extras(
             uncorrelated_variances_=variances,
             uncorrelated_coef_=selected["map"].along(axes).basis.T,
         )

@@ -16,6 +16,7 @@ from separatrix.margin.active_set import Points
 from separatrix.margin.hyperplane import Hyperplane, prepare_points
 from separatrix.moments.checks import check_finite
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
 
 SUPPORT_SLACK = 1e-4
 """Distance beyond its margin, in margins, up to which a row counts as on it."""
@@ -35,6 +36,8 @@ class BinaryProblem(NamedTuple):
         1 for the rows of the class, -1 for those it is parted from, 0 for rows that take no part.
     cost : array (n,)
         Cost of each row on the wrong side of its margin.
+    weights : array (n,)
+        How often each row counts.
     positive : int
         Position of the class, to which the normal points.
     negative : int
@@ -43,6 +46,7 @@ class BinaryProblem(NamedTuple):
 
     signs: Array
     cost: Array
+    weights: Array
     positive: int = 1
     negative: int = 0
 
@@ -51,17 +55,19 @@ ClassWeight = Mapping[Any, float] | str | None
 
 
 def pose_problems(
-    codes: Array, classes: Array, C: float, class_weight: ClassWeight, multiclass: str = "ovr"
+    rows: LabelledRows, C: float, class_weight: ClassWeight, multiclass: str = "ovr"
 ) -> list[BinaryProblem]:
     """A problem for each class against the rest ("ovr"), or for each pair of classes ("ovo").
 
     For two classes it is the one that they share. The normals of pairs point to the class that
-    sorts second, as decisions of scikit-learn do.
+    sorts second, as decisions of scikit-learn do. Rows without weight take no part.
     """
-    weights = np.ones(len(classes))
+    codes, classes = rows.codes, rows.classes
+    weights = np.ones(len(codes)) if rows.weights is None else rows.weights
+    factors = np.ones(len(classes))
     if isinstance(class_weight, Mapping):
         _check_class_weight(class_weight, classes)
-        weights = np.array([float(class_weight.get(c, 1.0)) for c in classes.tolist()])
+        factors = np.array([float(class_weight.get(c, 1.0)) for c in classes.tolist()])
     sides = [(c, REST) for c in range(len(classes))]
     if multiclass == "ovo" or len(classes) == 2:
         sides = [(second, first) for first, second in combinations(range(len(classes)), 2)]
@@ -69,15 +75,16 @@ def pose_problems(
     for positive, negative in sides:
         others = codes != positive if negative == REST else codes == negative
         signs = np.where(codes == positive, 1.0, np.where(others, -1.0, 0.0))
+        signs[weights == 0] = 0.0
         balanced = class_weight == "balanced"
-        cost = C * (_balance_sides(signs) if balanced else weights[codes])
-        problems.append(BinaryProblem(signs, cost, positive, negative))
+        cost = C * weights * (_balance_sides(signs, weights) if balanced else factors[codes])
+        problems.append(BinaryProblem(signs, cost, weights, positive, negative))
     return problems
 
 
-def _balance_sides(signs: Array) -> Array:
-    """Weights that give both sides the same sum, one for each row on average."""
-    n_positive, n_negative = np.sum(signs > 0), np.sum(signs < 0)
+def _balance_sides(signs: Array, weights: Array) -> Array:
+    """Factors that give both sides the same weight in all, one for each row on average."""
+    n_positive, n_negative = weights @ (signs > 0), weights @ (signs < 0)
     return (n_positive + n_negative) / (2 * np.where(signs > 0, n_positive, n_negative))
 
 
@@ -119,7 +126,7 @@ class Planes(NamedTuple):
     support : tuple of n arrays of int
         Positions of the rows on their margin or short of it.
     accuracy : array (n,)
-        Share of the rows that take part and are on their side.
+        Share of the rows that take part, by weight, that are on their side.
     positive, negative : array of int (n,)
         Positions of the classes on either side, `REST` for all others.
     """
@@ -174,7 +181,8 @@ def find_planes(points: Points, problems: Sequence[BinaryProblem], find: FindPla
     scores = signs * (points.rows @ W + b)
     takes_part = signs != 0
     support = tuple(np.flatnonzero(on) for on in (takes_part & (scores <= 1 + SUPPORT_SLACK)).T)
-    accuracy = np.sum(scores > 0, axis=0) / np.sum(takes_part, axis=0)
+    weights = np.column_stack([problem.weights for problem in problems])
+    accuracy = np.sum(weights * (scores > 0), axis=0) / np.sum(weights * takes_part, axis=0)
     sides = [(problem.positive, problem.negative) for problem in problems]
     found = Planes(W, b, np.ones(len(b)), support, accuracy, *np.array(sides).T)
     return found.scale(1 / np.where(lengths > 0, lengths, 1.0))
@@ -247,13 +255,16 @@ def publish_planes(
         Holds the "map" of a kernel, if there is one.
     """
     to_features = selected.get("map")
-    offset = 0.0 if to_features is not None else moments.mean @ shown.W
+    offset, planes_map = moments.mean @ shown.W, None
+    if to_features is not None:  # its coordinates are centred, but not by weights
+        offset = np.zeros(shown.W.shape[1])
+        planes_map = to_features.along(deciding.W).centred_at(moments.mean @ deciding.W)
     return {
         "intercepts_": shown.intercept - offset,
         "margins_": shown.margin,
         "support_": shown.support,
         "_planes": HyperplaneRule(*deciding[:3], *deciding[5:]),
-        "_planes_map": None if to_features is None else to_features.along(deciding.W),
+        "_planes_map": planes_map,
     }
 
 

@@ -89,7 +89,7 @@ def redundancy_distances(
     W : array (r, n)
         Directions.
     accuracy : array (n,)
-        r: share of the training rows that each has on their side.
+        r: share of the training rows, by weight, that each has on their side.
     acute : bool
         Take directions for lines: angles θ above π/2 count as π - θ.
     least_accuracy : float
@@ -144,8 +144,7 @@ class KeptPlanes(NamedTuple):
 def keep_planes(estimator: Any, Z: Array, rows: LabelledRows) -> KeptPlanes:
     """Hyperplanes by descending worth, as many as the estimator's `redundancy` leaves."""
     find = PlaneFinder(estimator.tol, estimator.max_iter, estimator.loss)
-    costs = estimator.C, estimator.class_weight
-    problems = pose_problems(rows.codes, rows.classes, *costs, estimator.multiclass)
+    problems = pose_problems(rows, estimator.C, estimator.class_weight, estimator.multiclass)
     every = find_planes(prepare_points(Z), problems, find)
     least = estimator.least_accuracy
     good = every.take(np.flatnonzero(every.W.any(axis=0) & (every.accuracy > least)))

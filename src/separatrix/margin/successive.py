@@ -287,7 +287,7 @@ def _solve_successive(
     wanted = estimator._n_wanted(rank, "the rank of the centred data", selected)
     if ridge is not None:
         whitener, extras["ridge_"] = whiten_within(Z, rows, moments, ridge)
-    problems = pose_problems(rows.codes, rows.classes, estimator.C, estimator.class_weight)
+    problems = pose_problems(rows, estimator.C, estimator.class_weight)
     find = PlaneFinder(estimator.tol, estimator.max_iter, estimator.loss)
     rounds = list(
         _take_rounds(estimator, successive_directions(Z, problems, find, whitener), wanted)
