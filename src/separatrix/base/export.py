@@ -197,12 +197,32 @@ def _to_csv(linear: LinearScores, model: Any, rows: Array) -> bytes:
 def _to_onnx(linear: LinearScores, model: Any, rows: Array) -> bytes:
     try:
         import onnxruntime
-        from onnx import TensorProto, checker, helper, numpy_helper
+        from onnx import checker
     except ImportError:
         raise ImportError(
             "ONNX files are written with the packages onnx and onnxruntime: pip install "
             "'separatrix[onnx]'"
         ) from None
+    made = _onnx_model(linear)
+    checker.check_model(made)
+    content = made.SerializeToString()
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    found, scores = session.run(["label", "scores"], {"X": rows.astype(np.float32)})
+    expected = linear.scores(rows.astype(np.float32).astype(np.float64))
+    size = np.abs(expected).max(initial=1.0)
+    if not np.abs(scores - expected).max() <= MAX_ONNX_DIFFERENCE * size:
+        raise ValueError(
+            "float32, the numbers of ONNX, is not enough for this model: its scores would differ "
+            f"by {np.abs(scores - expected).max():.3g}. Scale features first, or export to json"
+        )
+    _check_equal(found.astype(linear.classes.dtype), model, rows, MAX_ONNX_DIFFERENCE)
+    return content
+
+
+def _onnx_model(linear: LinearScores) -> Any:
+    """The scores of a linear model, and the label of the largest, as a graph of operations."""
+    from onnx import TensorProto, helper, numpy_helper
+
     text = linear.classes.dtype.kind not in "iub"
     names = linear.classes.astype(str if text else np.int64)
     labels = helper.make_tensor(
@@ -238,20 +258,7 @@ def _to_onnx(linear: LinearScores, model: Any, rows: Array) -> bytes:
         [labels, *constants],
     )
     # an older opset and format than the newest, which runtimes in use read
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-    checker.check_model(made)
-    content = made.SerializeToString()
-    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
-    found, scores = session.run(["label", "scores"], {"X": rows.astype(np.float32)})
-    expected = linear.scores(rows.astype(np.float32).astype(np.float64))
-    size = np.abs(expected).max(initial=1.0)
-    if not np.abs(scores - expected).max() <= MAX_ONNX_DIFFERENCE * size:
-        raise ValueError(
-            "float32, the numbers of ONNX, is not enough for this model: its scores would differ "
-            f"by {np.abs(scores - expected).max():.3g}. Scale features first, or export to json"
-        )
-    _check_equal(found.astype(linear.classes.dtype), model, rows, MAX_ONNX_DIFFERENCE)
-    return content
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
 
 
 WRITERS = {".json": _to_json, ".csv": _to_csv, ".onnx": _to_onnx}

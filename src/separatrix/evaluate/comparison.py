@@ -7,6 +7,7 @@ import platform
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -264,18 +265,28 @@ def compare(
 
         folds = run([contender.name for contender in asked], shared, plan.parts)
         found = with_advice(add_methods(empty, asked, folds))
-        again = shared._replace(memory=False, compete=False)
-        if plan.groups is not None and plan.splitting in ("random", "k-fold"):
-            by_rows = run(methods_to_control(found), again,
-                          split_ignoring_groups(data.codes, found))  # fmt: skip
-            found = replace(found, by_rows=summarize_by_method(found, by_rows))
-        if permutations and found.best is not None:
-            mixed = permuted_splits(
-                plan.parts, data.codes, plan.groups, permutations, int(random_state)
-            )
-            permuted = run([found.best], again, mixed)
-            found = replace(found, permutation=judge_by_permutation(found, permuted, permutations))
+        run_again = partial(run, job=shared._replace(memory=False, compete=False))
+        found = add_controls(found, data.codes, plan, permutations, run_again)
     return replace(found, versions=versions)
+
+
+def add_controls(
+    found: Comparison,
+    codes: np.ndarray,
+    plan: SplitPlan,
+    permutations: int,
+    run: Callable[..., list[Fold]],
+) -> Comparison:
+    """The comparison with what splits by rows would have pretended, and shuffled labels give."""
+    if plan.groups is not None and plan.splitting in ("random", "k-fold"):
+        by_rows = run(methods_to_control(found), parts=split_ignoring_groups(codes, found))
+        found = replace(found, by_rows=summarize_by_method(found, by_rows))
+    if permutations and found.best is not None:
+        seed = found.settings["random_state"]
+        mixed = permuted_splits(plan.parts, codes, plan.groups, permutations, seed)
+        permuted = run([found.best], parts=mixed)
+        found = replace(found, permutation=judge_by_permutation(found, permuted, permutations))
+    return found
 
 
 def describe_before(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from separatrix.evaluate.records import LOSS_SCORES
 from separatrix.report import wording
@@ -102,7 +103,6 @@ def render_leaderboard(facts: Facts) -> Html:
         return render_section("leaderboard", TITLES["leaderboard"], "No method has a score.")
     low, high = _axis(board)
     score, by_share = board["score"], board["score"] not in LOSS_SCORES
-    columns = [s for s in board["scores"] if s["key"] != score]
     ends = (f"{100 * v:.0f} %" if by_share else f"{v:.2g}" for v in (low, high))
     scale = tag("div", *(tag("span", end) for end in ends), class_="scale")
     title = "correct" if score == "accuracy" else board["score_name"]
@@ -119,27 +119,6 @@ def render_leaderboard(facts: Facts) -> Html:
         lead += (
             " The test cannot distinguish methods that share a letter: their order may be chance."
         )
-    more = render_table(
-        [
-            *("method", "decides by", *(s["name"] for s in columns)),
-            *("predicting", "memory", "splits", "settings chosen"),
-        ],
-        [
-            [
-                row["name"],
-                row["decision"],
-                *(
-                    wording.format_score(row["scores"].get(s["key"], {}).get("mean"), s["key"])
-                    for s in columns
-                ),
-                wording.format_seconds(row["predict_seconds"]),
-                wording.format_bytes(row["peak_bytes"]),
-                row["splits"],
-                row["settings"] or "–",
-            ]
-            for row in board["rows"]
-        ],
-    )
     return render_section(
         "leaderboard",
         TITLES["leaderboard"],
@@ -148,13 +127,34 @@ def render_leaderboard(facts: Facts) -> Html:
         tag(
             "details",
             tag("summary", "More scores, memory, settings"),
-            make_scrollable(more, "More scores"),
+            make_scrollable(_render_other_scores(board), "More scores"),
         ),
         tag("ul", *(tag("li", note) for note in board["notes"]), class_="fine"),
         tag("p", f"Test: {board['test']}, level {board['alpha']:g}.", class_="fine")
         if board["test"]
         else None,
     )
+
+
+def _render_other_scores(board: Facts) -> Html:
+    """The table of all scores but that by which methods are ranked, and of what they cost."""
+    columns = [s for s in board["scores"] if s["key"] != board["score"]]
+
+    def cells(row: Facts) -> list[Any]:
+        means = ((s["key"], row["scores"].get(s["key"], {}).get("mean")) for s in columns)
+        return [
+            row["name"],
+            row["decision"],
+            *(wording.format_score(mean, key) for key, mean in means),
+            wording.format_seconds(row["predict_seconds"]),
+            wording.format_bytes(row["peak_bytes"]),
+            row["splits"],
+            row["settings"] or "–",
+        ]
+
+    scores = (s["name"] for s in columns)
+    head = ["method", "decides by", *scores, "predicting", "memory", "splits", "settings chosen"]
+    return render_table(head, [cells(row) for row in board["rows"]])
 
 
 def _axis(board: Facts) -> tuple[float, float]:
