@@ -7,7 +7,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= auto
 MINUTES ?= 60
 
-.PHONY: demo test test-minima coverage fuzz lint docs bench dist clean
+.PHONY: demo test test-minima coverage fuzz soak lint docs bench dist clean
 
 demo: .venv/demo.stamp  ## compare the methods on a bundled data set
 	$(PY) -m separatrix compare wine --jobs -1 --report wine-report.html
@@ -16,9 +16,13 @@ test: .venv/dev.stamp lint  ## everything that must hold
 	$(ONE_THREAD) $(PY) -m pytest -n $(WORKERS) --doctest-modules src tests
 	$(ONE_THREAD) $(PY) -m pytest --doctest-glob='*.md' README.md CONTRIBUTING.md
 
-fuzz: .venv/dev.stamp  ## new degenerate data and parameters for every estimator: make fuzz MINUTES=60
+fuzz: .venv/dev.stamp  ## new degenerate data, odd tables and hostile model files: make fuzz MINUTES=60
 	$(ONE_THREAD) $(PY) -m tests.fuzz --minutes $(MINUTES)
 	$(ONE_THREAD) $(PY) -m pytest --hypothesis-profile=fuzz tests/moments/test_class_moments.py -k any_cut
+
+soak: .venv/dev.stamp  ## streams and Dask fits with kills and full disks: make soak MINUTES=60
+	$(ONE_THREAD) $(PY) -m tests.soak stream --minutes $(MINUTES)
+	$(ONE_THREAD) $(PY) -m tests.soak cluster --minutes $(MINUTES)
 
 test-minima: .venv/dev.stamp  ## the tests with the lowest versions that pyproject.toml declares
 	test -x .venv-minima/bin/python || $(PYTHON) -m venv .venv-minima

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from separatrix import cli
+from separatrix.cli import console
 from separatrix.cli.program import program
 from tests.cli.running import (
     ENVIRONMENT,
@@ -149,3 +151,15 @@ def test_without_click_the_command_says_what_to_install():
         "Error: the command line needs the package click, which is not installed: "
         "pip install 'separatrix[app]'\n"
     )
+
+
+def test_an_interrupt_while_modules_are_imported_is_said_in_words(monkeypatch, capsys):
+    class Interrupted:
+        def __getattr__(self, name):
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "separatrix.cli.program", Interrupted())
+    with pytest.raises(SystemExit) as ended:
+        cli.main([])
+    assert ended.value.code == console.INTERRUPTED
+    assert capsys.readouterr().err == "Error: interrupted\n"

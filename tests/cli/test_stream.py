@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ from separatrix import (
     load,
 )
 from separatrix.cli import console
+from separatrix.io import models
 from separatrix.io.models import read
 from tests.cli.running import process, refused, run, stream_file
 
@@ -174,6 +176,47 @@ def test_a_signal_during_learning_waits_for_the_batch(monkeypatch):
     assert refused("stream", *options, code=console.INTERRUPTED) == "Error: interrupted"
     assert load("a.model").moments_.n_samples == 300
     assert read("a.model").notes["stream"]["rows"] == 300
+
+
+def test_a_full_disk_keeps_the_last_checkpoint_and_the_stream_goes_on(monkeypatch):
+    frame = stream_file(1000)
+    whole = whole_stream()
+    options = ["stream.csv", "-o", "a.model", "--batch-size", "100", "--checkpoint-every", "1"]
+    synced = []
+
+    def sync_until_full(handle):
+        synced.append(handle)
+        if len(synced) > 6:  # a file and its folder for each of three checkpoints
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as full:
+        full.setattr(models.os, "fsync", sync_until_full)
+        assert "a.model: No space left on device" in refused("stream", *options)
+    assert read("a.model").notes["stream"]["rows"] == 300
+    assert [path.name for path in Path().glob(".a.model*")] == []
+    record = json.loads(run("stream", *options, "--resume", "--json").stdout)
+    assert (record["resumed_after"], record["rows"]) == (300, 1000)
+    assert_same_state(load("a.model"), whole, frame.iloc[:, :4])
+
+
+def test_a_rotated_file_is_noticed_and_goes_on_where_it_is_named_new():
+    frame = stream_file(1000)
+    whole = whole_stream()
+    frame[:600].to_csv("log.csv", index=False)
+    options = ["log.csv", "-o", "a.model", "--batch-size", "100"]
+    run("stream", *options)
+    before = Path("a.model").read_bytes()
+    Path("log.csv").rename("log.csv.1")
+    frame[600:].to_csv("log.csv", index=False)
+    assert "not the rows that were learned" in refused("stream", *options, "--resume")
+    assert Path("a.model").read_bytes() == before
+    run("stream", *options, "--resume", "--new-rows")
+    assert_same_state(load("a.model"), whole, frame.iloc[:, :4])
+    # started once more it knows its place in the new file, and learns nothing twice
+    record = json.loads(run("stream", *options, "--resume", "--json").stdout)
+    assert (record["resumed_after"], record["rows"]) == (1000, 1000)
+    old = ["log.csv.1", "--format", "csv", *options[1:], "--resume"]
+    assert "not the rows that were learned" in refused("stream", *old)
 
 
 def test_a_stream_without_rows_is_refused():

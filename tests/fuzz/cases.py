@@ -9,10 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.covariance import OAS, EmpiricalCovariance, LedoitWolf
+from sklearn.decomposition import PCA
+from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from separatrix import IPCAC, FisherDiscriminant, OnlineIPCAC, QuadraticDiscriminant
+from separatrix import IPCAC, LDG, FisherDiscriminant, OnlineIPCAC, QuadraticDiscriminant
 
 NOT_DRAWN = {"verbose", "n_jobs", "random_state"}
 SCALES = (1e-160, 1e-100, 1e-6, 1e6, 1e100, 1e160)
@@ -20,7 +22,13 @@ OFFSETS = (1e3, -1e6, 1e8)
 
 INNER = (IPCAC(), FisherDiscriminant(), OnlineIPCAC(), QuadraticDiscriminant())
 """Estimators to try inside others."""
-OWN_EXAMPLES = {"covariance": [LedoitWolf(), OAS(), EmpiricalCovariance()]}
+OWN_EXAMPLES: dict[str, list[Any]] = {
+    "covariance": [LedoitWolf(), OAS(), EmpiricalCovariance()],
+    "reducer": [None, FisherDiscriminant(), LDG(gamma=0.5, n_neighbors=2), PCA(1)],
+    "rejected": [None, "none", -1],
+    "cost": [None, (0.0, 1.0), (1.0, 0.0), (0.1, 5.0)],
+    "n_landmarks": [1, 2, 5],
+}
 """Values that a declaration has no examples of."""
 
 
@@ -140,14 +148,17 @@ def draw_parameters(random: Random, estimator: Any, n_classes: int) -> dict[str,
     drawn = {}
     if "estimator" in estimator.get_params(deep=False) and random.random() < 0.5:
         drawn["estimator"] = clone(random.choice(INNER))
-    for name, options in getattr(estimator, "_allowed_parameters", {}).items():
-        examples = [value for option in options for value in option.examples]
+    allowed = getattr(estimator, "_allowed_parameters", {})
+    for name in estimator.get_params(deep=False):
+        examples = [value for option in allowed.get(name, ()) for value in option.examples]
         examples += OWN_EXAMPLES.get(name, [])
         examples = [value for value in examples if value != "precomputed"]
         if name == "priors":
             examples.append(draw_priors(random, n_classes))
         if name not in NOT_DRAWN and examples and random.random() < 0.25:
             drawn[name] = random.choice(examples)
+    if "kernel_params" in estimator.get_params(deep=False) and random.random() < 0.1:
+        drawn.update(kernel=laplacian_kernel, kernel_params={"gamma": random.choice([0.1, 10.0])})
     return drawn
 
 

@@ -22,6 +22,7 @@ from separatrix.io.columns import check_features, describe_content
         (["red", "blue", "red"], "2 values such as 'red'"),
         ([*map(str, range(20)), "none"], "numbers but for 1 such as 'none': empty means a gap"),
         (["a b c d e", "f g h i j k"], "texts such as 'a b c d e': learn from their words (--tex"),
+        ([[1, 2], [3], [3]], "2 values such as"),
         ([None], "empty"),
     ],
 )

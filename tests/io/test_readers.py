@@ -81,6 +81,15 @@ def test_files_that_are_something_else(tmp_path):
         read_table("wime")
 
 
+def test_arrays_with_a_damaged_header_are_an_error_in_words(tmp_path):
+    np.save(tmp_path / "a.npy", np.ones((4, 3)))
+    content = (tmp_path / "a.npy").read_bytes()
+    for damaged in (content.replace(b", }", b", }["), content.replace(b"(4, 3)", b"(4, 9**99)")):
+        (tmp_path / "a.npy").write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"a.npy is not an npy file of plain numbers"):
+            read_table(tmp_path / "a.npy")
+
+
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [

@@ -17,4 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "Error: the command line needs the package click, which is not installed: "
             "pip install 'separatrix[app]'"
         )
+    except KeyboardInterrupt:  # Ctrl-C while modules are still being imported
+        print("Error: interrupted", file=sys.stderr)
+        sys.exit(130)
     program(arguments, prog_name="separatrix")

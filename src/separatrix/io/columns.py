@@ -152,7 +152,7 @@ def describe_content(column: Any) -> str:
             f"texts such as {quote_short(values.iloc[0])}: learn from their words (--text "
             f"{shlex.quote(str(column.name))})"
         )
-    return f"{values.nunique()} values such as {quote_short(values.iloc[0])}"
+    return f"{texts.nunique()} values such as {quote_short(values.iloc[0])}"
 
 
 def _holds_dates(column: Any) -> bool:

@@ -235,9 +235,11 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
             os.fsync(file.fileno())
         os.chmod(temporary, rights)
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError):  # a disk without room does not say which file it was
+            error.filename = os.fspath(path)
         raise
     _sync_folder(target.parent)
 

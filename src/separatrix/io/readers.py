@@ -353,7 +353,7 @@ def _from_npz(file: Any, name: str) -> Any:
     try:
         with np.load(file, allow_pickle=False) as arrays:
             found = {name: arrays[name] for name in arrays.files}
-    except ValueError as error:
+    except Exception as error:  # whatever NumPy's reader meets in bytes that are something else
         raise ValueError(f"{name} is not an npz file of plain arrays: {error}") from None
     found = {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
     return _from_arrays(found, name)
@@ -389,7 +389,7 @@ def _from_npy(file: Any, name: str) -> Any:
     """Rows without names and labels."""
     try:
         rows = np.load(file, allow_pickle=False)
-    except (ValueError, EOFError) as error:
+    except Exception as error:  # whatever NumPy's reader meets in bytes that are something else
         raise ValueError(f"{name} is not an npy file of plain numbers: {error}") from None
     if rows.ndim != 2:
         raise ValueError(f"{name} needs rows and columns: its array has the shape {rows.shape}")
@@ -417,8 +417,8 @@ def _from_parquet(file: Any, name: str) -> Any:
         return import_pandas().read_parquet(file)
     except ImportError:
         raise ImportError(NO_PARQUET) from None
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{name} is not a parquet file: {error}") from None
+    except Exception as error:  # Arrow's errors are of many kinds
+        raise ValueError(f"{name} is not a parquet file that can be read: {error}") from None
 
 
 NO_PARQUET = "parquet files need pyarrow: pip install 'separatrix[parquet]'"
