@@ -95,9 +95,7 @@ class Blocks(NamedTuple):
             classes=classes,
             accept_sparse="csr" if accept_sparse else False,
         )
-        tree = self._tree(
-            partial(_summarize_block, summarize, numbered), check, together or _add_all
-        )
+        tree = self._tree(partial(_summarize_block, summarize, numbered, check), together or _add_all)
         # threads of this process that run tasks have one BLAS thread each
         with threadpool_limits(1):
             (found,) = compute(tree)
@@ -107,27 +105,32 @@ class Blocks(NamedTuple):
             raise ValueError("sample_weight must not be zero for all rows")
         return found
 
-    def _tree(self, summarize: Any, check: Any, together: Any) -> Any:
-        """All tasks as one layer of a graph: a layer for each task is slow for many blocks."""
+    def _tree(self, summarize: Any, together: Any) -> Any:
+        """The sum of all summaries, delayed."""
+        from dask._task_spec import DataNode, List, Task, TaskRef
         from dask.delayed import Delayed
-        from dask.highlevelgraph import HighLevelGraph
+        from dask.utils import ensure_dict
 
         name = f"moments-{uuid4().hex}"
-        tasks: dict[Any, Any] = {f"{name}-do": summarize, f"{name}-join": together}
-        loaded: dict[int, Any] = {}
+        do, join = f"{name}-do", f"{name}-join"
+        # functions are tasks of their own: they are sent to each worker once
+        tasks: dict[Any, Any] = {do: DataNode(do, summarize), join: DataNode(join, together)}
+        graphs: dict[int, Any] = {}
 
-        def key_of(value: Any) -> Any:
-            """The key of a delayed value, whose graph is noted; other values as they are."""
+        def argument(value: Any) -> Any:
+            """A delayed value as a reference to its task, whose graph is noted."""
             if isinstance(value, tuple):
-                return [key_of(part) for part in value]
+                return List(*map(argument, value))
             if not _is_delayed(value):
                 return value
-            loaded[id(value.dask)] = value.dask
-            return value.key
+            graphs[id(value.dask)] = value.dask
+            return TaskRef(value.key)
 
-        level = [f"{name}-block-{i}" for i in range(len(self.parts))]
-        for i, (key, part) in enumerate(zip(level, self.parts, strict=True)):
-            tasks[key] = (_call, f"{name}-do", check, key_of(part), i, self.places[i])
+        level = blocks = [f"{name}-block-{i}" for i in range(len(self.parts))]
+        for i, (key, part) in enumerate(zip(blocks, self.parts, strict=True)):
+            tasks[key] = Task(key, _call, TaskRef(do), argument(part), i, self.places[i])
+        for graph in graphs.values():
+            tasks |= ensure_dict(graph)
         depth = 0
         while len(level) > 1:
             groups = [
@@ -136,13 +139,10 @@ class Blocks(NamedTuple):
             ]
             level = [f"{name}-sum-{depth}-{i}" for i in range(len(groups))]
             for key, group in zip(level, groups, strict=True):
-                tasks[key] = (_join_summaries, f"{name}-join", group)
+                parts = List(*map(TaskRef, group))
+                tasks[key] = Task(key, _join_summaries, TaskRef(join), parts)
             depth += 1
-        blocks = HighLevelGraph.merge(*loaded.values())
-        graph = HighLevelGraph(
-            {**blocks.layers, name: tasks}, {**blocks.dependencies, name: set(blocks.layers)}
-        )
-        return Delayed(level[0], graph, layer=name)
+        return Delayed(level[0], _fuse(tasks, blocks, level[0]))
 
     def total(self, function: Callable[[LabelledRows], Any], classes: Array) -> Any:
         """The sum over all blocks of a number or of moments of their rows."""
@@ -325,6 +325,35 @@ def _apply_to_block(
 
 
 # Tasks ---------------------------------------------------------------------------------------
+
+
+def _fuse(graph: dict[Any, Any], keys: Sequence[Any], wanted: Any) -> dict[Any, Any]:
+    """The graph of a wanted key with one task for each of `keys`: all that only this key needs.
+
+    Rows so stay in the process that reads them, and the scheduler has few tasks. Results that
+    are on a cluster already are no tasks, and stay where they are.
+    """
+    from dask._task_spec import Alias, GraphNode
+    from dask.core import reverse_dict
+    from dask.optimization import cull
+
+    graph, dependencies = cull(graph, [wanted])
+    dependents = reverse_dict(dependencies)
+    fused: dict[Any, Any] = {}
+    inside: set[Any] = set()
+    for key in keys:
+        own: dict[Any, Any] = {key: graph[key]}
+        found = list(dependencies[key])
+        while found:
+            other = found.pop()
+            task = graph[other]
+            if isinstance(task, GraphNode) and dependents[other] <= own.keys():
+                # blocks of data frames that were delayed have the key of what they stand for
+                own[other] = Alias(other, task.target) if isinstance(task, Alias) else task
+                found.extend(dependencies[other])
+        fused[key] = GraphNode.fuse(*own.values(), key=key)
+        inside.update(own)
+    return {k: task for k, task in graph.items() if k not in inside} | fused
 
 
 def _call(task: Callable[..., Any], *arguments: Any) -> Any:
