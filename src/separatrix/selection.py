@@ -1,7 +1,7 @@
 """Dealing rows into folds, drawing samples of rows, and choosing numbers by held-out rows.
 
-This is the only module that deals or draws rows in memory. (`moments.dask.subsample` draws rows of
-a Dask collection, block by block, where no array of all labels exists.)
+This is the only module that deals or draws rows in memory. (`moments.sampling.subsample` draws
+rows of a Dask collection, block by block, where no array of all labels exists.)
 
 Choices are made on projections: each setting is fitted again to the rows of each fold, and the
 rows held out are classified in the subspace. The leading coordinates of a projection are scored

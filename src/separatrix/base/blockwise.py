@@ -16,8 +16,9 @@ from separatrix.base.parameters import check_parameters
 from separatrix.base.rows import check_several_classes
 from separatrix.linalg import Array
 from separatrix.moments.arrays import is_foreign, like_rows, to_numpy
+from separatrix.moments.blocks import Blocks, Summed
 from separatrix.moments.checks import is_dask, is_text
-from separatrix.moments.dask import Blocks, Summed, apply_to_blocks, labelled_blocks, make_zero_row
+from separatrix.moments.dask import apply_to_blocks, labelled_blocks, make_zero_row
 from separatrix.moments.labelled import LabelledRows
 
 Kind = TypeVar("Kind", bound=type)

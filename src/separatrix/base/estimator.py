@@ -33,9 +33,9 @@ from separatrix.base.rows import (
 from separatrix.base.solution import Solution, shares
 from separatrix.linalg import Array, Lift, threads_for
 from separatrix.moments.arrays import is_foreign, project_on_device, rows_to_numpy, to_numpy
+from separatrix.moments.blocks import Blocks
 from separatrix.moments.checks import check_finite_columns, is_dask
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.dask import Blocks
 from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import NOTHING_TO_CHOOSE, AtMost, DimensionPath, dimension_path
 

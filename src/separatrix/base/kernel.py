@@ -35,8 +35,9 @@ from separatrix.kernels import (
 from separatrix.linalg import Array, threads_for
 from separatrix.moments.checks import check_finite, is_dask
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.dask import labelled_blocks, subsample
+from separatrix.moments.dask import labelled_blocks
 from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.sampling import subsample
 
 ROWS_PER_LANDMARK = 10
 """Rows of a Dask collection drawn for each landmark, which is the mean of those nearest to it."""

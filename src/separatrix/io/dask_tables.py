@@ -26,13 +26,13 @@ from separatrix.io.tables import (
     find_label_column,
     format_some_labels,
 )
+from separatrix.moments.blocks import name_place_in_errors
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.dask import (
     apply_to_blocks,
     check_array_of_rows,
     join_feature_blocks,
     labelled_blocks,
-    name_place_in_errors,
 )
 from separatrix.moments.labelled import LabelledRows
 

@@ -1,7 +1,7 @@
 """Rows to statistics: class moments that add, subtract and decay."""
 
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.dask import subsample
+from separatrix.moments.sampling import subsample
 
 class_moments = ClassMoments.from_data
 
