@@ -18,13 +18,12 @@ from sklearn.metrics.pairwise import (
     cosine_similarity,
     euclidean_distances,
     linear_kernel,
-    pairwise_distances_argmin,
     polynomial_kernel,
     rbf_kernel,
 )
 from sklearn.utils import gen_batches
 
-from separatrix.linalg import EPS, Array, numerical_rank, top_eigh, whiten
+from separatrix.linalg import EPS, Array, numerical_rank, squared_distances, top_eigh, whiten
 from separatrix.moments.checks import check_entries
 from separatrix.moments.labelled import class_indicator
 from separatrix.selection import draw_rows
@@ -517,7 +516,7 @@ def place_landmarks(X: Any, kernel: Kernel, chosen: Array) -> Any:
     counts, sums = np.zeros(len(chosen)), 0.0 * points
     for block in kernel_blocks(X.shape[0], len(chosen)):
         rows = kernel.rows(X[block])
-        nearest = pairwise_distances_argmin(rows, points)
+        nearest = squared_distances(rows, points).argmin(axis=1)
         counts += np.bincount(nearest, minlength=len(chosen))
         sums = sums + class_indicator(nearest, None, len(chosen), np.float64) @ rows
     # a row that is given twice may leave its second copy without any

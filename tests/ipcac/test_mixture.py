@@ -135,6 +135,23 @@ def test_nodes_are_classifiers_of_the_rows_of_two_clusters(node):
         assert_allclose(threshold, cut, atol=1e-8)
 
 
+@pytest.mark.parametrize("node", ["truncated", "ipcac"])
+def test_pairs_of_fewer_rows_than_features_are_solved_by_their_rows(node, monkeypatch):
+    X, y = labelled(120, 60, n_classes=4, seed=3)
+    quick = MixtureIPCAC(node=node, random_state=0).fit(X, y)
+    assert quick.cluster_counts_[quick.nodes_].sum(axis=1).min() < 60
+    monkeypatch.setattr(
+        ipcac_mixture,
+        "moments_of_pair",
+        lambda moments, X, labels, pair: moments.select_classes(pair),
+    )
+    slow = MixtureIPCAC(node=node, random_state=0).fit(X, y)
+    assert_array_equal(quick.nodes_, slow.nodes_)
+    assert_allclose(quick.components_, slow.components_, atol=1e-9)
+    assert_allclose(quick.thresholds_, slow.thresholds_, atol=1e-9)
+    assert_allclose(quick.explained_ratio_, slow.explained_ratio_, atol=1e-9)
+
+
 def test_attributes_show_clusters_and_nodes():
     X, y = checkerboard(n_classes=3)
     names = np.array(["ash", "beech", "cedar"])[y]

@@ -23,6 +23,37 @@ def test_top_eigenpairs_do_not_depend_on_the_route(rng, form):
     assert_allclose(S @ V, V * found, atol=1e-8)
 
 
+@pytest.mark.parametrize("k", [1, 10, 13, 60])
+def test_few_eigenvectors_are_the_first_of_all(rng, k):
+    evals = np.r_[10.0, 9.0, np.linspace(5, -3, 58)]
+    S = symmetric(rng, evals)
+    for given in (S, np.asfortranarray(S)):
+        found, V = linalg.top_eigh(given, k)
+        assert_allclose(found, evals[:k], atol=1e-13)
+        assert_allclose(S @ V, V * found, atol=1e-12)
+        assert_allclose(V.T @ V, np.eye(k), atol=1e-12)
+        assert_allclose(linalg.tridiagonalize(given).evals(), evals, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_the_smallest_matrices_are_tridiagonal_already(rng, n):
+    S = symmetric(rng, np.arange(n, 0.0, -1))
+    reduced = linalg.tridiagonalize(S)
+    assert_allclose(reduced.evals(), np.arange(n, 0.0, -1), atol=1e-14)
+    for k in range(n + 1):
+        evals, V = reduced.leading(k)
+        assert V.shape == (n, k)
+        assert_allclose(S @ V, V * evals, atol=1e-14)
+
+
+def test_equal_eigenvalues_have_orthonormal_vectors():
+    assert [part.shape for part in linalg.top_eigh(np.zeros((0, 0)), 3)] == [(0,), (0, 0)]
+    for S in (np.zeros((30, 30)), np.eye(30), np.ones((30, 30))):
+        evals, V = linalg.top_eigh(S, 4)
+        assert_allclose(V.T @ V, np.eye(4), atol=1e-13)
+        assert_allclose(S @ V, V * evals, atol=1e-13)
+
+
 def test_whitening_makes_the_identity_of_the_rank(rng):
     S = symmetric(rng, np.array([4.0, 2.0, 1.0]), 6)
     A = linalg.whiten(S)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import lapack
 
 from separatrix import linalg
 from tests.linalg.matrices import symmetric
@@ -35,6 +36,28 @@ def test_cholesky_whitener_ignores_units_and_sees_singularity(rng):
             linalg.cholesky_whitener(singular)
     with pytest.raises(linalg.SingularMatrixError):
         linalg.cholesky_whitener(1e-20 * np.eye(2), beside=np.ones(2))
+
+
+def test_a_cholesky_factor_gives_the_inverse(rng):
+    B = symmetric(rng, np.linspace(1, 3, 7))
+    units = np.logspace(-4, 4, 7)
+    B = B * np.outer(units, units)
+    inverse = linalg.cholesky_whitener(B).inverse()
+    assert_allclose(inverse, inverse.T)
+    assert_allclose(inverse @ B, np.eye(7), atol=1e-7)
+
+
+def test_a_ridge_that_bounds_the_condition_spares_its_estimate(rng, monkeypatch):
+    B = symmetric(rng, np.array([3.0, 2.0, 1.0]))
+    whole = linalg.cholesky_whitener(B).L
+    called = []
+    estimate = lapack.dpocon
+    monkeypatch.setattr(lapack, "dpocon", lambda *a, **k: called.append(a) or estimate(*a, **k))
+    assert_array_equal(linalg.cholesky_whitener(B, least=1.0).L, whole)
+    assert not called
+    # so small a bound says nothing
+    with pytest.raises(linalg.SingularMatrixError):
+        linalg.cholesky_whitener(symmetric(rng, np.array([1.0, 1e-17, 1.0])), least=1e-17)
 
 
 def test_signs_do_not_depend_on_rounding_of_ties():

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from separatrix import (
     ClassMoments,
 )
+from separatrix.moments.class_moments import contrasts
 from tests.discovery import labelled
 from tests.moments.expected import assert_equal_moments, every_shape
 
@@ -42,6 +43,16 @@ def test_subtracting_what_was_added_gives_back_the_rest(shape, offset, per_class
     a, b = (ClassMoments.from_data(make(X[i]), y[i], per_class=per_class) for i in (first, rest))
     assert_equal_moments((a + b) - a, b)
     assert_equal_moments((a + b) - b, a)
+
+
+@pytest.mark.parametrize("weights", [[3.0, 5.0], [1.0, 1.0, 1.0, 4.0], [0.0, 2.0, 1e-300, 3.0]])
+def test_contrasts_are_orthonormal_and_orthogonal_to_the_root_of_the_weights(weights):
+    weights = np.array(weights)
+    C = contrasts(weights)
+    assert C.shape == (len(weights), np.count_nonzero(weights) - 1)
+    assert_allclose(C.T @ C, np.eye(C.shape[1]), atol=1e-15)
+    assert_allclose(np.sqrt(weights) @ C, 0, atol=1e-15 * np.sqrt(weights.max()))
+    assert_array_equal(C[weights == 0], 0)
 
 
 def test_subtracting_a_whole_class_leaves_it_empty():

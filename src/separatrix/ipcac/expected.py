@@ -150,7 +150,7 @@ def _inverse_scatter(moments: ClassMoments, ridge: float) -> Array:
     except SingularMatrixError:
         evals, axes, _ = range_and_null(S, eps=moments.eps)
         return (axes / evals) @ axes.T
-    return factor.unwhiten(factor.whiten(np.eye(len(S))))
+    return factor.inverse()
 
 
 def expected_partially_whitened(moments: ClassMoments, axes: LeadingAxes) -> ExpectedScores | None:

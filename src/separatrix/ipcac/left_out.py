@@ -68,6 +68,7 @@ def fit_ridge(K: Array, codes: Array, ridge: float, weights: Array | None = None
     SingularMatrixError
         When there is no inverse.
     """
+    weighted = weights is not None
     if weights is None:
         weights = np.ones(len(K))
     elif not weights.all():
@@ -75,10 +76,12 @@ def fit_ridge(K: Array, codes: Array, ridge: float, weights: Array | None = None
     counts, root = np.bincount(codes, weights, 2), np.sqrt(weights)
     n, t = float(counts.sum()), class_targets(counts)[codes]
     constant = max(mean_square(K, weights), 0.0)  # constants have an inverse, too: t has none
-    shifted = (K + constant / n) * root
-    shifted *= root[:, None]
+    shifted = K + constant / n
+    if weighted:
+        shifted *= root
+        shifted *= root[:, None]
     shifted.flat[:: len(K) + 1] += ridge
-    factor = cholesky_whitener(shifted)
+    factor = cholesky_whitener(shifted, least=ridge)
     a = factor.unwhiten(factor.whiten((root * t)[:, None]))[:, 0]
     # the upper triangle of L is zero, and stays so; nobody needs L any more
     inverse, _ = lapack.dtrtri(factor.L, lower=1, overwrite_c=1)

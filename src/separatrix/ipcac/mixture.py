@@ -192,6 +192,26 @@ def rival_pairs(classes: Array) -> Array:
     return np.array(sorted(rivals, key=lambda p: (classes[p[0]], classes[p[1]], p)))
 
 
+def moments_of_pair(moments: ClassMoments, X: Any, labels: Array, pair: Array) -> ClassMoments:
+    """Moments of two clusters, without a d×d matrix where dense rows are fewer than features.
+
+    Parameters
+    ----------
+    moments : ClassMoments
+        Those of all clusters, each with its scatter.
+    X : array or sparse matrix (n_samples, n_features)
+    labels : array (n_samples,)
+        The cluster of each row.
+    pair : array of int (2,)
+    """
+    two = moments.select_classes(pair)
+    if two.is_thin or two.n_samples >= two.n_features:
+        return two
+    members = np.flatnonzero((labels == pair[0]) | (labels == pair[1]))
+    rows = LabelledRows(X[members], (labels[members] == pair[1]).astype(int), pair)
+    return ClassMoments.from_rows(rows, per_class=True)
+
+
 def solve_node(node: Any, two: ClassMoments, least: Array) -> tuple[Array, float, float]:
     """The direction, the threshold on it and the slope of the log-odds for a pair of clusters.
 
@@ -422,8 +442,8 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         relative = (100 * moments.eps) ** (1 if moments.holds_sparse_rows else 2)
         least = relative * moments.total_diagonal()
         for k, pair in enumerate(pairs):
-            found = solve_node(self._make_node(), moments.select_classes(pair), least)
-            W[:, k], thresholds[k], criterion[k] = found
+            two = moments_of_pair(moments, rows.X, clusters.labels, pair)
+            W[:, k], thresholds[k], criterion[k] = solve_node(self._make_node(), two, least)
         signs = column_signs(W)
         extras = {
             **_describe(clusters, moments),

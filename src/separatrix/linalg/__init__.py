@@ -11,10 +11,12 @@ from separatrix.linalg.distances import (
 from separatrix.linalg.eigen import (
     GeneralizedEigen,
     GeneralizedSVD,
+    Tridiagonal,
     generalized_eigh,
     gsvd,
     partial_whiten,
     top_eigh,
+    tridiagonalize,
     whiten,
 )
 from separatrix.linalg.rank import (
@@ -53,6 +55,7 @@ __all__ = [
     "SmallestEntries",
     "Span",
     "ThinSVD",
+    "Tridiagonal",
     "boundary_distance",
     "cholesky_whitener",
     "column_signs",
@@ -76,5 +79,6 @@ __all__ = [
     "threads_for",
     "top_eigh",
     "triangle",
+    "tridiagonalize",
     "whiten",
 ]

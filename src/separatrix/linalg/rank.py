@@ -125,9 +125,15 @@ class CholeskyWhitener(NamedTuple):
         W = scipy.linalg.solve_triangular(self.L, V, lower=True, trans="T", check_finite=False)
         return W / self.scale[:, None]
 
+    def inverse(self) -> Array:
+        """The inverse of B."""
+        lower, _ = lapack.dpotri(self.L, lower=1)  # what is above the diagonal stays zero
+        inverse = lower + np.tril(lower, -1).T
+        return inverse / self.scale / self.scale[:, None]
+
 
 def cholesky_whitener(
-    B: Array, *, beside: Array | float = 0.0, eps: float = EPS
+    B: Array, *, beside: Array | float = 0.0, least: float = 0.0, eps: float = EPS
 ) -> CholeskyWhitener:
     """Factor a positive definite matrix, or raise an error where it is singular.
 
@@ -137,6 +143,9 @@ def cholesky_whitener(
     beside : array (d,) or float
         Diagonal of another matrix in the same units: entries of B that are numerical zero beside
         it count as zero.
+    least : float
+        No eigenvalue of B is below it, as where a ridge was added: the condition number is not
+        estimated where this bounds it.
     eps : float
         Relative precision of the data B was computed from.
 
@@ -164,6 +173,8 @@ def cholesky_whitener(
         # transposed, the matrix is in the order that LAPACK overwrites without a copy
         norm = lapack.dlange("1", scaled.T)
         L, info = lapack.dpotrf(scaled.T, lower=1, clean=1, overwrite_a=1)
-        if info == 0 and lapack.dpocon(L, norm, uplo="L")[0] > order * eps:
+        # the sums of columns that the norm is the largest of are √n lengths at most
+        known = least > order**1.5 * eps * norm * float(scale.max()) ** 2
+        if info == 0 and (known or lapack.dpocon(L, norm, uplo="L")[0] > order * eps):
             return CholeskyWhitener(scale, L)
     raise SingularMatrixError(f"matrix of order {order} is singular")

@@ -93,7 +93,7 @@ def span(rows: Array, *, bound: int | None = None) -> Span:
     def lift(W: Array) -> Array:
         padded = np.zeros((n_features, W.shape[1]), order="F")
         padded[: len(U)] = U @ W
-        return _apply_reflectors(qr, tau, padded)
+        return apply_reflectors(qr, tau, padded)
 
     return Span(Vt[:rank].T * s[:rank], lift)
 
@@ -107,7 +107,7 @@ def keeps_digits(quick: Span, highest: int) -> bool:
     return len(size) == highest and bool(np.all(size > MIN_GRAM_RCOND * size.max(initial=0.0)))
 
 
-def _apply_reflectors(qr: Array, tau: Array, C: Array) -> Array:
+def apply_reflectors(qr: Array, tau: Array, C: Array) -> Array:
     """Q @ C for the Q of a raw Householder QR."""
     qr = qr[:, : len(tau)]
     _, work, _ = lapack.dormqr("L", "N", qr, tau, C, -1)

@@ -527,8 +527,10 @@ def contrasts(weights: Array) -> Array:
     present = np.flatnonzero(weights)
     columns = np.zeros((len(weights), max(len(present) - 1, 0)))
     if len(present) > 1:
-        unit = np.sqrt(weights[present])[:, None]
-        columns[present] = np.linalg.qr(unit, mode="complete")[0][:, 1:]
+        # the reflection that takes √weights to the first axis takes the other axes to these
+        normal = np.sqrt(weights[present] / weights[present].sum())
+        normal[0] += 1.0
+        columns[present] = np.eye(len(present))[:, 1:] - np.outer(normal, normal[1:]) / normal[0]
     return columns
 
 
