@@ -118,8 +118,8 @@ def check_mergeable(estimator: Any, *, random_state: int = 0) -> list[str]:
     >>> check_mergeable(LDG(gamma=0.5))
     Traceback (most recent call last):
         ...
-    AssertionError: LDG(gamma=0.5), merging parts is fitting all rows: TypeError: model 0: a LDG \
-cannot be merged: it does not learn by moments
+    AssertionError: LDG(gamma=0.5), merging parts is fitting all rows: TypeError: model 0: LDG \
+cannot be merged: it learns from the rows themselves, not from class moments, which add
     """
     X, y = _draw_rows(random_state)
     expected = _decide(clone(estimator).fit(X, y), X)

@@ -121,7 +121,7 @@ def test_what_cannot_be_merged_is_an_error_with_the_reason():
         "model 1 has 5 features, model 0 has 6": [model, IPCAC().fit(X[:, :5], y)],
         "model 1 has tol=0.5, model 0 has tol=None": [model, IPCAC(tol=0.5).fit(X, y)],
         "model 1: it has no moments": [model, IPCAC(keep_moments=False).fit(X, y)],
-        "model 2 is a TruncatedIPCAC": [model, model, TruncatedIPCAC().fit(X, y)],
+        "model 2 is TruncatedIPCAC": [model, model, TruncatedIPCAC().fit(X, y)],
         "model 1 has other feature names": [model, IPCAC().fit(frame, y)],
         "it has no 'a'": [
             IPCAC().fit(frame, y),
@@ -136,7 +136,7 @@ def test_what_cannot_be_merged_is_an_error_with_the_reason():
     for message, models in cases.items():
         with pytest.raises(ValueError, match=message):
             merge([model], epsilon=1.0) if models is None else merge(models)
-    with pytest.raises(TypeError, match="model 1: a MaximumMarginCriterion cannot be merged"):
+    with pytest.raises(TypeError, match="model 1: MaximumMarginCriterion cannot be merged"):
         merge([model, MaximumMarginCriterion().fit(X, y)])
     with pytest.raises(NotFittedError, match="model 1: it is not fitted"):
         merge([model, IPCAC()])

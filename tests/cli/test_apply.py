@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -57,3 +58,15 @@ def test_labels_that_the_model_never_saw_are_told(bare_table):
     assert "5 of these have a label that the model never saw ('yew'), and count as wrong" in told
     _, told = predicted("flowers.csv")
     assert "never saw" not in told
+
+
+def test_probabilities_of_few_rows_come_with_a_warning(rng):
+    X = np.hstack([rng.normal(size=(20, 40)), np.arange(20)[:, None] % 2])
+    columns = [*(f"v{i}" for i in range(40)), "kind"]
+    pd.DataFrame(X, columns=columns).astype({"kind": int}).to_csv("wide.csv", index=False)
+    run("fit", "wide.csv", "-o", "wide.model")
+    said = run("predict", "wide.model", "wide.csv", "--proba").stderr
+    assert "learned 40 features from 20 rows: its probabilities are likely too near" in said
+    assert "near to 0" not in run("predict", "wide.model", "wide.csv").stderr
+    run("fit", "wine", "-o", "wine.model")
+    assert "near to 0" not in run("predict", "wine.model", "wine", "--proba").stderr

@@ -52,7 +52,7 @@ def test_columns_of_early_tests_are_found_by_name(series):
     series[80:].iloc[:, ::-1].to_csv("turned.csv", index=False)
     assert json.loads(run(*options, "turned.csv").stdout) == expected
     series[80:].drop(columns="t3").to_csv("less.csv", index=False)
-    assert "1 are missing here: 't3'" in refused(*options, "less.csv")
+    assert "1 is missing here: 't3'" in refused(*options, "less.csv")
 
 
 def test_early_tests_may_have_one_class_or_no_labels(series):

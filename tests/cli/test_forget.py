@@ -73,7 +73,9 @@ def test_rows_that_were_not_part_of_the_model_are_refused():
     frame.assign(kind="oak")[:12].to_csv("oak.csv", index=False)
     frame.drop(columns="kind")[:12].to_csv("bare.csv", index=False)
     assert "not part of what was added" in refused("forget", "all.model", "other.csv", "-o", "m")
-    assert "'oak'" in refused("forget", "all.model", "oak.csv", "-o", "m")
+    assert "oak.csv has labels that all.model never learned: 'oak'" in refused(
+        "forget", "all.model", "oak.csv", "-o", "m"
+    )
     assert "has no labels" in refused("forget", "all.model", "bare.csv", "-o", "m")
     assert "nothing would be left" in refused("forget", "all.model", "all.csv", "-o", "m")
     assert "is read by this command" in refused(
@@ -84,3 +86,16 @@ def test_rows_that_were_not_part_of_the_model_are_refused():
         "forget", "ldg.model", "gone.csv", "-o", "m"
     )
     assert not Path("m").exists()
+
+
+def test_rows_are_forgotten_once():
+    """Statistics cannot tell rows that are gone from rows that are there: the file remembers."""
+    frame = fitted()
+    run("forget", "all.model", "gone.csv", "-o", "new.model", "--certificate", "c.json")
+    assert "new.model has forgotten the rows of gone.csv before" in refused(
+        "forget", "new.model", "gone.csv", "-o", "m"
+    )
+    frame[12:20].to_csv("more.csv", index=False)
+    run("forget", "new.model", "more.csv", "-o", "newer.model")
+    assert "before" in refused("forget", "newer.model", "gone.csv", "-o", "m")
+    assert "if they were among those it had learned" in Path("c.json").read_text()

@@ -53,7 +53,7 @@ def test_gaps_and_columns_of_new_rows_are_checked(table):
     table["v1"] = "tall"
     table.to_csv("text.csv", index=False)
     message = refused("predict", "a.model", "text.csv")
-    assert "'v1' holds numbers in the model, but here 1 values such as 'tall'" in message
+    assert "'v1' holds numbers in the model; here: the only value 'tall'" in message
     named = run("predict", "a.model", "flowers.csv").stderr
     assert "Not in the model, so left out: plant" in named
     assert "left out" not in run("predict", "a.model", "flowers.csv", "-q").stderr

@@ -28,7 +28,7 @@ from tests.cli.running import (
         ("fit flowers.csv --id plnt -o a", "no column 'plnt': did you mean 'plant'?"),
         (
             "fit flowers.csv -o a",
-            "1 of 4 columns are not numbers: 'plant' (60 values such as 'p0'",
+            "1 of 4 columns are not numbers: 'plant' (another value in each row, such as 'p0'",
         ),
         ("fit flowers.csv --categorical onehot -o a", "it looks like an identifier. Leave it out"),
         ("fit flowers.csv -t plant --ignore kind -o a", "another label in each of 60 rows"),
@@ -40,10 +40,13 @@ from tests.cli.running import (
         ("fit flowers.csv --id plant -m DDAGClassifier --decision 3nn -o a", "has no subspace"),
         ("fit flowers.csv --id plant -o none/a", "there is no folder"),
         ("fit flowers.csv --id plant -o flowers.csv", "is read by this command"),
-        ("predict flowers.csv flowers.csv", "is not a model file of separatrix"),
+        (
+            "predict flowers.csv flowers.csv",
+            "is not a model file of separatrix. It looks like a table",
+        ),
         ("predict none.model flowers.csv", "none.model: No such file"),
         ("predict . flowers.csv", "Is a directory"),
-        ("transform wine.model flowers.csv", "the model needs 13 columns, and 13 are missing"),
+        ("transform wine.model flowers.csv", "the model needs 13 columns, of which 13 are"),
         (
             "predict wine.model wine -o a.xls",
             "a.xls does not name a format that is written: end it",

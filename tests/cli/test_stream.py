@@ -91,7 +91,8 @@ def test_what_was_learned_before_a_bad_batch_is_kept():
     frame.loc[550, "v1"] = None
     frame.to_csv("stream.csv", index=False)
     options = ["stream.csv", "-o", "a.model", "--batch-size", "100"]
-    assert "in the batch after 500 rows: values are missing" in refused("stream", *options)
+    said = refused("stream", *options)
+    assert "stream.csv, in the batch after 500 rows: values are missing" in said
     assert load("a.model").moments_.n_samples == 500
     resumed = run("stream", *options, "--resume", "--missing", "skip", "--json")
     record = json.loads(resumed.stdout)
@@ -226,6 +227,30 @@ def test_a_stream_without_rows_is_refused():
     options = ["a.csv", "-o", "a.model", "--missing", "skip"]
     assert "all 2 have gaps" in refused("stream", *options)
     assert not Path("a.model").exists()
+
+
+def test_an_empty_stream_is_named():
+    Path("a.csv").write_text("")
+    said = refused("stream", "a.csv", "-o", "a.model")
+    assert said == "Error: a.csv: it is empty: a line with the names of the columns is needed"
+
+
+def test_a_stream_without_names_is_the_one_with_names():
+    frame = stream_file(300)
+    names = [f"x{i}" for i in range(frame.shape[1])]
+    frame.set_axis(names, axis=1).to_csv("named.csv", index=False)
+    run("stream", "named.csv", "-o", "named.model", "--batch-size", "50")
+    frame[:120].to_csv("bare.csv", index=False, header=False)
+    options = ["bare.csv", "-o", "bare.model", "--batch-size", "50"]
+    assert "(--no-header)" in refused("stream", *options)
+    run("stream", *options, "--no-header")
+    frame.to_csv("bare.csv", index=False, header=False)
+    done = run("stream", *options, "--resume", "--json")  # that there are no names is known
+    assert json.loads(done.stdout)["rows"] == 300
+    found, expected = (load(name).moments_ for name in ("bare.model", "named.model"))
+    assert_allclose(found.counts, expected.counts)
+    assert_allclose(found.means, expected.means)
+    assert_array_equal(load("bare.model").feature_names_in_, names[:-1])
 
 
 def test_a_stream_of_one_class_says_so():

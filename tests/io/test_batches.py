@@ -65,3 +65,15 @@ def test_a_line_that_was_cut_in_the_middle_is_noticed():
     assert more.X["a"].tolist() == [4]
     with pytest.raises(ValueError, match="was not complete then"):
         list(iter_batches(io.BytesIO(content + b"yz\n4,y\n"), start=batch.end))
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 5])
+def test_the_first_row_of_a_stream_without_names_is_a_row(batch_size):
+    content = b"1,x\n2,y\n3,x\n"
+    options = {"batch_size": batch_size, "header": False}
+    batches = list(iter_batches(io.BytesIO(content), **options))
+    assert [v for b in batches for v in b.X["x0"]] == [1, 2, 3]
+    assert batches[-1].end == len(content)
+    for i, batch in enumerate(batches):
+        rest = list(iter_batches(io.BytesIO(content), **options, start=batch.end))
+        assert [b.y.tolist() for b in rest] == [b.y.tolist() for b in batches[i + 1 :]]

@@ -51,10 +51,11 @@ def test_labels_are_text(given, expected):
     ("text", "options", "message"),
     [
         ("", {}, "is empty"),
-        ("a,b\n", {}, "there are no rows"),
+        ("a,b\n", {}, "there are no rows in the table"),
         ("a,b\n1,x\n", {"target": "B"}, "no column 'B': did you mean 'b'"),
         ("a,kind\n1,x\n", {"target": "kinds"}, "did you mean 'kind'"),
-        ("a,b\n1,x\n", {"ignore": ["zz"]}, "no column 'zz': There are a, b"),
+        ("a,b\n1,x\n", {"ignore": ["zz"]}, "no column 'zz'; there are a, b"),
+        ("a,b\n1,x\n", {"ignore": ["a,b"]}, "'a,b': repeat the option for each of 'a' and 'b'"),
         ("a,b\n1,x\n2,\n", {}, "'b' has no label in 1 of 2 rows, first in row 2"),
         ("a,b\n1,.5\n2,.7\n", {}, "'b' holds numbers such as 0.5, not classes"),
         ("1,2\n3,4\n", {}, "first line has numbers in place of names.*--no-header"),
@@ -78,7 +79,16 @@ def test_faults_of_a_table_are_told(text, options, message):
             {},
             r"1 of 1 columns are not numbers: 'a' \(2 values such as 'x'",
         ),
-        ({"a": [*map(str, range(20)), "n.n."]}, {}, "numbers but for 1 such as 'n.n.'"),
+        (
+            {"a": [*map(str, range(20)), "n.n."]},
+            {},
+            r"\(numbers except one that is 'n.n.': mend it, or leave the cell empty for a gap\)\Z",
+        ),
+        (
+            {"a": ["p1", "p2", "p2"]},
+            {},
+            r"leave them out: --id COL if it names the rows, in `compare` --group COL if several",
+        ),
         ({"a": ["x", "y", "z"]}, {"categorical": "onehot"}, "'a' has another value in each of 3"),
         (
             {"a": [1.0, None, 2.0], "b": [None, 1.0, None]},
@@ -164,12 +174,15 @@ def test_columns_of_a_model_are_found_by_name():
     X = mixed()
     found = same_features(X[["kind", "b", "a"]].assign(more=1.0), ["a", "b"])
     assert found.columns.tolist() == ["a", "b"]
-    with pytest.raises(ValueError, match=r"needs 2 columns, and 1 are missing here: 'aa'. Is 'a'"):
+    with pytest.raises(ValueError, match=r"2 columns, of which 1 is missing here: 'aa'. Is 'a'"):
         same_features(X, ["aa", "b"])
-    with pytest.raises(ValueError, match="'kind' holds numbers in the model, but here 3 values"):
+    with pytest.raises(ValueError, match="'kind' holds numbers in the model; here: 3 values"):
         same_features(X, ["a", "kind"])
-    with pytest.raises(ValueError, match="numbers in place of names"):
-        same_features(X.set_axis(["1", "2", "3"], axis=1), ["a"])
+    for names in (["1", "2", "3"], ["1", "2", "red"]):
+        with pytest.raises(
+            ValueError, match="numbers in place of names: give the columns the nam"
+        ):
+            same_features(X.set_axis(names, axis=1), ["a"])
 
 
 def test_labels_of_one_class_or_of_no_class_are_refused():

@@ -183,8 +183,8 @@ def _check_alike(first: Prepared, part: Prepared, i: int) -> None:
     """Raise when a model cannot be merged with the first one, and say which and why."""
     model, other = part.model, first.model
     if type(model) is not type(other):
-        kinds = f"{type(model).__name__}, model 0 a {type(other).__name__}"
-        raise ValueError(f"model {i} is a {kinds}: only models of one kind can be merged")
+        kinds = f"{type(model).__name__}, model 0 {type(other).__name__}"
+        raise ValueError(f"model {i} is {kinds}: only models of one kind can be merged")
     if (part.steps is None) != (first.steps is None):
         which = "no steps before it" if part.steps is None else "steps before it"
         raise ValueError(f"model {i} has {which}, unlike model 0: prepare all columns alike")

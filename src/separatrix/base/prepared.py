@@ -277,6 +277,8 @@ def take_apart(model: Any) -> Prepared:
             f"{type(last).__name__} decides by rows, which are not kept: leave the decision to "
             f"{type(steps[-1]).__name__} itself"
         )
+    if len(steps) and not getattr(last, "_merges", False) and hasattr(steps[-1], "classes_"):
+        _check_has_moments(steps[-1])  # the subspace is at fault, not the rule on top of it
     _check_has_moments(last)
     if getattr(last, "_map", None) is not None or not isinstance(last.moments_, ClassMoments):
         raise ValueError(
@@ -300,7 +302,10 @@ def _bare_names(model: Any) -> list[str]:
 
 def _check_has_moments(model: Any) -> None:
     if not getattr(model, "_merges", False):
-        raise TypeError(f"a {type(model).__name__} cannot be merged: it does not learn by moments")
+        raise TypeError(
+            f"{type(model).__name__} cannot be merged: it learns from the rows themselves, not "
+            "from class moments, which add"
+        )
     if getattr(model, "window", None) is not None:
         raise ValueError(
             f"it forgets by window={model.window}: streams that are merged have no common "
@@ -392,7 +397,7 @@ def forget(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Forgotten:
     if not isinstance(model, Pipeline):
         if not hasattr(model, "forget"):
             kind = type(model).__name__
-            raise TypeError(f"a {kind} cannot forget rows: it does not learn by moments")
+            raise TypeError(f"{kind} cannot forget rows: it keeps no class moments")
         rest = model.moments_without(X, y, sample_weight)
         return _forgotten(model, deepcopy(model).forget(X, y, sample_weight), rest.residual)
     prepared = take_apart(model)

@@ -65,6 +65,7 @@ def predict_command(
         predictions |= {
             f"p({c})": probabilities[:, i] for i, c in enumerate(stored.model.classes_)
         }
+        _note_overconfidence(console, stored)
     record = _summarize_predictions(console, stored.model, table, predictions)
     record |= _note_unlike_rows(console, stored, table.X)
     write_rows(console, table.kept, predictions, output, record)
@@ -117,6 +118,18 @@ def _note_unseen_labels(console: Console, model: Any, labels: Any) -> None:
         console.note(
             f"{len(unseen)} of these have a label that the model never saw ({names}), and count "
             "as wrong"
+        )
+
+
+def _note_overconfidence(console: Console, stored: Any) -> None:
+    """Say that probabilities are extreme where a model had fewer rows than features to learn."""
+    n_rows = stored.notes.get("rows")
+    n_features = getattr(stored.model, "n_features_in_", 0)
+    if n_rows is not None and n_rows <= n_features and not decides_early(stored.model):
+        console.note(
+            f"The model learned {n_features} features from {n_rows} rows: its probabilities are "
+            "likely too near to 0 and 1. `separatrix compare --report` shows by how much (How "
+            "sure it is)"
         )
 
 

@@ -43,8 +43,10 @@ def forget_command(
 ) -> None:
     """Take rows out of a model: the result is the model that never saw them.
 
-    DATA has the rows as they were learned, with their labels. Rows that were not part of the model
-    are an error where that can be known. The old file is not changed: remove it and its copies.
+    DATA has the rows as they were learned, with their labels. A model keeps statistics and no
+    rows: rows that it cannot have learned are an error, and so is a table that it has forgotten
+    before; other rows that it never learned are not noticed. The old file is not changed: remove
+    it and its copies.
 
     \b
     Examples:
@@ -61,12 +63,15 @@ def forget_command(
             f"{data} has no labels in a column {stored.notes.get('target')!r}: rows are forgotten "
             f"with their labels. {table.unlabelled}".strip()
         )
+    digest = hash_rows(table)
+    _check_learned(stored, table, digest, model, data)
     try:
         found = forget(stored.model, table.X, table.y)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{data} cannot be taken out of {model}: {error}") from None
     rows = round(sum(found.after.values()))
     notes = {k: v for k, v in stored.notes.items() if k not in ("stream", "head")}
+    notes["forgotten"] = [*notes.get("forgotten", []), digest]
     save(found.model, output, notes={**notes, "rows": rows})
     record = {"model": output, "forgotten": len(table.y), "rows": rows, "residual": found.residual}
     if certificate is not None:
@@ -78,8 +83,22 @@ def forget_command(
     console.done(
         record,
         f"{len(table.y)} rows are forgotten, {rows} are left{classes}: {output}\n"
-        f"Its scatter is that of a model that never saw them, to {found.residual:.1e}",
+        "If they were learned before, it is the model that never saw them: the relative error of "
+        f"its scatter is {found.residual:.1e}",
     )
+
+
+def _check_learned(stored: Any, table: Any, digest: str, model: str, data: str) -> None:
+    """Raise for rows that the model has forgotten before, and for labels that it never learned."""
+    if digest in stored.notes.get("forgotten", []):
+        raise ValueError(f"{model} has forgotten the rows of {data} before: they are not in it")
+    known = {str(label) for label in getattr(stored.model, "classes_", table.y)}
+    strange = sorted(set(map(str, table.y)) - known)
+    if strange:
+        raise ValueError(
+            f"{data} has labels that {model} never learned: {', '.join(map(repr, strange[:5]))}. "
+            "Only rows that were learned can be forgotten"
+        )
 
 
 def certify(model: str, data: str, output: str, table: Any, found: Any) -> dict[str, Any]:
@@ -87,8 +106,9 @@ def certify(model: str, data: str, output: str, table: Any, found: Any) -> dict[
     from separatrix import __version__
 
     return {
-        "statement": "the rows were subtracted from the statistics of the model; the new model "
-        "is the one that never saw them, up to the residual",
+        "statement": "the rows were subtracted from the statistics of the model; if they were "
+        "among those it had learned, the new model is the one that never saw them, up to the "
+        "residual",
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "separatrix": __version__,
         "model_before": {"file": Path(model).name, "sha256": hash_file(model)},

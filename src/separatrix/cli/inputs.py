@@ -53,7 +53,14 @@ def read_model(path: str) -> Any:
 
     if Path(path).exists() and stat.S_ISFIFO(Path(path).stat().st_mode):
         raise ValueError(f"{path} is a pipe: models are read from files, which can be checked")
-    return read(path)
+    try:
+        return read(path)
+    except ValueError as error:
+        if Path(path).suffix not in (".csv", ".tsv", ".xlsx", ".parquet", ".npz", ".arff"):
+            raise
+        raise ValueError(
+            f"{error}. It looks like a table: `separatrix compare` and `separatrix fit` take those"
+        ) from None
 
 
 def read_model_and_rows(

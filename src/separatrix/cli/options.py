@@ -98,11 +98,12 @@ separator_option = combine(
 skip_bad_option = click.option(
     "--skip-bad", is_flag=True, help="Leave out items that cannot be read, and say which."
 )
+header_option = click.option("--no-header", "header", is_flag=True, flag_value=False, default=True,
+                             help="The first line has values, no names.")  # fmt: skip
 _reading_options = (
     format_option,
     separator_option,
-    click.option("--no-header", "header", is_flag=True, flag_value=False, default=True,
-                 help="The first line has values, no names."),
+    header_option,
     click.option("--transposed", is_flag=True,
                  help="Samples are columns, features lines; the first column has the names."),
     skip_bad_option,

@@ -20,6 +20,7 @@ from separatrix.cli.options import (
     console_options,
     data_argument,
     format_option,
+    header_option,
     ignore_option,
     output_option,
     separator_option,
@@ -57,6 +58,7 @@ from separatrix.cli.stream_sources import open_source
 @click.option("--drift", is_flag=True, help="Say when class means move or errors rise.")
 @separator_option
 @format_option
+@header_option
 @ignore_option
 @text_option
 @skip_bad_option
@@ -79,6 +81,7 @@ def stream_command(
     decimal: str,
     thousands: str | None,
     form: str | None,
+    header: bool,
     ignore: Sequence[str],
     text: Sequence[str],
     skip_bad: bool,
@@ -124,7 +127,8 @@ def stream_command(
         "words": start.text,
         "skip_bad": skip_bad,
     }
-    lines = {"sep": sep, "decimal": decimal, "thousands": thousands}
+    header = header and start.has_header
+    lines = {"sep": sep, "decimal": decimal, "thousands": thousands, "header": header}
     with open_source(data, form, lines, reading) as source:
         batches = source.batches(ignore if start.is_new else ())
         noted = start.vectorize(_note_columns(console, batches, start, left_out))
@@ -170,9 +174,9 @@ def _learn(
                 if count % every == 0 and now.rows:
                     _save(start, output, now, stop.batch, source, left_out)
         except DAMAGE_ERRORS as error:
-            raise ValueError(f"{_locate(progress)}{data} is damaged: {error}") from None
+            raise ValueError(_locate(data, progress, f"it is damaged: {error}")) from None
         except ValueError as error:
-            raise ValueError(f"{_locate(progress)}{error}") from None
+            raise ValueError(_locate(data, progress, str(error))) from None
         finally:  # keep what was learned before a batch that is at fault, too
             if progress.rows > start.progress.rows:
                 _save(start, output, progress, stop.batch, source, left_out)
@@ -201,6 +205,7 @@ def _save(
             "text": list(start.text),
             "rows": progress.rows,
             "method": type(start.model).__name__,
+            "header": source.reading.get("header", True),
             "stream": progress._asdict(),
             "head": source.digest(batch, progress.place),
         }
@@ -274,9 +279,14 @@ def _check_learned(console: Console, model: Any, progress: Any) -> None:
         )
 
 
-def _locate(progress: Any) -> str:
-    """Where in a stream an error happened."""
-    return f"in the batch after {progress.rows} rows: " if progress.rows else ""
+def _locate(data: str, progress: Any, message: str) -> str:
+    """A message, and where in which stream it is about."""
+    from separatrix.io.readers import find_source_name
+
+    name = find_source_name(data)
+    batch = f"in the batch after {progress.rows} rows" if progress.rows else ""
+    where = ", ".join(part for part in (name if name not in message else "", batch) if part)
+    return f"{where}: {message}" if where else message
 
 
 def _describe(progress: Any) -> str:
@@ -303,6 +313,11 @@ class Start(NamedTuple):
     def is_new(self) -> bool:
         """Whether nothing has been learned yet."""
         return self.notes is None
+
+    @property
+    def has_header(self) -> bool:
+        """Whether the first line has names, as far as it was said before."""
+        return self.notes is None or bool(self.notes.get("header", True))
 
     def choose_columns(
         self, target: str | None, ignore: Sequence[str]

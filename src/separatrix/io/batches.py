@@ -49,6 +49,7 @@ def iter_batches(
     sep: str = ",",
     decimal: str = ".",
     thousands: str | None = None,
+    header: bool = True,
     words: Sequence[str] = (),
     start: int = 0,
     head: str | None = None,
@@ -58,7 +59,7 @@ def iter_batches(
     Parameters
     ----------
     file : open binary file
-        With a line of names. It is read once, in order; a pipe will do.
+        It is read once, in order; a pipe will do.
     batch_size : int
         Lines of a batch, but for values with line ends inside.
     target : str, optional
@@ -67,6 +68,8 @@ def iter_batches(
         Columns that are no features.
     sep, decimal, thousands : str
         Character between values, before fractions, between thousands.
+    header : bool
+        Whether the first line has names; otherwise columns are x0, x1, …
     words : sequence of str
         Columns of text, whatever they look like.
     start : int
@@ -93,14 +96,16 @@ def iter_batches(
     style.check()
     counted = _ReadSoFar(file)
     names = _read_utf8(read_column_names, counted, sep)
+    first_row = b"" if header else counted.seen
+    names = names if header else [f"x{i}" for i in range(len(names))]
     label = _target(names, target, ignore)
-    place = counted.place
+    place = counted.place - len(first_row)
     if start > place:
         _skip(file, counted.seen, start, head)
-        place = start
-    first = target is None and not start
-    while block := take_lines(file, batch_size):
-        place += len(block)
+        place, first_row = start, b""
+    first = header and target is None and not start
+    while block := first_row + take_lines(file, batch_size - bool(first_row)):
+        place, first_row = place + len(block), b""
         if block.strip():
             frame = _read_utf8(parse_lines, io.BytesIO(block), names, label, style, words)
             table = make_table(frame, label, ignore=ignore, words=words)

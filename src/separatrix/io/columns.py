@@ -14,6 +14,9 @@ from separatrix.io.readers import import_pandas
 MAX_COLUMNS_NAMED = 12
 """Columns that a message names, at most."""
 
+MAX_SLIPS = 0.1
+"""Share of values that are no numbers in a column of numbers, at most."""
+
 MAX_SHOWN_CHARACTERS = 40
 """Characters of a value that a message shows, at most."""
 
@@ -32,7 +35,8 @@ class Remedies(NamedTuple):
 
 FIT = Remedies(
     "Make a column for each of their values (--categorical onehot), learn from their words "
-    "(--text COL), or leave them out (--ignore)",
+    "(--text COL), or leave them out: --id COL if it names the rows, in `compare` --group COL if "
+    "several rows belong together, such as those of a patient, --ignore COL otherwise",
     "Fill them in (--missing median), or leave out the columns (--ignore) or rows",
 )
 PREDICT = Remedies(
@@ -70,11 +74,11 @@ def check_features(
     words = find_text_columns(X)
     if words and categorical == "refuse":
         found = [f"{c!r} ({describe_content(X[c])})" for c in words[:MAX_COLUMNS_NAMED]]
-        # a column for each date, or the words of dates, would learn nothing of new rows
-        only_dates = all(_holds_dates(X[c]) for c in words)
+        # a column for each date, or for each number with a slip, would learn nothing of new rows
+        mended = all(_holds_dates(X[c]) or len(_find_slips(X[c])) for c in words)
         raise ValueError(
             f"{len(words)} of {X.shape[1]} columns are not numbers: {', '.join(found)}"
-            + ("" if only_dates else f". {remedies.words}")
+            + ("" if mended else f". {remedies.words}")
         )
     gaps = X.isna().sum()
     gaps = gaps[gaps > 0]
@@ -129,7 +133,6 @@ NUMBER_STYLES = {
 
 def describe_content(column: Any) -> str:
     """The content of a column of text, in a few words, and the option that reads it."""
-    pd = import_pandas()
     values = column.dropna()
     if not len(values):
         return "empty"
@@ -143,16 +146,28 @@ def describe_content(column: Any) -> str:
     written = _describe_numbers(texts)
     if written:
         return written
-    strange = values[pd.to_numeric(values, errors="coerce").isna()]
-    if 0 < len(strange) <= 0.1 * len(values):
-        example = quote_short(strange.iloc[0])
-        return f"numbers but for {len(strange)} such as {example}: empty means a gap"
+    slips = _find_slips(column)
+    if len(slips):
+        example = quote_short(slips.iloc[0])
+        count = "one that is" if len(slips) == 1 else f"{len(slips)} such as"
+        return f"numbers except {count} {example}: mend it, or leave the cell empty for a gap"
     if texts.str.count(r"\s+").median() >= 3 and texts.nunique() > len(texts) / 2:
         return (
             f"texts such as {quote_short(values.iloc[0])}: learn from their words (--text "
             f"{shlex.quote(str(column.name))})"
         )
+    if texts.nunique() == len(column) > 2:
+        return f"another value in each row, such as {quote_short(values.iloc[0])}"
+    if texts.nunique() == 1:
+        return f"the only value {quote_short(values.iloc[0])}"
     return f"{texts.nunique()} values such as {quote_short(values.iloc[0])}"
+
+
+def _find_slips(column: Any) -> Any:
+    """Values that are no numbers, where nearly all others are."""
+    values = column.dropna()
+    strange = values[import_pandas().to_numeric(values, errors="coerce").isna()]
+    return strange if len(strange) <= MAX_SLIPS * len(values) else strange[:0]
 
 
 def _holds_dates(column: Any) -> bool:

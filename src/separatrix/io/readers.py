@@ -297,10 +297,8 @@ def _unlike(error: Exception, names: Sequence[str], lines_before: int) -> str:
     return f"line {line + lines_before} has {seen} values, but those before have {expected}"
 
 
-NO_NAMES = (
-    "The first line has numbers in place of names: give the columns names, or say that there are "
-    "none (--no-header)"
-)
+NUMBERS_FIRST = "The first line has numbers in place of names"
+NO_NAMES = f"{NUMBERS_FIRST}: give the columns names, or say that there are none (--no-header)"
 
 
 def check_unique_names(names: Iterable[Any]) -> None:

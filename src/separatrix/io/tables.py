@@ -12,7 +12,9 @@ import numpy as np
 from separatrix.io.columns import MAX_COLUMNS_NAMED, describe_content
 from separatrix.io.readers import (
     NO_NAMES,
+    NUMBERS_FIRST,
     check_unique_names,
+    find_source_name,
     import_pandas,
     is_number,
     read_frame,
@@ -140,6 +142,8 @@ def read_table(
         transposed=transposed,
         skip_bad=skip_bad,
     )
+    if len(frame) == 0:
+        raise ValueError(f"there are no rows in {find_source_name(source)}")
     frame.columns = [str(name) for name in frame.columns]
     target = target_of(frame.columns)
     table = make_table(
@@ -342,17 +346,22 @@ def same_features(X: Any, names: Iterable[str], words: Sequence[str] = ()) -> An
             *["…"] * (len(absent) > MAX_COLUMNS_NAMED),
         ]
         near = difflib.get_close_matches(absent[0], [str(c) for c in X.columns], 1)
+        n_numbers = sum(map(is_number, X.columns))  # a label may stand beside them
         raise ValueError(
-            f"the model needs {len(known)} columns, and {len(absent)} are missing here: "
-            f"{', '.join(listed)}"
+            f"the model needs {len(known)} columns, of which {len(absent)} "
+            f"{'is' if len(absent) == 1 else 'are'} missing here: {', '.join(listed)}"
             + (f". Is {near[0]!r} meant for {absent[0]!r}?" if near else "")
-            + (f". {NO_NAMES}" if all(map(is_number, X.columns)) else "")
+            + (
+                f". {NUMBERS_FIRST}: give the columns the names that the model knows"
+                if 0 < n_numbers >= X.shape[1] - 1
+                else ""
+            )
         )
     chosen = X[known]
     for name in known:
         if name not in words and chosen[name].dtype != np.float64:
             found = describe_content(chosen[name])
-            raise ValueError(f"column {name!r} holds numbers in the model, but here {found}")
+            raise ValueError(f"column {name!r} holds numbers in the model; here: {found}")
     return chosen
 
 
@@ -369,8 +378,11 @@ def check_known_name(name: str, known: Iterable[Any], what: str) -> None:
     listed = ", ".join(names[:MAX_COLUMNS_NAMED]) + (
         " …" if len(names) > MAX_COLUMNS_NAMED else ""
     )
-    guess = f"did you mean {(lower or near)[0]!r}? " if lower or near else ""
-    raise ValueError(f"there is no {what} {name!r}: {guess}There are {listed}")
+    if "," in name and set(parts := name.split(",")) <= set(names):
+        each = " and ".join(map(repr, parts))
+        raise ValueError(f"there is no {what} {name!r}: repeat the option for each of {each}")
+    guess = f": did you mean {(lower or near)[0]!r}? There" if lower or near else "; there"
+    raise ValueError(f"there is no {what} {name!r}{guess} are {listed}")
 
 
 def check_header(columns: Iterable[str], target: str | None, labels: Iterable[str] = ()) -> None:
