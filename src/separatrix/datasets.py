@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import sklearn.datasets
 from numpy.typing import ArrayLike, NDArray
-from scipy.signal import lfilter
 from scipy.special import ndtr, softmax
 from sklearn.utils import Bunch, check_random_state
 
@@ -561,6 +560,8 @@ def make_epochs(
     n_samples = spacing * (n_epochs + 2)
     white = rng.standard_normal((n_channels, n_samples))
     white[:, 1:] *= np.sqrt(1 - memory**2)  # stationary from the first sample on
+    from scipy.signal import lfilter  # a quarter of a second that other data do not need
+
     noise = lfilter([1.0], [1.0, -memory], white, axis=1)
     signal = np.linalg.cholesky(over_channels) @ noise
     for trigger, late in zip(triggers, is_rare, strict=True):

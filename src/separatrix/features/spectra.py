@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.signal import savgol_filter
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import Normalizer
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -117,6 +116,8 @@ class SpectrumDerivative(RowStep):
                 f"rows of {X.shape[1]} values are too short for polynomials of degree="
                 f"{self.degree}: lower it, or leave the derivative out"
             )
+        from scipy.signal import savgol_filter  # a quarter of a second that few models need
+
         found = savgol_filter(X, window, self.degree, deriv=self.order, axis=1)
         return found.astype(X.dtype, copy=False)
 
