@@ -377,8 +377,14 @@ def draw_rows_by_class(codes: Array, max_rows: int | None, seed: Any, least: int
     """
     if max_rows is None or len(codes) <= max_rows:
         return np.arange(len(codes))
-    n_drawn = np.maximum(np.rint(max_rows / len(codes) * np.bincount(codes)), least)
+    n_drawn = share_by_class(np.bincount(codes), max_rows, least)
     return np.flatnonzero(_rank_in_class(codes, seed) < n_drawn[codes])
+
+
+def share_by_class(counts: Array, max_rows: int, least: int) -> Array:
+    """How many rows of each class are drawn, where about `max_rows` of all are."""
+    n_drawn = np.maximum(np.rint(max_rows / counts.sum() * counts), least)
+    return np.minimum(n_drawn, counts).astype(int)
 
 
 def _shuffle_by_class(codes: Array, rng: Any) -> Array:

@@ -72,7 +72,10 @@ def test_the_model_is_the_one_of_the_whole_table(folder, tmp_path, source, scale
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["parquet", "-m", "LDG"], "LDG looks at all rows together: --engine dask fits"),
+        (
+            ["parquet", "-m", "SparseLDG"],
+            "SparseLDG looks at all rows together: --engine dask fits",
+        ),
         (["parquet", "--missing", "mean"], "--missing mean needs rows in memory"),
         (["parquet", "--decision", "3nn"], "--decision 3nn needs rows in memory"),
         (["parquet", "-t", "kinds"], "kinds"),

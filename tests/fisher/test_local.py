@@ -12,7 +12,7 @@ from separatrix import (
     LocalFisherDiscriminant,
 )
 from separatrix.base.queries import Queries
-from separatrix.fisher.local import affinity_scatters, sampled_affinity_scatters
+from separatrix.fisher.local import affinity_scatters, drawn_classes, sampled_affinity_scatters
 from separatrix.linalg import principal_angles
 from separatrix.moments.labelled import LabelledRows
 from tests.discovery import TALL, WIDE, labelled
@@ -91,7 +91,8 @@ def test_a_sample_of_all_rows_is_exact():
     rows = LabelledRows(X, y, np.unique(y))
     moments = ClassMoments.from_data(X, y)
     everything = Queries(np.arange(300), np.ones(300), np.arange(300) % 8)
-    found = sampled_affinity_scatters(rows, moments, 7, everything)
+    classes = drawn_classes(rows, moments, 7, everything)
+    found = sampled_affinity_scatters(classes, moments.Sb, len(y))
     exact = affinity_scatters(rows, moments, 7)
     for part in (found, *found.without):  # nothing is unknown, so leaving out changes nothing
         assert_allclose(part.within, exact.within, rtol=1e-10, atol=1e-10)

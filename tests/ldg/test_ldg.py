@@ -506,7 +506,11 @@ def test_scatters_of_a_sample_that_is_all_rows_are_exact():
     moments, priors = ClassMoments.from_data(X, y), np.array([0.2, 0.3, 0.5])
     found = class_neighbours(X, y, 4)
     everything = Queries(np.arange(200), np.ones(200), np.arange(200) % 8)
-    sampled = sampled_scatters(X, y, moments, everything, found, priors, 4)
+    averages = [averaging_matrix(numbers, np.arange(200), 200) @ X for numbers in found]
+    total = global_scatters(moments, priors)
+    sampled = sampled_scatters(
+        X, y, everything, lambda at, j: averages[j][at], moments.means, total, priors
+    )
     exact = local_scatters(X, y, found, priors, 4)
     assert_allclose(sampled.V, exact.V, rtol=1e-10, atol=1e-10)
     assert_allclose(sampled.A, exact.A, rtol=1e-10, atol=1e-10)

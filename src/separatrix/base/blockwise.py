@@ -61,7 +61,7 @@ def _worker(model: Any, blocks: Blocks) -> Any:
 
 
 def _summarize_block(worker: Any, block: LabelledRows) -> Any:
-    return worker._summarize(block)
+    return worker._summarize_block(block)
 
 
 # Lazy results --------------------------------------------------------------------------------

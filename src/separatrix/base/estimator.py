@@ -67,8 +67,9 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         ----------
         X : array or sparse matrix (n_samples, n_features)
             Training rows. An array (n_samples, n_channels, n_times) is taken for rows of its
-            channels one after the other. Methods that need no more than class moments take a Dask
-            collection, too: see "Beyond memory" in the manual.
+            channels one after the other. Methods that need no more than class moments, `LDG` and
+            `LocalFisherDiscriminant` take a Dask collection, too: see "Beyond memory" in the
+            manual.
         y : array (n_samples,)
             Their class labels.
         sample_weight : array (n_samples,), optional
@@ -126,6 +127,10 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _summarize(self, rows: LabelledRows) -> Any:
         """The statistics that the method needs."""
         return ClassMoments.from_rows(rows, per_class=self._needs_class_scatters(rows.classes))
+
+    def _summarize_block(self, rows: LabelledRows) -> Any:
+        """The statistics that the method needs of a block of the rows."""
+        return self._summarize(rows)
 
     def _needs_class_scatters(self, classes: Array) -> bool:
         """Whether the method looks at the scatter of each class, not only at their sum."""

@@ -51,6 +51,21 @@ class Queries(NamedTuple):
     weights: Array
     groups: Array
 
+    @classmethod
+    def of(cls, numbers: Array, codes: Array, counts: Array) -> Queries:
+        """Rows of these numbers and classes, drawn from so many of each class."""
+        drawn = np.bincount(codes, minlength=len(counts))
+        weights = (counts / np.maximum(drawn, 1))[codes]
+        groups = np.empty(len(numbers), dtype=int)
+        # the rows of a class are in no order: dealing them round is drawing them
+        groups[np.argsort(codes, kind="stable")] = np.arange(len(numbers)) % N_GROUPS
+        return cls(numbers, weights, groups)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of the rows that they stand for."""
+        return round(self.weights.sum())
+
     def members(self, group: int) -> Array:
         """Positions of the rows of a group among the queries."""
         return np.flatnonzero(self.groups == group)
@@ -73,28 +88,35 @@ def draw_queries(codes: Array, n_queries: int | str | None, source: Any) -> Quer
     >>> len(queries.numbers), round(queries.weights.sum())
     (100, 1500)
     """
-    if n_queries == "auto":
-        n_queries = AUTO_QUERIES if len(codes) > MAX_EXACT_ROWS else None
-    if n_queries is None or int(n_queries) >= len(codes):
+    n_drawn = count_queries(len(codes), n_queries)
+    if n_drawn is None:
         return None
-    seed = source if isinstance(source, Integral) else check_random_state(source).randint(2**31)
-    numbers = draw_rows_by_class(codes, int(n_queries), seed, MIN_CLASS_QUERIES)
-    drawn = codes[numbers]
-    counts, sampled = np.bincount(codes), np.bincount(drawn, minlength=codes.max() + 1)
-    weights = (counts / np.maximum(sampled, 1))[drawn]
-    groups = np.empty(len(numbers), dtype=int)
-    # the rows of a class are in no order: dealing them round is drawing them
-    groups[np.argsort(drawn, kind="stable")] = np.arange(len(numbers)) % N_GROUPS
-    return Queries(numbers, weights, groups)
+    numbers = draw_rows_by_class(codes, n_drawn, seed_of(source), MIN_CLASS_QUERIES)
+    return Queries.of(numbers, codes[numbers], np.bincount(codes))
 
 
-def warn_of_queries(estimator: Any, queries: Queries, n_samples: int, angle: float) -> None:
+def count_queries(n_samples: float, n_queries: int | str | None) -> int | None:
+    """About how many rows are drawn; None where all are taken."""
+    if n_queries == "auto":
+        n_queries = AUTO_QUERIES if n_samples > MAX_EXACT_ROWS else None
+    return None if n_queries is None or int(n_queries) >= n_samples else int(n_queries)
+
+
+def seed_of(source: Any) -> int:
+    """A seed from the `random_state` of a method."""
+    if isinstance(source, Integral):
+        return int(source)
+    return int(check_random_state(source).randint(2**31))
+
+
+def warn_of_queries(estimator: Any, queries: Queries, angle: float) -> None:
     """Say that directions are estimated, where nobody asked for it."""
     if estimator.n_queries == "auto":
         warn_caller(
-            f"{type(estimator).__name__} compared {len(queries.numbers)} of {n_samples} rows with "
-            f"all: the standard error of its subspace is {angle:.2g} degrees (angle_error_). Give "
-            "n_queries a larger number for a smaller error, or None for all rows"
+            f"{type(estimator).__name__} compared {len(queries.numbers)} of {queries.n_samples} "
+            f"rows with all: the standard error of its subspace is {angle:.2g} degrees "
+            "(angle_error_). Give n_queries a larger number for a smaller error, or None for all "
+            "rows"
         )
 
 

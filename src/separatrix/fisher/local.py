@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import add
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils import gen_batches
 
+from separatrix.base.block_queries import BlockQueries, check_unweighted, gather_rows
 from separatrix.base.estimator import SubspaceEstimator, fit_rows
 from separatrix.base.parameters import N_COMPONENTS, Allowed, one_of, real_number, whole_number
 from separatrix.base.queries import (
+    N_GROUPS,
     N_QUERIES,
     Estimate,
     Queries,
+    count_queries,
     draw_queries,
     jackknife_angle,
     warn_of_queries,
@@ -30,6 +35,7 @@ from separatrix.linalg import (
     range_and_null,
     squared_distances,
 )
+from separatrix.moments.blocks import Blocks
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.neighbours import nearest_rows
@@ -70,42 +76,96 @@ def affinity_scatters(
     return AffinityScatters((within + within.T) / 2, (total + total.T) / 2)
 
 
+class DrawnClass(NamedTuple):
+    """A class, known by its scatter and by the rows that were drawn from it.
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of all its rows.
+    scatter : array (n_features, n_features)
+        Scatter of all its rows.
+    drawn : array (n_drawn, n_features)
+        The rows that were drawn, less the mean of the class.
+    sigma : array (n_drawn,)
+        Their distances to their k-th neighbours among all rows of the class.
+    groups : array (n_drawn,)
+        As in `Queries`.
+    """
+
+    n_samples: int
+    scatter: Array
+    drawn: Array
+    sigma: Array
+    groups: Array
+
+
 def sampled_affinity_scatters(
-    rows: LabelledRows, moments: ClassMoments, n_neighbors: int, queries: Queries
+    classes: Iterable[DrawnClass], Sb: Array, n_samples: int
 ) -> AffinityScatters:
     """`affinity_scatters` with P_c estimated by the pairs of rows that were drawn.
 
-    The neighbours that set σ are sought among all rows of the class. If all affinities were the
-    same, P_c would be a multiple of S_c, which is known for all rows: that is the control.
+    If all affinities were the same, P_c would be a multiple of S_c, which is known for all rows:
+    that is the control.
+
+    Parameters
+    ----------
+    classes : iterable of DrawnClass
+    Sb : array (n_features, n_features)
+        The scatter between classes.
+    n_samples : int
+        Number of rows of all classes.
     """
-    n, d = rows.X.shape
-    group = np.full(n, -1)
-    group[queries.numbers] = queries.groups
-    n_groups = int(queries.groups.max()) + 1
+    n, d = n_samples, len(Sb)
     # sums in S̃w and in S̃w + S̃b, of the whole sample and without each group
-    pairs, controls = np.zeros((2, 1 + n_groups, 2, d, d))
-    known, rest = np.zeros((2, d, d)), moments.Sb
-    for members, Z in _centred_classes(rows, moments):
-        S, n_c = Z.T @ Z, len(Z)
+    pairs, controls = np.zeros((2, 1 + N_GROUPS, 2, d, d))
+    known, rest = np.zeros((2, d, d)), Sb
+    for n_c, S, Z, sigma, groups in classes:
         shares = np.array([1 / n_c, 1 / n])[:, None, None]
         known += shares * (n_c * S)
-        rest += (1 - n_c / n) * S
-        drawn = np.flatnonzero(group[members] >= 0)
-        sigma = _neighbour_distances(Z, drawn, n_neighbors)
-        whole = len(drawn) == n_c  # then there is no error to estimate
-        for left_out in range(-1, n_groups):
-            kept = slice(None) if whole else group[members[drawn]] != left_out
+        rest = rest + (1 - n_c / n) * S
+        whole = len(Z) == n_c  # then there is no error to estimate
+        for left_out in range(-1, N_GROUPS):
+            kept = slice(None) if whole else groups != left_out
             if left_out == -1 or not whole:
-                Y = Z[drawn][kept]
+                Y = Z[kept]
                 size = max(len(Y) * (len(Y) - 1), 1)
                 P = _pair_scatter(Y, sigma[kept]) * (n_c * (n_c - 1) / size)
                 total = Y.sum(axis=0)
                 T = (len(Y) * (Y.T @ Y) - np.outer(total, total)) * (n_c * (n_c - 1) / size)
             pairs[left_out + 1] += shares * (P + P.T) / 2
             controls[left_out + 1] += shares * T
-    found = Estimate(pairs[0], pairs[1:]).controlled(Estimate(controls[0], controls[1:]), known)
+    control = Estimate(controls[0], list(controls[1:]))
+    found = Estimate(pairs[0], list(pairs[1:])).controlled(control, known)
     without = [AffinityScatters(part[0], part[1] + rest) for part in found.without]
     return AffinityScatters(found.whole[0], found.whole[1] + rest, without)
+
+
+def drawn_classes(
+    rows: LabelledRows, moments: ClassMoments, n_neighbors: int, queries: Queries
+) -> Iterator[DrawnClass]:
+    """The classes of rows in memory, of which some were drawn."""
+    group = np.full(len(rows.codes), -1)
+    group[queries.numbers] = queries.groups
+    for members, Z in _centred_classes(rows, moments):
+        drawn = np.flatnonzero(group[members] >= 0)
+        sigma = _neighbour_distances(Z, drawn, n_neighbors)
+        yield DrawnClass(len(Z), Z.T @ Z, Z[drawn], sigma, group[members[drawn]])
+
+
+def drawn_classes_of_blocks(
+    queries: BlockQueries, moments: ClassMoments, n_neighbors: int
+) -> Iterator[DrawnClass]:
+    """The classes of a Dask collection, whose scatters `moments` holds apart."""
+    found = queries.nearest(n_neighbors, own_class=True)
+    centres = moments.means - queries.centre
+    for c, (n_c, scatter) in enumerate(zip(moments.counts, moments.scatters, strict=True)):
+        own = queries.rows.codes == c
+        k = min(n_neighbors, int(n_c) - 1)
+        sigma = np.sqrt(found[c].distances[:, k - 1]) if k else np.zeros(1)
+        Z = queries.rows.X[own] - centres[c]
+        groups = queries.queries.groups[own]
+        yield DrawnClass(int(n_c), scatter.matrix(), Z, sigma, groups)
 
 
 def _centred_classes(rows: LabelledRows, moments: ClassMoments) -> Iterator[tuple[Array, Array]]:
@@ -197,7 +257,8 @@ class LocalFisherDiscriminant(SubspaceEstimator):
     n_queries : "auto", int or None
         Number of rows, drawn by class, whose pairs estimate S̃w and S̃b; their neighbours are sought
         among all rows. None takes all pairs; "auto" those of all rows up to 65,536, and of 20,000
-        rows of more, with a warning.
+        rows of more, with a warning. All rows of a Dask collection are brought into memory where
+        none are drawn.
     random_state : int, RandomState or None
         Source of the rows that `n_queries` draws.
 
@@ -259,10 +320,20 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         self.random_state = random_state
 
     _accepts_sparse = False
+    _accepts_blocks = True
+
+    def _summarize_block(self, rows: LabelledRows) -> ClassMoments:
+        check_unweighted(self, rows)
+        return ClassMoments.from_rows(rows, per_class=True)
+
+    def _add_summaries(self, parts: Sequence[Any]) -> ClassMoments:
+        return reduce(add, parts)
 
     fit = fit_rows  # type: ignore[assignment]
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        if isinstance(rows, Blocks):
+            return self._solve_blocks(moments, rows, selected)
         lift: Lift = lambda W: W  # noqa: E731
         n_features, eps = moments.n_features, moments.eps
         if moments.is_thin:
@@ -276,16 +347,43 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         if queries is None:
             local = affinity_scatters(rows, moments, self.n_neighbors)
         else:
-            local = sampled_affinity_scatters(rows, moments, self.n_neighbors, queries)
+            classes = drawn_classes(rows, moments, self.n_neighbors, queries)
+            local = sampled_affinity_scatters(classes, moments.Sb, len(rows.codes))
+        found = self._solve_local(local, queries, n_features, eps, selected)
+        return found._replace(W=lift(found.W))
+
+    def _solve_blocks(
+        self, moments: ClassMoments, blocks: Blocks, selected: Mapping[str, Any]
+    ) -> Solution:
+        """The directions of a Dask collection."""
+        n_queries = count_queries(moments.n_samples, self.n_queries)
+        if n_queries is None or moments.n_samples < moments.n_features:
+            rows = gather_rows(blocks, moments.classes)
+            return self._solve(self._summarize(rows), rows, selected)
+        drawn = BlockQueries.draw(blocks, moments, n_queries, self.random_state)
+        classes = drawn_classes_of_blocks(drawn, moments, self.n_neighbors)
+        local = sampled_affinity_scatters(classes, moments.Sb, int(moments.n_samples))
+        sizes = moments.n_features, moments.eps
+        return self._solve_local(local, drawn.queries, *sizes, selected)
+
+    def _solve_local(
+        self,
+        local: AffinityScatters,
+        queries: Queries | None,
+        n_features: int,
+        eps: float,
+        selected: Mapping[str, Any],
+    ) -> Solution:
+        """The wanted directions, and their error where rows were drawn."""
         found = self._directions(local, n_features, eps)
         k = self._n_wanted(found.W.shape[1], "the rank of the centred data", selected)
         angle = 0.0
         if queries is not None:
             others = (self._directions(part, n_features, eps) for part in local.without)
-            share = len(queries.numbers) / len(rows.codes)
+            share = len(queries.numbers) / queries.n_samples
             angle = jackknife_angle(found.W[:, :k], (other.W[:, :k] for other in others), share)
-            warn_of_queries(self, queries, len(rows.codes), angle)
-        return found._replace(W=lift(found.W[:, :k])).with_extras(angle_error_=angle)
+            warn_of_queries(self, queries, angle)
+        return found._replace(W=found.W[:, :k]).with_extras(angle_error_=angle)
 
     def _directions(self, local: AffinityScatters, n_features: int, eps: float) -> Solution:
         """All directions, after shrinkage relative to the number of features."""

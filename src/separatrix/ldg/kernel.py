@@ -88,6 +88,7 @@ class KernelLDG(KernelEstimator, LDG):
     (178, 2)
     """
 
+    _accepts_blocks = False
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         **LDG._allowed_parameters,
         **KERNEL_PARAMETERS,

@@ -21,6 +21,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix._warnings import warn_caller
+from separatrix.base.block_queries import BlockQueries, check_unweighted, gather_rows
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.parameters import (
     N_COMPONENTS,
@@ -35,6 +36,7 @@ from separatrix.base.parameters import (
 from separatrix.base.queries import (
     N_QUERIES,
     Queries,
+    count_queries,
     draw_queries,
     jackknife_angle,
     warn_of_queries,
@@ -62,6 +64,7 @@ from separatrix.ldg.scatters import (
 )
 from separatrix.ldg.weighted import weighted_averaging, weighted_neighbours, weighted_scatters
 from separatrix.linalg import Array, Lift, range_basis
+from separatrix.moments.blocks import Blocks
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.neighbours import averaging_matrix, class_neighbours
@@ -82,24 +85,25 @@ class LDGProblem(NamedTuple):
 
     Attributes
     ----------
-    rows : LabelledRows
-        Centred rows in their span.
+    rows : LabelledRows or None
+        Centred rows in their span; of a Dask collection those that were drawn, or None where its
+        moments suffice.
     lift : callable
         The map back to all features.
     basis : array
         Orthonormal columns, in the same coordinates, that span the rows.
     priors : array (n_classes,)
-    given : LabelledRows
+    given : LabelledRows or None
         The rows in their own features.
     queries : Queries or None
         The rows whose neighbours are sought, where these are not all.
     """
 
-    rows: LabelledRows
+    rows: Any
     lift: Lift
     basis: Array
     priors: Array
-    given: LabelledRows
+    given: Any
     queries: Queries | None = None
 
     @property
@@ -146,8 +150,18 @@ class LDGProblem(NamedTuple):
         own = queries.numbers
         found = class_neighbours(X[own], codes, max(n_neighbors), among=X, own=own)
         moments = ClassMoments.from_rows(self.rows)
+        total = global_scatters(moments, self.priors)
         for k in n_neighbors:
-            yield sampled_scatters(X, codes, moments, queries, found, self.priors, k)
+            means = self._averaging(found, k)
+            yield sampled_scatters(
+                X[own], codes[own], queries, means, moments.means, total, self.priors
+            )
+
+    def _averaging(self, found: Sequence[Array], k: int) -> Callable[[Array, int], Any]:
+        """The map from some of the queries to the means of their k nearest rows of class j."""
+        assert self.queries is not None
+        X, own = self.rows.X, self.queries.numbers
+        return lambda at, j: averaging_matrix(found[j][at, :k], own[at], X.shape[0]) @ X
 
     def gaussians(self, n_neighbors: int | None) -> DiscriminativeGaussians:
         """The criterion of the gradient solver, with neighbours or with class means."""
@@ -223,7 +237,8 @@ class LDG(SubspaceEstimator):
     n_queries : "auto", int or None
         Number of rows, drawn by class, whose neighbours are sought among all rows: V and A are
         estimated by them. None takes all; "auto" all rows up to 65,536, and 20,000 of more, with
-        a warning. With `sample_weight` all rows are taken.
+        a warning. With `sample_weight` all rows are taken. All rows of a Dask collection are
+        brought into memory where none are drawn.
     selection : "refit", "thesis", "thesis-small" or "author"
         Rule by which "auto" chooses.
 
@@ -313,6 +328,7 @@ class LDG(SubspaceEstimator):
         "selection": (one_of(*SELECTION_RULES),),
         "n_queries": N_QUERIES,
     }
+    _accepts_blocks = True
     selection: str = "refit"  # of the methods that build on this one, too
     n_queries: int | str | None = None
 
@@ -361,7 +377,56 @@ class LDG(SubspaceEstimator):
     def _select(self, rows: LabelledRows) -> dict[str, Any]:
         return {}  # choices are made where the problem is solved, in the span of the rows
 
+    def _summarize_block(self, rows: LabelledRows) -> ClassMoments:
+        check_unweighted(self, rows)
+        return ClassMoments.from_rows(rows)
+
+    def _check_blocks_suffice(self) -> None:
+        super()._check_blocks_suffice()
+        for name in ("gamma", "n_neighbors") if self.local else ("gamma",):
+            if getattr(self, name) == "auto":
+                raise ValueError(
+                    f'{name}="auto" is chosen by fits to some of the rows, and needs all of them '
+                    "in memory: give a number. separatrix.distributed.subsample gives rows to "
+                    "choose it by"
+                )
+        if self.solver == "gradient":
+            raise ValueError(
+                'solver="gradient" goes over the rows in every step, and needs all of them in '
+                "memory: use the eigen solver"
+            )
+
+    def _solve_blocks(self, moments: ClassMoments, blocks: Blocks) -> Solution:
+        """The directions of a Dask collection."""
+        n_queries = count_queries(moments.n_samples, self.n_queries)
+        wide = moments.n_samples < moments.n_features
+        if wide or (self.local and n_queries is None):
+            rows = gather_rows(blocks, moments.classes)
+            return self._solve(self._summarize(rows), rows, {})
+        given = check_priors(self.priors, moments.classes)
+        priors = moments.counts / moments.n_samples if given is None else given
+        basis = range_basis(moments.St, moments.eps)
+        scatters = global_scatters(moments, priors)
+        problem = LDGProblem(None, lambda W: W, basis, priors, None)
+        if self.local and n_queries is not None:
+            drawn = BlockQueries.draw(blocks, moments, n_queries, self.random_state)
+            means = drawn.means(drawn.nearest(int(self.n_neighbors)))
+            scatters = sampled_scatters(
+                drawn.rows.X,
+                drawn.rows.codes,
+                drawn.queries,
+                lambda at, j: means[j, at],
+                moments.means - drawn.centre,
+                scatters,
+                priors,
+            )
+            problem = problem._replace(rows=drawn.rows, given=drawn.rows, queries=drawn.queries)
+        chosen = Chosen(float(self.gamma), int(self.n_neighbors) if self.local else None, {})
+        return self._solve_problem(problem, scatters, chosen)
+
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        if isinstance(rows, Blocks):
+            return self._solve_blocks(moments, rows)
         problem = self._problem(rows, moments)
         chosen = self._choose(problem)
         return self._solve_problem(problem, self._scatters(problem, chosen), chosen)
@@ -530,10 +595,10 @@ class LDG(SubspaceEstimator):
         """Standard error of the subspace of the eigenvectors U, in degrees."""
         if problem.queries is None:
             return 0.0
-        n_samples = len(problem.rows.codes)
+        queries = problem.queries
         others = (s.leading(chosen.gamma, problem.basis, U.shape[1]) for s in scatters.without)
-        angle = jackknife_angle(U, others, len(problem.queries.numbers) / n_samples)
-        warn_of_queries(self, problem.queries, n_samples, angle)
+        angle = jackknife_angle(U, others, len(queries.numbers) / queries.n_samples)
+        warn_of_queries(self, queries, angle)
         return angle
 
     def _chosen_attributes(self, problem: LDGProblem, chosen: Chosen) -> dict[str, Any]:

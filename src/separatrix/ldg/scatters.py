@@ -102,11 +102,11 @@ def local_scatters(
 def sampled_scatters(
     X: Any,
     codes: Array,
-    moments: ClassMoments,
     queries: Queries,
-    neighbours: Sequence[Array],
+    means: Callable[[Array, int], Any],
+    centres: Array,
+    total: LDGScatters,
     priors: Array,
-    n_neighbors: int,
 ) -> LDGScatters:
     """`local_scatters` estimated by the rows that were drawn, with the class means as a control.
 
@@ -115,31 +115,27 @@ def sampled_scatters(
 
     Parameters
     ----------
-    X : array or sparse matrix (n_samples, n_features)
-        All rows.
-    codes : array (n_samples,)
-        Their classes.
-    moments : ClassMoments
-        Those of the same rows.
-    queries : Queries
+    X : array or sparse matrix (n_queries, n_features)
         The rows that were drawn.
-    neighbours : list of arrays
-        For these, from `class_neighbours`.
+    codes : array (n_queries,)
+        Their classes.
+    queries : Queries
+        Their weights and groups.
+    means : callable
+        ``means(at, j)`` are the means of the nearest rows of class j, for some of X.
+    centres : array (n_classes, n_features)
+        The class means of all rows.
+    total : LDGScatters
+        V and A of all rows about these, from `global_scatters`.
     priors : array (n_classes,)
         p.
-    n_neighbors : int
-        k.
     """
     found, control = [], []
     for group in range(queries.groups.max() + 1):
         at = queries.members(group)
-        own, weights = queries.numbers[at], queries.weights[at]
-        rows, labels = X[own], codes[own]
-        near = [numbers[at] for numbers in neighbours]
-        found.append(local_scatters(rows, labels, near, priors, n_neighbors, X, own, weights))
-        means = moments.means
-        control.append(scatters_about(lambda _, j: means[j], rows, labels, priors, weights))  # noqa: B023
-    total = global_scatters(moments, priors)
+        rows = X[at], codes[at], priors, queries.weights[at]
+        found.append(scatters_about(lambda block, j: means(at[block], j), *rows))  # noqa: B023
+        control.append(scatters_about(lambda _, j: centres[j], *rows))
     V, A = (
         Estimate.of_groups(sums).controlled(Estimate.of_groups(controls), of_all)
         for sums, controls, of_all in (

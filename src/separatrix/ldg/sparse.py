@@ -444,6 +444,7 @@ class SparseLDG(LDG):
     [4, 5]
     """
 
+    _accepts_blocks = False
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         "sparsity": (real_number(1),),

@@ -201,6 +201,7 @@ class TransferLDG(LDG):
     True
     """
 
+    _accepts_blocks = False
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         "alpha": (one_of("auto"), real_number(0, 1)),

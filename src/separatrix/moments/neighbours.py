@@ -156,8 +156,8 @@ def _smallest_of_parts(parts: Sequence[SmallestEntries], k: int) -> SmallestEntr
     return SmallestEntries(*(np.take_along_axis(A, order, axis=1) for A in (values, columns)))
 
 
-def averaging_matrix(neighbours: Array, rows: Array, n_known: int) -> Any:
-    """Sparse matrix (n_rows, n_known) that averages the neighbours of each of the `rows`.
+def averaging_weights(neighbours: Array, rows: Array) -> Array:
+    """The share of each neighbour in the mean of those of its row.
 
     A row that is among its own neighbours only fills the list, unless it is alone: then it is its
     own mean.
@@ -165,5 +165,11 @@ def averaging_matrix(neighbours: Array, rows: Array, n_known: int) -> Any:
     counts = (neighbours != rows[:, None]).sum(axis=1)
     weights = np.where(neighbours == rows[:, None], 0.0, 1.0 / np.maximum(counts, 1)[:, None])
     weights[counts == 0, 0] = 1.0
+    return weights
+
+
+def averaging_matrix(neighbours: Array, rows: Array, n_known: int) -> Any:
+    """Sparse matrix (n_rows, n_known) that averages the neighbours of each of the `rows`."""
+    weights = averaging_weights(neighbours, rows)
     starts = np.arange(0, neighbours.size + 1, neighbours.shape[1])
     return sp.csr_array((weights.ravel(), neighbours.ravel(), starts), (len(rows), n_known))

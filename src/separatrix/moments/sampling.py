@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -11,16 +11,28 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from separatrix.linalg import Array
+from separatrix.moments.blocks import Blocks, Summed
 from separatrix.moments.dask import labelled_blocks
 from separatrix.moments.labelled import LabelledRows
 
+MAX_ROWS_PER_BLOCK = 1 << 32
+"""The number of a row in a collection is that of its block times this, plus its place there."""
+
 
 class Sample(NamedTuple):
-    """Rows that were drawn, with their random numbers: the smallest of a class are kept."""
+    """Rows that were drawn, with their random numbers: the smallest of a class are kept.
+
+    Attributes
+    ----------
+    X : array or sparse matrix (n_rows, n_features)
+    labels, draws, numbers : array (n_rows,)
+        Labels, random numbers, and the numbers of the rows in the collection.
+    """
 
     X: Any
     labels: Array
     draws: Array
+    numbers: Array
 
     def rows(self, chosen: Array) -> Sample:
         """The chosen ones of them."""
@@ -32,6 +44,14 @@ class Sample(NamedTuple):
         order = np.lexsort((self.draws, codes))
         starts = np.searchsorted(codes[order], codes)
         return codes, np.argsort(order) - starts
+
+    def smallest(self, most: int | Mapping[Any, int]) -> Sample:
+        """The rows of smallest draws, so many of each class."""
+        codes, ranks = self.ranks()
+        if not isinstance(most, Mapping):
+            return self.rows(ranks < most)
+        by_class = np.array([most[label] for label in np.unique(self.labels).tolist()])
+        return self.rows(ranks < by_class[codes])
 
 
 def subsample(
@@ -70,14 +90,11 @@ def subsample(
     """
     if n_samples < 1:
         raise ValueError(f"n_samples={n_samples} must be at least 1")
-    blocks = labelled_blocks(X, y)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
-    draw, join = partial(_draw_from_block, n_samples, seed), partial(_join_samples, n_samples)
-    found = blocks.sum_up(draw, join, numbered=True)
+    found = draw_from_blocks(labelled_blocks(X, y), n_samples, seed)
     sample, counts = found.summary
-    codes, ranks = sample.ranks()
     wanted = _allot_rows(np.array(list(counts.values())), n_samples)
-    sample = sample.rows(ranks < wanted[codes])
+    sample = sample.smallest(dict(zip(counts, wanted.tolist(), strict=True)))
     rows = sample.X
     if found.names is not None and not sp.issparse(rows):
         from pandas import DataFrame
@@ -86,18 +103,34 @@ def subsample(
     return rows, sample.labels
 
 
+def draw_from_blocks(blocks: Blocks, most: int | Mapping[Any, int], seed: int) -> Summed:
+    """A `Sample` of all rows, and how many rows each class has, in one pass.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    most : int, or a mapping of labels to int
+        Number of rows to draw of each class.
+    seed : int
+    """
+    draw, join = partial(_draw_from_block, most, seed), partial(_join_samples, most)
+    return blocks.sum_up(draw, join, numbered=True)
+
+
 def _draw_from_block(
-    n_samples: int, seed: int, block: LabelledRows, number: int
+    most: int | Mapping[Any, int], seed: int, block: LabelledRows, number: int
 ) -> tuple[Sample, dict[Any, int]]:
     """A sample of one block, and how many rows each class has there."""
     draws = np.random.default_rng([seed, number]).random(len(block.codes))
-    sample = Sample(block.X, block.classes[block.codes], draws)
+    numbers = number * MAX_ROWS_PER_BLOCK + np.arange(len(block.codes))
+    sample = Sample(block.X, block.labels, draws, numbers)
     counts = np.bincount(block.codes, minlength=len(block.classes)).tolist()
-    kept = sample.rows(sample.ranks()[1] < n_samples)
-    return kept, dict(zip(block.classes.tolist(), counts, strict=True))
+    return sample.smallest(most), dict(zip(block.classes.tolist(), counts, strict=True))
 
 
-def _join_samples(n_samples: int, parts: Sequence[Any]) -> tuple[Sample, dict[Any, int]]:
+def _join_samples(
+    most: int | Mapping[Any, int], parts: Sequence[Any]
+) -> tuple[Sample, dict[Any, int]]:
     """One sample of several, of no more rows of a class than are wanted in all."""
     samples, tallies = zip(*parts, strict=True)
     rows = [sample.X for sample in samples]
@@ -106,7 +139,7 @@ def _join_samples(n_samples: int, parts: Sequence[Any]) -> tuple[Sample, dict[An
     sample = Sample(stacked, *others)
     labels = sorted(set().union(*tallies))
     counts = {label: sum(tally.get(label, 0) for tally in tallies) for label in labels}
-    return sample.rows(sample.ranks()[1] < n_samples), counts
+    return sample.smallest(most), counts
 
 
 def _allot_rows(counts: Array, n_samples: int) -> Array:
