@@ -63,19 +63,43 @@ def test_a_source_in_a_minute_says_what_holds_and_what_does_not(example):
         "b": {"X": Measured(80.0, 0.1, 9), "Y": Measured(40.0, 0.1, 9)},
     }
     record = scoring.build_record(table, cells)
-    holds, behind = show.describe_source([record])
+    holds, behind, *rest = show.describe_source([record])
     assert holds.startswith("Holds: 2 of 4 numbers that could be rerun are reached (1 passed)")
     assert "1 of 1 claims hold" in holds
-    assert "1 more numbers cannot be rerun" in holds
     assert behind == (
-        "Does not: 2 numbers are behind print; off as a whole, the furthest first: "
+        "Does not: 2 numbers are behind print. Off as a whole, the furthest first: "
         "Y (example/table1)."
     )
+    assert rest == [f"Not rerun: 1 numbers, because {table.missing['b / Z']}."]
     turned = scoring.build_record(table, {"a": {"X": Measured(40.0, 1, 9), "Y": cells["a"]["Y"]}})
     assert any(
         line.startswith("Claims that do not hold: “X is better than Y” (40 beside 50 of Y")
         for line in show.describe_source([turned])
     )
+
+
+def test_a_reason_is_shown_only_while_a_method_is_behind(example):
+    (table,) = read_tables(example)
+    table = table._replace(because={"Y": "it was cut short", "X": "never shown"})
+    low, high = (
+        {row: {"X": Measured(90.1, 0.1, 9), "Y": Measured(y, 0.1, 9)} for row in ("a", "b")}
+        for y in (40.0, 99.0)
+    )
+    record = scoring.build_record(table, low)
+    assert "Y (example/table1): it was cut short." in show.describe_source([record])[1]
+    assert "why Y is behind: it was cut short" in show.list_remarks(record)
+    for cells in (low, high):
+        remarks = show.list_remarks(scoring.build_record(table, cells))
+        assert not any("never shown" in remark for remark in remarks)
+    assert not any("cut short" in r for r in show.list_remarks(scoring.build_record(table, high)))
+
+
+def test_methods_with_one_reason_are_named_together(example):
+    (table,) = read_tables(example)
+    table = table._replace(because={"X": "one reason", "Y": "one reason"})
+    cells = {r: {c: Measured(10.0, 0.1, 9) for c in ("X", "Y")} for r in ("a", "b")}
+    remarks = show.list_remarks(scoring.build_record(table, cells))
+    assert any(remark.endswith("are behind: one reason") for remark in remarks)
 
 
 def test_claims_about_settings_of_today_are_not_counted(example):

@@ -74,6 +74,8 @@ def test_what_is_published_is_well_formed(source):
             row, _, column = key.partition(" / ")
             assert key == "*" or row in table.published or row in columns, (table.id, key)
             assert not column or column in table.published[row], (table.id, key)
+        lines = {*table.published} if table.curve else columns
+        assert set(table.because) <= {*lines, ""}, table.id
         for numbers in (table.repeats, table.decisions):
             if isinstance(numbers, dict):
                 assert set(numbers) <= {*table.published, *table.ours}, table.id
@@ -147,6 +149,11 @@ def test_a_name_takes_the_parts_of_a_figure():
         f"figure3-{name}-{rule}" for name in ("sonar", "heart") for rule in ("knn", "nc")
     ]
     assert [table.id for table in select_tables("wsvda/table3", SOURCES)] == ["table3"]
+
+
+def test_a_name_that_is_a_table_takes_no_other_beside_it():
+    assert [table.id for table in select_tables("ipcac/table5.6", SOURCES)] == ["table5.6"]
+    assert [t.id for t in select_tables("ipcac/table5.6-time", SOURCES)] == ["table5.6-time"]
 
 
 def test_an_installed_package_has_the_tables(tmp_path):

@@ -387,6 +387,7 @@ def build_record(
         "counts": count_verdicts(found),
         "columns": [column._asdict() for column in judge_columns(table, found)],
         "shown_only": table.shown_only,
+        "because": table.because,
         "cells": [_to_record(cell) for cell in found],
         "claims": [
             {"says": j.claim.says, "verdict": j.verdict, "why": j.why, "ours": j.claim.ours}

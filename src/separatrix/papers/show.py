@@ -74,6 +74,12 @@ def describe_columns(record: Record) -> str:
     return f"Off as a whole: {'; '.join(map(describe_column, off))}."
 
 
+def find_reason_behind(record: Record, column: Record) -> str:
+    """Why a method is behind print, if it is and the reason was found."""
+    behind = column["verdict"] == "differs" and column["side"] == "behind"
+    return record["because"].get(column["name"], "") if behind else ""
+
+
 def describe_column(column: Record) -> str:
     """By how much a method is off over all its cells, and in how many."""
     name, signs = column["name"] or "the table", (column["n_above"], column["n_below"])
@@ -120,46 +126,79 @@ MAX_SHOWN_METHODS = 3
 
 
 def describe_source(records: Sequence[Record]) -> list[str]:
-    """What holds of a source, what does not, and where today's settings go beyond it."""
+    """What holds of a source, what does not and why, and where today's settings go beyond it."""
     counts = total_counts(records)
     judged = [c for c in list_claims(records) if c["verdict"] in ("holds", "differs")]
     held = [c for c in judged if c["verdict"] == "holds"]
     rerun = counts["holds"] + counts["differs"]
     said = (
         f"Holds: {counts['holds'] + counts['ahead']} of {rerun} numbers that could be rerun are "
-        f"reached ({counts['ahead']} passed), and {len(held)} of {len(judged)} claims hold. "
-        f"{counts['cannot be rerun']} more numbers cannot be rerun."
+        f"reached ({counts['ahead']} passed), and {len(held)} of {len(judged)} claims hold."
         if rerun
         else f"{len(held)} of {len(judged)} claims hold. None of {counts['printed']} printed "
         "numbers could be rerun."
     )
-    failed = sorted(
-        (c for c in judged if c["verdict"] == "differs"), key=lambda c: "within chance" in c["why"]
-    )
-    behind = [found for found in list_columns_off(records) if found[1]["side"] == "behind"]
-    lines = [said, _describe_behind(counts, behind)]
-    if failed:
-        more = (
-            f", and {len(failed) - MAX_SHOWN_METHODS} more" if failed[MAX_SHOWN_METHODS:] else ""
-        )
-        named = "; ".join(f"“{c['says']}” ({c['why']})" for c in failed[:MAX_SHOWN_METHODS])
-        lines.append(f"Claims that do not hold: {named}{more}.")
+    lines = [said, _describe_behind(records), _describe_failed(judged)]
     beyond = [ahead for record in records for ahead in record["beyond"].values()]
     if beyond:
         lines.append(
             f"Beyond print: settings of today pass the best printed number in {sum(beyond)} of "
             f"{len(beyond)} rows."
         )
-    return [line for line in lines if line]
+    return [line for line in [*lines, _describe_impossible(records)] if line]
 
 
-def _describe_behind(counts: Mapping[str, int], behind: Sequence[tuple[str, Record]]) -> str:
-    if not counts["behind"]:
+def _describe_behind(records: Sequence[Record]) -> str:
+    n = total_counts(records)["behind"]
+    if not n:
         return ""
-    named = [f"{column['name']} ({table})" for table, column in behind[:MAX_SHOWN_METHODS]]
-    whole = f"; off as a whole, the furthest first: {', '.join(named)}" if named else ""
-    more = f", and {len(behind) - MAX_SHOWN_METHODS} more" if behind[MAX_SHOWN_METHODS:] else ""
-    return f"Does not: {counts['behind']} numbers are behind print{whole}{more}."
+    by_name = {record["table"]: record for record in records}
+    off = [found for found in list_columns_off(records) if found[1]["side"] == "behind"]
+    groups: dict[tuple[str, str], list[str]] = {}  # methods of a table with the same reason
+    for i, (table, column) in enumerate(off):
+        why = find_reason_behind(by_name[table], column)
+        groups.setdefault((table, why or f"{i}"), []).append(column["name"])
+    shown = list(groups.items())[:MAX_SHOWN_METHODS]
+    named = [
+        f"{_join(names)} ({table})" + ("" if why.isdigit() else f": {why}")
+        for (table, why), names in shown
+    ]
+    left = len(off) - sum(len(names) for _, names in shown)
+    whole = f". Off as a whole, the furthest first: {_list_some(named, left)}" if off else ""
+    return f"Does not: {n} number{'s are' if n > 1 else ' is'} behind print{whole}."
+
+
+def _describe_failed(judged: Iterable[Record]) -> str:
+    failed = sorted(
+        (c for c in judged if c["verdict"] == "differs"), key=lambda c: "within chance" in c["why"]
+    )
+    named = [f"“{c['says']}” ({c['why']})" for c in failed[:MAX_SHOWN_METHODS]]
+    left = len(failed) - len(named)
+    return f"Claims that do not hold: {_list_some(named, left)}." if failed else ""
+
+
+def _describe_impossible(records: Iterable[Record]) -> str:
+    """How many numbers could not be rerun, and the commonest reason."""
+    why = Counter(
+        cell["why"]
+        for record in records
+        if not record["derived"]
+        for cell in record["cells"]
+        if cell["verdict"] == "cannot be rerun" and cell["counted"]
+    )
+    if not why:
+        return ""
+    (reason, n), total = why.most_common(1)[0], sum(why.values())
+    of = "because" if n == total else f"{n} of them because"
+    return f"Not rerun: {total} numbers, {of} {reason.partition(';')[0]}."
+
+
+def _list_some(named: Sequence[str], left: int) -> str:
+    return "; ".join(named) + (f"; and {left} more" if left else "")
+
+
+def _join(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def describe_claim_verdict(claim: Record) -> str:
@@ -193,14 +232,23 @@ def describe_place(record: Record) -> str:
 
 
 def list_remarks(record: Record) -> list[str]:
-    """Rows that were left out, and why cells cannot be rerun."""
+    """Why methods are behind, rows that were left out, and why cells cannot be rerun."""
+    found = [(column["name"], find_reason_behind(record, column)) for column in record["columns"]]
+    reasons_behind: dict[str, list[str]] = {}
+    for name, reason in found:
+        if reason:
+            reasons_behind.setdefault(reason, []).append(name or "the table")
+    behind = [
+        f"why {_join(names)} {'is' if len(names) == 1 else 'are'} behind: {reason}"
+        for reason, names in reasons_behind.items()
+    ]
     why = dict.fromkeys(c["why"] for c in record["cells"] if c["verdict"] == "cannot be rerun")
     left_out = [f"{row} was left out: {reason}" for row, reason in record["left_out"].items()]
     reasons: dict[str, list[str]] = {}
     for place, reason in record["shown_only"].items():
         reasons.setdefault(reason, []).append(place)
     shown = [f"° {'; '.join(places)}: {reason}" for reason, places in reasons.items()]
-    return left_out + shown + [f"* cannot be rerun: {reason}" for reason in why]
+    return behind + left_out + shown + [f"* cannot be rerun: {reason}" for reason in why]
 
 
 def describe_repeats(record: Record) -> str:

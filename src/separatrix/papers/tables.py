@@ -74,6 +74,9 @@ class PublishedTable(NamedTuple):
     shown_only : dict of str
         Why a row, a column or ``"row / column"`` is shown and not counted: its factors or its
         reading were chosen after figures had been seen, or the same number is counted elsewhere.
+    because : dict of str
+        Why a method, or the whole table (``""``), is behind print, as far as it was measured. It is
+        shown only while the scorer finds it behind.
     repeats, decisions : float, dict or None
         How many repeats a printed value is the mean of, and how many decisions it counts; one
         number or one for each row.
@@ -98,6 +101,7 @@ class PublishedTable(NamedTuple):
     ahead: list[str] = []  # noqa: RUF012
     missing: dict[str, str] = {}  # noqa: RUF012
     shown_only: dict[str, str] = {}  # noqa: RUF012
+    because: dict[str, str] = {}  # noqa: RUF012
     repeats: float | dict[str, float] | None = None
     decisions: float | dict[str, float] | None = None
     curve: bool = False
@@ -197,15 +201,19 @@ def _to_floats(value: Any) -> Any:
 
 
 def select_tables(name: str, folders: Mapping[str, Path]) -> list[PublishedTable]:
-    """The tables of a source, or the one of ``source/table``, or its parts ``source/table-…``."""
+    """The tables of a source, or the one of ``source/table``; where there is none, its parts.
+
+    ``ipcac/table5.6`` is that table and not ``table5.6-time`` beside it; ``ldg/figure4.5`` stands
+    for ``figure4.5-mnist-to-usps`` and all the others.
+    """
     source, slash, wanted = name.partition("/")
     if slash and not wanted:
         raise ValueError(f"{name!r} names no table: leave out the / for all of {source}")
     if source not in folders:
         raise ValueError(f"there is no source {source!r}: there are {', '.join(folders)}")
     tables = read_tables(folders[source])
-    found = [
-        table for table in tables if wanted in ("", table.id) or table.id.startswith(f"{wanted}-")
+    found = [table for table in tables if wanted in ("", table.id)] or [
+        table for table in tables if table.id.startswith(f"{wanted}-")
     ]
     if not found:
         names = ", ".join(table.name for table in tables)

@@ -149,6 +149,7 @@ def online_models() -> dict[str, Any]:
 
 
 ONLINE_GRIDS: dict[str, tuple[Any, dict[str, list[float]]]] = {
+    "PA-I": (first_order()["PA-I"], {"eta0": [1e-3, 0.01, 0.1, 1.0, 10.0]}),
     "SOP": (SecondOrderPerceptron(), {"a": [0.01, 1.0, 100.0, 10_000.0]}),
     "Projectron": (Projectron(), {"eta": [0.03, 0.3, 0.9]}),
     "Projectron++": (Projectron(margins=True), {"eta": [0.03, 0.3, 0.9]}),
@@ -279,7 +280,7 @@ def online_error(row: str, repeat: int, data: Callable[[str], Any]) -> Values:
     order = np.random.default_rng(repeat).permutation(len(y))
     return {
         name: 100 * prequential(model, X[order], y[order], batch)[-1]["error"]
-        for name, model in online_models().items()
+        for name, model in tuned_online_models(split, repeat).items()
     }
 
 

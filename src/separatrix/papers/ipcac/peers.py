@@ -253,12 +253,13 @@ class NestedDichotomies(ClassifierMixin, BaseEstimator):
 
 
 def first_order() -> dict[str, SGDClassifier]:
-    """Perceptron, passive-aggressive (PA-I) and logistic regression, row by row."""
+    """Perceptron, passive-aggressive (PA-I, whose C is `eta0`) and logistic regression, one pass."""
     rules: dict[str, dict[str, Any]] = {
         "Perceptron": {"loss": "perceptron", "learning_rate": "constant", "eta0": 1.0},
         "PA-I": {"loss": "hinge", "learning_rate": "pa1", "eta0": 1.0},
         "logistic regression": {"loss": "log_loss"},
     }
     return {
-        name: SGDClassifier(penalty=None, random_state=0, **rule) for name, rule in rules.items()
+        name: SGDClassifier(penalty=None, random_state=0, max_iter=1, tol=None, **rule)
+        for name, rule in rules.items()
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
@@ -15,7 +16,7 @@ def printed_shares(accuracy: Array) -> Array:
     return 1.0 - accuracy
 
 
-class PrintedDiscriminants:
+class PrintedDiscriminants(BaseEstimator):
     """Eigenvectors of ``Sw⁺ Sb`` by falling eigenvalue, more of them than classes less one.
 
     Those beyond are vectors of the null space in an order that only rounding decides; the source
@@ -26,9 +27,9 @@ class PrintedDiscriminants:
         """Find all eigenvectors."""
         moments = ClassMoments.from_data(X, y)
         values, vectors = np.linalg.eig(np.linalg.pinv(moments.Sw) @ moments.Sb)
-        self.W = vectors[:, np.argsort(-values.real)].real
+        self.W_ = vectors[:, np.argsort(-values.real)].real
         return self
 
     def transform(self, X: Array) -> Array:
         """The rows along the eigenvectors."""
-        return np.asarray(X @ self.W)
+        return np.asarray(X @ self.W_)
