@@ -30,7 +30,7 @@ DOCS = Path(__file__).parent
 
 INTRODUCTION = """\
 The methods of this package come from five sources, papers and theses. Their tables are run again
-here, beside what is printed.{totals}Each bar below is a source, and all the numbers that it prints.
+here, beside what is printed.{totals}Each bar below is a source and all the numbers that it prints.
 
 .. image:: papers/pictures/totals.png
    :alt: how many printed numbers hold, are passed, are missed or cannot be rerun, by source

@@ -75,8 +75,8 @@ class PublishedTable(NamedTuple):
         Why a row, a column or ``"row / column"`` is shown and not counted: its factors or its
         reading were chosen after figures had been seen, or the same number is counted elsewhere.
     because : dict of str
-        Why a method, or the whole table (``""``), is behind print, as far as it was measured. It is
-        shown only while the scorer finds it behind.
+        Why a method, or the whole table (``""``), is behind print, as far as it was measured. It
+        is shown only while the scorer finds it behind.
     repeats, decisions : float, dict or None
         How many repeats a printed value is the mean of, and how many decisions it counts; one
         number or one for each row.

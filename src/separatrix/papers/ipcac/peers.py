@@ -253,7 +253,7 @@ class NestedDichotomies(ClassifierMixin, BaseEstimator):
 
 
 def first_order() -> dict[str, SGDClassifier]:
-    """Perceptron, passive-aggressive (PA-I, whose C is `eta0`) and logistic regression, one pass."""
+    """One pass: perceptron, passive-aggressive (PA-I; `eta0` is its C), logistic regression."""
     rules: dict[str, dict[str, Any]] = {
         "Perceptron": {"loss": "perceptron", "learning_rate": "constant", "eta0": 1.0},
         "PA-I": {"loss": "hinge", "learning_rate": "pa1", "eta0": 1.0},

@@ -322,7 +322,7 @@ class WithinAxes(PCA):
 class UnitFisher(FisherDiscriminant):
     """Directions of unit length instead of unit spread within classes: other distances."""
 
-    def transform(self, X: Array) -> Array:
+    def transform(self, X: Any) -> Array:
         return np.asarray(super().transform(X) / np.linalg.norm(self.components_, axis=1))
 
 

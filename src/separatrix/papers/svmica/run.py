@@ -319,7 +319,7 @@ def right_by_neighbours(Z: Array, Z_test: Array, split: TrainTest) -> Array:
 
 
 def methods_for(name: str) -> list[str]:
-    """Columns of a set; the source leaves out LDA, of features by features, for thousands of them."""
+    """Columns of a set; the source leaves out LDA where features are thousands."""
     return [m for m in METHODS if name == "Arrhythmia" or m != "LDA"]
 
 
@@ -342,7 +342,9 @@ NEIGHBOURS_OF = ("PCA", "ICA", "kPCA", "LDA", "PCA+LDA", "kDA")
 def count_neighbours(data: DataFolder, row: str) -> list[Figure]:
     """Neighbours of the best setting of each method."""
     name, noise = row.split(", ")
-    found = {m: best_runs(data, name, noise, m)[0].neighbours for m in NEIGHBOURS_OF}
+    found: dict[str, float] = {
+        m: best_runs(data, name, noise, m)[0].neighbours for m in NEIGHBOURS_OF
+    }
     for kind, some in (("unsupervised", NEIGHBOURS_OF[:3]), ("supervised", NEIGHBOURS_OF[3:])):
         found[kind] = float(np.mean([found[m] for m in some]))
     return [Figure(row, column, 0, value) for column, value in found.items()]
