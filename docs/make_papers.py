@@ -22,6 +22,7 @@ from separatrix.papers.tables import (
     list_sources,
     read_changes,
     read_contents,
+    read_methods,
     read_tables,
     read_title,
 )
@@ -285,17 +286,35 @@ def summary(
         "",
     ]
     for name, found in records.items():
-        parts += [f":doc:`papers/{name}`", f"   {escaped(titles[name])}.", ""]
-        parts += [f"   - {escaped(line)}" for line in show.describe_source(found)]
+        methods = describe_methods(name)
+        parts += [f":doc:`{methods} <papers/{name}>`", f"   {escaped(titles[name])}.", ""]
+        points = show.describe_source(found)
         old = sum(map(len, (older or {}).get(name, {}).values()))
         if old:
-            parts += [
-                f"   - Not up to date: the figures of {old} table{'s' if old > 1 else ''} are "
-                "older than changes of the package that concern them."
-            ]
-        parts += [""]
+            said = (
+                f"the figures of {old} table{'s' if old > 1 else ''} are older than changes of "
+                "the package that concern them."
+            )
+            points.append(show.Point("Not up to date", said))
+        parts += format_points(points, "   ")
     parts += [HOW, "In numbers", "----------", "", totals_table(records), FOOTNOTE, ""]
     return "\n".join([*parts, COMMAND, files_table()])
+
+
+def format_points(points: list[show.Point], before: str = "") -> list[str]:
+    """A list, with examples inside."""
+    lines = []
+    for point in points:
+        lines += [f"{before}- **{point.about}**: {escaped(point.says)}".rstrip()]
+        if point.examples:
+            lines += ["", *(f"{before}  - {escaped(text)}" for text in point.examples), ""]
+    return [*lines, ""]
+
+
+def describe_methods(name: str) -> str:
+    """Which classes of the package come from a source."""
+    folder = list_sources().get(name)
+    return name if folder is None else ", ".join(read_methods(folder))
 
 
 def describe_totals(records: dict[str, list[dict[str, Any]]]) -> str:
@@ -303,7 +322,7 @@ def describe_totals(records: dict[str, list[dict[str, Any]]]) -> str:
     counts = show.total_counts(record for found in records.values() for record in found)
     rerun = counts["holds"] + counts["differs"]
     said = (
-        f"Of {counts['printed']} printed numbers {rerun} could be: {counts['holds']} hold, "
+        f"Of {counts['printed']} printed numbers {rerun} were run again: {counts['holds']} hold, "
         f"{counts['ahead']} are passed and {counts['behind']} are missed by more than chance."
         " The others need data that were not at hand, or programs that are not to be had."
     )
@@ -378,8 +397,11 @@ def source_page(
     """All tables of a source, and why others are not there."""
     heading = f"The tables of ``{name}``"
     parts = [heading, "=" * len(heading), "", escaped(title) + ".", ""]
-    parts += [f"- {escaped(line)}" for line in show.describe_source(records)]
-    parts += [""]
+    parts += [
+        f"From this source: {', '.join(f'`{m}`' for m in read_methods(list_sources()[name]))}.",
+        "",
+    ]
+    parts += format_points(show.describe_source(records))
     if show.pair_numbers(records):
         parts += [f".. image:: pictures/{name}.png", "   :alt: printed numbers against ours", ""]
     parts += [escaped(show.KEY[0].upper() + show.KEY[1:]) + ".", ""]

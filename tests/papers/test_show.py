@@ -64,18 +64,19 @@ def test_a_source_in_a_minute_says_what_holds_and_what_does_not(example):
     }
     record = scoring.build_record(table, cells)
     holds, behind, *rest = show.describe_source([record])
-    assert holds.startswith("Holds: 2 of 4 numbers that could be rerun are reached (1 passed)")
-    assert "1 of 1 claims hold" in holds
+    assert holds.about == "Holds"
+    assert holds.says.startswith("2 of 4 numbers that could be rerun are reached (1 passed)")
+    assert "1 of 1 claims hold" in holds.says
     assert behind == (
-        "Does not: 2 numbers are behind print. Off as a whole, the furthest first: "
-        "Y (example/table1)."
+        "Does not",
+        "2 numbers are behind print. Off as a whole, the furthest first:",
+        ["Y (example/table1)"],
     )
-    assert rest == [f"Not rerun: 1 numbers, because {table.missing['b / Z']}."]
+    assert rest == [("Not rerun", f"1 number, because {table.missing['b / Z']}.", [])]
     turned = scoring.build_record(table, {"a": {"X": Measured(40.0, 1, 9), "Y": cells["a"]["Y"]}})
-    assert any(
-        line.startswith("Claims that do not hold: “X is better than Y” (40 beside 50 of Y")
-        for line in show.describe_source([turned])
-    )
+    failed = {point.about: point for point in show.describe_source([turned])}
+    (claim,) = failed["Claims that do not hold"].examples
+    assert claim.startswith("“X is better than Y”: 40 beside 50 of Y")
 
 
 def test_a_reason_is_shown_only_while_a_method_is_behind(example):
@@ -86,7 +87,7 @@ def test_a_reason_is_shown_only_while_a_method_is_behind(example):
         for y in (40.0, 99.0)
     )
     record = scoring.build_record(table, low)
-    assert "Y (example/table1): it was cut short." in show.describe_source([record])[1]
+    assert show.describe_source([record])[1].examples == ["Y (example/table1): it was cut short"]
     assert "why Y is behind: it was cut short" in show.list_remarks(record)
     for cells in (low, high):
         remarks = show.list_remarks(scoring.build_record(table, cells))
@@ -108,7 +109,7 @@ def test_claims_about_settings_of_today_are_not_counted(example):
     cells = {"a": {"X": Measured(90.1, 0.1, 9), "Y": Measured(50.0, 0.1, 9)}}
     record = scoring.build_record(table._replace(claims=[*table.claims, own]), cells)
     assert [claim["says"] for claim in show.list_claims([record])] == ["X is better than Y"]
-    assert "1 of 1 claims hold" in show.describe_source([record])[0]
+    assert "1 of 1 claims hold" in show.describe_source([record])[0].says
 
 
 def test_tables_that_changes_concern_are_named_as_old():

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import separatrix
 from separatrix.papers import scoring
 from separatrix.papers.figures import Measured
 from separatrix.papers.results import read_results
@@ -22,6 +23,7 @@ from separatrix.papers.tables import (
     list_sources,
     read_changes,
     read_contents,
+    read_methods,
     read_tables,
     read_title,
     select_tables,
@@ -59,6 +61,7 @@ def test_a_ratio_has_the_rounding_of_what_it_was_formed_from(example):
 def test_what_is_published_is_well_formed(source):
     tables = read_tables(SOURCES[source])
     assert read_title(SOURCES[source])
+    assert all(hasattr(separatrix, name) for name in read_methods(SOURCES[source]))
     ids = [table.id for table in tables]
     assert len(set(ids)) == len(ids)
     for table in tables:

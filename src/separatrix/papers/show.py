@@ -6,7 +6,7 @@ import base64
 import io
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from separatrix.io.text import format_columns
 from separatrix.report.elements import (
@@ -125,33 +125,42 @@ MAX_SHOWN_METHODS = 3
 """Methods, and claims, of a source that its summary names."""
 
 
-def describe_source(records: Sequence[Record]) -> list[str]:
+class Point(NamedTuple):
+    """One point of the summary of a source: what it is about, a sentence, and examples."""
+
+    about: str
+    says: str
+    examples: list[str] = []  # noqa: RUF012 - never changed
+
+
+def describe_source(records: Sequence[Record]) -> list[Point]:
     """What holds of a source, what does not and why, and where today's settings go beyond it."""
     counts = total_counts(records)
     judged = [c for c in list_claims(records) if c["verdict"] in ("holds", "differs")]
     held = [c for c in judged if c["verdict"] == "holds"]
     rerun = counts["holds"] + counts["differs"]
     said = (
-        f"Holds: {counts['holds'] + counts['ahead']} of {rerun} numbers that could be rerun are "
-        f"reached ({counts['ahead']} passed), and {len(held)} of {len(judged)} claims hold."
+        f"{counts['holds'] + counts['ahead']} of {rerun} numbers that could be rerun are reached "
+        f"({counts['ahead']} passed), and {len(held)} of {len(judged)} claims hold."
         if rerun
-        else f"{len(held)} of {len(judged)} claims hold. None of {counts['printed']} printed "
-        "numbers could be rerun."
+        else f"{len(held)} of {len(judged)} claims. None of {counts['printed']} printed numbers "
+        "could be rerun."
     )
-    lines = [said, _describe_behind(records), _describe_failed(judged)]
+    points = [Point("Holds", said), *_describe_behind(records), *_describe_failed(judged)]
     beyond = [ahead for record in records for ahead in record["beyond"].values()]
     if beyond:
-        lines.append(
-            f"Beyond print: settings of today pass the best printed number in {sum(beyond)} of "
+        said = (
+            f"settings of today pass the best printed number in {sum(beyond)} of "
             f"{len(beyond)} rows."
         )
-    return [line for line in [*lines, _describe_impossible(records)] if line]
+        points.append(Point("Beyond print", said))
+    return points + _describe_impossible(records)
 
 
-def _describe_behind(records: Sequence[Record]) -> str:
+def _describe_behind(records: Sequence[Record]) -> list[Point]:
     n = total_counts(records)["behind"]
     if not n:
-        return ""
+        return []
     by_name = {record["table"]: record for record in records}
     off = [found for found in list_columns_off(records) if found[1]["side"] == "behind"]
     groups: dict[tuple[str, str], list[str]] = {}  # methods of a table with the same reason
@@ -163,21 +172,22 @@ def _describe_behind(records: Sequence[Record]) -> str:
         f"{_join(names)} ({table})" + ("" if why.isdigit() else f": {why}")
         for (table, why), names in shown
     ]
+    whole = " Off as a whole, the furthest first:" if off else ""
+    said = f"{n} number{'s are' if n > 1 else ' is'} behind print.{whole}"
     left = len(off) - sum(len(names) for _, names in shown)
-    whole = f". Off as a whole, the furthest first: {_list_some(named, left)}" if off else ""
-    return f"Does not: {n} number{'s are' if n > 1 else ' is'} behind print{whole}."
+    return [Point("Does not", said, _list_some(named, left))]
 
 
-def _describe_failed(judged: Iterable[Record]) -> str:
+def _describe_failed(judged: Iterable[Record]) -> list[Point]:
     failed = sorted(
         (c for c in judged if c["verdict"] == "differs"), key=lambda c: "within chance" in c["why"]
     )
-    named = [f"“{c['says']}” ({c['why']})" for c in failed[:MAX_SHOWN_METHODS]]
-    left = len(failed) - len(named)
-    return f"Claims that do not hold: {_list_some(named, left)}." if failed else ""
+    named = [f"“{c['says']}”: {c['why']}" for c in failed[:MAX_SHOWN_METHODS]]
+    some = _list_some(named, len(failed) - len(named))
+    return [Point("Claims that do not hold", "", some)] if failed else []
 
 
-def _describe_impossible(records: Iterable[Record]) -> str:
+def _describe_impossible(records: Iterable[Record]) -> list[Point]:
     """How many numbers could not be rerun, and the commonest reason."""
     why = Counter(
         cell["why"]
@@ -187,14 +197,15 @@ def _describe_impossible(records: Iterable[Record]) -> str:
         if cell["verdict"] == "cannot be rerun" and cell["counted"]
     )
     if not why:
-        return ""
+        return []
     (reason, n), total = why.most_common(1)[0], sum(why.values())
+    numbers = f"{total} number{'s' if total > 1 else ''}"
     of = "because" if n == total else f"{n} of them because"
-    return f"Not rerun: {total} numbers, {of} {reason.partition(';')[0]}."
+    return [Point("Not rerun", f"{numbers}, {of} {reason.partition(';')[0]}.")]
 
 
-def _list_some(named: Sequence[str], left: int) -> str:
-    return "; ".join(named) + (f"; and {left} more" if left else "")
+def _list_some(named: Sequence[str], left: int) -> list[str]:
+    return [*named, *([f"and {left} more"] if left else [])]
 
 
 def _join(names: Sequence[str]) -> str:
@@ -392,7 +403,7 @@ def draw_totals(sources: Mapping[str, Sequence[Record]], to: Any, form: str = "p
         left = {name: left[name] + counts[name][kind] for name in sources}
     ax.invert_yaxis()
     ax.set(xlabel="printed numbers")
-    ax.legend(frameon=False, fontsize=7)
+    figure.legend(frameon=False, fontsize=7, ncols=len(kinds), loc="outside upper center")
     _save(figure, to, form)
 
 

@@ -124,6 +124,11 @@ def read_title(folder: Path) -> str:
     return str(_read_toml(folder)["title"])
 
 
+def read_methods(folder: Path) -> list[str]:
+    """The classes of the package that come from a source."""
+    return list(_read_toml(folder)["methods"])
+
+
 def read_tables(folder: Path) -> list[PublishedTable]:
     """The tables of a source, in the order of its ``published.toml``."""
     return [_parse_table(folder.name, entry) for entry in _read_toml(folder)["table"]]
