@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import LinearSVC
 from sklearn.utils import Bunch
@@ -87,6 +88,15 @@ def test_steps_of_margin_errors_leave_no_row_further_behind(pair):
     x = X[0] / np.linalg.norm(X[0])
     model.partial_fit(x[None], y[:1])
     assert signs[0] * (x @ model.w) == pytest.approx(1.0)
+
+
+def test_first_order_methods_take_one_pass_when_they_are_tuned():
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    for name, model in peers.first_order().items():
+        once = clone(model).partial_fit(X, y, classes=[0, 1])
+        fitted = clone(model).fit(X, y)
+        assert fitted.n_iter_ == 1, name
+        assert fitted.coef_.shape == once.coef_.shape
 
 
 def test_an_online_svm_of_all_rows_is_the_batch_one(pair):

@@ -34,6 +34,15 @@ def test_fisher_as_printed_is_fisher_where_the_scatter_is_regular(wine):
     )
 
 
+def test_directions_of_unit_length_are_those_of_fisher_in_another_unit(wine):
+    X, y = wine
+    plain, unit = FisherDiscriminant().fit(X, y), subspaces.UnitFisher().fit(X, y)
+    Z, U = plain.transform(X), unit.transform(X)
+    assert np.allclose(U * np.linalg.norm(plain.components_, axis=1), Z)
+    axes = U.T @ np.linalg.pinv((X - X.mean(axis=0)).T)
+    assert np.allclose(np.linalg.norm(axes, axis=1), 1)
+
+
 def test_the_objective_is_put_together_from_its_eigenvectors(wine):
     X, y = wine
     Z = sparse.objective(subspaces.ScoredSplit(X, y, X, y), 0.4, 4)
