@@ -77,12 +77,12 @@ def mixture(row: str, seed: int) -> tuple[TrainTest, Any]:
 # Models ----------------------------------------------------------------------------------------
 
 
-MAX_TUNED_ROWS = 600
+MAX_TUNED_KERNEL_ROWS = 600
 
 
 def search_grid(model: Any, grid: dict[str, Any], X: Array, y: Array) -> dict[str, Any]:
     """The best of a grid by two folds of a part of the rows, which come in random order."""
-    rows = slice(MAX_TUNED_ROWS)
+    rows = slice(MAX_TUNED_KERNEL_ROWS)
     return dict(GridSearchCV(model, grid, cv=2).fit(X[rows], y[rows]).best_params_)
 
 
