@@ -36,7 +36,7 @@ from separatrix.papers.splits import TrainTest
 
 FACTORS = tuple(2.0**power for power in (-8, -6, -4, -2, -1, 0, 1, 2))
 """Of the inverse squared width "scale" of a Gaussian kernel."""
-COSTS = [0.1, 1, 10, 100]
+KERNEL_COSTS = [0.1, 1, 10, 100]
 
 AXES_TRIED: list[Any] = [True, 10, 30]
 """Whitened axes of K-TIPCAC: log₂(n)², or a number; put together with older figures in view."""
@@ -95,7 +95,7 @@ def tuned_kernels(X: Array, y: Array, shares: dict[str, Any]) -> dict[str, dict[
         if more == {"truncate": True}:  # "appropriately tuned": the number of axes as well
             grid["truncate"] = AXES_TRIED
         found[name] = search_grid(KernelIPCAC(**more), grid, X, y)
-    return found | {"SVM": search_grid(SVC(), {"gamma": widths, "C": COSTS}, X, y)}
+    return found | {"SVM": search_grid(SVC(), {"gamma": widths, "C": KERNEL_COSTS}, X, y)}
 
 
 UNTRUNCATED: dict[str, Any] = {
