@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import lapack
+from scipy.linalg import lapack, solve_triangular
 from sklearn.metrics.pairwise import (
     cosine_similarity,
     euclidean_distances,
@@ -38,8 +38,8 @@ MAX_DENSE_KERNEL_ORDER = 6000
 """Largest order of a kernel matrix that is decomposed densely: Lanczos is slow on flat spectra."""
 
 MIN_TRIANGULAR_RCOND = 1e-9
-"""Smallest ratio of eigenvalues, by a bound that is n times too low at worst, at which a Cholesky
-factor of a kernel matrix stands for its eigenvectors."""
+"""Smallest reciprocal condition number, without the last row, at which a Cholesky factor of a
+kernel matrix stands for its eigenvectors."""
 
 FUNCTIONS: dict[str, Callable[..., Array]] = {
     "linear": linear_kernel,
@@ -340,29 +340,20 @@ class CentredGram(NamedTuple):
             return self.map(np.zeros((n_samples, 1))), np.zeros((n_samples, 1))
         return self.map(U / np.sqrt(evals)), U * np.sqrt(evals)
 
-    def triangular_map(self) -> tuple[KernelMap, Array] | None:
+    def triangular_map(self) -> TriangularMap | None:
         """Other orthonormal coordinates of the same space, at a fifteenth of the cost, or None.
 
-        A pivoted Cholesky factor ``K̃ = L Lᵀ`` of n - 1 columns: the rows of L are the rows, the
-        dual coefficients of the axes ``L⁻ᵀ``. None where n - 1 eigenvalues might not all be large
-        enough: ``1 / ‖L⁻¹‖²`` is a lower bound of them.
+        None where n - 1 eigenvalues might not all be large enough.
         """
-        n = len(self.matrix)
-        # transposed, the matrix is in the order of LAPACK; centred rows sum to zero
-        factor, pivots, rank, _ = lapack.dpstrf(self.matrix.T, lower=1)
-        if not n - 1 <= rank or n < 2:
+        K = self.matrix[:-1, :-1]
+        if len(K) == 0:
             return None
-        L = np.tril(factor)[:, : n - 1]
-        inverse, failed = lapack.dtrtri(L[: n - 1], lower=1)
-        bound = max(
-            MIN_TRIANGULAR_RCOND * float(np.linalg.norm(self.matrix, 1)), n * EPS * self.largest
-        )
-        if failed or not bound * float(np.sum(inverse**2)) < 1:
+        norm = float(np.linalg.norm(K, 1))
+        L, failed = lapack.dpotrf(K, lower=1, clean=1)
+        least = max(MIN_TRIANGULAR_RCOND * norm, len(self.matrix) * EPS * self.largest)
+        if failed or not lapack.dpocon(L, norm, uplo="L")[0] * norm > least:
             return None
-        rows, duals = np.empty_like(L), np.zeros((n, n - 1))
-        rows[pivots - 1] = L
-        duals[pivots[:-1] - 1] = inverse.T
-        return self.map(duals), rows
+        return TriangularMap(self, L)
 
     def span(self, A: Array, KA: Array) -> tuple[KernelMap, Array]:
         """Orthonormal coordinates of the span of a few directions, and the training rows there.
@@ -378,6 +369,34 @@ class CentredGram(NamedTuple):
         if to_orthonormal.shape[1] == 0:
             to_orthonormal = np.zeros((A.shape[1], 1))
         return self.map(A @ to_orthonormal), KA @ to_orthonormal
+
+
+class TriangularMap(NamedTuple):
+    """Coordinates by a Cholesky factor of the centred kernel matrix without its last row.
+
+    Centred rows sum to zero: the last one is known by the others. With ``K̃ = L Lᵀ`` of these the
+    rows of L are the rows, and the dual coefficients of the axes ``L⁻ᵀ``.
+
+    Attributes
+    ----------
+    gram : CentredGram
+        Of n rows that span n - 1 dimensions.
+    L : array (n - 1, n - 1)
+    """
+
+    gram: CentredGram
+    L: Array
+
+    @property
+    def rows(self) -> Array:
+        """The training rows (n, n - 1)."""
+        return np.vstack([self.L, -self.L.sum(axis=0)])
+
+    def along(self, W: Array) -> KernelMap:
+        """The map to coordinates along directions W, given as columns in these coordinates."""
+        duals = np.zeros((len(self.L) + 1, W.shape[1]))
+        duals[:-1] = solve_triangular(self.L, W, lower=True, trans="T", check_finite=False)
+        return self.gram.map(duals)
 
 
 def _leading_pairs(K: Array, k: int, largest: float, tol: float | None) -> tuple[Array, Array]:

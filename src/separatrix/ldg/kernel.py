@@ -10,9 +10,12 @@ from numpy.typing import ArrayLike
 
 from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped, fit_weighted
 from separatrix.base.parameters import Allowed
-from separatrix.kernels import Kernel, compute_centred_gram
-from separatrix.ldg.ldg import LDG
+from separatrix.base.solution import Solution
+from separatrix.kernels import Kernel, TriangularMap, compute_centred_gram
+from separatrix.ldg.graph import GraphScatters
+from separatrix.ldg.ldg import LDG, LDGProblem
 from separatrix.linalg import Array
+from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 
 
@@ -140,5 +143,27 @@ class KernelLDG(KernelEstimator, LDG):
         if self.n_landmarks is not None:
             return super()._map_rows(rows, kernel)
         gram = compute_centred_gram(rows.X, kernel)
-        to_features, X = gram.triangular_map() or gram.empirical_map()
+        triangle = gram.triangular_map()
+        if triangle is not None:
+            return Mapped(triangle, rows._replace(X=triangle.rows, feature_names=None))
+        to_features, X = gram.empirical_map()
         return Mapped(to_features, rows._replace(X=X, feature_names=None))
+
+    def _summarize(self, rows: LabelledRows) -> ClassMoments:
+        # without landmarks rows span their coordinates: no scatter is asked for
+        return ClassMoments.from_rows(rows, scatter=self.n_landmarks is not None)
+
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        to_features = selected["map"]
+        problem = self._problem(rows, moments, spanned=self.n_landmarks is None)
+        chosen = self._choose(problem)
+        if not self._has_graph(problem, to_features):
+            return self._solve_problem(problem, self._scatters(problem, chosen), chosen)
+        assert chosen.n_neighbors is not None, "a graph has neighbours"
+        found = GraphScatters.of(to_features, rows.codes, problem.priors, chosen.n_neighbors)
+        return self._solve_problem(problem, found, chosen)
+
+    def _has_graph(self, problem: LDGProblem, to_features: Any) -> bool:
+        """Whether a graph of neighbours has all that the eigenvectors need."""
+        simple = self.local and self.solver == "eigen" and problem.rows.weights is None
+        return simple and problem.queries is None and isinstance(to_features, TriangularMap)

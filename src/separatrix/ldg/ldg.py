@@ -63,7 +63,7 @@ from separatrix.ldg.scatters import (
     sampled_scatters,
 )
 from separatrix.ldg.weighted import weighted_averaging, weighted_neighbours, weighted_scatters
-from separatrix.linalg import Array, Lift, range_basis
+from separatrix.linalg import Array, Lift, range_basis, tridiagonalize
 from separatrix.moments.blocks import Blocks
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
@@ -119,11 +119,16 @@ class LDGProblem(NamedTuple):
         priors: Array | None,
         n_queries: int | str | None = None,
         random_state: Any = 0,
+        *,
+        spanned: bool = False,
     ) -> LDGProblem:
-        """The problem of these rows; priors are the class shares when not given."""
+        """The problem of these rows; priors are the class shares when not given.
+
+        Rows that are known to be `spanned` have no coordinate, in any basis, without scatter.
+        """
         small, lift = rows.in_span(moments.mean)
-        wide = rows.X.shape[0] < rows.X.shape[1]
-        basis = np.eye(small.X.shape[1]) if wide else range_basis(moments.St, moments.eps)
+        spanned = spanned or rows.X.shape[0] < rows.X.shape[1]
+        basis = np.eye(small.X.shape[1]) if spanned else range_basis(moments.St, moments.eps)
         shares = moments.counts / moments.n_samples
         # a row that stands for others would have to know their weights
         counted = rows.weights is None
@@ -431,10 +436,12 @@ class LDG(SubspaceEstimator):
         chosen = self._choose(problem)
         return self._solve_problem(problem, self._scatters(problem, chosen), chosen)
 
-    def _problem(self, rows: LabelledRows, moments: ClassMoments) -> LDGProblem:
+    def _problem(
+        self, rows: LabelledRows, moments: ClassMoments, *, spanned: bool = False
+    ) -> LDGProblem:
         priors = check_priors(self.priors, rows.classes)
         n_queries = self.n_queries if self.local else None  # class means are those of all rows
-        return LDGProblem.of(rows, moments, priors, n_queries, self.random_state)
+        return LDGProblem.of(rows, moments, priors, n_queries, self.random_state, spanned=spanned)
 
     def _scatters(self, problem: LDGProblem, chosen: Chosen) -> LDGScatters:
         counts = () if chosen.n_neighbors is None else (chosen.n_neighbors,)
@@ -572,13 +579,14 @@ class LDG(SubspaceEstimator):
             return 1  # the setting was chosen for the directions it kept in the folds
         return n_negative
 
-    def _solve_problem(
-        self, problem: LDGProblem, scatters: LDGScatters, chosen: Chosen
-    ) -> Solution:
-        evals, U = scatters.smallest(chosen.gamma, problem.basis)
-        rank = len(evals)
-        k = self._n_kept(rank, scatters.n_negative(chosen.gamma, evals), chosen.records)
-        U, criterion, steps = U[:, :k], -evals, np.zeros(0)
+    def _solve_problem(self, problem: LDGProblem, scatters: Any, chosen: Chosen) -> Solution:
+        basis, steps = problem.basis, np.zeros(0)
+        reduced = tridiagonalize(scatters.criterion(chosen.gamma, basis))
+        criterion = reduced.evals()
+        rank = len(criterion)
+        k = self._n_kept(rank, scatters.n_negative(chosen.gamma, -criterion), chosen.records)
+        U = reduced.leading(k)[1]
+        U = U if rank == len(basis) else basis @ U
         if self.solver == "gradient" and 0 < k < rank:
             U, criterion, steps = self._descend(problem, scatters, U, criterion, chosen)
         extras = self._chosen_attributes(problem, chosen) | {

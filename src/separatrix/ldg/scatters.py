@@ -37,12 +37,15 @@ class LDGScatters(NamedTuple):
         """A weighted sum."""
         return LDGScatters(own * self.V + others * other.V, own * self.A + others * other.A)
 
+    def criterion(self, gamma: float, basis: Array) -> Array:
+        """``γ A - V`` inside an orthonormal basis."""
+        Z = gamma * self.A - self.V
+        return Z if basis.shape[1] == len(Z) else basis.T @ Z @ basis  # all there is has none
+
     def smallest(self, gamma: float, basis: Array, k: int | None = None) -> tuple[Array, Array]:
         """Smallest eigenvalues of ``V - γ A`` inside an orthonormal basis, and the directions."""
-        Z = gamma * self.A - self.V
-        whole = basis.shape[1] == len(Z)  # then the basis does not matter
-        evals, U = top_eigh(Z if whole else basis.T @ Z @ basis, k or basis.shape[1])
-        return -evals, U if whole else basis @ U
+        evals, U = top_eigh(self.criterion(gamma, basis), k or basis.shape[1])
+        return -evals, U if basis.shape[1] == len(basis) else basis @ U
 
     def n_negative(self, gamma: float, evals: Array) -> int:
         """How many eigenvalues of ``V - γ A`` are below zero by more than rounding."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -50,9 +50,6 @@ def top_eigh(
         S = S @ np.eye(order)  # Lanczos needs room for more vectors than the k that are wanted
     if isinstance(S, np.ndarray) and (order <= max_dense_order or 10 * k > order):
         with one_blas_thread():
-            if k >= MAX_PARTIAL_SHARE * order:
-                evals, V = scipy.linalg.eigh(S, driver="evd", check_finite=False)
-                return _descending(evals[order - k :], V[:, order - k :])
             return tridiagonalize(S).leading(k)
     # a fixed start: the same matrix gives the same digits in every run
     start = np.random.default_rng(0).standard_normal(order)
@@ -79,6 +76,8 @@ class Tridiagonal(NamedTuple):
 
     def evals(self) -> Array:
         """All eigenvalues, descending."""
+        if len(self.diagonal) == 0:
+            return np.zeros(0)
         return scipy.linalg.eigvalsh_tridiagonal(self.diagonal, self.beside)[::-1]
 
     def leading(self, k: int) -> tuple[Array, Array]:
@@ -86,14 +85,11 @@ class Tridiagonal(NamedTuple):
         n = len(self.diagonal)
         if k == 0:
             return np.zeros(0), np.zeros((n, 0))
-        evals, V = scipy.linalg.eigh_tridiagonal(
-            self.diagonal,
-            self.beside,
-            select="i",
-            select_range=(n - k, n - 1),
-            lapack_driver="stemr",  # bisection, the default, takes twice as long
-        )
-        evals, V = evals[::-1], np.asfortranarray(V[:, ::-1])
+        some: dict[str, Any] = {}
+        if k < MAX_PARTIAL_SHARE * n:  # bisection, the default, takes twice as long
+            some = {"select": "i", "select_range": (n - k, n - 1), "lapack_driver": "stemr"}
+        evals, V = scipy.linalg.eigh_tridiagonal(self.diagonal, self.beside, **some)
+        evals, V = evals[: -k - 1 : -1], np.asfortranarray(V[:, : -k - 1 : -1])
         if n > 1:  # Q leaves the first coordinate alone
             V[1:] = apply_reflectors(self.reflectors, self.factors, V[1:])
         return evals, V
@@ -102,11 +98,15 @@ class Tridiagonal(NamedTuple):
 def tridiagonalize(S: Array) -> Tridiagonal:
     """Reduce a symmetric matrix to a tridiagonal one, which has the same eigenvalues.
 
+    Of a matrix in column order no more than the lower triangle is read.
+
     Examples
     --------
     >>> tridiagonalize(np.diag([1.0, 5.0, 3.0])).evals()
     array([5., 3., 1.])
     """
+    if len(S) == 0:
+        return Tridiagonal(np.zeros(0), np.zeros(0), np.zeros((0, 0)), np.zeros(0))
     S = S.T if S.flags.c_contiguous else S  # in the order of LAPACK, without a copy in another one
     work, _ = lapack.dsytrd_lwork(len(S), lower=1)
     reduced, diagonal, beside, factors, info = lapack.dsytrd(S, lower=1, lwork=int(work))
