@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 
 import separatrix
+from separatrix.evaluate.methods import GRIDS
 from tests.discovery import all_estimators, name_of
 
 ROOT = Path(__file__).parent.parent
@@ -36,6 +37,13 @@ def test_every_docstring_has_its_parts_and_names_its_parameters(estimator):
         assert re.search(rf"{section}\n +-+\n", text), section
     for parameter in estimator.get_params(deep=False):
         assert re.search(rf"^ +{parameter} : ", text, re.MULTILINE), parameter
+
+
+def test_every_value_that_a_comparison_tries_is_on_its_page():
+    page = (ROOT / "docs" / "compare.rst").read_text()
+    table = page.partition("Values that are tried\n---")[2].partition("Everything else")[0]
+    tried = {name for grid in GRIDS.values() for name in grid}
+    assert sorted(name for name in tried if f"``{name}``" not in table) == []
 
 
 def test_the_quickstart_is_short():

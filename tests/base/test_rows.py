@@ -77,3 +77,14 @@ def test_channels_and_times_are_features_one_after_the_other(estimator, rng):
     with pytest.raises(ValueError, match=r"4 channels of 3 values, but .* to 3 channels of 4"):
         found.transform(X.reshape(40, 4, 3))
     assert not hasattr(found.fit(flat, y), "epoch_shape_")
+
+
+def test_a_column_of_text_is_named():
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame({"a": [1.0, 2.0, 4.0, 3.0], "b": [0.0, 1.0, 0.0, 2.0]})
+    y = [0, 1, 0, 1]
+    with pytest.raises(ValueError, match=r"Column 'site' of X holds text .*'x'.*OneHotEncoder"):
+        FisherDiscriminant().fit(X.assign(site="x"), y)
+    model = FisherDiscriminant().fit(X, y)
+    with pytest.raises(ValueError, match="Column 'b' of X holds text"):
+        model.predict(X.assign(b="x"))

@@ -86,16 +86,20 @@ def test_only_the_method_asked_for_is_constructed(monkeypatch):
 
 
 def test_methods_that_are_none_are_refused_by_name():
-    with pytest.raises(ValueError, match="'LDGX' is not a method: it must be one of DDAG"):
+    with pytest.raises(ValueError, match=r"'LDGX' is not a method: did you mean 'LDG'\? It must"):
         compare("LDGX", X, Y)
+    with pytest.raises(ValueError, match="'zzz' is not a method: it must be one of DDAG"):
+        compare("zzz", X, Y)
     with pytest.raises(ValueError, match="TransferLDG cannot be compared: it needs rows of two"):
         compare(["TransferLDG"], X, Y)
     with pytest.raises(ValueError, match="two methods are called 'PCA'"):
         compare(["PCA", PCA(2)], X, Y)
     with pytest.raises(ValueError, match="methods is empty"):
         compare([], X, Y)
-    with pytest.raises(TypeError, match="give a name, an estimator, or a pair"):
+    with pytest.raises(TypeError, match=r"is a class: give an estimator, FisherDiscriminant\(\)"):
         compare([FisherDiscriminant], X, Y)
+    with pytest.raises(TypeError, match="3 is not a method: give a name, an estimator, or a pair"):
+        compare([3], X, Y)
 
 
 def test_one_contender_and_a_dictionary_are_methods():

@@ -409,3 +409,17 @@ def test_methods_that_all_failed_are_all_left_out():
     found = rank_methods({"a": [None, None], "b": [None, 0.5]}, test_size=0.3)
     assert (found.methods, found.groups) == ((), ())
     assert set(found.left_out) == {"a", "b"}
+
+
+def test_a_ranking_is_printed_as_a_short_table():
+    good = [0.9, 0.8, 0.7, 0.95, 0.85, 0.75, 0.65, 0.6]
+    scores = {"bad": [s - 0.1 - s / 9 for s in good], "good": good}
+    lines = str(rank_methods(scores)).splitlines()
+    assert lines[0].endswith("level 0.05")
+    assert [line.split() for line in lines[1:4]] == [
+        ["method", "mean", "score", "mean", "rank", "groups"],
+        ["good", "0.775", "1.00", "1"],
+        ["bad", "0.589", "2.00", "2"],
+    ]
+    alike = rank_methods({"a": good, "b": good})
+    assert [line.split()[-1] for line in str(alike).splitlines()[2:4]] == ["1", "1"]

@@ -20,6 +20,7 @@ def test_a_comparison_is_printed_as_a_short_table():
     assert lines[2].split()[1] == "0.950"
     assert lines[2].endswith("best mean, advised")
     assert lines[4].split() == ["bad", "–", "–", "0", "–"]
+    assert repr(made_up({"A": around(0.9)})).startswith("1 method on 200 rows")
     many = made_up({f"M{i}": [0.9, 0.8] for i in range(MAX_PRINTED + 2)})
     assert len(repr(many)) < 4000
     assert repr(many).endswith("and 2 more: to_frame() has all")

@@ -110,6 +110,9 @@ WEIGHTED = {
     "pairs": SupportVectorProjection(C=0.5, multiclass="ovo", redundancy=2),
     "ica": SupportVectorICA(5, C=0.5, random_state=0, contrast="cube"),
     "curved": MarginMaximizingDiscriminant(2, kernel="rbf", kernel_gamma="median"),
+    "curved wsvda": WithinSupportVectorDiscriminant(
+        2, kernel="rbf", kernel_gamma="median", ridge=0.1
+    ),
     "curved pairs": SupportVectorProjection(kernel="rbf", kernel_gamma="median", multiclass="ovo"),
     "curved ica": KernelSupportVectorICA(kernel_gamma="median", ica_max_iter=5, random_state=0),
 }

@@ -33,15 +33,16 @@ def check_labelled_rows(
     """Rows, labels and weights, checked for everything but NaN and infinity."""
     check_in_memory(X, type(estimator).__name__)
     X = join_channels(estimator, X, reset=reset)
-    rows, labels = validate_data(
-        estimator,
-        X,
-        to_numpy(y),
-        accept_sparse="csr" if accept_sparse else False,
-        dtype=_float_types(X),
-        ensure_all_finite=False,
-        reset=reset,
-    )
+    with _named_text_columns(X):
+        rows, labels = validate_data(
+            estimator,
+            X,
+            to_numpy(y),
+            accept_sparse="csr" if accept_sparse else False,
+            dtype=_float_types(X),
+            ensure_all_finite=False,
+            reset=reset,
+        )
     check_classification_targets(labels)
     known, codes = encode_labels(labels, rows.shape[0], classes)
     weights = (
@@ -55,14 +56,39 @@ def check_new_rows(estimator: BaseEstimator, X: ArrayLike, *, accept_sparse: boo
     check_is_fitted(estimator)
     check_in_memory(X, type(estimator).__name__)
     X = join_channels(estimator, X, reset=False)
-    return validate_data(
-        estimator,
-        X,
-        accept_sparse="csr" if accept_sparse else False,
-        dtype=_float_types(X),
-        ensure_all_finite=False,
-        reset=False,
-    )
+    with _named_text_columns(X):
+        return validate_data(
+            estimator,
+            X,
+            accept_sparse="csr" if accept_sparse else False,
+            dtype=_float_types(X),
+            ensure_all_finite=False,
+            reset=False,
+        )
+
+
+@contextmanager
+def _named_text_columns(X: Any) -> Iterator[None]:
+    """An error about text among the numbers of a data frame names the column."""
+    try:
+        yield
+    except ValueError as error:
+        columns = getattr(X, "columns", ())
+        named = [name for name in columns if not _holds_numbers(X[name])]
+        if not named or "could not convert" not in str(error):
+            raise
+        raise ValueError(
+            f"Column {named[0]!r} of X holds text ({error}). Leave it out, or make numbers of it, "
+            "for example with sklearn.preprocessing.OneHotEncoder."
+        ) from None
+
+
+def _holds_numbers(column: Any) -> bool:
+    try:
+        np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _float_types(X: Any) -> list[Any]:

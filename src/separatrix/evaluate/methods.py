@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -329,7 +330,10 @@ def _contender(method: Any) -> Contender:
         name, estimator = method
     else:
         name, estimator = type(method).__name__, method
-    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+    if isinstance(estimator, type):
+        cls = estimator.__name__
+        raise TypeError(f"{cls} is a class: give an estimator, {cls}(), or a name")
+    if not hasattr(estimator, "fit"):
         raise TypeError(
             f"{method!r} is not a method: give a name, an estimator, or a pair of both"
         )
@@ -341,8 +345,10 @@ def _named(name: str) -> Contender:
         raise ValueError(f"{name} cannot be compared: {LEFT_OUT[name]}")
     cls = _find_class(name)
     if cls is None:
-        known = ", ".join(method_classes())
-        raise ValueError(f"{name!r} is not a method: it must be one of {known}")
+        known = list(method_classes())
+        near = difflib.get_close_matches(name, known, 1)
+        guess = f"did you mean {near[0]!r}? It" if near else "it"
+        raise ValueError(f"{name!r} is not a method: {guess} must be one of {', '.join(known)}")
     return _construct(name, cls)
 
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from separatrix.evaluate.records import LOSS_SCORES, SCORES, Comparison
+from separatrix.io.text import align_cells
 from separatrix.linalg import Array
 
 FEWEST_SPLITS = 5
@@ -102,6 +103,15 @@ class Ranking:
     nemenyi_groups: tuple[tuple[str, ...], ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """A line for each method, best first: methods of one group could not be distinguished."""
+        rows = [["method", "mean score", "mean rank", "groups"]]
+        for name, score, rank in zip(self.methods, self.mean_scores, self.mean_ranks, strict=True):
+            within = [str(i) for i, group in enumerate(self.groups, 1) if name in group]
+            rows.append([name, f"{score:.3f}", f"{rank:.2f}", ", ".join(within)])
+        head = f"{self.test}, level {self.alpha:g}"
+        return "\n".join([head, *align_cells(rows), *self.notes])
 
 
 # Tests -------------------------------------------------------------------------------------------

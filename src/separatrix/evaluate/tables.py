@@ -8,6 +8,7 @@ import numpy as np
 
 from separatrix.evaluate.advice import measure_seconds
 from separatrix.evaluate.records import Comparison, MethodRecord
+from separatrix.io.text import align_cells
 
 MAX_PRINTED = 40
 """Methods that a table of text has, at most."""
@@ -73,18 +74,14 @@ def write_text(comparison: Comparison) -> str:
         rows.append(
             [method.name, value, ends, str(method.n_done), time, marks.get(method.name, "")]
         )
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
     more = len(methods) - MAX_PRINTED
+    noun = "method" if len(methods) == 1 else "methods"
     return "\n".join(
         [
-            f"{len(methods)} methods on {comparison.n_samples} rows, "
+            f"{len(methods)} {noun} on {comparison.n_samples} rows, "
             f"{len(comparison.feature_names)} features, {len(comparison.classes)} classes, "
             f"{len(comparison.tests)} splits",
-            *lines,
+            *align_cells(rows),
             *([f"and {more} more: to_frame() has all"] if more > 0 else []),
         ]
     )

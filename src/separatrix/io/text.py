@@ -21,3 +21,18 @@ def format_columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     with terminal.capture() as captured:
         terminal.print(table)
     return "\n".join(line.rstrip() for line in captured.get().splitlines() if line.strip())
+
+
+def align_cells(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells as lines, each column as wide as its widest cell.
+
+    Examples
+    --------
+    >>> align_cells([["method", "mean"], ["LDA", "0.9"]])
+    ['method  mean', 'LDA     0.9']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

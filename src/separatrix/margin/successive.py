@@ -286,7 +286,9 @@ def _solve_successive(
     extras: dict[str, Any] = {}
     wanted = estimator._n_wanted(rank, "the rank of the centred data", selected)
     if ridge is not None:
-        whitener, extras["ridge_"] = whiten_within(Z, rows, moments, ridge)
+        # rows without weight have a part in the coordinates of a kernel's map, not in Z
+        n_dimensions = moments.n_features if estimator.kernel is None else rank
+        whitener, extras["ridge_"] = whiten_within(Z, rows, moments, ridge, n_dimensions)
     problems = pose_problems(rows, estimator.C, estimator.class_weight)
     find = PlaneFinder(estimator.tol, estimator.max_iter, estimator.loss)
     rounds = list(
@@ -476,19 +478,21 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
 
 
 def whiten_within(
-    Z: Array, rows: LabelledRows, moments: ClassMoments, ridge: float
+    Z: Array, rows: LabelledRows, moments: ClassMoments, ridge: float, n_dimensions: int
 ) -> tuple[CholeskyWhitener | None, float]:
-    """The coordinates in which Sw with its ridge is the identity; and the number added to Sw."""
+    """The coordinates in which Sw with its ridge is the identity; and the number added to Sw.
+
+    The ridge is a share of the mean of Sw's diagonal over `n_dimensions`.
+    """
     if not Z.any():
         return None, 0.0
-    n_features = moments.n_features
-    if Z.shape[1] < n_features or moments.eps > EPS:
+    if Z.shape[1] < moments.n_features or moments.eps > EPS:
         moments = ClassMoments.from_rows(rows._replace(X=Z, feature_names=None))
     Sw = np.array(moments.Sw)
     spread, size = float(np.trace(Sw)), float(np.sum(Z**2))
     if spread <= Z.shape[1] * moments.eps * size:  # classes are points: Sw is numerical zero
         spread = size
-    added = ridge * spread / n_features
+    added = ridge * spread / n_dimensions
     Sw.flat[:: len(Sw) + 1] += added
     try:
         return cholesky_whitener(Sw), added
