@@ -47,7 +47,7 @@ docs: .venv/dev.stamp  ## the manual, in docs/_build/html
 	@echo "The manual is docs/_build/html/index.html"
 
 bench: .venv/dev.stamp  ## speed beside peers, as ratios
-	$(PY) -m benchmarks.speed
+	$(PY) -m benchmarks.speed --store
 
 .venv/demo.stamp: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv .venv

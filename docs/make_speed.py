@@ -1,7 +1,7 @@
 """Writes the tables of docs/speed.rst from the figures that ``make bench`` stored.
 
-Run ``python docs/make_speed.py`` after ``python -m benchmarks.speed --only cpu --json
-benchmarks/speed/one_thread.json``.
+Run ``python docs/make_speed.py`` after ``make bench``, or after ``python -m benchmarks.speed
+--store --only NAME`` for some of the cases.
 """
 
 from __future__ import annotations
@@ -11,45 +11,62 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parent
-RESULTS = DOCS.parent / "benchmarks" / "speed" / "one_thread.json"
+RESULTS = DOCS.parent / "benchmarks" / "speed" / "results.json"
 PAGE = DOCS / "speed.rst"
 HEADING = "Measured\n--------\n"
+VERSIONS = ("python", "numpy", "scipy", "scikit-learn")
+INTRODUCTION = """\
+Ours beside a peer in the same run, the least of several rounds: processor time with one thread,
+and wall time with two threads where a row says so. A row that misses what it must reach says so.
+``make bench`` measures them in some minutes, ``python -m benchmarks.speed --quick`` small sizes in
+seconds, ``--all`` the other comparisons of each family. Wall times suffer from other load: the
+last column is the share of the processors that other programs had meanwhile.
+"""
 
 
 def write_page() -> None:
     """Replace what follows the last heading of the page."""
     record = json.loads(RESULTS.read_text())
     before = PAGE.read_text().partition(HEADING)[0]
-    PAGE.write_text(before + HEADING + "\n" + describe(record))
+    PAGE.write_text(f"{before}{HEADING}\n{INTRODUCTION}\n{describe(record)}")
 
 
 def describe(record: dict[str, Any]) -> str:
-    """The introduction and the table."""
-    machine = record["machine"]
-    versions = ", ".join(f"{k} {machine[k]}" for k in ("python", "numpy", "scipy", "scikit-learn"))
+    """The versions, and the table of all cases."""
+    used = {describe_versions(case["measured"]) for case in record.values()}
     lines = [
-        "Processor time with one thread, ours beside a peer in the same run; a row that misses",
-        "what it must reach says so. ``python -m benchmarks.speed --only cpu`` measures them and",
-        f"the larger cases, ``make bench`` all others. Here with {versions}.",
+        *(f"Measured with {versions}." for versions in sorted(used)),
         "",
         ".. list-table::",
         "   :header-rows: 1",
-        "   :widths: 40 12 20 12 10 12",
+        "   :widths: 38 10 18 10 8 12 6",
         "",
     ]
-    cells = [["work", "ours", "beside", "its", "ratio", "must reach"]]
-    for row in record["rows"]:
-        must = row["must_reach"] + {True: "", False: " (missed)", None: ""}[row["reached"]]
-        ours, theirs = (amount(row[key], row["unit"]) for key in ("ours", "theirs"))
-        cells.append([row["work"], ours, row["peer"], theirs, f"{row['ratio']:.2g}", must])
+    cells = [["work", "ours", "beside", "its", "ratio", "must reach", "load"]]
+    for name, case in record.items():
+        cells += [describe_row(name, row) for row in case["rows"]]
     for line in cells:
         lines += [f"   {'* -' if i == 0 else '  -'} {cell}" for i, cell in enumerate(line)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def amount(value: float, unit: str) -> str:
+def describe_versions(facts: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {facts[name]}" for name in VERSIONS)
+
+
+def describe_row(name: str, row: dict[str, Any]) -> list[str]:
+    """The cells of a row of the table."""
+    work = f"{row['work']} (two threads)" if name.startswith("two threads") else row["work"]
+    must = row["must_reach"] + {True: "", False: " (missed)", None: ""}[row["reached"]]
+    ours, theirs = (amount(row[key], row["unit"]) for key in ("ours", "theirs"))
+    ratio = "" if row["ratio"] is None else f"{row['ratio']:.2g}"
+    load = "" if row["other_load"] is None else f"{row['other_load']:.0%}"
+    return [work, ours, row["peer"], theirs, ratio, must, load]
+
+
+def amount(value: float | str | None, unit: str) -> str:
     """A number in its unit, with three digits."""
-    return f"{value:.3g} {unit}"
+    return value or "" if value is None or isinstance(value, str) else f"{value:.3g} {unit}"
 
 
 if __name__ == "__main__":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from contextlib import suppress
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
@@ -109,3 +111,14 @@ def test_the_manual_builds_offline_without_warnings(tmp_path):
     assert "FisherDiscriminant" in page
     loaded = re.findall(r"<(?:script|link|img)[^>]*(?:src|href)=\"(https?://[^\"]+)", page)
     assert loaded == []
+
+
+def test_the_table_of_speed_is_that_of_the_stored_figures():
+    path = ROOT / "docs" / "make_speed.py"
+    spec = spec_from_file_location("make_speed", path)
+    make_speed = module_from_spec(spec)
+    spec.loader.exec_module(make_speed)
+    record = json.loads(make_speed.RESULTS.read_text())
+    assert make_speed.describe(record) in make_speed.PAGE.read_text(), (
+        "docs/speed.rst is old: run python docs/make_speed.py"
+    )

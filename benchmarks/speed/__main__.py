@@ -1,26 +1,54 @@
-"""Measure every case, print one table, store the numbers."""
+"""Measure, print one table, store the numbers.
+
+Without options the cases of the manual's table are measured, in processor time with one thread
+but for those that say otherwise; ``--all`` measures every family, in wall time with two threads.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks.speed import early, fisher, ipcac, kernel, ldg, margin, one_thread, stream
+from benchmarks.speed import (
+    early,
+    fisher,
+    ipcac,
+    kernel,
+    ldg,
+    margin,
+    one_thread,
+    processes,
+    stream,
+)
 from benchmarks.speed.runner import (
     THREADS,
     Case,
     OtherLoad,
     Row,
     Settings,
+    in_one_thread,
     machine_facts,
     table,
 )
 
-CASES: dict[str, Case] = {  # one term a family
+TABLE: dict[str, Case] = {
+    **one_thread.CASES,
+    "cpu margin": in_one_thread(margin.printed),
+    "cpu margin of many rows": in_one_thread(margin.many_rows),
+    "cpu early": early.CASES["early limits"],
+    "two threads, LDG": ldg.CASES["ldg wide"],
+    "two threads, window": one_thread.window,
+    **processes.CASES,
+}
+"""What the manual quotes."""
+
+FAMILIES: dict[str, Case] = {  # one term a family
     **fisher.CASES,
     **ipcac.CASES,
     **stream.CASES,
@@ -28,64 +56,72 @@ CASES: dict[str, Case] = {  # one term a family
     **ldg.CASES,
     **margin.CASES,
     **early.CASES,
-    **one_thread.CASES,
 }
 RESULTS = Path(__file__).with_name("results.json")
 
 
 def main() -> None:
     options = parsed_options()
-    settings = Settings(options.quick, options.repeat or (2 if options.quick else 7))
-    chosen = {name: case for name, case in CASES.items() if options.only in name}
+    settings = Settings(options.quick, options.repeat or (2 if options.quick else 4))
+    everything = {**TABLE, **FAMILIES}
+    offered = everything if options.all or options.only else TABLE
+    chosen = {name: case for name, case in offered.items() if options.only in name}
     if not chosen:
-        raise SystemExit(f"no case is called {options.only!r}: there are {', '.join(CASES)}")
+        raise SystemExit(f"no case is called {options.only!r}: there are {', '.join(everything)}")
     with threadpool_limits(THREADS):
         machine = machine_facts()
         rows = measured(chosen, settings)
-    print(table([row for _, row in rows]))
-    # a part of the work, or small sizes, must not replace the numbers of a whole run
-    whole = not options.quick and len(chosen) == len(CASES)
-    path = options.json or (RESULTS if whole else None)
-    if path is not None:
-        path.write_text(as_json(machine, settings, rows))
+    print(table([row for found in rows.values() for row in found]))
+    if options.store:
+        facts = {"date": date.today().isoformat(), "rounds": settings.rounds, **machine}
+        stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        RESULTS.write_text(as_json(updated(stored, facts, rows)))
 
 
 def parsed_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, a few seconds in all")
-    parser.add_argument("--repeat", type=int, metavar="N", help="rounds (default: 7; 2 if quick)")
+    parser.add_argument("--all", action="store_true", help="every family, not only the table")
+    parser.add_argument("--repeat", type=int, metavar="N", help="rounds (default: 4; 2 if quick)")
     parser.add_argument("--only", default="", metavar="NAME", help="cases with this in their name")
     parser.add_argument(
-        "--json",
-        type=Path,
-        metavar="PATH",
-        help=f"where the numbers go (default: {RESULTS.name} beside this program for a whole run)",
+        "--store",
+        action="store_true",
+        help=f"keep the numbers of these cases in {RESULTS.name}, beside those of the others",
     )
     options = parser.parse_args()
     if options.repeat is not None and options.repeat < 1:
         parser.error(f"--repeat {options.repeat} must be at least 1")
+    if options.store and options.quick:
+        parser.error("--store keeps numbers of the full sizes: leave out --quick")
     return options
 
 
-def measured(cases: dict[str, Case], settings: Settings) -> list[tuple[str, Row]]:
-    """The rows of all cases, each with the name of its case."""
-    rows = []
+def measured(cases: dict[str, Case], settings: Settings) -> dict[str, list[Row]]:
+    """The rows of each case."""
+    rows = {}
     for name, case in cases.items():
         print(name, file=sys.stderr, flush=True)
         load = OtherLoad()
         found = case(settings)
-        rows += [(name, row._replace(other_load=load.share())) for row in found]
-    if settings.quick:  # the targets are for the full sizes
-        rows = [(name, row._replace(must_reach="", reached=None)) for name, row in rows]
+        rows[name] = [row._replace(other_load=load.share()) for row in found]
+        if settings.quick:  # the targets are for the full sizes
+            rows[name] = [row._replace(must_reach="", reached=None) for row in rows[name]]
     return rows
 
 
-def as_json(machine: dict[str, object], settings: Settings, rows: list[tuple[str, Row]]) -> str:
-    record = {
-        "machine": machine,
-        "settings": settings._asdict(),
-        "rows": [{"case": name, **row._asdict()} for name, row in rows],
+def updated(
+    stored: dict[str, Any], facts: dict[str, Any], rows: dict[str, list[Row]]
+) -> dict[str, Any]:
+    """The stored record with the rows of the cases that were measured now."""
+    new = {
+        name: {"measured": facts, "rows": [r._asdict() for r in found]}
+        for name, found in rows.items()
     }
+    return {**stored, **new}
+
+
+def as_json(record: dict[str, Any]) -> str:
     return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
 
 

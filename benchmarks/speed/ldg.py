@@ -30,11 +30,11 @@ OURS, NCA, GRAM = "ours", "sklearn NCA", "one X @ X.T"
 FIXED: dict[str, Any] = {"gamma": 0.6, "n_neighbors": 4}
 
 
-def overlapping(n: int, d: int) -> tuple[Array, Array]:
+def overlapping(n: int, d: int, n_classes: int = N_CLASSES) -> tuple[Array, Array]:
     """Classes of three clusters each in 20 of the features, not separated: there is work to do."""
     rng = np.random.default_rng(0)
-    y = rng.integers(N_CLASSES, size=n)
-    centres = rng.standard_normal((N_CLASSES, 3, 20))
+    y = rng.integers(n_classes, size=n)
+    centres = rng.standard_normal((n_classes, 3, min(d, 20)))
     X = rng.standard_normal((n, d))
     X[:, :20] += centres[y, rng.integers(3, size=n)]
     return X @ np.linalg.qr(rng.standard_normal((d, d)))[0], y

@@ -24,7 +24,9 @@ from benchmarks.speed.runner import (
     Task,
     faster,
     in_fresh_process,
+    in_one_thread,
     peak_resident,
+    seconds_of,
     share,
 )
 from separatrix import (
@@ -132,6 +134,18 @@ def kernels(settings: Settings) -> list[Row]:
     ]
 
 
+def small_mixture(settings: Settings) -> list[Row]:
+    """As few rows as the heart patients of a hospital, where a fit has costs of its own."""
+    n, d = (60, 5) if settings.quick else (294, 13)
+    X, y = overlapping(n, d, n_classes=2)
+    times = seconds_of(
+        {OURS: lambda: MixtureIPCAC(random_state=0).fit(X, y), "SVC": lambda: SVC().fit(X, y)},
+        settings.rounds,
+    )
+    work = f"MixtureIPCAC.fit {size(n, d)}"
+    return [share(work, times[OURS], "SVC", times["SVC"], at_most=3)]
+
+
 def window(settings: Settings) -> list[Row]:
     """An update of a window with a prediction, beside fitting the window again."""
     n, d, batch = (500, 30, 50) if settings.quick else (10_000, 500, 100)
@@ -142,7 +156,7 @@ def window(settings: Settings) -> list[Row]:
         for i in range(n, n + 20 * batch, batch):
             model.partial_fit(X[i % n : i % n + batch], y[i % n : i % n + batch]).predict(X[:1])
 
-    times = cpu_seconds_of(
+    times = seconds_of(
         {OURS: slide, "anew": lambda: FisherDiscriminant().fit(X[:n], y[:n])}, settings.rounds
     )
     work = f"FisherDiscriminant(window={n}), {batch} of {d}, and predict"
@@ -205,6 +219,7 @@ CASES: dict[str, Case] = {
     "cpu products": products,
     "cpu neighbours": neighbours,
     "cpu kernels": kernels,
-    "cpu window": window,
+    "cpu window": in_one_thread(window),
+    "cpu small mixture": in_one_thread(small_mixture),
     "cpu large": large,
 }

@@ -16,6 +16,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ import sklearn
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import separatrix
+from separatrix.linalg.blas import blas_threads
 
 THREADS = min(2, os.cpu_count() or 1)
 RARE_ROUNDS = 2
@@ -130,18 +132,31 @@ def seconds_of(
     """The least time of each task over rounds that run all of them in turn.
 
     Load on the machine so falls on all alike; the least time is the one it disturbed least.
-    Tasks named in `rarely` take part in the first rounds only.
+    Tasks named in `rarely` take part in the first rounds only. With one thread it is processor
+    time, which a busy machine hardly disturbs, with several wall time.
     """
+    clock = time.process_time if blas_threads() == 1 else time.perf_counter
     best = dict.fromkeys(tasks, np.inf)
     for i in range(rounds):
         for name, task in tasks.items():
             if name in rarely and i >= RARE_ROUNDS:
                 continue
             gc.collect()
-            start = time.perf_counter()
+            start = clock()
             task()
-            best[name] = min(best[name], time.perf_counter() - start)
+            best[name] = min(best[name], clock() - start)
     return best
+
+
+def in_one_thread(case: Case) -> Case:
+    """The same case in processor time, with one thread."""
+
+    @wraps(case)
+    def measure(settings: Settings) -> list[Row]:
+        with threadpool_limits(1):
+            return case(settings)
+
+    return measure
 
 
 def extra_memory(task: Task) -> float:
