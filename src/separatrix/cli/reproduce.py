@@ -74,6 +74,7 @@ def reproduce_command(
         source = list_sources()[tables[0].source]
         date = find_oldest_date(results, [table.name for table in tables])
         store_results(source, {table.id: cells[table.name] for table in tables}, date)
+        console.note(f"Kept with the source: {', '.join(table.name for table in tables)}")
     _print_verdicts(console, tables, cells, left_out, html)
 
 
