@@ -115,10 +115,10 @@ QUOTES = (
         {name: name for name in ("e = 1", "e = 2", "e = 3")},
         {
             "MixtureIPCAC": "P-IPCAC",
-            "MixtureIPCAC, clusters merged as printed": "P-IPCAC, printed merging",
+            "MixtureIPCAC, clusters merged as printed": "P-IPCAC literal",
             "MixtureIPCAC, ipcac nodes": "P-IPCAC, full nodes",
             "KernelIPCAC": "K-IPCAC",
-            "KernelIPCAC, threshold as printed": "K-IPCAC, threshold (4.3)",
+            "KernelIPCAC, threshold as printed": "K-IPCAC, threshold (3.17)",
             "KernelIPCAC, truncated": "K-TIPCAC",
             "KernelIPCAC, 500 landmarks": "K-IPCAC, 500 landmarks",
             "SVC": "SVM",
