@@ -12,15 +12,7 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.speed.data import size
 from benchmarks.speed.one_thread import cpu_seconds_of
-from benchmarks.speed.runner import (
-    Case,
-    Row,
-    Settings,
-    faster,
-    in_one_thread,
-    seconds_of,
-    share,
-)
+from benchmarks.speed.runner import Case, Row, Settings, faster, seconds_of
 from separatrix import EarlyClassifier, FisherDiscriminant, LocalQDA, datasets
 from separatrix.linalg import Array
 
@@ -177,39 +169,7 @@ def fit_and_decide(model: EarlyClassifier, X: Array, y: Array, new: Array) -> An
     return model.fit(X, y).decide_early(new)
 
 
-def limits(settings: Settings) -> list[Row]:
-    """Series decided by neighbours within a second or two, and regions beside the default."""
-    n, d = (50, 32) if settings.quick else (1000, 128)
-    rounds = min(settings.rounds, 3)
-    X, y, new = series(n, d, 4, 100 if settings.quick else 400, onset=0.0, separation=12.0)
-    many, labels, others = series(20 if settings.quick else 200, d, 15, 20 * d // 4)
-    local = EarlyClassifier(LocalQDA(8), score="model").fit(X, y)
-    leaves = EarlyClassifier(LocalQDA(8), score="model").fit(many, labels)
-    regions = {
-        region: EarlyClassifier(FisherDiscriminant(shrinkage=0.1), region=region).fit(X, y)
-        for region in ("ellipsoid", "box")
-    }
-    regions["mixture"] = EarlyClassifier(
-        FisherDiscriminant(shrinkage=0.1), conditional="mixture", score="model"
-    ).fit(X, y)
-    tasks = {name: partial(model.decide_early, new) for name, model in regions.items()}
-    tasks |= {"4": partial(local.decide_early, new), "15": partial(leaves.decide_early, others)}
-    times = seconds_of(tasks, rounds)
-    default = times["ellipsoid"]
-    work = "decide_early, LocalQDA(8)"
-    return [
-        share(f"{work}, {size(n, d)}", times["4"], "1 s", 1.0, at_most=1),
-        share(f"{work}, {size(len(others), d)}, 15 classes", times["15"], "2 s", 2.0, at_most=1),
-        *(
-            share(f"decide_early, {name}, {size(n, d)}", times[name], "ellipsoid", default,
-                  at_most=3)
-            for name in ("box", "mixture")
-        ),
-    ]  # fmt: skip
-
-
 CASES: dict[str, Case] = {
-    "early limits": in_one_thread(limits),
     "early calibrated": calibrated,
     "early prefixes": prefixes,
     "early stream": stream,
