@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import shlex
 from pathlib import Path
@@ -63,9 +64,29 @@ def test_commands_of_a_page_have_options_that_exist(page):
         assert {word for word in rest if re.match(r"--?[a-z]", word)} <= known, rest
 
 
+SESSIONS = sorted(page.name for page in DOCS.glob("*.rst") if "\n>>> " in page.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("page", SESSIONS)
+def test_what_a_page_shows_of_python_is_what_python_prints(page):
+    found = doctest.testfile(str(DOCS / page), module_relative=False, encoding="utf-8")
+    assert found.attempted
+    assert not found.failed
+
+
+NAMED_FILE = re.compile(r"``((?:tests|examples|docs|benchmarks)/[\w/]+\.py)``")
+
+
+def test_files_that_the_manual_names_exist():
+    pages = [*DOCS.glob("*.rst"), *DOCS.parent.glob("*.md")]
+    named = {name for page in pages for name in NAMED_FILE.findall(page.read_text("utf-8"))}
+    assert len(named) > 10
+    assert sorted(name for name in named if not (DOCS.parent / name).exists()) == []
+
+
 def test_every_extra_has_its_line():
     text = (DOCS / "install.rst").read_text()
     settings = (DOCS.parent / "pyproject.toml").read_text()
-    for extra in ("app", "plot", "parquet", "excel", "dask", "zarr"):
+    for extra in ("app", "plot", "parquet", "excel", "dask", "zarr", "onnx"):
         assert f"``{extra}``" in text
         assert re.search(rf"^{extra} = ", settings, re.MULTILINE)

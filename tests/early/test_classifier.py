@@ -30,6 +30,7 @@ from separatrix import (
     FisherDiscriminant,
     KernelFisherDiscriminant,
     LocalQDA,
+    datasets,
 )
 from separatrix.early.conditional import (
     ThinFactor,
@@ -465,3 +466,13 @@ def test_models_that_were_stored_in_parts_are_restored(rule):
     rows = with_gaps(NEW)
     assert_array_equal(again.decide(rows).reliability, model.decide(rows).reliability)
     assert_array_equal(again.decide_early(NEW).time, model.decide_early(NEW).time)
+
+
+def test_the_beginning_of_a_series_is_a_row_whose_end_is_missing():
+    series = datasets.make_series(120, 20, random_state=0)
+    model = EarlyClassifier(FisherDiscriminant()).fit(series.data, series.target)
+    begun = series.data[:5].copy()
+    begun[:, 8:] = np.nan
+    for found, expected in zip(model.decide(begun[:, :8]), model.decide(begun), strict=True):
+        assert_array_equal(found, expected)
+    assert_array_equal(model.expect(begun[:, :8]).mean, model.expect(begun).mean)

@@ -549,7 +549,7 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
         Parameters
         ----------
         X : array (n_samples, n_features)
-            Rows with NaN for missing values.
+            Rows with NaN for missing values; the last columns may be left out.
         reliability : float, optional
             τ, in place of the estimator's.
         classes : array, optional
@@ -559,7 +559,7 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
         -------
         Decisions
         """
-        rows = self._check_rows(X)
+        rows = self._in_units(self._validate_series(X))
         tau, wanted = self._check_request(reliability, classes)
         observed = ~np.isnan(rows)
         codes, reliabilities = self._judge(rows, observed)
@@ -572,14 +572,14 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
         Parameters
         ----------
         X : array (n_samples, n_features)
-            Rows with NaN for missing values.
+            Rows with NaN for missing values; the last columns may be left out.
 
         Returns
         -------
         Expectation
             In running units with ``normalize="running"``.
         """
-        rows = self._check_rows(X)
+        rows = self._in_units(self._validate_series(X))
         mean, std = rows.copy(), np.zeros_like(rows)
         for at, pattern in group_patterns(~np.isnan(rows)):
             mean[at], std[at] = expect_missing(self._conditional, rows[at], pattern)
