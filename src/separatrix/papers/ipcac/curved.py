@@ -223,6 +223,7 @@ def table5_6(row: str, repeat: int, data: Callable[[str], Any]) -> Measures:
     settings = tune_heart(row, data)
     models = kernels(settings, LEADING) | clusters(repeat)
     models |= printed_thresholds(settings) | {"IPCAC": IPCAC()}
+    models["IPCAC_var, standardised, (3.17)"] = IPCAC(0.999, threshold="accuracy")
     predicted = predictions(models, split) | predictions({"IPCAC_var": IPCAC(0.999)}, plain)
     predicted["P-IPCAC, literal jury"] = literal.best_of_each_team(models["P-IPCAC"], split.X_test)
     gamma = settings["K-TIPCAC"]["kernel_gamma"]
