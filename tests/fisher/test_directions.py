@@ -47,7 +47,9 @@ def test_a_singular_scatter_is_the_limit_of_a_vanishing_ridge(rng):
 def test_the_split_has_perfect_directions_and_white_ones(rng):
     A, Hb = rng.standard_normal((3, 6)), rng.standard_normal((2, 6))
     Sw = A.T @ A
-    perfect, between, to_white = split_within(Sw, Hb)
+    perfect, between, rank, find_whitener = split_within(Sw, Hb)
+    assert rank == 3
+    to_white = find_whitener()
     assert_allclose(perfect.T @ perfect, np.eye(2), atol=1e-12)
     assert_allclose(Sw @ perfect, 0, atol=1e-10)
     assert_allclose(perfect.T @ Hb.T @ Hb @ perfect, np.diag(between), atol=1e-10)

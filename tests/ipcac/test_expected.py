@@ -89,7 +89,9 @@ def test_partial_whitening_takes_each_row_out_of_its_own_mean(n_features):
     X = rows(n_features)
     moments = moments_of(X)
     axes = between_along_axes(moments, 3)
-    expected = expected_partially_whitened(moments, axes)
+    parts = moments.project(np.hstack([axes.whitened, moments.between_rows().T - axes.kept]))
+    traces = np.array([scatter.trace() for scatter in moments.scatters])
+    expected = expected_partially_whitened(moments, axes, parts, traces)
     Z, t = X - X.mean(axis=0), class_targets(COUNTS)
     evals, U = np.linalg.eigh(Z.T @ Z)
     evals, U = evals[::-1][:3], U[:, ::-1][:, :3]
@@ -115,8 +117,9 @@ def test_spreads_along_the_axes_add_up_to_the_eigenvalues():
         moments = moments_of(rows(n_features))
         axes = between_along_axes(moments, 4)
         Hb = moments.between_rows()
-        between = np.array([Hb[0] @ axes.between(row)[:, 0] for row in np.eye(4)])
-        assert_allclose(axes.class_spreads().sum(axis=0) + between, axes.evals)
+        spreads = axes.class_spreads().sum(axis=0)
+        assert_allclose(spreads.sum() + Hb[0] @ axes.kept[:, 0], axes.evals.sum())
+        assert_allclose(np.sum(spreads / axes.evals) + Hb[0] @ axes.whitened[:, 0], 4)
 
 
 def test_few_axes_beside_rows_need_no_correction():

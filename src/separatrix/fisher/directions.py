@@ -6,6 +6,7 @@ local versions) that `ClassMoments` provides, and differs in how it treats a sin
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import NamedTuple
 
@@ -72,7 +73,11 @@ def separating_rank(s: Array, order: int) -> int:
 
 def _singular_fisher_directions(Sw: Array, Hb: Array, order: int, eps: float) -> Solution:
     """`fisher_directions` as the ridge on a singular Sw goes to zero."""
-    perfect, between, to_white = split_within(Sw, Hb, eps)
+    perfect, between, rank, find_whitener = split_within(Sw, Hb, eps)
+    if len(between) == len(Hb):  # they take up all of the scatter between classes
+        within = nominal_scatter(between, perfect, perfect)
+        return Solution(perfect, between, rank=rank, within=within)
+    to_white = find_whitener()
     whitened = Hb @ to_white
     # the other directions are Sb-orthogonal to the perfect ones: take those out of Hb,
     Q = Hb @ perfect / np.sqrt(between)
@@ -87,7 +92,7 @@ def _singular_fisher_directions(Sw: Array, Hb: Array, order: int, eps: float) ->
         between, perfect, W
     )
     criterion = np.concatenate([between, np.zeros(k) if len(between) else s[:k] ** 2])
-    return Solution(W, criterion, rank=to_white.shape[1], within=within)
+    return Solution(W, criterion, rank=rank, within=within)
 
 
 class WithinSplit(NamedTuple):
@@ -100,14 +105,17 @@ class WithinSplit(NamedTuple):
         scatter between.
     between : array (p,)
         That scatter.
-    to_white : array (d, r)
-        Directions orthogonal to all without scatter within, with unit scatter within; r is the
-        rank of Sw.
+    rank : int
+        The rank r of Sw.
+    find_whitener : callable
+        Without arguments, (d, r): directions orthogonal to all without scatter within, with unit
+        scatter within. At the cost of an inverse, and so only where it is asked for.
     """
 
     perfect: Array
     between: Array
-    to_white: Array
+    rank: int
+    find_whitener: Callable[[], Array]
 
 
 def split_within(Sw: Array, Hb: Array, eps: float = EPS) -> WithinSplit:
@@ -115,16 +123,40 @@ def split_within(Sw: Array, Hb: Array, eps: float = EPS) -> WithinSplit:
     scale = np.sqrt(np.diagonal(Sw).clip(0.0) + np.sum(Hb**2, axis=0))
     scale[scale == 0] = 1.0
     scaled = Hb / scale
-    parts = range_and_null(Sw / scale / scale[:, None], beside=_squared_norm(scaled), eps=eps)
-    _, s, Vt = np.linalg.svd(scaled @ parts.null)
-    largest = _squared_norm(scaled) + float(np.max(parts.evals, initial=0.0))
-    k = numerical_rank(s**2, len(Sw), largest=largest, eps=eps)
-    null = parts.null @ Vt.T / scale[:, None]
+    beside = _squared_norm(scaled)
+    null, rank, largest, find_range = _split_scatter(Sw / scale / scale[:, None], beside, eps)
+    _, s, Vt = np.linalg.svd(scaled @ null)
+    k = numerical_rank(s**2, len(Sw), largest=beside + largest, eps=eps)
+    null = null @ Vt.T / scale[:, None]
     empty = np.linalg.qr(null[:, k:])[0]  # no scatter of any kind
     perfect = np.linalg.qr(_remove_span(null[:, :k], empty))[0]
-    to_white = parts.range / np.sqrt(parts.evals) / scale[:, None]
-    to_white = _remove_span(to_white, np.hstack([perfect, empty]))
-    return WithinSplit(*order_by_scatter(perfect, Hb), to_white)
+
+    def find_whitener() -> Array:
+        return _remove_span(find_range() / scale[:, None], np.hstack([perfect, empty]))
+
+    return WithinSplit(*order_by_scatter(perfect, Hb), rank, find_whitener)
+
+
+def _split_scatter(
+    S: Array, beside: float, eps: float
+) -> tuple[Array, int, float, Callable[[], Array]]:
+    """The null space of S, its rank, its size, and a function that whitens it in its range.
+
+    In the span of wide rows S is zero but for a block, which is clearly regular as a rule: then
+    no eigenvectors are needed.
+    """
+    varies = np.diagonal(S) > 0
+    try:
+        # the product of both limits is beyond the rank rule
+        factor = cholesky_whitener(S[np.ix_(varies, varies)], beside=beside, eps=eps**0.5)
+    except SingularMatrixError:
+        evals, axes, null = range_and_null(S, beside=beside, eps=eps)
+        size = float(np.max(evals, initial=0.0))
+        return null, len(evals), size, lambda: axes / np.sqrt(evals)
+    unit = np.eye(len(S))
+    rank = int(np.count_nonzero(varies))
+    size = float(np.linalg.norm(S, 1))  # no less than the largest eigenvalue
+    return unit[:, ~varies], rank, size, lambda: unit[:, varies] @ factor.unwhiten(np.eye(rank))
 
 
 def _remove_span(V: Array, Q: Array) -> Array:
@@ -148,10 +180,14 @@ def nominal_scatter(between: Array, perfect: Array, W: Array) -> Array:
     return 1e-9 * float(np.max(between, initial=0.0)) * along.T @ along
 
 
-def rank_of_means(s: Array, moments: ClassMoments) -> int:
-    """Number of singular values of Hb that are not numerical zero beside the class means."""
+def rank_of_means(s: Array, moments: ClassMoments, trace: float | None = None) -> int:
+    """Number of singular values of Hb that are not numerical zero beside the class means.
+
+    The trace of Sw may be given where it is known already.
+    """
     order = summation_order(moments.n_samples, moments.n_features)
-    spread = max(moments.trace_within(), 0.0) ** 0.5
+    trace = moments.trace_within() if trace is None else trace
+    spread = max(trace, 0.0) ** 0.5
     return numerical_rank(s, order, largest=max(spread, float(np.max(s, initial=0.0))))
 
 

@@ -90,10 +90,10 @@ class NullSpaceDiscriminant(SubspaceClassifier):
     ) -> Solution:
         small, lift = reduce_to_span(moments)
         Sw, Hb = small.Sw, small.between_rows()
-        W, between, to_white = split_within(Sw, Hb, moments.eps)
+        W, between, rank, _ = split_within(Sw, Hb, moments.eps)
         uses_null_space = len(between) > 0
         if uses_null_space:
-            found = Solution(W, between, to_white.shape[1], within=nominal_scatter(between, W, W))
+            found = Solution(W, between, rank, within=nominal_scatter(between, W, W))
         else:
             warn_caller(
                 "the within-class scatter has no null space in these data (there are more samples "

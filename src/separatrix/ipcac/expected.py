@@ -32,11 +32,14 @@ class ExpectedScores(NamedTuple):
         As new rows are expected to have them.
     training : array (2,)
         Means of the training rows.
+    training_stds : array (2,), optional
+        Their standard deviations, where they are known in the same scale.
     """
 
     means: Array
     stds: Array
     training: Array
+    training_stds: Array | None = None
 
     @property
     def bias(self) -> float:
@@ -153,7 +156,9 @@ def _inverse_scatter(moments: ClassMoments, ridge: float) -> Array:
     return factor.inverse()
 
 
-def expected_partially_whitened(moments: ClassMoments, axes: LeadingAxes) -> ExpectedScores | None:
+def expected_partially_whitened(
+    moments: ClassMoments, axes: LeadingAxes, parts: ClassMoments, traces: Array
+) -> ExpectedScores | None:
     """The same for the partial whitening (4.6 to 4.8): d axes whitened, all else left alone.
 
     Along the axes U it is least squares. The rest is a sum over rows, from which a row takes its
@@ -161,24 +166,32 @@ def expected_partially_whitened(moments: ClassMoments, axes: LeadingAxes) -> Exp
     ``r_c = (tr S_c - tr Uᵀ S_c U) / ((n_c - 1) λ_d)``. As h → 0 this is the bias
     ``tr(P² S_c) / (n_c (n_c - 1))`` of a projected class mean; the division by 1 - h adds that the
     whitening, too, was learned from the row. The axes are taken as given.
+
+    Parameters
+    ----------
+    moments : ClassMoments
+        Of two classes with their scatters.
+    axes : LeadingAxes
+    parts : ClassMoments
+        The same along ``axes.whitened`` and along ``Hbᵀ - axes.kept``.
+    traces : array (2,)
+        Those of the scatters of the classes.
     """
     counts, n, evals = moments.counts, moments.n_samples, axes.evals
-    t, deviations, last = class_targets(counts), moments.means - moments.mean, axes.evals[-1]
-    delta, Hb = deviations[1] - deviations[0], moments.between_rows()[0]
-    to_delta = float(Hb @ delta) / float(Hb @ Hb)  # Hb is a multiple of δ
-    whitened, kept = (to_delta * axes.between(c)[:, 0] for c in (1 / evals, np.ones(len(evals))))
-    top, rest = n * whitened, n * (delta - kept) / last
+    t, delta, Hb = class_targets(counts), np.diff(moments.means, axis=0)[0], moments.between_rows()
+    to_delta = float(Hb[0] @ delta) / float(Hb[0] @ Hb[0])  # Hb is a multiple of δ
+    scale = n * to_delta * np.array([1.0, 1 / evals[-1]])  # takes the parts to n A δ
+    along = parts.class_scatters * np.outer(scale, scale)
+    f_top, f_rest = (parts.means * scale).T
     spreads, others = axes.class_spreads(), counts[::-1] / n
-    h = spreads @ (1 / evals) / counts + others**2 * float(delta @ whitened)
+    h = spreads @ (1 / evals) / counts + others**2 * float(f_top[1] - f_top[0]) / n
     left = 1 - h - 1 / n
     if left.min() <= 0:
         return None
-    traces = np.array([scatter.diagonal().sum() for scatter in moments.scatters])
     without_own = counts / np.maximum(counts - 1, 1)
-    r = (traces - spreads.sum(axis=1)).clip(0) / last * without_own / counts
-    f_top, f_rest = deviations @ top, deviations @ rest
+    r = (traces - spreads.sum(axis=1)).clip(0) / evals[-1] * without_own / counts
     means = (n - 1) / n * without_own * (f_top - h * t) / left + f_rest - r * t
-    along = moments.project(np.column_stack([top, rest])).class_scatters
     weights = np.column_stack([1 / left, np.ones(2)])
     stds = np.sqrt(np.einsum("ci,cij,cj->c", weights, along, weights).clip(0) / counts)
-    return ExpectedScores(means, stds, f_top + f_rest)
+    training_stds = np.sqrt(along.sum(axis=(1, 2)).clip(0) / counts)
+    return ExpectedScores(means, stds, f_top + f_rest, training_stds)

@@ -101,20 +101,26 @@ def partially_whitened_directions(
     Hb = moments.between_rows()
     if len(Hb) and wanted < max_total_rank(moments):
         axes = between_along_axes(moments, wanted)
-        evals = axes.evals
-        if numerical_rank(evals, moments.n_features, eps=moments.eps) == wanted:
+        if numerical_rank(axes.evals, moments.n_features, eps=moments.eps) == wanted:
             # P² Hbᵀ, with P the map that shrinks the spread q along the axes to its last value
             # (4.6): for the whitened means (4.7), and for directions in the original space (4.8)
-            U, s, _ = np.linalg.svd(
-                Hb.T + axes.between(evals[-1] / evals - 1), full_matrices=False
-            )
+            last, rest = axes.evals[-1], Hb.T - axes.kept
+            U, s, Vt = np.linalg.svd(last * axes.whitened + rest, full_matrices=False)
             # means of classes on a line leave axes whose variation is numerical zero
-            basis = U[:, : rank_of_means(s, moments)]
-            found = whitened_mean_directions(moments.project(basis))
+            traces = np.array([scatter.trace() for scatter in moments.scatters])
+            k = rank_of_means(s, moments, traces.sum())
+            basis = U[:, :k]
+            if not (correct and k and leverage_matters(wanted, moments.counts)):
+                found = whitened_mean_directions(moments.project(basis))
+                return found._replace(W=basis @ found.W, rank=wanted)
+            # the rows are projected once, on both parts of the one direction
+            parts = moments.project(np.hstack([axes.whitened, rest]))
+            turn = np.vstack([last * Vt.T, Vt.T]) / s
+            found = whitened_mean_directions(parts.project(turn))
             found = found._replace(W=basis @ found.W, rank=wanted)
-            if not (correct and found.W.shape[1] and leverage_matters(wanted, moments.counts)):
-                return found
-            return found.with_extras(_expected=expected_partially_whitened(moments, axes))
+            return found.with_extras(
+                _expected=expected_partially_whitened(moments, axes, parts, traces)
+            )
     small, lift = reduce_to_span(moments)
     found = fully_whitened_directions(small, correct=correct)
     rank = len(range_and_null(small.St, eps=moments.eps).evals)

@@ -80,14 +80,24 @@ class ProjectedClasses(NamedTuple):
 
 
 def project_classes(
-    solution: Solution, moments: ClassMoments, priors: ArrayLike | None
+    solution: Solution,
+    moments: ClassMoments,
+    priors: ArrayLike | None,
+    expected: ExpectedScores | None = None,
 ) -> ProjectedClasses:
-    """Statistics of the classes along the one direction of a solution."""
-    along = moments.project(solution.W)
-    means, scatters = along.means[:, 0], along.class_scatters[:, 0, 0].clip(0.0)
+    """Statistics of the classes along the one direction of a solution.
+
+    Their spread is known where scores are expected along it, in another scale.
+    """
+    means = ((moments.means - moments.mean) @ solution.W)[:, 0]
     sign = 1.0 if means[1] >= means[0] else -1.0
     given = check_priors(priors, moments.classes)
-    stds = np.sqrt(scatters / moments.counts)
+    known = None if expected is None else expected.training_stds
+    if expected is not None and known is not None and np.diff(expected.training):
+        stds = known * np.abs(np.diff(means) / np.diff(expected.training))
+    else:
+        scatters = moments.project(solution.W).class_scatters[:, 0, 0].clip(0.0)
+        stds = np.sqrt(scatters / moments.counts)
     return ProjectedClasses(sign, sign * means, stds, moments.counts, given)
 
 
@@ -214,13 +224,13 @@ def find_cut(
     rows: Any,
 ) -> Cut:
     """The cut that the parameters of a model ask for, along the one direction of a solution."""
-    known = project_classes(solution, moments, model.priors)
+    expected = solution.extras.get("_expected")
+    known = project_classes(solution, moments, model.priors, expected)
     left_out = solution.extras.get("_left_out")
     if model.threshold == "held-out" and left_out is None:
         left_out = held_out_scores(model, rows)
     if left_out is not None:
         return cut_by_held_out(known, left_out, rows)
-    expected = solution.extras.get("_expected")
     if model.threshold == "auto" and expected is not None:
         return cut_by_expected(known, expected)
     if model.threshold in FROM_MOMENTS:

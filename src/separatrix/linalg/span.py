@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
-from scipy.linalg import lapack
+from scipy.linalg import lapack, solve_triangular
 
 from separatrix.linalg._types import Array, Lift
 from separatrix.linalg.rank import (
@@ -80,9 +80,15 @@ def span(rows: Array, *, bound: int | None = None) -> Span:
     n_rows, n_features = rows.shape
     highest = n_rows if bound is None else bound
     if highest < n_features:
-        quick = gram_span(rows @ rows.T, rows.T.__matmul__, order=n_features)
-        if keeps_digits(quick, highest):
+        quick = quick_span(rows @ rows.T, rows.T.__matmul__, highest, order=n_features)
+        if quick is not None:
             return quick
+    return householder_span(rows)
+
+
+def householder_span(rows: Array) -> Span:
+    """`span` by a QR of the transposed rows, which loses no digits."""
+    n_rows, n_features = rows.shape
     # transposed, a copy in row order is in the column order that LAPACK overwrites in place
     columns = np.array(rows, dtype=float, order="C").T
     (qr, tau), R = scipy.linalg.qr(columns, mode="raw", overwrite_a=True, check_finite=False)
@@ -98,13 +104,90 @@ def span(rows: Array, *, bound: int | None = None) -> Span:
     return Span(Vt[:rank].T * s[:rank], lift)
 
 
-def keeps_digits(quick: Span, highest: int) -> bool:
-    """Whether a span found by inner products has all directions there can be, at most `highest`.
+def quick_span(
+    gram: Array, transposed: Lift, highest: int, *, order: int, n_first: int | None = None
+) -> Span | None:
+    """`span` by the inner products of the rows where they are safe, None elsewhere.
 
-    Their singular values must be of similar size, too: the inner products hold their squares.
+    Their rank must be the `highest` there can be, or directions may have been lost; and their
+    singular values of similar size, as the inner products hold the squares.
+
+    Parameters
+    ----------
+    gram, transposed, order
+        As to `gram_span`.
+    highest : int
+    n_first : int, optional
+        As to `cholesky_span`.
     """
-    size = np.sum(quick.coordinates**2, axis=0)
-    return len(size) == highest and bool(np.all(size > MIN_GRAM_RCOND * size.max(initial=0.0)))
+    found = cholesky_span(gram, transposed, highest, n_first=n_first)
+    if found is not None:
+        return found
+    found = gram_span(gram, transposed, order=order)
+    size = np.sum(found.coordinates**2, axis=0)
+    similar = np.all(size > MIN_GRAM_RCOND * size.max(initial=0.0))
+    return found if len(size) == highest and similar else None
+
+
+def cholesky_span(
+    gram: Array, transposed: Lift, highest: int, *, n_first: int | None = None
+) -> Span | None:
+    """`gram_span` by triangular factors, at a tenth of the cost; None unless it is as good.
+
+    Parameters
+    ----------
+    gram, transposed
+        As to `gram_span`.
+    highest : int
+        The rank the rows must have.
+    n_first : int, optional
+        So many rows are factored first: exactly their span has the leading coordinates, and all
+        other coordinates of these rows are zero. All rows by default.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, 1.0, 0.0], [-1.0, -1.0, 0.0], [1.0, 2.0, 3.0]])
+    >>> found = cholesky_span(rows @ rows.T, rows.T.__matmul__, 2, n_first=2)
+    >>> found.coordinates[:, 1].tolist()
+    [0.0, 0.0, 3.082207001484488]
+    """
+    n_rows = len(gram)
+    n_first = n_rows if n_first is None else n_first
+    # rows of unlike length cost no digits in units of their own, but a length may be rounding only
+    lengths = np.sqrt(np.diagonal(gram))
+    units = np.where(lengths > 0, lengths, 1.0)
+    if np.min(lengths, where=lengths > 0, initial=np.inf) <= MIN_GRAM_RCOND**0.5 * lengths.max():
+        return None
+    scaled = gram / units
+    scaled /= units[:, None]
+    L, chosen = _pivoted_cholesky(scaled[:n_first, :n_first])
+    along = solve_triangular(L[chosen], scaled[chosen, n_first:], lower=True, check_finite=False)
+    rest, more = _pivoted_cholesky(scaled[n_first:, n_first:] - along.T @ along)
+    chosen = np.append(chosen, n_first + more)
+    if len(chosen) < highest:
+        return None
+    coordinates = np.block([[L, np.zeros((n_first, len(more)))], [along.T, rest]])
+    T = coordinates[chosen]
+    if lapack.dpocon(T.T, lapack.dlange("1", scaled.T))[0] <= MIN_GRAM_RCOND:
+        return None
+    coordinates *= units[:, None]
+
+    def lift(W: Array) -> Array:
+        A = np.zeros((n_rows, W.shape[1]))
+        A[chosen] = solve_triangular(T, W, lower=True, trans="T", check_finite=False)
+        return transposed(A / units[:, None])
+
+    return Span(coordinates, lift)
+
+
+def _pivoted_cholesky(G: Array) -> tuple[Array, Array]:
+    """The L with ``G = L Lᵀ``, of one column for each of the rows that span the others."""
+    if len(G) == 0:
+        return np.zeros((0, 0)), np.zeros(0, dtype=int)
+    factor, pivots, rank, _ = lapack.dpstrf(G, tol=len(G) * EPS)
+    L = np.empty((len(G), rank))
+    L[pivots - 1] = np.tril(factor.T[:, :rank])
+    return L, pivots[:rank] - 1
 
 
 def apply_reflectors(qr: Array, tau: Array, C: Array) -> Array:

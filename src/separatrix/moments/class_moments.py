@@ -339,7 +339,7 @@ class ClassMoments:
 
     def trace_within(self) -> float:
         """Trace of Sw, without the matrix."""
-        return float(self.within_diagonal().sum())
+        return sum(scatter.trace() for scatter in self._scatters)
 
     def centred(self, X: Any, codes: Array) -> Array:
         """A block of rows less the means of their classes, dense."""

@@ -146,8 +146,7 @@ def join_rows(parts: Sequence[LabelledRows]) -> LabelledRows:
 def class_indicator(codes: Array, weights: Array | None, n_classes: int, dtype: Any) -> Any:
     """Matrix (n_classes, n_rows) that sums rows by class."""
     data = np.ones(len(codes), dtype) if weights is None else weights.astype(dtype)
-    by_row = sp.csr_array((data, codes, np.arange(len(codes) + 1)), (len(codes), n_classes))
-    return by_row.T
+    return sp.csc_array((data, codes, np.arange(len(codes) + 1)), (n_classes, len(codes)))
 
 
 def shift_full_columns(X: Any) -> tuple[Any, Array]:

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +21,9 @@ from separatrix.linalg import (
     Span,
     ThinSVD,
     gram_span,
-    keeps_digits,
+    householder_span,
     numerical_rank,
-    span,
+    quick_span,
     top_eigh,
     triangle,
 )
@@ -121,7 +123,8 @@ class AxisRows(NamedTuple):
 
 def transposed_matmul(R: Any, A: Array) -> Array:
     """``Rᵀ A`` for rows of any kind."""
-    return R.T @ A if isinstance(R, np.ndarray) else R.transposed_matmul(A)
+    # the other order of factors reads rows as they lie in memory
+    return (A.T @ R).T if isinstance(R, np.ndarray) else R.transposed_matmul(A)
 
 
 def as_array(R: Any) -> Array:
@@ -204,6 +207,13 @@ class Scatter:
         for weight, R in self.rows:
             squares += weight * _squares(R)
         return squares
+
+    def trace(self) -> float:
+        """The sum of the diagonal."""
+        if self._matrix is not None:
+            return float(np.trace(self._matrix))
+        squares = sum(weight * _sum_of_squares(R) for weight, R in self.rows)
+        return float(squares + self.n_features * self.floor)
 
     def plus(self, other: Scatter, factor: float = 1.0, rows: Array | None = None) -> Scatter:
         """``self + factor * (other + rowsᵀ rows)``; a factor of -1 subtracts."""
@@ -333,6 +343,11 @@ def _squares(R: Any) -> Array:
     return np.einsum("ij,ij->j", R, R) if isinstance(R, np.ndarray) else R.squares()
 
 
+def _sum_of_squares(R: Any) -> float:
+    """The squared entries of rows of any kind, summed."""
+    return float(np.vdot(R, R) if isinstance(R, np.ndarray) else R.squares().sum())
+
+
 def multiply_out(n_features: int, rows: Sequence[tuple[float, Any]]) -> Array:
     """``Σ weight RᵀR`` as a matrix; rows that are arrays in one product."""
     arrays = [(weight, R) for weight, R in rows if isinstance(R, np.ndarray)]
@@ -348,16 +363,24 @@ def multiply_out(n_features: int, rows: Sequence[tuple[float, Any]]) -> Array:
 
 
 def find_joint_span(blocks: Sequence[Any], bound: int | None = None) -> tuple[Span, list[Array]]:
-    """The span of several blocks of rows, and each block's coordinates in it."""
+    """The span of several blocks of rows, and each block's coordinates in it.
+
+    Coordinates of all blocks but the last come first, where that costs no digits: these blocks
+    are exactly zero in the others.
+    """
     stack = Stack(blocks, np.ones(len(blocks)))
     n_rows, n_features = stack.shape
     highest = n_rows if bound is None else bound
     sparse = any(isinstance(R, SparseRows) for R in blocks)
     spanned = None
     if sparse or highest < n_features:  # by inner products, the rows need not be copied
-        spanned = gram_span(stack.gram(), stack.transposed_matmul, order=max(stack.shape))
-    if spanned is None or not (sparse or keeps_digits(spanned, highest)):
-        spanned = span(np.vstack([as_array(R) for R in blocks]), bound=bound)
+        gram, back, order = stack.gram(), stack.transposed_matmul, max(stack.shape)
+        n_first = n_rows - blocks[-1].shape[0]
+        spanned = quick_span(gram, back, highest, order=order, n_first=n_first)
+        if spanned is None and sparse:
+            spanned = gram_span(gram, back, order=order)
+    if spanned is None:
+        spanned = householder_span(np.vstack([as_array(R) for R in blocks]))
     ends = np.cumsum([R.shape[0] for R in blocks])[:-1]
     return spanned, np.split(spanned.coordinates, ends)
 
@@ -381,8 +404,10 @@ class Stack(NamedTuple):
         parts = list(zip(places, self.blocks, self.factors, strict=True))
         for i, (p, A, f) in enumerate(parts):
             for q, B, g in parts[: i + 1]:
-                gram[p, q] = f * g * _inner_products(A, B)
-                gram[q, p] = gram[p, q].T
+                products = _inner_products(A, B)
+                gram[p, q] = products if f * g == 1 else f * g * products
+                if p != q:
+                    gram[q, p] = gram[p, q].T
         return gram
 
     def top_eigh(self, k: int) -> tuple[Array, Array]:
@@ -399,7 +424,7 @@ class Stack(NamedTuple):
         """The transposed stack times A."""
         ends = np.cumsum([R.shape[0] for R in self.blocks])[:-1]
         parts = zip(self.blocks, self.factors, np.split(A, ends), strict=True)
-        return np.sum([f * transposed_matmul(R, part) for R, f, part in parts], axis=0)
+        return reduce(add, [transposed_matmul(R, f * part) for R, f, part in parts])
 
     def gram_apply(self, A: Array) -> Array:
         """Inner products of all rows, times A."""

@@ -56,20 +56,21 @@ class LeadingAxes(NamedTuple):
     Attributes
     ----------
     evals : array (k,)
-        The largest eigenvalues of St.
-    between : function
-        Takes weights c, one for each axis, to ``U c Uᵀ Hbᵀ``.
+        The largest eigenvalues λ of St.
+    whitened, kept : array (n_features, n_classes - 1)
+        ``U λ⁻¹ Uᵀ Hbᵀ`` and ``U Uᵀ Hbᵀ``.
     class_spreads : function
         Without arguments, (n_classes, k): the scatter ``uᵀ S_c u`` of each class along each axis.
     """
 
     evals: Array
-    between: Lift
+    whitened: Array
+    kept: Array
     class_spreads: Callable[[], Array]
 
 
 def between_along_axes(moments: ClassMoments, k: int) -> LeadingAxes:
-    """The k largest eigenvalues of St, and functions that weigh Hb and S_c along their axes.
+    """The k largest eigenvalues of St, and Hb and S_c along their axes.
 
     Where rows are held both follow from the eigenvectors of their inner products: Hb is among the
     rows.
@@ -77,25 +78,28 @@ def between_along_axes(moments: ClassMoments, k: int) -> LeadingAxes:
     stack, Hb = _total_factor(moments), moments.between_rows()
     if stack is None:
         evals, axes = total_axes(moments, k)
+        along = axes.T @ Hb.T
+        positive = np.where(evals > 0, evals, np.inf)  # more axes may be asked for than there are
         return LeadingAxes(
             evals,
-            lambda c: axes @ (c[:, None] * (axes.T @ Hb.T)),
+            axes @ (along / positive[:, None]),
+            axes @ along,
             lambda: np.stack([np.sum(axes * s.apply(axes), axis=0) for s in moments.scatters]),
         )
-    evals, U = stack.top_eigh(k)
-    last = U[len(U) - len(Hb) :]
+    inner, U = stack.top_eigh(k)
+    evals = inner + moments.floor
+    last = U[len(U) - len(Hb) :].T
     ends = np.cumsum([scatter.n_rows for scatter in moments.scatters])
 
     def class_spreads() -> Array:
         squares = [np.sum(part**2, axis=0) for part in np.split(U, ends)[:-1]]
         floors = np.array([scatter.floor for scatter in moments.scatters])
-        return evals * np.stack(squares) + floors[:, None]
+        return inner * np.stack(squares) + floors[:, None]
 
-    return LeadingAxes(
-        evals + moments.floor,
-        lambda c: stack.transposed_matmul(U @ (c[:, None] * last.T)),
-        class_spreads,
-    )
+    # in one product: reading the rows is most of its cost
+    both = stack.transposed_matmul(U @ np.hstack([last / evals[:, None], last]))
+    whitened, kept = np.split(both, 2, axis=1)
+    return LeadingAxes(evals, whitened, kept, class_spreads)
 
 
 def _total_factor(moments: ClassMoments) -> Stack | None:

@@ -25,9 +25,6 @@ from separatrix.moments.labelled import (
 )
 from separatrix.moments.scatter import Scatter, SparseRows
 
-MAX_CACHED_ENTRIES = 1 << 16
-"""Entries of a block that is read several times (512 kB)."""
-
 
 class Statistics(NamedTuple):
     """Class statistics of some rows.
@@ -183,34 +180,34 @@ def _summarize_wide(rows: LabelledRows, per_class: bool, factored: bool) -> Stat
     order, ends = _by_class(rows)
     offsets = np.zeros((len(rows.classes), X.shape[1]))
     Z = np.empty(X.shape)
+    by_class = np.split(Z, ends[:-1])
     for c, members in enumerate(np.split(order, ends[:-1])):
         if len(members):
             w = np.ones(len(members)) if weights is None else weights[members]
-            offsets[c] = _centre_rows(X, members, w, Z[ends[c] - len(members) : ends[c]], origin)
+            if X.dtype == Z.dtype:
+                np.take(X, members, axis=0, out=by_class[c], mode="clip")  # without a buffer
+            else:
+                by_class[c][...] = X[members]
+            offsets[c] = _centre_rows(by_class[c], w, origin)
     if weights is not None:
         Z *= np.sqrt(weights[order])[:, None]
-    blocks = np.split(Z, ends[:-1]) if per_class else [Z]
+    blocks = by_class if per_class else [Z]
     scatters = [Scatter(X.shape[1], None, [(1.0, block)], factored=factored) for block in blocks]
     return Statistics(rows.counts, offsets, origin, scatters, precision_of(X))
 
 
-def _centre_rows(X: Array, members: Array, weights: Array, Z: Array, origin: Array) -> Array:
-    """Write rows less their mean to Z; return the mean as a difference from the origin.
+def _centre_rows(Z: Array, weights: Array, origin: Array) -> Array:
+    """Subtract the mean from rows in place; return it as a difference from the origin.
 
-    The mean is found twice, the second time of the remainder: an offset costs no digits, and a
-    column that does not vary stays exactly zero.
+    The mean is that of the differences from one of the rows: an offset costs no digits, and a
+    column that does not vary becomes exactly zero.
     """
     share = weights / weights.sum() if weights.any() else weights
-    offset = np.empty(X.shape[1])
-    # as many columns as stay in the cache while they are read three times
-    for part in gen_batches(X.shape[1], max(16, MAX_CACHED_ENTRIES // len(members))):
-        block = X[members, part] - origin[part]
-        first = share @ block
-        block -= first
-        remainder = share @ block
-        np.subtract(block, remainder, out=Z[:, part])
-        offset[part] = first + remainder
-    return offset
+    start = Z[np.argmax(share)].copy()
+    Z -= start
+    mean = share @ Z
+    Z -= mean
+    return (start - origin) + mean
 
 
 def _summarize_means(rows: LabelledRows, per_class: bool) -> Statistics:
