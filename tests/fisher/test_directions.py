@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.covariance import ledoit_wolf as ledoit_wolf_of_rows
 
 from separatrix import ClassMoments
+from separatrix.fisher import directions
 from separatrix.fisher.directions import (
     count_wanted_axes,
     fisher_directions,
@@ -17,6 +18,7 @@ from separatrix.fisher.directions import (
     shrink,
     split_within,
 )
+from separatrix.linalg import SingularMatrixError
 from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.spectra import fourth_moment
 from tests.discovery import TALL
@@ -54,6 +56,22 @@ def test_the_split_has_perfect_directions_and_white_ones(rng):
     assert_allclose(Sw @ perfect, 0, atol=1e-10)
     assert_allclose(perfect.T @ Hb.T @ Hb @ perfect, np.diag(between), atol=1e-10)
     assert_allclose(to_white.T @ Sw @ to_white, np.eye(3), atol=1e-10)
+
+
+def test_features_that_never_vary_within_classes_need_no_eigenvectors(rng, monkeypatch):
+    A, Hb = rng.standard_normal((20, 8)), rng.standard_normal((4, 8))
+    A[:, 5:] = 0
+    quick = fisher_directions(A.T @ A, Hb, n_samples=1000)
+    monkeypatch.setattr(directions, "cholesky_whitener", raise_singular)
+    slow = fisher_directions(A.T @ A, Hb, n_samples=1000)
+    assert quick.rank == slow.rank == 5
+    assert_allclose(quick.criterion, slow.criterion, atol=1e-12)
+    assert_allclose(np.abs(quick.W), np.abs(slow.W), atol=1e-10)
+    assert_allclose(quick.within, slow.within, atol=1e-10)
+
+
+def raise_singular(*_args, **_kwargs):
+    raise SingularMatrixError
 
 
 def test_the_shrinkage_is_that_of_ledoit_and_wolf():

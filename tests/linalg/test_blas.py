@@ -7,9 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import scipy.linalg
 import scipy.optimize
+from numpy.testing import assert_allclose
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from separatrix import linalg
+from separatrix import FisherDiscriminant, linalg
+from separatrix.linalg.blas import BLAS_LIMIT_LOCK
 
 
 def test_eigenproblems_use_one_blas_thread_and_give_the_others_back(monkeypatch):
@@ -42,6 +44,29 @@ def test_little_work_has_one_blas_thread_and_much_has_all():
         assert blas_threads() == before
         with linalg.threads_for(1e12):
             assert blas_threads() == before
+
+
+def test_fits_in_threads_at_once_are_right_and_give_blas_its_threads_back(rng, monkeypatch):
+    # parts of a fit in threads of their own, and fits that are limited to one thread
+    monkeypatch.setattr("separatrix.moments.summarize.MIN_THREADED_PRODUCTS", 1 << 16)
+    monkeypatch.setattr("separatrix.linalg.blas.MIN_THREADED_PRODUCTS", 1 << 16)
+    data = [
+        (rng.standard_normal((n, d)) + 1e6, np.arange(n) % 3)
+        for n, d in [(3000, 20), (40, 300), (60, 4), (500, 30)]
+    ]
+    expected = [FisherDiscriminant().fit(X, y).transform(X) for X, y in data]
+    with threadpool_limits(2, user_api="blas"):
+        before = [lib["num_threads"] for lib in threadpool_info()]
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda i: _fit_and_project(*data[i % 4]), range(40)))
+        assert [lib["num_threads"] for lib in threadpool_info()] == before
+    assert not BLAS_LIMIT_LOCK.locked()
+    for i, Z in enumerate(found):
+        assert_allclose(Z, expected[i % 4], atol=1e-9 * np.abs(expected[i % 4]).max())
+
+
+def _fit_and_project(X, y):
+    return FisherDiscriminant().fit(X, y).transform(X)
 
 
 def test_parts_in_threads_come_back_in_their_order(monkeypatch):

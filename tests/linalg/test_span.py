@@ -54,6 +54,31 @@ def test_gram_span_equals_span(rng):
     assert_allclose(s.coordinates @ basis.T, rows, atol=1e-12)
 
 
+@pytest.mark.parametrize("n_first", [None, 12, 0])
+def test_triangular_factors_give_an_orthonormal_basis_that_is_nested(rng, n_first):
+    rows = rng.standard_normal((15, 60))
+    rows[:12] -= rows[:12].mean(axis=0)  # eleven directions
+    rows[12:] *= 50
+    found = linalg.cholesky_span(rows @ rows.T, rows.T.__matmul__, 14, n_first=n_first)
+    basis = found.lift(np.eye(14))
+    assert_allclose(basis.T @ basis, np.eye(14), atol=1e-12)
+    assert_allclose(found.coordinates @ basis.T, rows, atol=1e-11)
+    if n_first == 12:
+        assert not found.coordinates[:12, 11:].any()
+
+
+def test_triangular_factors_are_not_used_where_digits_or_directions_are_lost(rng):
+    rows = rng.standard_normal((6, 30))
+    unlike, near = rows.copy(), rows.copy()
+    unlike[5] *= 1e-5
+    near[5] = near[4] + 1e-4 * near[5]
+    twice = np.vstack([rows[:5], rows[:1]])
+    for Z in (unlike, near, twice):
+        assert linalg.cholesky_span(Z @ Z.T, Z.T.__matmul__, 6) is None
+        s = linalg.span(Z)
+        assert_allclose(s.coordinates @ s.lift(np.eye(s.coordinates.shape[1])).T, Z, atol=1e-12)
+
+
 def test_span_of_nothing_is_nothing():
     s = linalg.span(np.zeros((3, 5)))
     assert s.coordinates.shape == (3, 0)

@@ -86,6 +86,15 @@ def test_rows_in_any_form_are_one_scatter(rng):
             assert_allclose(part, Z[:, chosen].T @ Z[:, chosen], atol=1e-12)
 
 
+def test_the_trace_is_that_of_the_matrix(rng):
+    rows, sparse = rng.standard_normal((3, 9)), sp.random_array((4, 9), density=0.5, rng=0).tocsr()
+    average = sp.csr_array(np.full((1, 4), 0.5))
+    scatter = Scatter(9, None, [(2.0, rows), (1.0, SparseRows(sparse, average))], floor=0.3)
+    assert scatter.is_thin
+    for form in (scatter, scatter.with_matrix()):
+        assert_allclose(form.trace(), np.trace(scatter.matrix()))
+
+
 def test_stacked_rows_of_all_forms_have_the_inner_products_of_the_rows(rng):
     _, forms = rows_in_forms(rng)
     stack = Stack(forms, np.array([1.0, 2.0, 3.0]))

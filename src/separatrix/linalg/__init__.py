@@ -34,6 +34,7 @@ from separatrix.linalg.secular import boundary_distance
 from separatrix.linalg.span import (
     Span,
     ThinSVD,
+    cholesky_span,
     gram_span,
     householder_span,
     orthonormal_again,
@@ -58,6 +59,7 @@ __all__ = [
     "ThinSVD",
     "Tridiagonal",
     "boundary_distance",
+    "cholesky_span",
     "cholesky_whitener",
     "column_signs",
     "generalized_eigh",
