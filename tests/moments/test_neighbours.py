@@ -58,21 +58,41 @@ def test_a_search_in_single_precision_finds_the_neighbours_of_double(
     elif kind == "an outlier":
         rows[7] = 1e9
     rows += offset
-    monkeypatch.setattr("separatrix.moments.neighbours.MAX_BLOCK_COLUMNS", 32)
+    monkeypatch.setattr(neighbours, "MAX_BLOCK_COLUMNS", 32)
+    monkeypatch.setattr(neighbours, "SYMMETRIC_BLOCK", 32)
+    D = np.sum((rows[:, None] - rows) ** 2, axis=2)
+    np.fill_diagonal(D, np.inf)
+    members = [np.flatnonzero(codes == c) for c in range(3)]
+    exact = [m[np.argsort(D[:, m], axis=1, kind="stable")[:, :4]] for m in members]
+    monkeypatch.setattr(neighbours, "MIN_SINGLE_DISTANCES", 0)
+    again = []
+    search = neighbours._smallest_distances
+
+    def watch(X, *args):
+        if X.dtype == np.float64:
+            again.append(len(X))
+        return search(X, *args)
+
+    monkeypatch.setattr(neighbours, "_smallest_distances", watch)
+    own = np.arange(300)
+    for searched in (
+        class_neighbours(rows, codes, 4),
+        class_neighbours(rows, codes, 4, among=rows, own=own),
+    ):
+        for found, expected in zip(searched, exact, strict=True):
+            assert_array_equal(found, expected)
+    if kind == "gaussian":  # rows in doubt are settled among the nearest ones
+        assert sum(again) < 0.05 * 2 * 3 * 300
+    elif kind == "copies":
+        assert sum(again) > 0.2 * 2 * 3 * 300
+
+
+def test_classes_of_fewer_rows_than_neighbours_are_searched_in_single_precision(monkeypatch, rng):
+    rows, codes = rng.standard_normal((60, 4)), np.repeat([0, 1, 2, 3], [1, 3, 6, 50])
     exact = class_neighbours(rows, codes, 4)
-    monkeypatch.setattr("separatrix.moments.neighbours.MIN_SINGLE_DISTANCES", 0)
-    doubtful = []
-    single = neighbours._nearest_in_single
-
-    def watch(*args):
-        found = single(*args)
-        doubtful.append(found[1].mean())
-        return found
-
-    monkeypatch.setattr(neighbours, "_nearest_in_single", watch)
+    monkeypatch.setattr(neighbours, "MIN_SINGLE_DISTANCES", 0)
     for found, expected in zip(class_neighbours(rows, codes, 4), exact, strict=True):
         assert_array_equal(found, expected)
-    assert (np.mean(doubtful) < 0.1) == (kind == "gaussian")
 
 
 @pytest.mark.parametrize("k", [1, 6, 30])

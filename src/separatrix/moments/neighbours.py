@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +25,12 @@ MAX_BLOCK_COLUMNS = 4096
 
 MIN_SINGLE_DISTANCES = 1 << 22
 """Distances from which they are found in float32 first, and only in doubt in float64."""
+
+SYMMETRIC_BLOCK = 1024
+"""Rows of either class in a block of distances that serves both."""
+
+N_SPARE = 3
+"""Rows beyond the k nearest in float32 among which those of float64 are looked for."""
 
 
 def class_neighbours(
@@ -63,6 +69,8 @@ def class_neighbours(
     own = np.arange(len(codes)) if among is None else own
     counts = np.bincount(codes)
     order = np.argsort(codes, kind="stable")
+    if among is None and not sp.issparse(X) and X.shape[0] ** 2 >= MIN_SINGLE_DISTANCES:
+        return _neighbours_of_all(X, order, counts, n_neighbors)
     place = np.full(X.shape[0], -1) if own is None else np.argsort(order)[own]
     ends = np.cumsum(counts)
     found = []
@@ -73,12 +81,49 @@ def class_neighbours(
     return found
 
 
+def _neighbours_of_all(X: Array, order: Array, counts: Array, k: int) -> list[Array]:
+    """`class_neighbours` of dense rows among themselves: one product serves both of two classes.
+
+    The distances from the rows of one class to those of another are the same ones back.
+    """
+    n_samples, n_classes = len(X), len(counts)
+    ends = np.cumsum(counts)
+    X = X[order]
+    single = SingleRows.of(X, X)
+    place = np.arange(n_samples)
+    found = [np.empty((n_samples, min(k, n)), dtype=np.int32) for n in counts]
+
+    def keep(rows: slice, c: int, near: SmallestEntries) -> None:
+        """The neighbours in class c of some rows, by their numbers before they were sorted."""
+        known = slice(ends[c] - counts[c], ends[c])
+        own = place[rows] - known.start
+        nearest = _settle(near, X[rows], X[known], k, own, single.errors[rows])
+        found[c][order[rows]] = order[known][nearest]
+
+    def search(pair: tuple[int, int]) -> None:
+        a, b = pair
+        rows, others = (slice(ends[c] - counts[c], ends[c]) for c in pair)
+        A, B = single.part(rows), single.part(others)
+        if a == b:
+            own = np.arange(counts[a])
+            keep(rows, a, _smallest_distances(A.rows, A.rows, A.norms, k + N_SPARE, own))
+            return
+        near, back = _smallest_both_ways(A, B, k + N_SPARE)
+        keep(rows, b, near)
+        keep(others, a, back)
+
+    pairs = [(a, b) for a in range(n_classes) for b in range(a, n_classes)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        map_in_threads(search, pairs, n_samples**2 * X.shape[1])
+    return found
+
+
 def nearest_rows(X: Any, Y: Any, k: int, own: Array) -> Array:
     """Numbers (n_samples, min(k, n_known)) of the rows of Y nearest to each row of X.
 
     Many distances between dense rows are found in float32, at half the cost. Where two of the
-    k + 1 smallest differ by no more than the error that these can have, the row is searched for
-    again in float64: the result is that of float64.
+    k + 1 smallest differ by no more than the error that these can have, the nearest ones are
+    compared again in float64, or all of them: the result is that of float64.
 
     Parameters
     ----------
@@ -88,44 +133,108 @@ def nearest_rows(X: Any, Y: Any, k: int, own: Array) -> Array:
         Number of each row of X in Y, which comes last; any other number where it is not in Y.
     """
     n_samples, n_known = X.shape[0], Y.shape[0]
-    k = min(k, n_known)
     if sp.issparse(X) or sp.issparse(Y) or n_samples * n_known < MIN_SINGLE_DISTANCES:
         return _smallest_distances(X, Y, squared_norms(Y), k, own)[1]
-    found, doubtful = _nearest_in_single(X, Y, k, own)
-    at = np.flatnonzero(doubtful)
-    found[at] = _smallest_distances(X[at], Y, squared_norms(Y), k, own[at])[1]
-    return found
-
-
-def _nearest_in_single(X: Array, Y: Array, k: int, own: Array) -> tuple[Array, Array]:
-    """`nearest_rows` found in float32, and for which rows it may differ from float64.
-
-    From the mean of Y and in units of its longest row, so that squares neither overflow nor lose
-    digits to an offset.
-    """
-    centre = Y.mean(axis=0)
-    known = Y - centre
-    norms = squared_norms(known)
-    scale = float(norms.max()) ** 0.5 or 1.0
-    known = (known / scale).astype(np.float32)
-    new = np.empty(X.shape, np.float32)
-    lengths = np.empty(len(X))
-    for block in gen_batches(len(X), MAX_BLOCK_COLUMNS):
-        part = (X[block] - centre) / scale
-        lengths[block] = np.sqrt(squared_norms(part))
-        new[block] = part
+    new, known = SingleRows.of(X, Y), SingleRows.of(Y, Y)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = _smallest_distances(new, known, (norms / scale**2).astype(np.float32), k + 1, own)
-    # a product of d terms is off by no more than d u times the lengths, and its terms by 2 u
-    error = (X.shape[1] + 4) * np.finfo(np.float32).eps / 2 * (2 * lengths + 1)
-    gaps = np.diff(found.values.astype(np.float64), axis=1)
-    # not "gaps <= ...": what is not a number is in doubt, too
-    return found.columns[:, :k], ~np.all(gaps > 2 * error[:, None], axis=1)
+        near = _smallest_distances(new.rows, known.rows, known.norms, k + N_SPARE, own)
+    return _settle(near, X, Y, k, own, new.errors)
+
+
+class SingleRows(NamedTuple):
+    """Rows in float32, from the mean of known rows and in units of the longest of these.
+
+    So squares neither overflow nor lose digits to an offset.
+
+    Attributes
+    ----------
+    rows : array of float32 (n_samples, n_features)
+    norms : array of float32 (n_samples,)
+        Their squared lengths.
+    errors : array (n_samples,)
+        Bounds of the error of ``‖y‖² - 2 x·y`` for a known row y.
+    """
+
+    rows: Array
+    norms: Array
+    errors: Array
+
+    @classmethod
+    def of(cls, X: Array, known: Array) -> SingleRows:
+        """Rows X in the units of known rows."""
+        centre = known.mean(axis=0)
+        parts = list(gen_batches(len(known), MAX_BLOCK_COLUMNS))
+        longest = max(float(squared_norms(known[part] - centre).max()) for part in parts)
+        scale = longest**0.5 or 1.0
+        rows, norms = np.empty(X.shape, np.float32), np.empty(len(X))
+        for block in gen_batches(len(X), MAX_BLOCK_COLUMNS):
+            part = (X[block] - centre) / scale
+            norms[block] = squared_norms(part)
+            rows[block] = part
+        # a product of d terms is off by no more than d u times the lengths, and its terms by 2 u
+        unit = np.finfo(np.float32).eps / 2
+        errors = (X.shape[1] + 4) * unit * (2 * np.sqrt(norms) + 1)
+        return cls(rows, norms.astype(np.float32), errors)
+
+    def part(self, rows: slice) -> SingleRows:
+        """Some of the rows."""
+        return SingleRows(*(values[rows] for values in self))
+
+
+def _settle(near: SmallestEntries, X: Array, Y: Array, k: int, own: Array, errors: Array) -> Array:
+    """The k nearest rows in float64, from the nearest ones in float32 and some more."""
+    k = min(k, len(Y))
+    columns = near.columns[:, :k].copy()
+    values = near.values.astype(np.float64)
+    # not "<=": what is not a number is in doubt, too
+    doubtful = ~np.all(np.diff(values, axis=1)[:, :k] > 2 * errors[:, None], axis=1)
+    inside = values[:, -1] - values[:, k - 1] > 2 * errors
+    if values.shape[1] == len(Y):
+        inside[:] = True
+    at = np.flatnonzero(doubtful & inside)
+    size = max(1, MAX_DISTANCES // max(1, X.shape[1] * values.shape[1]))
+    for block in gen_batches(len(at), size) if len(at) else ():
+        rows = at[block]
+        among = np.sort(near.columns[rows], axis=1)  # of equals the first comes first
+        delta = Y[among] - X[rows][:, None]
+        D = np.einsum("ijk,ijk->ij", delta, delta)
+        D[among == own[rows][:, None]] = np.inf
+        order = np.argsort(D, axis=1, kind="stable")[:, :k]
+        columns[rows] = np.take_along_axis(among, order, axis=1)
+    at = np.flatnonzero(doubtful & ~inside)
+    columns[at] = _smallest_distances(X[at], Y, squared_norms(Y), k, own[at])[1]
+    return columns
+
+
+def _smallest_both_ways(
+    A: SingleRows, B: SingleRows, k: int
+) -> tuple[SmallestEntries, SmallestEntries]:
+    """The k smallest distances from each row of A to B, and from each of B to A."""
+    columns = list(gen_batches(len(B.rows), SYMMETRIC_BLOCK))
+    near: list[SmallestEntries] = []
+    back: list[list[SmallestEntries]] = [[] for _ in columns]
+    for p in gen_batches(len(A.rows), SYMMETRIC_BLOCK):
+        twice = -2 * A.rows[p]
+        parts = []
+        for q, collected in zip(columns, back, strict=True):
+            D = twice @ B.rows[q].T
+            D_back = D.T + A.norms[p]
+            D += B.norms[q]
+            parts.append(_shifted(smallest_entries(D, k), q.start))
+            collected.append(_shifted(smallest_entries(D_back, k), p.start))
+        near.append(_smallest_of_parts(parts, k))
+    rows = (near, [_smallest_of_parts(parts, k) for parts in back])
+    return tuple(SmallestEntries(*map(np.concatenate, zip(*r, strict=True))) for r in rows)  # type: ignore[return-value]
+
+
+def _shifted(found: SmallestEntries, start: int) -> SmallestEntries:
+    return found._replace(columns=found.columns + start)
 
 
 def _smallest_distances(X: Any, Y: Any, norms: Array, k: int, own: Array) -> SmallestEntries:
     """The k smallest ``‖y‖² - 2 x·y`` of each x, ascending, block by block in the dtype of X."""
     n_samples, n_known = X.shape[0], Y.shape[0]
+    k = min(k, n_known)
     columns = list(gen_batches(n_known, MAX_BLOCK_COLUMNS))
     size = max(1, MAX_DISTANCES // min(n_known, MAX_BLOCK_COLUMNS))
 
@@ -138,9 +247,8 @@ def _smallest_distances(X: Any, Y: Any, norms: Array, k: int, own: Array) -> Sma
             D += norms[part]
             here = np.flatnonzero((place >= part.start) & (place < part.stop))
             D[here, place[here] - part.start] = np.finfo(D.dtype).max  # farther than any other
-            found = smallest_entries(D, k)
-            parts.append(found._replace(columns=found.columns + part.start))
-        return parts[0] if len(parts) == 1 else _smallest_of_parts(parts, k)
+            parts.append(_shifted(smallest_entries(D, k), part.start))
+        return _smallest_of_parts(parts, k)
 
     if n_samples == 0:
         return SmallestEntries(np.empty((0, k)), np.empty((0, k), dtype=int))
@@ -151,6 +259,8 @@ def _smallest_distances(X: Any, Y: Any, norms: Array, k: int, own: Array) -> Sma
 
 def _smallest_of_parts(parts: Sequence[SmallestEntries], k: int) -> SmallestEntries:
     """The k smallest of those of several parts; of equals the one of the first part."""
+    if len(parts) == 1:
+        return parts[0]
     values, columns = (np.hstack(entries) for entries in zip(*parts, strict=True))
     order = np.argsort(values, axis=1, kind="stable")[:, :k]
     return SmallestEntries(*(np.take_along_axis(A, order, axis=1) for A in (values, columns)))
