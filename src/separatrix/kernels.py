@@ -293,6 +293,10 @@ class KernelMap(NamedTuple):
         """The map to coordinates along directions W, given as columns in these coordinates."""
         return self._replace(basis=self.basis @ W)
 
+    def renumbered(self, numbers: Array) -> KernelMap:
+        """The same for precomputed values with more rows: its own have these numbers there."""
+        return self._replace(points=numbers[self.points])
+
 
 def kernel_blocks(n_rows: int, n_points: int) -> Any:
     """Slices over rows such that their kernel values with the points are few."""
@@ -397,6 +401,10 @@ class TriangularMap(NamedTuple):
         duals = np.zeros((len(self.L) + 1, W.shape[1]))
         duals[:-1] = solve_triangular(self.L, W, lower=True, trans="T", check_finite=False)
         return self.gram.map(duals)
+
+    def renumbered(self, numbers: Array) -> TriangularMap:
+        """As in `KernelMap`."""
+        return self._replace(gram=self.gram._replace(points=numbers[self.gram.points]))
 
 
 def _leading_pairs(K: Array, k: int, largest: float, tol: float | None) -> tuple[Array, Array]:

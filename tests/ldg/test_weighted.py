@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from separatrix import LDG, KernelLDG, SparseLDG
@@ -50,6 +51,25 @@ def test_a_weight_is_a_number_of_copies_in_feature_space(kernel_gamma):
     weighted = model.fit(X, y, sample_weight=weights)
     assert_allclose(weighted.kernel_gamma_, width)
     assert_allclose(np.abs(weighted.transform(X)), np.abs(expected), atol=1e-8)
+
+
+@pytest.mark.parametrize("n_landmarks", [None, 10])
+@pytest.mark.parametrize("kernel_gamma", [0.1, 1e-5], ids=["triangular", "eigenvectors"])
+def test_kernel_values_with_rows_without_weight_may_be_given(n_landmarks, kernel_gamma):
+    X, y = labelled(40, 5)
+    weights = np.arange(40) // 4 % 3
+    counted = weights > 0
+    model = KernelLDG(2, kernel="precomputed", gamma=0.7, n_neighbors=3, n_landmarks=n_landmarks)
+    K = rbf_kernel(X, gamma=kernel_gamma)
+    some = model.fit(K[np.ix_(counted, counted)], y[counted], weights[counted])
+    expected = some.transform(K[:, counted])
+    model.fit(K, y, sample_weight=weights)
+    assert model.n_features_in_ == 40
+    assert_allclose(model.transform(K), expected, atol=1e-9 * np.abs(expected).max())
+    with pytest.raises(ValueError, match="class"):
+        model.fit(K, y, sample_weight=(y == 1).astype(float))
+    with pytest.raises(ValueError, match="a square matrix"):
+        model.fit(K[:, :30], y, sample_weight=weights)
 
 
 @parametrize_with_checks(

@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped, fit_weighted
 from separatrix.base.parameters import Allowed
+from separatrix.base.rows import check_several_classes
 from separatrix.base.solution import Solution
 from separatrix.kernels import Kernel, TriangularMap, compute_centred_gram
 from separatrix.ldg.graph import GraphScatters
@@ -72,6 +74,9 @@ class KernelLDG(KernelEstimator, LDG):
     ``dual_coef_ @ K @ dual_coef_.T`` is the identity for the centred kernel matrix K of the
     training rows. The linear kernel gives `LDG` up to sign. The nearest rows in feature space are
     the nearest in the features for "rbf", and others for "poly".
+
+    Rows of weight zero are left out of α; new rows of a precomputed kernel still have their values
+    with all training rows.
 
     The eigenproblem of the thesis, ``(L_V - γ L_A) K α = λ α`` (3.29), is not symmetric: its
     solutions are neither real by construction nor of unit length in feature space.
@@ -138,8 +143,23 @@ class KernelLDG(KernelEstimator, LDG):
 
     fit = fit_weighted
 
+    def _validate(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> LabelledRows:
+        if self.kernel != "precomputed":
+            return super()._validate(X, y, sample_weight)
+        # rows without weight are left out later, once X is known to have the values of all pairs
+        rows = SubspaceEstimator._validate(self, X, y, sample_weight)
+        check_several_classes(self, rows.classes[rows.counts > 0])
+        return rows
+
     def _map_rows(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
         """Any orthonormal coordinates do: those of a Cholesky factor where it is safe."""
+        if rows.weights is not None and not rows.weights.all():  # of a precomputed kernel
+            counted = np.flatnonzero(rows.weights)
+            some = rows.subset(counted)
+            mapped = self._map_rows(some._replace(X=some.X[:, counted]), kernel)
+            return mapped._replace(map=mapped.map.renumbered(counted))
         if self.n_landmarks is not None:
             return super()._map_rows(rows, kernel)
         gram = compute_centred_gram(rows.X, kernel)
