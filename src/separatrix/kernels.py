@@ -16,7 +16,6 @@ import scipy.sparse as sp
 from scipy.linalg import lapack, solve_triangular
 from sklearn.metrics.pairwise import (
     cosine_similarity,
-    euclidean_distances,
     linear_kernel,
     polynomial_kernel,
     rbf_kernel,
@@ -223,7 +222,7 @@ def inverse_width(
         rows = X[some].astype(np.float64)
         if not sp.issparse(X):
             rows -= rows.mean(axis=0)
-        distances = euclidean_distances(rows, squared=True)
+        distances = squared_distances(rows, rows)  # those of copies are zero, not rounding
         if weights is None:
             width = float(np.median(distances)) or float(distances.mean())
         else:

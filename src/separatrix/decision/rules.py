@@ -22,6 +22,11 @@ the class means have along such directions. About half of the digits: the direct
 before all others, and where it does not decide the others have digits left to do so."""
 
 
+COVARIANCE_EPS = 1e-13
+"""Relative precision of a covariance in a subspace: its entries are sums over all rows and
+features, which its own order does not tell."""
+
+
 class LinearRule(NamedTuple):
     """Scores ``z @ coef.T + intercept``, one column a class; the largest wins."""
 
@@ -127,7 +132,7 @@ def _solve_covariance(covariance: Array, means: Array, priors: Array) -> Array:
     deviations = np.sqrt(priors)[:, None] * (means - centre)
     between = np.sum(deviations**2, axis=0)
     try:
-        cholesky_whitener(covariance, beside=between)
+        cholesky_whitener(covariance, beside=between, eps=COVARIANCE_EPS)
     except SingularMatrixError:
         scale = np.sqrt(np.diagonal(covariance).clip(0.0) + between)
         scale[scale == 0] = 1.0
@@ -138,10 +143,11 @@ def _solve_covariance(covariance: Array, means: Array, priors: Array) -> Array:
 
 def _solve_singular(within: Array, means: Array, deviations: Array) -> Array:
     """`_solve_covariance` where coordinates have unit variance, and `within` has no inverse."""
-    parts = range_and_null(within, beside=_largest_eigenvalue(deviations))
+    largest = _largest_eigenvalue(deviations)
+    parts = range_and_null(within, beside=largest, eps=COVARIANCE_EPS)
     spread = _largest_eigenvalue(deviations @ parts.null)
     # dividing by the assumed variance would magnify a numerical zero into a difference
-    null = parts.null if spread > len(within) * EPS else parts.null[:, :0]
+    null = parts.null if spread > len(within) * COVARIANCE_EPS else parts.null[:, :0]
     V = np.hstack([parts.range, null])
     evals = np.append(parts.evals, np.full(null.shape[1], ASSUMED_VARIANCE * spread))
     return (means @ V / evals) @ V.T
@@ -217,9 +223,9 @@ def cholesky_factor(covariance: Array) -> Array:
     Entries on the diagonal may be negative.
     """
     try:
-        factor = cholesky_whitener(covariance, beside=1.0)
+        factor = cholesky_whitener(covariance, beside=1.0, eps=COVARIANCE_EPS)
     except SingularMatrixError:
-        parts = range_and_null(covariance, beside=1.0)
+        parts = range_and_null(covariance, beside=1.0, eps=COVARIANCE_EPS)
         evals = np.append(parts.evals, np.full(parts.null.shape[1], ASSUMED_VARIANCE))
         V = np.hstack([parts.range, parts.null])
         return np.linalg.qr((V * np.sqrt(evals)).T)[1].T

@@ -21,6 +21,7 @@ from separatrix.linalg import (
     cholesky_whitener,
     numerical_rank,
     range_and_null,
+    scatter_eps,
     top_eigh,
 )
 from separatrix.moments.class_moments import ClassMoments
@@ -48,12 +49,13 @@ def fisher_directions(Sw: Array, Hb: Array, *, n_samples: float = 0, eps: float 
         Relative precision of the data.
     """
     order = summation_order(n_samples, *Hb.shape)
+    eps = scatter_eps(eps, n_samples, len(Sw))
     try:
         factor = cholesky_whitener(Sw, beside=np.sum(Hb**2, axis=0), eps=eps)
     except SingularMatrixError:
         return _singular_fisher_directions(Sw, Hb, order, eps)
     U, s, _ = np.linalg.svd(factor.whiten(Hb.T), full_matrices=False)
-    k = separating_rank(s, order)
+    k = separating_rank(s, order, factor.magnification)
     return Solution(factor.unwhiten(U[:, :k]), s[:k] ** 2, rank=len(Sw), within=np.eye(k))
 
 
@@ -62,13 +64,14 @@ def summation_order(*sizes: float) -> int:
     return int(min(max(sizes), 1e7))
 
 
-def separating_rank(s: Array, order: int) -> int:
+def separating_rank(s: Array, order: int, magnification: float = 1.0) -> int:
     """Number of singular values of the class means that are not numerical zero.
 
     The means are measured by the scatter within classes, so that a value of 1 is the spread of
-    the rows, to which the error of the means is relative. Means are summed in float64.
+    the rows, to which the error of the means is relative. Where features are nearly collinear
+    that measure magnifies the error. Means are summed in float64.
     """
-    return numerical_rank(s, order, largest=max(1.0, float(np.max(s, initial=0.0))))
+    return numerical_rank(s, order, largest=max(magnification, float(np.max(s, initial=0.0))))
 
 
 def _singular_fisher_directions(Sw: Array, Hb: Array, order: int, eps: float) -> Solution:
@@ -83,7 +86,8 @@ def _singular_fisher_directions(Sw: Array, Hb: Array, order: int, eps: float) ->
     Q = Hb @ perfect / np.sqrt(between)
     _, s, Vt = np.linalg.svd(whitened - Q @ (Q.T @ whitened), full_matrices=False)
     largest = max(1.0, _squared_norm(whitened) ** 0.5)
-    k = numerical_rank(s, order, largest=largest, eps=eps)
+    # the class means have no more directions than Hb has rows, whatever rounding adds
+    k = min(numerical_rank(s, order, largest=largest, eps=eps), len(Hb) - len(between))
     W = to_white @ Vt[:k].T
     # and let each direction make up for its own part in them
     W -= perfect @ (Q.T @ (Hb @ W) / np.sqrt(between)[:, None])

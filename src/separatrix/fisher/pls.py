@@ -15,7 +15,8 @@ from separatrix.base.parameters import N_COMPONENTS, YES_OR_NO, Allowed, array_l
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
 from separatrix.decision.rules import linear_gaussian_rule
-from separatrix.linalg import Array, numerical_rank
+from separatrix.fisher.directions import summation_order
+from separatrix.linalg import EPS, Array, numerical_rank
 from separatrix.moments.class_moments import ClassMoments
 
 MIN_COVARIANCE = 1e-10
@@ -53,7 +54,9 @@ class LatentDirections(NamedTuple):
         return self.scatter * np.sum(self.loadings**2, axis=0)
 
 
-def latent_directions(apply: Callable[[Array], Array], B: Array, most: int) -> LatentDirections:
+def latent_directions(
+    apply: Callable[[Array], Array], B: Array, most: int, least: float = 0.0
+) -> LatentDirections:
     """Partial least squares of Y on X, from products of ``XᵀX`` and ``B = XᵀY`` alone.
 
     Direction a is the first left singular vector w of ``X_aᵀ Y``, with ``X_a`` the rows that are
@@ -69,6 +72,8 @@ def latent_directions(apply: Callable[[Array], Array], B: Array, most: int) -> L
         ``XᵀY``.
     most : int
         Number of directions; fewer are found where no covariance or no variance is left.
+    least : float
+        Covariance that is numerical zero.
     """
     d, n_targets = B.shape
     R, W, P = (np.zeros((d, most)) for _ in range(3))
@@ -77,7 +82,7 @@ def latent_directions(apply: Callable[[Array], Array], B: Array, most: int) -> L
     for a in range(most):
         U, s, _ = np.linalg.svd(left, full_matrices=False)
         first = s[0] if first is None and len(s) else first
-        if not len(s) or s[0] <= MIN_COVARIANCE * (first or np.inf):
+        if not len(s) or s[0] <= max(MIN_COVARIANCE * (first or np.inf), least):
             return LatentDirections(R[:, :a], W[:, :a], Q[:, :a], scatter[:a])
         W[:, a] = U[:, 0]
         R[:, a] = U[:, 0] - R[:, :a] @ (P[:, :a].T @ U[:, 0])
@@ -224,7 +229,10 @@ class PartialLeastSquaresDiscriminant(MomentEstimator, SubspaceClassifier):
         deviations = np.where(moments.counts[:, None] > 0, moments.means - moments.mean, 0.0)
         B = moments.counts[:, None] * deviations / units / target_units[:, None]
         asked = self._n_asked(moments, selected)
-        found = latent_directions(apply, B.T, asked)
+        spreads = np.sqrt(moments.total_diagonal().clip(0.0) / moments.n_samples) / units
+        largest = float(np.max(moments.counts / target_units) * spreads.max(initial=0.0))
+        order = summation_order(moments.n_samples, moments.n_features)
+        found = latent_directions(apply, B.T, asked, order * EPS * largest)
         W = found.rotations / units[:, None]
         coef = found.loadings @ found.rotations.T * target_units[:, None] / units
         if rows is not None and 0 < W.shape[1] < asked and self.n_components != "auto":

@@ -20,7 +20,7 @@ from separatrix.fisher.directions import (
     split_within,
     summation_order,
 )
-from separatrix.linalg import Array, GeneralizedSVD, gsvd, numerical_rank
+from separatrix.linalg import Array, GeneralizedSVD, gsvd, numerical_rank, scatter_eps
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.spectra import reduce_to_span
@@ -90,7 +90,8 @@ class NullSpaceDiscriminant(SubspaceClassifier):
     ) -> Solution:
         small, lift = reduce_to_span(moments)
         Sw, Hb = small.Sw, small.between_rows()
-        W, between, rank, _ = split_within(Sw, Hb, moments.eps)
+        eps = scatter_eps(moments.eps, moments.n_samples, len(Sw))
+        W, between, rank, _ = split_within(Sw, Hb, eps)
         uses_null_space = len(between) > 0
         if uses_null_space:
             found = Solution(W, between, rank, within=nominal_scatter(between, W, W))
@@ -173,7 +174,8 @@ class DirectDiscriminant(SubspaceClassifier):
         within, U = np.linalg.eigh(moments.project(Y).Sw) if rank else (s[:0], Vt[:0, :0])
         within = within.clip(0.0)
         denominator = self.regularization + within
-        present = denominator > rank * moments.eps * max(1.0, denominator.max(initial=0.0))
+        least = rank * scatter_eps(moments.eps, moments.n_samples, rank)
+        present = denominator > least * max(1.0, denominator.max(initial=0.0))
         with np.errstate(divide="ignore"):
             criterion = np.where(present, 1 / denominator, np.inf)
         W = Y @ U / np.sqrt(np.where(present, denominator, 1.0))

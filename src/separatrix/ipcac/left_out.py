@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -134,6 +135,10 @@ def divide_gap(gap: float, spread: float) -> float:
     return float(gap / spread) if spread > 0 else np.inf
 
 
+PERFECT_GAP = 1e9
+"""A gap between classes in standard deviations that is as good as any."""
+
+
 def choose_ridge(K: Array, codes: Array, weights: Array | None = None) -> float:
     """The share of `RIDGE_SHARES` whose scores of rows left out are furthest apart.
 
@@ -150,7 +155,7 @@ def choose_ridge(K: Array, codes: Array, weights: Array | None = None) -> float:
         raise SingularMatrixError("all rows are alike")
     fits = [fit_ridge(K, codes, share * unit, weights) for share in RIDGE_SHARES]
     apart = [separate(fit.left_out, codes, weights) for fit in fits]
-    return RIDGE_SHARES[int(np.argmax(apart))]
+    return RIDGE_SHARES[_first_of_largest(apart)]
 
 
 def choose_ridge_by_moments(moments: ClassMoments) -> float | None:
@@ -166,4 +171,14 @@ def choose_ridge_by_moments(moments: ClassMoments) -> float | None:
         return None
     found = [expected_whitened(moments, share * unit) for share in RIDGE_SHARES]
     gaps = [0.0 if e is None else divide_gap(np.diff(e.means)[0], e.stds.sum()) for e in found]
-    return RIDGE_SHARES[int(np.argmax(gaps))] if max(gaps) > 0 else None
+    return RIDGE_SHARES[_first_of_largest(gaps)] if max(gaps) > 0 else None
+
+
+def _first_of_largest(values: Sequence[float]) -> int:
+    """Position of the first of the values that are the largest but for rounding.
+
+    Scores of points are parted by a gap in units of rounding: beyond `PERFECT_GAP` all are equal.
+    """
+    clipped = np.minimum(values, PERFECT_GAP)
+    largest = float(clipped.max())
+    return int(np.argmax(clipped >= largest - 1e-9 * abs(largest)))

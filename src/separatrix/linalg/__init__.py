@@ -29,6 +29,7 @@ from separatrix.linalg.rank import (
     null_space,
     numerical_rank,
     range_and_null,
+    scatter_eps,
 )
 from separatrix.linalg.secular import boundary_distance
 from separatrix.linalg.span import (
@@ -76,6 +77,7 @@ __all__ = [
     "quick_span",
     "range_and_null",
     "range_basis",
+    "scatter_eps",
     "smallest_entries",
     "span",
     "squared_distances",

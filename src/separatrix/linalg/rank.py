@@ -46,6 +46,20 @@ def numerical_rank(
     return int(np.count_nonzero(values > order * eps * largest))
 
 
+def scatter_eps(eps: float, n_samples: float, order: int) -> float:
+    """Relative precision of a scatter matrix that is a sum over rows, for `numerical_rank`.
+
+    The rounding of a sum grows with the root of its length; of few features it may be more than
+    their number accounts for.
+
+    Examples
+    --------
+    >>> scatter_eps(EPS, 100, 10) == 4 * EPS, scatter_eps(EPS, 100, 1000) == EPS
+    (True, True)
+    """
+    return eps * max(1.0, 4.0 * float(np.sqrt(n_samples)) / max(order, 1))
+
+
 def column_signs(W: Array) -> Array:
     """Factors of ±1 that make the entry of largest magnitude of each column positive.
 
@@ -120,6 +134,11 @@ class CholeskyWhitener(NamedTuple):
             self.L, V / self.scale[:, None], lower=True, check_finite=False
         )
 
+    @property
+    def magnification(self) -> float:
+        """A bound from below on the factor by which `whiten` magnifies errors beside D."""
+        return 1.0 / float(np.abs(np.diagonal(self.L)).min(initial=1.0))
+
     def unwhiten(self, V: Array) -> Array:
         """Directions of those coordinates in the original ones, ``D⁻¹ L⁻ᵀ V``."""
         W = scipy.linalg.solve_triangular(self.L, V, lower=True, trans="T", check_finite=False)
@@ -141,8 +160,8 @@ def cholesky_whitener(
     ----------
     B : array (d, d)
     beside : array (d,) or float
-        Diagonal of another matrix in the same units: entries of B that are numerical zero beside
-        it count as zero.
+        Diagonal of another matrix in the same units: what is numerical zero in B beside it counts
+        as zero, entries of the diagonal and directions alike.
     least : float
         No eigenvalue of B is below it, as where a ridge was added: the condition number is not
         estimated where this bounds it.
@@ -173,8 +192,9 @@ def cholesky_whitener(
         # transposed, the matrix is in the order that LAPACK overwrites without a copy
         norm = lapack.dlange("1", scaled.T)
         L, info = lapack.dpotrf(scaled.T, lower=1, clean=1, overwrite_a=1)
+        relative = order * eps * max(1.0, float(np.max(np.asarray(beside) / diagonal)))
         # the sums of columns that the norm is the largest of are √n lengths at most
-        known = least > order**1.5 * eps * norm * float(scale.max()) ** 2
-        if info == 0 and (known or lapack.dpocon(L, norm, uplo="L")[0] > order * eps):
+        known = least > order**0.5 * relative * norm * float(scale.max()) ** 2
+        if info == 0 and (known or lapack.dpocon(L, norm, uplo="L")[0] > relative):
             return CholeskyWhitener(scale, L)
     raise SingularMatrixError(f"matrix of order {order} is singular")
