@@ -12,13 +12,20 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from separatrix import load, save
+from separatrix import FisherDiscriminant, load, save
 from separatrix.features.words import make_vectorizer
 from separatrix.io import archive
 from separatrix.io.audit import NotAllowedError, check_content
 from separatrix.io.models import pack_file
 from tests.discovery import TALL
-from tests.io.model_files import assert_answers_alike, assert_rejected, saved_and_loaded
+from tests.fuzz.files import check_model_file, fitted_models
+from tests.io.model_files import (
+    assert_answers_alike,
+    assert_rejected,
+    rewritten,
+    saved_and_loaded,
+    wrapped,
+)
 from tests.texts import make_texts
 
 
@@ -166,3 +173,23 @@ def test_a_part_is_found_wherever_it_is():
     for holder in ([bad], {"a": (bad,)}, np.array([bad, 1], dtype=object), make_pipeline(bad)):
         with pytest.raises(NotAllowedError, match="predict of a KNeighbors"):
             check_content(holder)
+
+
+@pytest.mark.parametrize("model", fitted_models(), ids=lambda model: type(model).__name__)
+def test_a_file_without_one_of_its_parts_is_rejected_or_does_without(model, tmp_path):
+    """Never is a part found missing when the model is asked."""
+    parts = [name for name in vars(model) if name.strip("_") != name]
+    n_accepted = 0
+    for part in parts:
+
+        def remove(schema, part=part):
+            del schema["content"]["content"][part]
+
+        n_accepted += check_model_file(model, wrapped(rewritten(model, remove)), tmp_path)
+    assert n_accepted < len(parts)
+
+
+def test_a_number_of_features_that_nothing_has_is_rejected(tmp_path):
+    model = FisherDiscriminant().fit(*TALL)
+    model.n_features_in_ = 10**9
+    assert_rejected(tmp_path, pack_file(model, {}), "has n_features_in_=1000000000")

@@ -15,6 +15,7 @@ def test_every_format_before_this_one_has_a_migration():
     assert list(migrations.MIGRATIONS) == list(range(OLDEST_FORMAT, MODEL_FORMAT))
 
 
+@pytest.mark.usefixtures("unasked")
 def test_a_migration_sees_every_part_of_older_files_and_none_of_new_ones(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setitem(migrations.MIGRATIONS, 1, lambda part: seen.append(type(part).__name__))
@@ -27,6 +28,7 @@ def test_a_migration_sees_every_part_of_older_files_and_none_of_new_ones(tmp_pat
     assert seen == []
 
 
+@pytest.mark.usefixtures("unasked")
 def test_a_migration_changes_the_model(monkeypatch):
     def rename(part):
         if isinstance(part, FisherDiscriminant) and "components_" in vars(part):

@@ -155,6 +155,7 @@ class Fewer(NamedTuple):
     weights: object
 
 
+@pytest.mark.usefixtures("unasked")
 def test_fields_in_another_order_are_found_by_name(tmp_path, monkeypatch):
     model = FisherDiscriminant().fit(*TALL)
     separatrix.save(model, tmp_path / "a.model")
@@ -166,6 +167,7 @@ def test_fields_in_another_order_are_found_by_name(tmp_path, monkeypatch):
         assert np.ndim(rule.coef) == 2
 
 
+@pytest.mark.usefixtures("unasked")
 def test_new_fields_at_the_end_take_their_defaults(tmp_path, monkeypatch):
     separatrix.save(FisherDiscriminant().fit(*TALL), tmp_path / "a.model")
     move(monkeypatch, Longer, "separatrix.elsewhere")
@@ -185,6 +187,7 @@ def test_fields_that_are_no_more_are_named(tmp_path, monkeypatch):
     assert_rejected(tmp_path, content, message)
 
 
+@pytest.mark.usefixtures("unasked")
 def test_a_record_that_is_no_more_is_read_as_a_tuple(tmp_path, monkeypatch):
     model = FisherDiscriminant().fit(*TALL)
     separatrix.save(model, tmp_path / "a.model")

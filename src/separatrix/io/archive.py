@@ -15,7 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from separatrix.io.audit import NotAllowedError, check_content, remove_fit_only
+from separatrix.io.audit import (
+    NotAllowedError,
+    check_answers,
+    check_content,
+    remove_fit_only,
+)
 from separatrix.io.migrations import migrate
 from separatrix.io.names import (
     full_name,
@@ -70,6 +75,7 @@ def build_model(archive: bytes, written: int) -> Any:
         raise NotAllowedError(f"it holds a {type(model).__name__} in place of a model")
     migrate(model, written)
     check_content(model)
+    check_answers(model)
     return model
 
 

@@ -7,7 +7,9 @@ from rows or categories they are derived anew, and those of the file are overwri
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -75,6 +77,42 @@ def check_no_covered_methods(part: Any) -> None:
     covered = [n for n in getattr(part, "__dict__", ()) if callable(getattr(kind, n, None))]
     if covered:
         raise NotAllowedError(f"{covered[0]} of a {kind.__name__} is no method any more")
+
+
+PARTS_DO_NOT_FIT = (AttributeError, TypeError, KeyError, IndexError, NameError)
+"""Errors of a model that lacks a part, or has another thing in its place."""
+
+
+def check_answers(model: Any) -> None:
+    """Raise when a fitted estimator of ours cannot be asked about a row: its parts do not fit.
+
+    A row of zeros is projected and decided. An error in words, such as that of a model that is
+    not fitted, is an answer.
+    """
+    for part in [model, *(step for _, step in getattr(model, "steps", []))]:
+        if not type(part).__module__.startswith("separatrix."):
+            continue
+        try:
+            _ask_about_zeros(part)
+        except PARTS_DO_NOT_FIT as error:
+            if not isinstance(error, ValueError):  # as that of a model that is not fitted
+                raise NotAllowedError(
+                    f"the parts of its {type(part).__name__} do not fit together: {error}"
+                ) from None
+
+
+def _ask_about_zeros(part: Any) -> None:
+    n_features = getattr(part, "n_features_in_", None)
+    if n_features is None or getattr(part, "_is_waiting", bool)():
+        return  # one that waits solves from its moments when it is asked
+    largest = max((p.size for p in walk_parts(part) if isinstance(p, np.ndarray)), default=0)
+    if not 0 <= n_features <= largest:  # before zeros of any number are made
+        raise NotAllowedError(f"a {type(part).__name__} has n_features_in_={n_features!r}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for ask in ("transform", "predict"):
+            with suppress(ValueError, ArithmeticError):
+                getattr(part, ask, len)(np.zeros((1, n_features)))
 
 
 # Checks of types ---------------------------------------------------------------------------------
