@@ -30,6 +30,8 @@ extensions = [
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
+# said of every script when a folder above has a space in its name, which breaks no link
+suppress_warnings = ["sphinx_gallery.space_in_filename"]
 default_role = "py:obj"
 
 # API pages: the class template lists the methods, numpydoc must not list them again

@@ -97,6 +97,11 @@ def test_every_name_of_the_package_in_the_manual_exists(page):
     assert wrong == []
 
 
+def test_scripts_of_the_gallery_have_no_spaces_in_their_names():
+    """A folder may have them: the warning of sphinx-gallery, which sees whole paths, is off."""
+    assert [path.name for path in (ROOT / "examples").iterdir() if " " in path.name] == []
+
+
 def test_the_manual_builds_offline_without_warnings(tmp_path):
     pytest.importorskip("sphinx_gallery")
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
