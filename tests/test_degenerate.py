@@ -76,6 +76,8 @@ TWO_POINTS = np.array([[1.805, -0.232, 0.107], [-1.4989999999999999, 0.83, 0.478
 FEW_POINTS = np.array(
     [[-1.024, 0.322], [2.012, -1.103], [-1.393, 2.2], [-1.027, 1.118]], dtype=np.float32
 )
+EQUAL_BUT_FOR_A_DIGIT = np.tile([-0.2, *[0.1] * 7], (30, 1))
+EQUAL_BUT_FOR_A_DIGIT[[28, 29], 0] = -0.20000000000000004
 EQUAL_ROWS = np.full((3, 5), 1e8 + 0.1)
 
 FOUND = {
@@ -175,6 +177,20 @@ FOUND = {
         ),
         None,
     ),
+    "class means that are equal in the direction of rounding": Case(
+        TruncatedIPCAC(),
+        EQUAL_BUT_FOR_A_DIGIT,
+        np.array(
+            [1, 1, 0, 1, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1, 0, 0, 0, *[1] * 6]
+        ),
+        None,
+    ),
+    "a structure gives more directions than rows to shrink": Case(
+        FisherDiscriminant(shrinkage="nonlinear", structure="toeplitz"),
+        np.outer([1.0, -2, 3, 0.5, 2, -1, 0.3], np.sin(np.arange(47.0) ** 2)),
+        np.array([0, 3, 3, 2, 1, 0, 0]),
+        None,
+    ),
     "equal rows in decisions that come early": Case(
         EarlyClassifier(FisherDiscriminant()), np.ones((10, 2)), np.arange(10) % 2, None
     ),
@@ -208,6 +224,19 @@ def test_values_beyond_double_precision_are_an_error_in_words(estimator, scale, 
     X, y = np.random.RandomState(0).standard_normal((12, 8)), np.arange(12) % 3
     with pytest.raises(ValueError, match=f"so {word} that their squares .*: rescale it"):
         clone(estimator).fit(scale * X, y)
+
+
+@pytest.mark.parametrize("estimator", [FisherDiscriminant(), QuadraticDiscriminant()], ids=name_of)
+def test_equal_rows_beyond_double_precision_are_an_error_in_words(estimator):
+    with pytest.raises(ValueError, match=r"so large that their squares .*: rescale it"):
+        clone(estimator).fit(np.full((3, 8), 1e159), [0, 1, 1])
+
+
+def test_rows_too_few_to_hold_out_any_are_an_error_in_words():
+    with pytest.raises(ValueError, match="leaves none of 4 rows to calibrate with"):
+        EarlyClassifier(QuadraticDiscriminant(), calibration=0.999).fit(
+            [[0, 1], [0, -2], [0, 0], [0, 0]], [0, 1, 2, 3]
+        )
 
 
 def test_distances_of_sparse_clusters_keep_their_digits_beside_large_common_values():

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.covariance import OAS, EmpiricalCovariance, LedoitWolf
-from sklearn.decomposition import PCA
 from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
@@ -24,7 +23,7 @@ INNER = (IPCAC(), FisherDiscriminant(), OnlineIPCAC(), QuadraticDiscriminant())
 """Estimators to try inside others."""
 OWN_EXAMPLES: dict[str, list[Any]] = {
     "covariance": [LedoitWolf(), OAS(), EmpiricalCovariance()],
-    "reducer": [None, FisherDiscriminant(), LDG(gamma=0.5, n_neighbors=2), PCA(1)],
+    "reducer": [None, FisherDiscriminant(), LDG(gamma=0.5, n_neighbors=2)],
     "rejected": [None, "none", -1],
     "cost": [None, (0.0, 1.0), (1.0, 0.0), (0.1, 5.0)],
     "n_landmarks": [1, 2, 5],

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.exceptions import NotFittedError
 
 import separatrix
 from separatrix import load
@@ -264,6 +265,8 @@ def check_model_file(model: Any, content: bytes, folder: Path) -> bool:
         if hasattr(type(found), ask):
             try:
                 getattr(found, ask)(ROWS)
+            except NotFittedError:
+                return True
             except (AttributeError, TypeError, KeyError, IndexError, NameError) as error:
                 raise FindingError(
                     f"{type(found).__name__}.{ask} of a file: {type(error).__name__}: "

@@ -5,12 +5,11 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import scipy.linalg
-import scipy.optimize
 from numpy.testing import assert_allclose
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from separatrix import FisherDiscriminant, linalg
+from separatrix.linalg import eigen
 from separatrix.linalg.blas import BLAS_LIMIT_LOCK
 
 
@@ -19,9 +18,9 @@ def test_eigenproblems_use_one_blas_thread_and_give_the_others_back(monkeypatch)
         return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
 
     seen = []
-    eigh = scipy.linalg.eigh
+    reduce = eigen.tridiagonalize
     monkeypatch.setattr(
-        scipy.linalg, "eigh", lambda *args, **kw: seen.append(blas_threads()) or eigh(*args, **kw)
+        eigen, "tridiagonalize", lambda S: seen.append(blas_threads()) or reduce(S)
     )
     S = np.diag(np.arange(5.0))
     with threadpool_limits(2, user_api="blas"):

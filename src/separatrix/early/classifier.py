@@ -448,6 +448,11 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
                 "be learned: calibrate with groups of your own"
             )
         chosen = np.flatnonzero(held & whole)
+        if not len(chosen):
+            raise ValueError(
+                f"calibration={self.calibration!r} leaves none of {len(held)} rows to calibrate "
+                "with: give more rows of each class, or calibrate(X, y) with others"
+            )
         kept = Held(data.subset(chosen), None if at is None else at[chosen])
         return data.subset(np.flatnonzero(~held)), kept
 

@@ -110,7 +110,8 @@ def shrink_nonlinearly(Sw: Array, n_free: float, n_features: int, eps: float = E
     rank = numerical_rank(evals[::-1], len(Sw), eps=eps)
     if rank == 0 or n_free <= 0:
         return Sw
-    shrunk = quadratic_inverse(evals[-rank:] / n_free, n_free, n_features)
+    # a scatter with a structure has more directions than its rows
+    shrunk = quadratic_inverse(evals[-rank:] / n_free, max(n_free, rank), n_features)
     wanted = np.full(len(evals), shrunk.null)
     wanted[-rank:] = shrunk.positive
     return n_free * (U * wanted) @ U.T

@@ -7,6 +7,7 @@ import gzip
 import io
 import re
 import sys
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -386,9 +387,13 @@ def _from_arrays(found: dict[str, Any], name: str) -> Any:
 def _from_npy(file: Any, name: str) -> Any:
     """Rows without names and labels."""
     try:
-        rows = np.load(file, allow_pickle=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of headers as Python 2 wrote them
+            rows = np.load(file, allow_pickle=False)
     except Exception as error:  # whatever NumPy's reader meets in bytes that are something else
         raise ValueError(f"{name} is not an npy file of plain numbers: {error}") from None
+    if rows.dtype.kind not in "biuf":
+        raise ValueError(f"{name} is not an npy file of plain numbers: it holds {rows.dtype}")
     if rows.ndim != 2:
         raise ValueError(f"{name} needs rows and columns: its array has the shape {rows.shape}")
     return import_pandas().DataFrame(rows, columns=[f"x{i}" for i in range(rows.shape[1])])

@@ -45,7 +45,7 @@ class ExpectedScores(NamedTuple):
     def bias(self) -> float:
         """The share of the gap between the training means that new rows will not have."""
         gap = self.training[1] - self.training[0]
-        return float(1 - (self.means[1] - self.means[0]) / gap)
+        return float(1 - (self.means[1] - self.means[0]) / gap) if gap != 0 else 1.0
 
     @property
     def usable(self) -> bool:

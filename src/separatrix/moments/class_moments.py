@@ -19,6 +19,7 @@ from sklearn.utils import check_array
 from separatrix.linalg import EPS, Array
 from separatrix.moments.arrays import to_numpy
 from separatrix.moments.checks import (
+    MAX_MAGNITUDE,
     check_entries,
     check_finite_columns,
     check_in_memory,
@@ -190,6 +191,8 @@ class ClassMoments:
             raise ValueError("Input X has values so large that their squares overflow: rescale it")
         largest = float(np.max(np.abs(moments._offsets), initial=0.0))
         check_magnitude(max(largest, max(spread, 0.0) ** 0.5))
+        if np.max(np.abs(moments.origin), initial=0.0) > MAX_MAGNITUDE:
+            check_entries(moments.origin)  # rows that are equal do not deviate from anything
         if not scatter:
             check_entries(to_numpy(rows.X))
         return moments
