@@ -66,14 +66,16 @@ def main() -> None:
         chosen = {name: case for name, case in CASES.items() if name.startswith(QUOTED)}
     if not chosen:
         raise SystemExit(f"no case is called {options.only!r}: there are {', '.join(CASES)}")
+    rows = []
     with threadpool_limits(THREADS):
-        machine = machine_facts()
-        rows = measured(chosen, settings)
-    print(table([row for found in rows.values() for row in found]))
-    if options.store:
-        facts = {"date": date.today().isoformat(), "rounds": settings.rounds, **machine}
-        stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-        RESULTS.write_text(as_json(updated(stored, facts, rows)))
+        facts = {"date": date.today().isoformat(), "rounds": settings.rounds, **machine_facts()}
+        for name, case in chosen.items():
+            print(name, file=sys.stderr, flush=True)
+            found = measured(case, settings)
+            rows += found
+            if options.store:  # at once: a run may be interrupted
+                keep(name, {"measured": facts, "rows": [row._asdict() for row in found]})
+    print(table(rows))
 
 
 def parsed_options() -> argparse.Namespace:
@@ -95,32 +97,20 @@ def parsed_options() -> argparse.Namespace:
     return options
 
 
-def measured(cases: dict[str, Case], settings: Settings) -> dict[str, list[Row]]:
-    """The rows of each case."""
-    rows = {}
-    for name, case in cases.items():
-        print(name, file=sys.stderr, flush=True)
-        load = OtherLoad()
-        found = case(settings)
-        rows[name] = [row._replace(other_load=load.share()) for row in found]
-        if settings.quick:  # the targets are for the full sizes
-            rows[name] = [row._replace(must_reach="", reached=None) for row in rows[name]]
+def measured(case: Case, settings: Settings) -> list[Row]:
+    """The rows of a case, with the load of the machine meanwhile."""
+    load = OtherLoad()
+    rows = [row._replace(other_load=load.share()) for row in case(settings)]
+    if settings.quick:  # the targets are for the full sizes
+        rows = [row._replace(must_reach="", reached=None) for row in rows]
     return rows
 
 
-def updated(
-    stored: dict[str, Any], facts: dict[str, Any], rows: dict[str, list[Row]]
-) -> dict[str, Any]:
-    """The stored record with the rows of the cases that were measured now."""
-    new = {
-        name: {"measured": facts, "rows": [r._asdict() for r in found]}
-        for name, found in rows.items()
-    }
-    return {**stored, **new}
-
-
-def as_json(record: dict[str, Any]) -> str:
-    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+def keep(name: str, record: dict[str, Any]) -> None:
+    """Replace the stored figures of a case; those of other cases stay."""
+    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    stored[name] = record
+    RESULTS.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":
