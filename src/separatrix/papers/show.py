@@ -137,7 +137,7 @@ def describe_source(records: Sequence[Record]) -> list[Point]:
     """What holds of a source, what does not and why, and where today's settings go beyond it."""
     counts = total_counts(records)
     judged = [c for c in list_claims(records) if c["verdict"] in ("holds", "differs")]
-    held = [c for c in judged if c["verdict"] == "holds"]
+    held, failed = ([c for c in judged if c["verdict"] == v] for v in ("holds", "differs"))
     rerun = counts["holds"] + counts["differs"]
     said = (
         f"{counts['holds'] + counts['ahead']} of {rerun} numbers that could be rerun are reached "
@@ -146,7 +146,9 @@ def describe_source(records: Sequence[Record]) -> list[Point]:
         else f"{len(held)} of {len(judged)} claims. None of {counts['printed']} printed numbers "
         "could be rerun."
     )
-    points = [Point("Holds", said), *_describe_behind(records), *_describe_failed(judged)]
+    points = [Point("Holds", said, _quote_claims(held)), *_describe_behind(records)]
+    if failed:
+        points.append(Point("Claims that do not hold", "", _quote_claims(failed)))
     beyond = [ahead for record in records for ahead in record["beyond"].values()]
     if beyond:
         said = (
@@ -178,13 +180,11 @@ def _describe_behind(records: Sequence[Record]) -> list[Point]:
     return [Point("Does not", said, _list_some(named, left))]
 
 
-def _describe_failed(judged: Iterable[Record]) -> list[Point]:
-    failed = sorted(
-        (c for c in judged if c["verdict"] == "differs"), key=lambda c: "within chance" in c["why"]
-    )
-    named = [f"“{c['says']}”: {c['why']}" for c in failed[:MAX_SHOWN_METHODS]]
-    some = _list_some(named, len(failed) - len(named))
-    return [Point("Claims that do not hold", "", some)] if failed else []
+def _quote_claims(claims: Iterable[Record]) -> list[str]:
+    """Some claims with the figures that decide them, those beyond chance first."""
+    found = sorted(claims, key=lambda c: "within chance" in c["why"])
+    named = [f"“{c['says']}”: {c['why']}" for c in found[:MAX_SHOWN_METHODS]]
+    return _list_some(named, len(found) - len(named))
 
 
 def _describe_impossible(records: Iterable[Record]) -> list[Point]:
