@@ -540,7 +540,7 @@ def test_points_are_saved_as_a_table(named, opened):
     assert frame[f"{first}: predicted"].notna().all()
     twin = by_name(drawn["views"], second)
     shuffled = [found["data"]["classes"][c]["name"] for c in twin["labels"]]
-    assert second == f"{first}, shuffled labels"
+    assert second == f"shuffled labels: {first}"
     assert frame[f"{second}: class"].tolist() == shuffled
 
 

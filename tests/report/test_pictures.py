@@ -53,7 +53,7 @@ def test_only_rows_held_out_of_the_first_split_are_drawn(iris):
 def test_shuffled_labels_are_beside_the_real_ones(iris):
     drawn = facts(iris)["projections"]
     first, twin = drawn["panels"][:2]
-    assert twin == f"{first}, shuffled labels"
+    assert twin == f"shuffled labels: {first}"
     view = next(v for v in drawn["views"] if v["name"] == twin)
     shuffled = iris[first].folds[0].shuffled
     assert view["labels"] == list(shuffled.labels)

@@ -169,6 +169,12 @@ def test_a_method_alone_is_described_and_not_called_best():
     assert "A" in render(found)
 
 
+def test_a_test_set_is_not_told_to_have_more_splits():
+    found = made_up({"A": around(0.95, n=1), "raw": around(0.7, n=1)})
+    found = dataclasses.replace(found, settings={**found.settings, "splitting": "test file"})
+    assert said(found)["sentences"][0].startswith("One test set cannot distinguish any two")
+
+
 @pytest.mark.parametrize("n", [1, 3])
 def test_few_splits_distinguish_nothing_and_that_is_said_first(n):
     found = facts(made_up({"A": around(0.95, n=n), "raw": around(0.7, n=n), "LDA": [0.6] * n}))
@@ -243,6 +249,7 @@ def test_no_better_than_guessing():
     verdict = said(unequal())
     assert plain(verdict["measure"]).startswith("A names the class of 79.9 % of 60 held-out")
     assert "better than guessing" in verdict["headline"]
+    assert verdict["subspace"] == ""
     assert verdict["use"].startswith("Use none of them yet")
     assert verdict["advised"] is None
     assert verdict["why"] == ""

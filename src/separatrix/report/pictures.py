@@ -131,7 +131,7 @@ def draw_projections(
         views.append(view)
         if method.name in panels and fold.shuffled is not None:
             views.append(_draw_shuffled(view, fold.shuffled, shown))
-    twin = f"{panels[0]}{SHUFFLED}" if panels else ""
+    twin = f"{SHUFFLED}{panels[0]}" if panels else ""
     if twin in [view["name"] for view in views]:
         panels = [panels[0], twin, *panels[1:]][:MAX_PANELS]
     return {
@@ -145,8 +145,8 @@ def draw_projections(
     }
 
 
-SHUFFLED = ", shuffled labels"
-"""How the name of a method goes on where its labels were shuffled."""
+SHUFFLED = "shuffled labels: "
+"""How the name of a method begins where its labels were shuffled: a narrow list cuts the end."""
 
 
 def _draw_view(
@@ -177,7 +177,7 @@ def _draw_shuffled(view: Mapping[str, Any], shuffled: Shuffled, shown: Array) ->
     labels, predicted = np.array(shuffled.labels, int), np.array(shuffled.predicted, int)
     right = int(np.count_nonzero(predicted == labels))
     return {
-        "name": f"{view['name']}{SHUFFLED}",
+        "name": f"{SHUFFLED}{view['name']}",
         "axes": [_axis("directions", j) for j in range(Z.shape[1])],
         "about": "with labels that mean nothing: what chance looks like",
         "coordinates": [_round_coordinates(column) for column in Z[shown].T],

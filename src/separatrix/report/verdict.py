@@ -112,7 +112,9 @@ def reach_verdict(
             "tied": [row["name"] for row in tied],
             "measure": _measure(subject, ranked, comparison, finder),
             "few": _few(comparison),
-            "subspace": _subspace(ranked, data, comparison.score),
+            "subspace": (
+                "" if guessing and finder is None else _subspace(ranked, data, comparison.score)
+            ),
             "winner": _winner(best, comparison),
             "permutation": _permutation(comparison),
             "pretended": _pretended(subject, comparison),
@@ -327,6 +329,8 @@ def _few(comparison: Comparison) -> str:
     if n >= FEWEST_SPLITS:
         return ""
     few = wording.format_count(n, "split", "splits")
+    if comparison.settings.get("splitting") == "test file":
+        return "One test set cannot distinguish any two methods, whatever their scores: splits do."
     return (
         f"{few} cannot distinguish any two methods, whatever their scores: use {FEWEST_SPLITS} or "
         "more, better ten."
