@@ -21,6 +21,7 @@ from sklearn.base import clone, is_classifier
 import separatrix
 from separatrix import (
     IPCAC,
+    LDG,
     ClassMoments,
     DirectDiscriminant,
     FisherDiscriminant,
@@ -28,6 +29,7 @@ from separatrix import (
     GSVDDiscriminant,
     KernelFisherDiscriminant,
     KernelIPCAC,
+    LocalFisherDiscriminant,
     MaximumMarginCriterion,
     NullSpaceDiscriminant,
     OnlineIPCAC,
@@ -602,6 +604,18 @@ def test_processes_give_the_same_as_one_thread(client, estimator):
         found = lazy.compute()
     assert_array_equal(found, model.predict(X))
     assert_same_model(model, clone(estimator).fit(X, y), X)
+
+
+@pytest.mark.parametrize(
+    "estimator", [LDG(2, gamma=0.5, n_neighbors=2), LocalFisherDiscriminant(2)], ids=name_of
+)
+def test_drawn_rows_meet_blocks_in_other_processes(client, estimator):
+    X, y = TALL
+    rows, labels = array(X, 9), da.from_array(y, chunks=9)
+    here = clone(estimator).set_params(n_queries=40).fit(rows, labels)
+    with client.as_current():
+        there = clone(estimator).set_params(n_queries=40).fit(rows, labels)
+    assert_array_equal(there.components_, here.components_)
 
 
 def test_errors_in_processes_name_the_block(client):
