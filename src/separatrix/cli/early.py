@@ -38,7 +38,8 @@ from separatrix.cli.output import build_frame, check_outputs, write_frame
               help="Probability that the complete series would be decided alike.")  # fmt: skip
 @click.option("--region", default="ellipsoid", show_default=True,
               type=click.Choice(["ellipsoid", "box", "chebyshev", "ideal", "diagonal"]),
-              help="Set of the values to come on which the decision must not change.")  # fmt: skip
+              help="Set of the values to come on which the decision must not change; ideal, the "
+                   "probability itself, decides earliest with linear methods.")  # fmt: skip
 @click.option("--conditional", type=click.Choice(["gaussian", "mixture"]), default="gaussian",
               show_default=True, help="Distribution of the values to come.")  # fmt: skip
 @click.option("--reducer", help="Method that finds few directions before the rule decides.")
