@@ -177,6 +177,28 @@ FOUND = {
         ),
         None,
     ),
+    "weights that leave one class, shrunk": Case(
+        FisherDiscriminant(shrinkage="auto"),
+        FAR_WITH_OUTLIER,
+        np.arange(8) % 2,
+        np.array([1.0, 0, 1, 0, 2, 0, 1, 0]),
+    ),
+    "a window that leaves one class, shrunk": Case(
+        FisherDiscriminant(shrinkage="auto", window=3),
+        FAR_WITH_OUTLIER,
+        np.array([0, 1, 0, 1, 0, 1, 1, 1]),
+        None,
+    ),
+    "class means on a line, whitened whole": Case(IPCAC(), ON_A_LINE, CLASSES_ON_A_LINE, None),
+    "local Gaussians of kernel rows on a line": Case(
+        KernelLDG(random_state=0), 1e6 * ON_A_LINE, CLASSES_ON_A_LINE, None
+    ),
+    "clusters of sparse rows of another format": Case(
+        MixtureIPCAC(random_state=0),
+        sp.coo_array(ON_A_LINE),
+        CLASSES_ON_A_LINE,
+        None,
+    ),
     "class means that are equal in the direction of rounding": Case(
         TruncatedIPCAC(),
         EQUAL_BUT_FOR_A_DIGIT,

@@ -83,6 +83,10 @@ PARTS_DO_NOT_FIT = (AttributeError, TypeError, KeyError, IndexError, NameError)
 """Errors of a model that lacks a part, or has another thing in its place."""
 
 
+MAX_ZEROS = 1_000_000
+"""Zeros that a model is asked about, unless it holds as many numbers itself."""
+
+
 def check_answers(model: Any) -> None:
     """Raise when a fitted estimator of ours cannot be asked about a row: its parts do not fit.
 
@@ -106,7 +110,7 @@ def _ask_about_zeros(part: Any) -> None:
     if n_features is None or getattr(part, "_is_waiting", bool)():
         return  # one that waits solves from its moments when it is asked
     largest = max((p.size for p in walk_parts(part) if isinstance(p, np.ndarray)), default=0)
-    if not 0 <= n_features <= largest:  # before zeros of any number are made
+    if not 0 <= n_features <= max(largest, MAX_ZEROS):
         raise NotAllowedError(f"a {type(part).__name__} has n_features_in_={n_features!r}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
