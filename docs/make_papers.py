@@ -61,7 +61,10 @@ sets of the IPCAC thesis do not give the printed figures as they are described; 
 x …* multiply their means by a factor that was chosen, after looking at the printed figures, to
 come near them. That these agree says that there is such a factor, and nothing for the printed
 protocol: the rows *as described* beside them are counted. The same is done with readings that
-were added after a first run, and with numbers that a source prints twice.
+were added after a first run, with K-TIPCAC where the candidates for its number of axes (log₂(n)²,
+10 and 30) were fixed with older figures in view, and with numbers that a source prints twice.
+Where a protocol or a grid was changed after figures had been seen, its table says so. A reason
+why a method is behind is shown as long as the scorer finds it behind.
 
 The verdicts are computed from figures that are kept with the package; none is written by hand.
 ``separatrix reproduce`` lists the tables, the data they need and whether they are at hand, and
