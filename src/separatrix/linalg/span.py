@@ -80,7 +80,7 @@ def span(rows: Array, *, bound: int | None = None) -> Span:
     n_rows, n_features = rows.shape
     highest = n_rows if bound is None else bound
     if highest < n_features:
-        quick = quick_span(rows @ rows.T, rows.T.__matmul__, highest, order=n_features)
+        quick = quick_span(rows @ rows.T, lambda A: (A.T @ rows).T, highest, order=n_features)
         if quick is not None:
             return quick
     return householder_span(rows)
