@@ -31,6 +31,9 @@ SYMMETRIC_BLOCK = 1000
 No power of two: rows that lie so far apart in memory are transposed five times as slowly.
 """
 
+MIN_SYMMETRIC_FEATURES = 64
+"""Features from which half of the products cost more than distances that are transposed."""
+
 N_SPARE = 3
 """Rows beyond the k nearest in float32 among which those of float64 are looked for."""
 
@@ -71,7 +74,8 @@ def class_neighbours(
     own = np.arange(len(codes)) if among is None else own
     counts = np.bincount(codes)
     order = np.argsort(codes, kind="stable")
-    if among is None and not sp.issparse(X) and X.shape[0] ** 2 >= MIN_SINGLE_DISTANCES:
+    many = X.shape[0] ** 2 >= MIN_SINGLE_DISTANCES and X.shape[1] >= MIN_SYMMETRIC_FEATURES
+    if among is None and many and not sp.issparse(X):
         return _neighbours_of_all(X, order, counts, n_neighbors)
     place = np.full(X.shape[0], -1) if own is None else np.argsort(order)[own]
     ends = np.cumsum(counts)
