@@ -12,11 +12,18 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.speed.data import size
 from benchmarks.speed.one_thread import cpu_seconds_of
-from benchmarks.speed.runner import Case, Row, Settings, faster, seconds_of
-from separatrix import EarlyClassifier, FisherDiscriminant, LocalQDA, datasets
+from benchmarks.speed.runner import Case, Row, Settings, faster, seconds_of, share
+from separatrix import (
+    EarlyClassifier,
+    FisherDiscriminant,
+    LocalQDA,
+    QuadraticDiscriminant,
+    datasets,
+)
 from separatrix.linalg import Array
 
 OURS, JUDGED = "ours", "judged"
+DEFAULT = "the default"
 ANEW, TEASER = "conditioned anew after each value", "TEASER (aeon)"
 VALUES_A_SECOND = 20_000
 
@@ -165,12 +172,62 @@ def calibrated(settings: Settings) -> list[Row]:
     ]  # fmt: skip
 
 
+def regions(settings: Settings) -> list[Row]:
+    """A box, and a model of each class, beside the ellipsoid of one model; processor time."""
+    n, d = (40, 32) if settings.quick else (300, 128)
+    X, y, new = series(n, d, 4, 100 if settings.quick else 400, onset=0.0, separation=12.0)
+    rules = {
+        "linear rule": FisherDiscriminant(shrinkage=0.1),
+        "quadratic rule": QuadraticDiscriminant(shrinkage=0.1),
+        "LocalQDA(8)": LocalQDA(8),
+    }
+    sets: dict[str, dict[str, str]] = {
+        DEFAULT: {},
+        'region="box"': {"region": "box"},
+        'conditional="mixture"': {"conditional": "mixture"},
+    }
+    rows = []
+    for rule, estimator in rules.items():
+        models = {
+            name: EarlyClassifier(estimator, score="model", **more).fit(X, y)  # type: ignore[arg-type]
+            for name, more in sets.items()
+        }
+        tasks = {name: partial(model.decide_early, new) for name, model in models.items()}
+        times = cpu_seconds_of(tasks, min(settings.rounds, 3))
+        work = f"decide_early, {size(n, d)}, {rule}"
+        rows += [
+            share(f"{work}, {name}", times[name], DEFAULT, times[DEFAULT], at_most=3)
+            for name in sets
+            if name != DEFAULT
+        ]
+    return rows
+
+
+def neighbours(settings: Settings) -> list[Row]:
+    """Neighbours sought after each value; processor time."""
+    quick = settings.quick
+    rows = []
+    for n, d, n_classes, n_train, limit in (
+        (1000, 128, 4, 400, 1.0),
+        (200, 128, 15, 500, 2.0),
+    ):
+        shape = (n // 10, d // 4) if quick else (n, d)
+        X, y, new = series(*shape, n_classes, n_train, onset=0.0, separation=12.0)
+        model = EarlyClassifier(LocalQDA(), score="model").fit(X, y)
+        times = cpu_seconds_of({OURS: partial(model.decide_early, new)}, min(settings.rounds, 3))
+        work = f"decide_early, {size(*shape)}, {n_classes} classes, LocalQDA()"
+        rows.append(share(work, times[OURS], f"{limit:g} s", limit, at_most=1))
+    return rows
+
+
 def fit_and_decide(model: EarlyClassifier, X: Array, y: Array, new: Array) -> Any:
     return model.fit(X, y).decide_early(new)
 
 
 CASES: dict[str, Case] = {
     "early calibrated": calibrated,
+    "cpu early regions": regions,
+    "cpu early neighbours": neighbours,
     "early prefixes": prefixes,
     "early stream": stream,
     "early series": decisions,

@@ -42,9 +42,10 @@ def test_a_cholesky_factor_gives_the_inverse(rng):
     B = symmetric(rng, np.linspace(1, 3, 7))
     units = np.logspace(-4, 4, 7)
     B = B * np.outer(units, units)
-    inverse = linalg.cholesky_whitener(B).inverse()
-    assert_allclose(inverse, inverse.T)
-    assert_allclose(inverse @ B, np.eye(7), atol=1e-7)
+    for given, overwrite in ((B, False), (B.copy(), True)):
+        inverse = linalg.cholesky_whitener(given, overwrite=overwrite).inverse()
+        assert_allclose(inverse, inverse.T)
+        assert_allclose(inverse @ B, np.eye(7), atol=1e-7)
 
 
 def test_a_ridge_that_bounds_the_condition_spares_its_estimate(rng, monkeypatch):

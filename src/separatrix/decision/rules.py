@@ -308,7 +308,8 @@ def gaussian_discriminants(offsets: Array, covariances: Array, log_priors: Array
     distance = np.einsum("...i,...i->...", offsets, pull)
     constant = offsets.shape[-1] * np.log(2 * np.pi)
     P *= -0.5
-    return Quadratic(P, -pull, log_priors - 0.5 * (distance + log_volume + constant))
+    np.negative(pull, out=pull)
+    return Quadratic(P, pull, log_priors - 0.5 * (distance + log_volume + constant))
 
 
 def _invert_covariances(covariances: Array) -> tuple[Array, Array]:

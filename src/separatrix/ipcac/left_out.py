@@ -82,7 +82,7 @@ def fit_ridge(K: Array, codes: Array, ridge: float, weights: Array | None = None
         shifted *= root
         shifted *= root[:, None]
     shifted.flat[:: len(K) + 1] += ridge
-    factor = cholesky_whitener(shifted, least=ridge)
+    factor = cholesky_whitener(shifted, least=ridge, overwrite=True)
     a = factor.unwhiten(factor.whiten((root * t)[:, None]))[:, 0]
     # the upper triangle of L is zero, and stays so; nobody needs L any more
     inverse, _ = lapack.dtrtri(factor.L, lower=1, overwrite_c=1)

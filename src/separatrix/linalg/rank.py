@@ -152,7 +152,12 @@ class CholeskyWhitener(NamedTuple):
 
 
 def cholesky_whitener(
-    B: Array, *, beside: Array | float = 0.0, least: float = 0.0, eps: float = EPS
+    B: Array,
+    *,
+    beside: Array | float = 0.0,
+    least: float = 0.0,
+    eps: float = EPS,
+    overwrite: bool = False,
 ) -> CholeskyWhitener:
     """Factor a positive definite matrix, or raise an error where it is singular.
 
@@ -167,6 +172,8 @@ def cholesky_whitener(
         estimated where this bounds it.
     eps : float
         Relative precision of the data B was computed from.
+    overwrite : bool
+        Let the factor take the place of B.
 
     Raises
     ------
@@ -187,7 +194,7 @@ def cholesky_whitener(
     diagonal = np.diagonal(B)
     if order and np.all(diagonal > order * eps * np.asarray(beside)):
         scale = np.sqrt(diagonal)
-        scaled = B / scale
+        scaled = np.divide(B, scale, out=B if overwrite else None)
         scaled /= scale[:, None]
         # transposed, the matrix is in the order that LAPACK overwrites without a copy
         norm = lapack.dlange("1", scaled.T)
