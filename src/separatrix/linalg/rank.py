@@ -191,7 +191,7 @@ def cholesky_whitener(
     separatrix.linalg.rank.SingularMatrixError: matrix of order 2 is singular
     """
     order = len(B)
-    diagonal = np.diagonal(B)
+    diagonal = np.diagonal(B).copy()  # B may be overwritten
     if order and np.all(diagonal > order * eps * np.asarray(beside)):
         scale = np.sqrt(diagonal)
         scaled = np.divide(B, scale, out=B if overwrite else None)
