@@ -12,6 +12,7 @@ import secrets
 import sys
 import tempfile
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,7 @@ class Trial(NamedTuple):
 
 def main() -> int:
     options = _options()
+    warnings.simplefilter("ignore")  # where they matter they are caught
     smallest: dict[tuple[str, str], tuple[Trial, int]] = {}
     seen, refused, found = Counter[str](), Counter[str](), Counter[tuple[str, str]]()
     end, seed = time.monotonic() + 60 * options.minutes, options.seed

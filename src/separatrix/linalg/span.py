@@ -168,7 +168,7 @@ def cholesky_span(
         return None
     coordinates = np.block([[L, np.zeros((n_first, len(more)))], [along.T, rest]])
     T = coordinates[chosen]
-    if lapack.dpocon(T.T, lapack.dlange("1", scaled.T))[0] <= MIN_GRAM_RCOND:
+    if not len(T) or lapack.dpocon(T.T, lapack.dlange("1", scaled.T))[0] <= MIN_GRAM_RCOND:
         return None
     coordinates *= units[:, None]
 
