@@ -8,6 +8,8 @@ import re
 import numpy as np
 import pytest
 
+from separatrix.cli import reproduce
+from separatrix.papers.figures import Measured
 from separatrix.papers.tables import list_sources, read_tables
 from tests.cli.running import run
 
@@ -79,3 +81,10 @@ def test_wrong_names_and_missing_data_are_told(tmp_path):
         code=1,
     )
     assert "is not a file of results" in refused.stderr
+
+
+def test_rows_that_need_no_data_are_run_without_any(monkeypatch):
+    name, drawn = "ipcac/table4.6", {"Drawn": {"O-IPCAC": Measured(0.6, 0.1, 2)}}
+    found = ({name: drawn}, {name: {}})
+    monkeypatch.setattr(reproduce, "_rerun", lambda *arguments: found)
+    assert "Drawn" in run("reproduce", name).stdout

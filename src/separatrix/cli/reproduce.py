@@ -67,9 +67,10 @@ def reproduce_command(
     if store and quick:
         raise click.UsageError("--store keeps figures of full runs: leave out --quick")
     tables = select_tables(name, list_sources())
-    _check_data(name, tables, folder)
     check_outputs([html, results])
     cells, left_out = _rerun(console, tables, folder, quick, results)
+    if not any(cells.values()):
+        _refuse_without_data(name, tables, folder)
     if store:
         source = list_sources()[tables[0].source]
         date = find_oldest_date(results, [table.name for table in tables])
@@ -99,13 +100,11 @@ def _rerun(
         raise
 
 
-def _check_data(name: str, tables: Iterable[Any], data: Any) -> None:
-    """Raise if all tables need data, and none of the data sets is there."""
+def _refuse_without_data(name: str, tables: Iterable[Any], data: Any) -> None:
+    """Say which data sets are needed: without them nothing could be run."""
     needed = dict.fromkeys(need for table in tables for need in table.needs)
-    free = [table for table in tables if not table.needs]
-    if needed and not free and not any(map(data.has, needed)):
-        where = "name their folder (--data)" if data.folder is None else f"not in {data.folder}"
-        raise ValueError(f"{name} needs the data sets {', '.join(needed)}: {where}")
+    where = "name their folder (--data)" if data.folder is None else f"not in {data.folder}"
+    raise ValueError(f"{name} needs the data sets {', '.join(needed)}: {where}")
 
 
 def _print_tables(console: Console, data: Any) -> None:
