@@ -153,6 +153,8 @@ def cholesky_span(
     """
     n_rows = len(gram)
     n_first = n_rows if n_first is None else n_first
+    if n_rows == 0:
+        return None
     # rows of unlike length cost no digits in units of their own, but a length may be rounding only
     lengths = np.sqrt(np.diagonal(gram))
     units = np.where(lengths > 0, lengths, 1.0)
