@@ -8,7 +8,7 @@ import scipy.linalg
 from numpy.testing import assert_allclose
 from sklearn.covariance import ledoit_wolf as ledoit_wolf_of_rows
 
-from separatrix import ClassMoments
+from separatrix import ClassMoments, FisherDiscriminant
 from separatrix.fisher import directions
 from separatrix.fisher.directions import (
     count_wanted_axes,
@@ -98,3 +98,20 @@ def test_leading_axes_keep_the_moments_along_them():
     expected = ClassMoments.from_data((X - X.mean(axis=0)) @ W, y)
     assert_allclose(small.Sw, expected.Sw, atol=1e-9)
     assert_allclose(small.St, np.diag(np.diagonal(small.St)), atol=1e-9)
+
+
+def test_features_that_go_together_are_not_collinear_in_single_precision(rng):
+    y = np.arange(5000) % 3
+    X = rng.standard_normal((5000, 1)) + 0.01 * rng.standard_normal((5000, 8))
+    X[:, 0] += 0.02 * (y == 1)
+    X[:, 1] += 0.02 * (y == 2)
+    single, double = (FisherDiscriminant().fit(X.astype(t), y) for t in ("f4", "f8"))
+    assert len(single.components_) == 2
+    assert abs(single.score(X.astype("f4"), y) - double.score(X, y)) < 0.005
+
+
+def test_the_unit_of_weights_does_not_matter(rng):
+    X, y = TALL
+    expected = FisherDiscriminant().fit(X, y)
+    found = FisherDiscriminant().fit(X, y, sample_weight=np.full(len(y), 1e26))
+    assert_allclose(found.explained_ratio_, expected.explained_ratio_, atol=1e-9)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from separatrix import ClassMoments
+from separatrix import ClassMoments, TruncatedIPCAC
 from separatrix.ipcac.expected import (
     class_targets,
     expected_partially_whitened,
@@ -146,3 +146,14 @@ def test_a_ridge_is_that_of_ridge_regression():
     predicted = targets - (targets - means) / (1 - h)
     expected = expected_whitened(moments_of(X), ridge)
     assert_allclose(expected.means, score_left_out(predicted, targets, len(X), COUNTS), rtol=1e-9)
+
+
+def test_rows_that_fill_all_axes_are_judged_alike_in_any_order():
+    rng = np.random.default_rng(29)
+    y = np.arange(20) % 2
+    X = rng.standard_normal((20, 30)) + rng.standard_normal((2, 30))[y]
+    expected = TruncatedIPCAC().fit(X, y).predict_proba(X)
+    for seed in range(4):  # the sign of rounding decided
+        order = np.random.default_rng(seed).permutation(20)
+        found = TruncatedIPCAC().fit(X[order], y[order]).predict_proba(X)
+        assert_allclose(found, expected, atol=1e-6)

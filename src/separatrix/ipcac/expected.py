@@ -137,12 +137,17 @@ def expected_whitened(moments: ClassMoments, ridge: float = 0.0) -> ExpectedScor
     h = np.einsum("ij,cij->c", inverse, scatters) / counts
     h += np.einsum("ci,ij,cj->c", deviations, inverse, deviations)
     left = h if collapsed else 1 - h - 1 / n
-    if left.min() <= 0:
+    if left.min() <= (0.0 if collapsed else least_left(moments.eps)):
         return None
     residual = (deviations @ w if collapsed else t - training) / left
     means = score_left_out(t - residual, t, n, counts)
     stds = np.sqrt(np.einsum("i,cij,j->c", w, scatters, w).clip(0) / counts) / left
     return ExpectedScores(means, stds, training)
+
+
+def least_left(eps: float) -> float:
+    """What a row's leverage leaves of it, below which nothing but rounding is left."""
+    return max(1e-9, 100 * eps)
 
 
 def _inverse_scatter(moments: ClassMoments, ridge: float) -> Array:
@@ -186,7 +191,7 @@ def expected_partially_whitened(
     spreads, others = axes.class_spreads(), counts[::-1] / n
     h = spreads @ (1 / evals) / counts + others**2 * float(f_top[1] - f_top[0]) / n
     left = 1 - h - 1 / n
-    if left.min() <= 0:
+    if left.min() <= least_left(moments.eps):
         return None
     without_own = counts / np.maximum(counts - 1, 1)
     r = (traces - spreads.sum(axis=1)).clip(0) / evals[-1] * without_own / counts

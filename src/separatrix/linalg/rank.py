@@ -50,14 +50,18 @@ def scatter_eps(eps: float, n_samples: float, order: int) -> float:
     """Relative precision of a scatter matrix that is a sum over rows, for `numerical_rank`.
 
     The rounding of a sum grows with the root of its length; of few features it may be more than
-    their number accounts for.
+    their number accounts for. Blocks of float32 rows are added in float64, and a million rows is
+    the most that counts, as weights may be huge.
 
     Examples
     --------
     >>> scatter_eps(EPS, 100, 10) == 4 * EPS, scatter_eps(EPS, 100, 1000) == EPS
     (True, True)
+    >>> scatter_eps(1e-7, 1e6, 10)
+    1e-07
     """
-    return eps * max(1.0, 4.0 * float(np.sqrt(n_samples)) / max(order, 1))
+    growth = 4.0 * float(np.sqrt(min(n_samples, 1e6))) / max(order, 1)
+    return max(eps, EPS * growth)
 
 
 def column_signs(W: Array) -> Array:
