@@ -181,7 +181,7 @@ def large(settings: Settings) -> list[Row]:
             share(f"{work}, whole process", peak, "4 GB", 4 * GB / MB, unit="MB", at_most=1),
         ]
         if angle:
-            rows.append(share(f"{work}, angle_error_", angle, "2°", 2.0, unit="°", at_most=1))
+            rows.append(share(f"{work}, stated angle", angle, "2°", 2.0, unit="°", at_most=1))
     seconds, _, _ = in_fresh_process(fit_sparse, 20_000, 100_000)
     work = f"FisherDiscriminant(pca=100).fit sparse {size(20_000, 100_000)}, even columns"
     return [*rows, share(work, seconds, "15 s", 15.0, at_most=1)]
