@@ -176,3 +176,22 @@ def test_rows_are_forgotten_where_gaps_are_filled_with_a_constant():
     X = frame.drop(columns="kind")
     found, expected = (load(f"{n}.model").decision_function(X) for n in ("left", "rest"))
     assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_rows_that_one_site_has_forgotten_and_another_has_can_be_forgotten():
+    """A table is known to be gone from the sum where it is gone from each of its parts."""
+    frame = sites()
+    frame[:9].to_csv("gone.csv", index=False)
+    for part, rows in {"a": frame[:50], "b": frame[50:].iloc[::-1]}.items():
+        pd.concat([frame[:9], rows]).drop_duplicates().to_csv(f"{part}.csv", index=False)
+        run("fit", f"{part}.csv", "-o", f"{part}.model", "-q")
+        run("forget", f"{part}.model", "gone.csv", "-o", f"{part}-less.model", "-q")
+    run("merge", "a-less.model", "b.model", "-o", "one.model", "-q")
+    run("forget", "one.model", "gone.csv", "-o", "none.model", "-q")
+    run("merge", "a-less.model", "b-less.model", "-o", "both.model", "-q")
+    X = frame[["v0", "v1", "v2"]]
+    found, expected = (load(f"{n}.model").decision_function(X) for n in ("none", "both"))
+    assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+    run("merge", "both.model", "--without", "b-less.model", "-o", "left.model", "-q")
+    for model in ("none", "both", "left"):
+        assert "before" in refused("forget", f"{model}.model", "gone.csv", "-o", "m")

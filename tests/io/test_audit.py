@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from separatrix import FisherDiscriminant, load, save
+from separatrix import FisherDiscriminant, KernelIPCAC, load, save
 from separatrix.features.words import make_vectorizer
 from separatrix.io import archive
 from separatrix.io.audit import NotAllowedError, check_content
@@ -193,3 +195,33 @@ def test_a_number_of_features_that_nothing_has_is_rejected(tmp_path):
     model = FisherDiscriminant().fit(*TALL)
     model.n_features_in_ = 10**9
     assert_rejected(tmp_path, pack_file(model, {}), "has n_features_in_=1000000000")
+
+
+def sparse_kernel_model(n_features):
+    X = HashingVectorizer(n_features=n_features).transform(make_texts(20)[0])
+    return KernelIPCAC().fit(X, np.arange(20) % 2), X
+
+
+@pytest.mark.parametrize("n_features", [1 << 20, 1 << 22], ids=["default", "more"])
+def test_models_of_sparse_rows_with_very_many_columns_come_back(n_features, tmp_path):
+    """All their arrays are small; the rows that they keep have the columns."""
+    model, X = sparse_kernel_model(n_features)
+    again = saved_and_loaded(model, tmp_path)
+    assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+def test_columns_of_a_sparse_matrix_make_loading_allocate_nothing(tmp_path):
+    """Their number costs a file nothing, so that no row so long is made for them."""
+    model, _ = sparse_kernel_model(1 << 22)
+    model.n_features_in_ += 1
+    assert_rejected(tmp_path, pack_file(model, {}), "has n_features_in_=4194305")
+    model = FisherDiscriminant().fit(*TALL)
+    model.n_features_in_, model.other_ = 30_000_000, sp.csr_array((1, 30_000_000))
+    (tmp_path / "b.model").write_bytes(pack_file(model, {}))
+    tracemalloc.start()
+    try:
+        load(tmp_path / "b.model")
+        largest = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert largest < 30_000_000  # a dense row has 240 million bytes

@@ -76,6 +76,9 @@ def merge_command(
     rows -= sum(site.notes.get("rows", 0) for site in leaving)
     # a merged model belongs to no single stream: nothing could be resumed
     notes = {k: v for k, v in stored[0].notes.items() if k not in ("stream", "head")}
+    if "forgotten" in notes:  # what one site has forgotten, another may have learned
+        known = [site.notes.get("forgotten", []) for site in stored]
+        notes["forgotten"] = [t for t in notes["forgotten"] if all(t in k for k in known)]
     if "data" in notes:
         notes["data"] = _name_data(stored, leaving)
         notes["fitted"] = datetime.now(UTC).isoformat(timespec="seconds")

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 
 FIT_ONLY = {
@@ -83,7 +84,7 @@ PARTS_DO_NOT_FIT = (AttributeError, TypeError, KeyError, IndexError, NameError)
 """Errors of a model that lacks a part, or has another thing in its place."""
 
 
-MAX_ZEROS = 1_000_000
+MAX_ZEROS = 1 << 20
 """Zeros that a model is asked about, unless it holds as many numbers itself."""
 
 
@@ -91,7 +92,8 @@ def check_answers(model: Any) -> None:
     """Raise when a fitted estimator of ours cannot be asked about a row: its parts do not fit.
 
     A row of zeros is projected and decided. An error in words, such as that of a model that is
-    not fitted, is an answer.
+    not fitted, is an answer. A model of sparse rows with more than `MAX_ZEROS` columns is not
+    asked: a small file could name so many that the answer takes all memory.
     """
     for part in [model, *(step for _, step in getattr(model, "steps", []))]:
         if not type(part).__module__.startswith("separatrix."):
@@ -109,8 +111,11 @@ def _ask_about_zeros(part: Any) -> None:
     n_features = getattr(part, "n_features_in_", None)
     if n_features is None or getattr(part, "_is_waiting", bool)():
         return  # one that waits solves from its moments when it is asked
-    largest = max((p.size for p in walk_parts(part) if isinstance(p, np.ndarray)), default=0)
+    parts = list(walk_parts(part))
+    largest = max((p.size for p in parts if isinstance(p, np.ndarray)), default=0)
     if not 0 <= n_features <= max(largest, MAX_ZEROS):
+        if any(sp.issparse(p) and p.shape[-1] == n_features for p in parts):
+            return  # even a sparse row would be multiplied in as much memory as it has columns
         raise NotAllowedError(f"a {type(part).__name__} has n_features_in_={n_features!r}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
