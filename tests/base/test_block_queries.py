@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from separatrix import LDG, LocalFisherDiscriminant
 from separatrix.base.block_queries import BlockQueries, gather_rows
+from separatrix.ldg.scatters import block_scatters, global_scatters, local_scatters
 from separatrix.linalg import principal_angles
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.dask import labelled_blocks
@@ -128,6 +129,20 @@ def test_neighbours_in_blocks_are_those_in_memory(size):
         assert_allclose(means[j], average, atol=1e-9)
     for c, near in enumerate(drawn.nearest(4, own_class=True)):
         assert_allclose(near.distances, found[c].distances[drawn.rows.codes == c])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_scatters_of_all_rows_drawn_are_those_in_memory(kind):
+    X, y = clusters(60)
+    priors = np.array([0.2, 0.3, 0.5])
+    moments = ClassMoments.from_data(X, y)
+    blocks = labelled_blocks(array(X, 9).map_blocks(kind), y)
+    drawn = BlockQueries.draw(blocks, moments, 60, 0)
+    assert sp.issparse(drawn.rows.X) == (kind is sp.csr_array)
+    found = block_scatters(drawn, 4, moments, global_scatters(moments, priors), priors)
+    exact = local_scatters(X, y, class_neighbours(X, y, 4), priors, 4)
+    assert_allclose(found.V, exact.V, atol=1e-9 * np.abs(exact.V).max())
+    assert_allclose(found.A, exact.A, atol=1e-9 * np.abs(exact.A).max())
 
 
 @pytest.mark.parametrize("estimator", [LOCAL[0], LOCAL[3]], ids=repr)

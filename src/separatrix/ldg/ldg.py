@@ -57,6 +57,7 @@ from separatrix.ldg.choices import (
 from separatrix.ldg.scatters import (
     DiscriminativeGaussians,
     LDGScatters,
+    block_scatters,
     global_scatters,
     local_scatters,
     orthonormal_descent,
@@ -415,16 +416,7 @@ class LDG(SubspaceEstimator):
         problem = LDGProblem(None, lambda W: W, basis, priors, None)
         if self.local and n_queries is not None:
             drawn = BlockQueries.draw(blocks, moments, n_queries, self.random_state)
-            means = drawn.means(drawn.nearest(int(self.n_neighbors)))
-            scatters = sampled_scatters(
-                drawn.rows.X,
-                drawn.rows.codes,
-                drawn.queries,
-                lambda at, j: means[j, at],
-                moments.means - drawn.centre,
-                scatters,
-                priors,
-            )
+            scatters = block_scatters(drawn, int(self.n_neighbors), moments, scatters, priors)
             problem = problem._replace(rows=drawn.rows, given=drawn.rows, queries=drawn.queries)
         chosen = Chosen(float(self.gamma), int(self.n_neighbors) if self.local else None, {})
         return self._solve_problem(problem, scatters, chosen)

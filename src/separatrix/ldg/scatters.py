@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 from sklearn.utils import gen_batches
 
+from separatrix.base.block_queries import BlockQueries
 from separatrix.base.queries import Estimate, Queries
 from separatrix.linalg import Array, numerical_rank, top_eigh
 from separatrix.moments.class_moments import ClassMoments
@@ -148,6 +149,17 @@ def sampled_scatters(
     )
     without = [LDGScatters(*pair) for pair in zip(V.without, A.without, strict=True)]
     return LDGScatters(V.whole, A.whole, without)
+
+
+def block_scatters(
+    drawn: BlockQueries, k: int, moments: ClassMoments, total: LDGScatters, priors: Array
+) -> LDGScatters:
+    """`sampled_scatters` of rows drawn from a Dask collection, about k neighbours in all of it."""
+    means = drawn.means(drawn.nearest(k))
+    rows, centres = drawn.rows, moments.means - drawn.centre
+    return sampled_scatters(
+        rows.X, rows.codes, drawn.queries, lambda at, j: means[j, at], centres, total, priors
+    )
 
 
 def scatters_about(
