@@ -136,3 +136,37 @@ def test_a_weight_is_a_repetition_where_rows_lie_on_a_line():
     weighted = QuadraticDiscriminant().fit(X, y, sample_weight=weights)
     repeated = QuadraticDiscriminant().fit(X[copies], y[copies])
     assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:class .* has too few rows")
+@pytest.mark.parametrize("priors", [None, [0.5, 0.3, 0.2]], ids=["proportions", "given"])
+@pytest.mark.parametrize("pooling", [0.0, 0.5, 1.0])
+def test_wide_rows_are_decided_alike_however_they_came(pooling, priors):
+    """Without shrinkage every covariance is singular, and the span of the rows has no own axes."""
+    X, y = labelled(40, 200, seed=1)
+    new = np.random.default_rng(2).standard_normal((50, 200)) + X.mean(axis=0)
+    turn = np.linalg.qr(np.random.default_rng(3).standard_normal((200, 200)))[0]
+    weights, copies = np.append(2.0, np.ones(39)), np.append(0, np.arange(40))
+
+    def make():
+        return QuadraticDiscriminant(pooling, priors=priors)
+
+    def fit(X, y, **how):
+        return make().fit(X, y, **how)
+
+    whole = fit(X, y)
+    stream = make().partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
+    sites = merge([fit(X[:20], y[:20]), fit(X[20:], y[20:])])
+    pairs = {
+        "batches": (whole, stream),
+        "sites": (whole, sites),
+        "order": (whole, fit(X[::-1], y[::-1])),
+        "sparse": (whole, fit(sp.csr_array(X), y)),
+        "copies": (fit(X, y, sample_weight=weights), fit(X[copies], y[copies])),
+    }
+    for way, (one, other) in pairs.items():
+        expected = one.decision_function(new)
+        found = other.decision_function(new)
+        assert_allclose(found, expected, rtol=1e-7, atol=1e-9 * abs(expected).max(), err_msg=way)
+    turned = fit(X @ turn, y).decision_function(new @ turn)
+    assert_allclose(turned, whole.decision_function(new), rtol=1e-7)

@@ -217,6 +217,18 @@ def total_variance(means: Array, covariances: Array, priors: Array) -> Array:
     return within + priors @ (means - priors @ means / priors.sum()) ** 2
 
 
+def total_covariance(means: Array, covariances: Array, priors: Array) -> Array:
+    """Covariance within classes and of their means, whose diagonal is `total_variance`.
+
+    Examples
+    --------
+    >>> total_covariance(np.array([[0.0], [2.0]]), np.ones((2, 1, 1)), np.full(2, 0.5))
+    array([[2.]])
+    """
+    H = np.sqrt(priors)[:, None] * (means - priors @ means / priors.sum())
+    return np.tensordot(priors, covariances, axes=1) + H.T @ H
+
+
 def cholesky_factor(covariance: Array) -> Array:
     """L with ``L Lᵀ = Σ``, for a singular Σ as `quadratic_gaussian_scores` defines it.
 

@@ -22,6 +22,7 @@ from separatrix.decision.quadratic import (
     class_covariances,
     quadratic_gaussian_rule,
 )
+from separatrix.decision.rules import total_covariance
 from separatrix.fisher.directions import fisher_directions, separating_rank, shrink
 from separatrix.linalg import Array
 from separatrix.moments.checks import check_finite_columns
@@ -239,14 +240,18 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
         spheres = self.shrinkage * traces / max(d, 1)
         covariances = (1 - self.shrinkage) * covariances + spheres[:, None, None] * np.eye(r)
         means = np.where(priors[:, None] > 0, small.means - small.mean, 0.0)
-        rule = quadratic_gaussian_rule(means, covariances, priors)
         if r == d:
+            rule = quadratic_gaussian_rule(means, covariances, priors)
             return SpanRule(rule, None, np.zeros(len(priors)))
+        # a singular covariance is judged in units of each coordinate, and those of the span are
+        # arbitrary: along the principal axes the answer is the same for all of them
+        axes = np.linalg.eigh(total_covariance(means, covariances, priors))[1]
+        rule = quadratic_gaussian_rule(means @ axes, axes.T @ covariances @ axes, priors)
         known = spheres > 0
         outside = np.where(known, 1 / np.where(known, spheres, 1.0), 0.0)
         volumes = 0.5 * (d - r) * np.log(np.where(known, spheres, 1.0))
         rule = rule._replace(constants=rule.constants - volumes)
-        return SpanRule(rule, lift(np.eye(r)), outside)
+        return SpanRule(rule, lift(axes), outside)
 
     def _covariances(self, small: ClassMoments, r: int) -> Array:
         """Friedman's pooled covariances; a class with too few rows gets help from all."""
