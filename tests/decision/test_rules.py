@@ -13,6 +13,8 @@ from separatrix.decision.rules import (
     linear_gaussian_rule,
     nearest_mean_rule,
     quadratic_gaussian_scores,
+    total_covariance,
+    total_variance,
 )
 
 
@@ -147,3 +149,14 @@ def test_discriminants_of_singular_matrices_are_defined():
     assert off[0] < off[1]
     assert along[0] > along[1]
     assert_allclose(along[1], multivariate_normal(np.zeros(3)).logpdf(v))
+
+
+def test_the_total_covariance_is_that_of_all_rows(rng):
+    X, y = rng.standard_normal((60, 3)), np.repeat([0, 1, 2], [10, 20, 30])
+    X[:, 0] += y
+    means = np.stack([X[y == c].mean(axis=0) for c in range(3)])
+    covariances = np.stack([np.cov(X[y == c].T, bias=True) for c in range(3)])
+    priors = np.bincount(y) / 60
+    total = total_covariance(means, covariances, priors)
+    assert_allclose(total, np.cov(X.T, bias=True), atol=1e-12)
+    assert_allclose(np.diagonal(total), total_variance(means, covariances, priors))

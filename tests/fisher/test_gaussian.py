@@ -141,12 +141,14 @@ def test_a_weight_is_a_repetition_where_rows_lie_on_a_line():
 @pytest.mark.filterwarnings("ignore:class .* has too few rows")
 @pytest.mark.parametrize("priors", [None, [0.5, 0.3, 0.2]], ids=["proportions", "given"])
 @pytest.mark.parametrize("pooling", [0.0, 0.5, 1.0])
-def test_wide_rows_are_decided_alike_however_they_came(pooling, priors):
-    """Without shrinkage every covariance is singular, and the span of the rows has no own axes."""
-    X, y = labelled(40, 200, seed=1)
-    new = np.random.default_rng(2).standard_normal((50, 200)) + X.mean(axis=0)
-    turn = np.linalg.qr(np.random.default_rng(3).standard_normal((200, 200)))[0]
-    weights, copies = np.append(2.0, np.ones(39)), np.append(0, np.arange(40))
+@pytest.mark.parametrize("d", [40, 41, 42, 200])
+def test_wide_rows_are_decided_alike_however_they_came(d, pooling, priors):
+    """Every covariance is singular, the span has no own axes, and batches add a row or two."""
+    X, y = labelled(40, d, seed=1)
+    new = np.random.default_rng(2).standard_normal((50, d)) + X.mean(axis=0)
+    turn = np.linalg.qr(np.random.default_rng(3).standard_normal((d, d)))[0]
+    weights = np.repeat([2.0, 1.0], [9, 31])
+    copies = np.append(np.arange(9), np.arange(40))
 
     def make():
         return QuadraticDiscriminant(pooling, priors=priors)
