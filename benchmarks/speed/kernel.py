@@ -15,7 +15,6 @@ from benchmarks.speed.runner import (
     Case,
     Row,
     Settings,
-    Task,
     in_fresh_process,
     peak_resident,
     seconds_of,
@@ -24,41 +23,8 @@ from benchmarks.speed.runner import (
 from separatrix import (
     IPCAC,
     DDAGClassifier,
-    KernelFisherDiscriminant,
     KernelIPCAC,
-    MixtureIPCAC,
-    datasets,
 )
-
-SVM = "SVC fit + predict"
-
-
-def mixtures(settings: Settings) -> list[Row]:
-    """The source's first generator: one fit and one prediction of a fold."""
-    per_gaussian, d = (60, 40) if settings.quick else (500, 500)
-    bunch = datasets.make_gaussian_mixtures(per_gaussian, d, e=1.0, random_state=0)
-    n = int(0.9 * len(bunch.data))
-    X, y, X_new = bunch.data[:n], bunch.target[:n], bunch.data[n:]
-    n_landmarks = 40 if settings.quick else 500
-    limits = {
-        "MixtureIPCAC": (MixtureIPCAC(random_state=0), 0.5),
-        "KernelIPCAC": (KernelIPCAC(), 1.3),
-        "KernelIPCAC truncated": (KernelIPCAC(truncate=True), 2.0),
-        f"KernelIPCAC {n_landmarks} landmarks": (
-            KernelIPCAC(n_landmarks=n_landmarks, random_state=0),
-            0.2,
-        ),
-        "KernelFisherDiscriminant": (KernelFisherDiscriminant(), None),
-    }
-    tasks: dict[str, Task] = {
-        name: lambda model=model: model.fit(X, y).predict(X_new)  # type: ignore[misc]
-        for name, (model, _) in limits.items()
-    }
-    times = seconds_of({**tasks, SVM: lambda: SVC().fit(X, y).predict(X_new)}, settings.rounds)
-    return [
-        share(f"{name} fit + predict {size(n, d)}", times[name], SVM, times[SVM], at_most=limit)
-        for name, (_, limit) in limits.items()
-    ]
 
 
 def many_rows(settings: Settings) -> list[Row]:
@@ -110,7 +76,6 @@ def pairs(settings: Settings) -> list[Row]:
 
 
 CASES: dict[str, Case] = {
-    "kernel mixtures": mixtures,
     "kernel many rows": many_rows,
     "kernel predict": predict,
     "kernel pairs": pairs,

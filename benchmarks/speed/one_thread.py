@@ -32,6 +32,7 @@ from benchmarks.speed.runner import (
 from separatrix import (
     LDG,
     FisherDiscriminant,
+    KernelFisherDiscriminant,
     KernelIPCAC,
     KernelLDG,
     MixtureIPCAC,
@@ -118,6 +119,7 @@ def kernels(settings: Settings) -> list[Row]:
             KernelIPCAC(n_landmarks=landmarks, random_state=0),
             0.15,
         ),
+        "KernelFisherDiscriminant": (KernelFisherDiscriminant(), None),
         "SVC": (SVC(), None),
     }
     tasks: dict[str, Task] = {

@@ -44,6 +44,7 @@ SCORE_CHOICES = (
     "brier",
     "cost",
 )
+"""The scores of `evaluate.records`, written out: help needs no numerics. A test compares."""
 
 group_option = click.option("--group", metavar="COL",
                             help="Column of what rows belong to, such as a patient: never on "

@@ -5,6 +5,7 @@ Nothing is learned from other rows, so that these steps may come before any spli
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from separatrix.linalg import Array
 
 
-class RowStep(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class RowStep(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
     """Base of the steps on each row: `fit` only remembers the columns."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -38,8 +39,9 @@ class RowStep(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "n_features_in_")
         return self._change(validate_data(self, X, reset=False, dtype=[np.float64, np.float32]))
 
+    @abstractmethod
     def _change(self, X: Array) -> Array:
-        raise NotImplementedError
+        """The changed rows, of the same shape."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
