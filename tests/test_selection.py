@@ -31,6 +31,7 @@ from separatrix.selection import (
     draw_rows_by_class,
     fold_parts,
     greedy_rule,
+    held_out_parts,
     leave_one_out_scores,
     neighbour_scores,
     neighbour_shares,
@@ -396,3 +397,18 @@ def test_shares_of_neighbours_are_those_that_their_scores_count():
     right = (shares.argmax(axis=2) == y_new).mean(axis=1)
     assert_array_equal(right, neighbour_scores(Z, y, Z_new, y_new, ends))
     assert_array_equal(shares.sum(axis=2).round(12), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("counts", "n_parts"),
+    [((0, 9), 0), ((1, 9), 0), ((2, 9), 2), ((900, 45), 5), ((1600, 1400), 2), ((9000, 1501), 1)],
+)
+def test_no_more_folds_are_held_out_than_show_where_rows_lie(counts, n_parts):
+    codes = np.repeat([0, 1], counts)
+    parts = held_out_parts(codes)
+    assert len(parts) == n_parts
+    for fit, held in parts:
+        assert_array_equal(np.sort(np.r_[fit, held]), np.arange(len(codes)))
+    assert len(np.unique(np.concatenate([held for _, held in parts] or [[]]))) == sum(
+        len(held) for _, held in parts
+    )

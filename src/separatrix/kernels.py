@@ -33,8 +33,9 @@ MAX_KERNEL_ENTRIES = 1 << 22
 MAX_MEDIAN_ROWS = 1000
 """Largest number of rows among which the median distance is sought."""
 
-MAX_DENSE_KERNEL_ORDER = 6000
-"""Largest order of a kernel matrix that is decomposed densely: Lanczos is slow on flat spectra."""
+KERNEL_TOLERANCE = 1e-8
+"""Largest remainder of an eigenvector of a large kernel matrix, as a share of the largest
+eigenvalue: whitening does not see the rest, as it leaves neighbours at its last axis alike."""
 
 MIN_TRIANGULAR_RCOND = 1e-9
 """Smallest reciprocal condition number, without the last row, at which a Cholesky factor of a
@@ -408,9 +409,10 @@ class TriangularMap(NamedTuple):
 
 def _leading_pairs(K: Array, k: int, largest: float, tol: float | None) -> tuple[Array, Array]:
     """Eigenpairs that are not numerical zero beside the `largest` kernel value, or below `tol`."""
-    evals, U = top_eigh(K, k, max_dense_order=MAX_DENSE_KERNEL_ORDER)
+    evals, U = top_eigh(K, k, tol=KERNEL_TOLERANCE)
     first = float(np.max(evals, initial=0.0))
-    rank = numerical_rank(evals, len(K), largest=max(first, largest))
+    eps = float(np.finfo(K.dtype).eps)
+    rank = numerical_rank(evals, len(K), largest=max(first, largest), eps=eps)
     if tol is not None:
         rank = min(rank, numerical_rank(evals, 1, largest=first, eps=tol))
     return evals[:rank], U[:, :rank]

@@ -28,6 +28,9 @@ from separatrix.linalg import Array, squared_distances
 N_FOLDS = 5
 """Folds in which the number of directions is chosen."""
 
+MIN_HELD_OUT = 300
+"""Rows of each class whose scores, held out, show well enough where new rows of it will lie."""
+
 GRID_FOLDS = 3
 """Folds in which other parameters are chosen; fewer, as every setting costs a fit in each."""
 
@@ -331,6 +334,30 @@ def training_parts(codes: Array, n_folds: int, random_state: Any = 0) -> list[tu
     folds = deal_folds(codes, min(n_folds, len(codes)), random_state)
     folds[np.bincount(codes)[codes] < 2] = -1
     return fold_parts(folds)
+
+
+def held_out_parts(codes: Array) -> list[tuple[Array, Array]]:
+    """`training_parts` of five folds, the first ones that hold out enough rows of each class.
+
+    All of them where rows are few; fewer where a class has fewer rows than folds, none where it
+    has no two.
+
+    Examples
+    --------
+    >>> [len(held_out_parts(np.repeat([0, 1], n))) for n in (1, 3, 1000, 2000)]
+    [0, 3, 2, 1]
+    """
+    counts = np.bincount(codes, minlength=2)
+    if counts.min() < 2:
+        return []
+    chosen: list[tuple[Array, Array]] = []
+    held = np.zeros(len(counts), dtype=int)
+    for part in training_parts(codes, min(N_FOLDS, int(counts.min()))):
+        if (held >= MIN_HELD_OUT).all():
+            break
+        chosen.append(part)
+        held += np.bincount(codes[part[1]], minlength=len(counts))
+    return chosen
 
 
 def split_rows(codes: Array, test_size: float, seed: Any) -> tuple[Array, Array]:

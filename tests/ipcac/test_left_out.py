@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import rbf_kernel
 
-from separatrix import ClassMoments
+from separatrix import ClassMoments, KernelIPCAC
 from separatrix.ipcac import left_out
 from separatrix.ipcac.left_out import (
     can_leave_out,
@@ -15,7 +15,12 @@ from separatrix.ipcac.left_out import (
     choose_ridge_by_moments,
     fit_ridge,
     separate,
+    truncated_left_out,
 )
+from separatrix.ipcac.threshold import held_out_scores
+from separatrix.kernels import compute_centred_gram, settle_kernel
+from separatrix.moments.labelled import LabelledRows
+from separatrix.selection import Units, dealing
 
 CODES = np.repeat([0, 1], (25, 15))
 X = np.random.default_rng(0).standard_normal((40, 3)) + CODES[:, None]
@@ -44,6 +49,61 @@ def test_rows_left_out_have_the_scores_of_refits(ridge):
     assert_allclose(found.left_out, refits, rtol=1e-9, atol=1e-9)
     training = centred(K) @ (found.dual - found.dual.mean())
     assert_allclose(found.training, training, atol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_of_many_rows_some_are_left_out_with_the_same_scores(monkeypatch, weighted):
+    K = rbf_kernel(X, gamma=2.0)
+    weights = 0.5 + np.arange(40) % 3 if weighted else None
+    K = centred_by(K, np.ones(40) if weights is None else weights)
+    every = fit_ridge(K, CODES, 0.1, weights)
+    monkeypatch.setattr(left_out, "MAX_ROWS_LEFT_OUT", 20)
+    some = fit_ridge(K, CODES, 0.1, weights)
+    judged = np.isfinite(some.left_out)
+    assert np.bincount(CODES[judged]).tolist() == [12, 10]  # a half of them where it has as many
+    assert_allclose(some.left_out[judged], every.left_out[judged], rtol=1e-9)
+    assert_allclose(some.dual, every.dual, rtol=1e-9)
+    assert_allclose(some.training, every.training, rtol=1e-9)
+
+
+def test_a_rare_class_is_left_out_as_a_whole(monkeypatch):
+    codes = np.repeat([0, 1], (36, 4))
+    monkeypatch.setattr(left_out, "MAX_ROWS_LEFT_OUT", 20)
+    found = fit_ridge(centred(rbf_kernel(X)), codes, 0.1)
+    assert np.isfinite(found.left_out[codes == 1]).all()
+    assert np.isfinite(found.left_out).sum() == 22
+
+
+@pytest.mark.parametrize("truncate", [True, 3])
+def test_truncated_models_score_other_folds_as_models_of_these_do(truncate):
+    model = KernelIPCAC(truncate=truncate, kernel_gamma=0.5).fit(X, CODES)
+    rows = LabelledRows(X, CODES, np.arange(2))
+    gram = compute_centred_gram(X, settle_kernel(X, "rbf", kernel_gamma=0.5))
+    found = truncated_left_out(gram, CODES, model._n_by_rows)
+    assert_allclose(found, held_out_scores(model, rows), rtol=1e-9, atol=1e-9)
+
+
+def test_many_rows_are_judged_in_single_precision(monkeypatch):
+    gram = compute_centred_gram(X, settle_kernel(X, "rbf", kernel_gamma=0.5))
+    double = truncated_left_out(gram, CODES, lambda n: 3)
+    monkeypatch.setattr(left_out, "MAX_DENSE_ORDER", 10)
+    single = truncated_left_out(gram, CODES, lambda n: 3)
+    assert (single != double).any()
+    assert_allclose(single, double, atol=1e-5)
+    # more axes than single precision distinguishes from zero are found in double precision
+    few = gram._replace(matrix=X[:, :1] @ X[:, :1].T + 1e-9 * gram.matrix)
+    single = truncated_left_out(few, CODES, lambda n: 3)
+    monkeypatch.setattr(left_out, "MAX_DENSE_ORDER", 100)
+    assert_allclose(single, truncated_left_out(few, CODES, lambda n: 3), rtol=1e-12)
+
+
+def test_a_class_in_one_group_is_always_fitted_to():
+    gram = compute_centred_gram(X, settle_kernel(X, "rbf", kernel_gamma=0.5))
+    groups = np.arange(40) // 15  # the first rows are all of one class
+    with dealing(Units(groups=np.where(CODES == 1, 7, groups))):
+        scores = truncated_left_out(gram, CODES, lambda n: 3)
+    assert np.isnan(scores[CODES == 1]).all()
+    assert np.isfinite(scores[CODES == 0]).any()
 
 
 def test_the_ridge_that_is_chosen_separates_rows_left_out_best():

@@ -43,6 +43,7 @@ from separatrix.ipcac.left_out import (
     choose_ridge_by_moments,
     fit_ridge,
     mean_square,
+    truncated_left_out,
 )
 from separatrix.ipcac.threshold import (
     THRESHOLD_PARAMETERS,
@@ -262,10 +263,17 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
             H = mean_contrasts(rows.codes, len(rows.classes))
             wanted = self._n_to_whiten(len(H), lambda: np.linalg.eigvalsh(gram.matrix)[::-1])
             to_span, X, found["n_whitened_"] = partially_whitened_span(gram, H, wanted)
+            if self.variance is None and self._holds_out(rows):
+                found["_left_out"] = truncated_left_out(gram, rows.codes, self._n_by_rows)
         else:
             to_span, X = gram.empirical_map()
         mapped = Mapped(to_span, rows._replace(X=X, feature_names=None), found)
         return self._with_folds(mapped, rows, ("auto", "held-out"))
+
+    def _holds_out(
+        self, rows: LabelledRows, thresholds: Sequence[str] = ("auto", "held-out")
+    ) -> bool:
+        return len(rows.classes) == 2 and self.threshold in thresholds
 
     def _map_to_landmarks(self, rows: LabelledRows) -> Mapped:
         return self._with_folds(super()._map_to_landmarks(rows), rows, ("held-out",))
@@ -308,17 +316,18 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
 
     def _with_folds(self, mapped: Mapped, rows: LabelledRows, thresholds: Sequence[str]) -> Mapped:
         """The mapped rows, with their scores by models of other folds where those are used."""
-        if len(rows.classes) != 2 or self.threshold not in thresholds:
+        if "_left_out" in mapped.found or not self._holds_out(rows, thresholds):
             return mapped
         return mapped._replace(found={**mapped.found, "_left_out": held_out_scores(self, rows)})
 
     def _n_to_whiten(self, n_samples: float, spectrum: Callable[[], Array]) -> int:
-        if self._whitens_a_number:
-            return int(self.truncate)
         if self.variance is None:
-            return log2_rule(n_samples)
+            return self._n_by_rows(n_samples)
         evals = spectrum().clip(0.0)
         return count_wanted_axes(evals, evals.sum(), float(self.variance))
+
+    def _n_by_rows(self, n_samples: float) -> int:
+        return int(self.truncate) if self._whitens_a_number else log2_rule(n_samples)
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         if self.truncate:

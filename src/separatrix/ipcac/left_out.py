@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
 
 from separatrix.ipcac.expected import class_targets, expected_whitened, score_left_out
-from separatrix.linalg import Array, SingularMatrixError, cholesky_whitener, squared_norms
+from separatrix.kernels import CentredGram
+from separatrix.linalg import (
+    MAX_DENSE_ORDER,
+    Array,
+    SingularMatrixError,
+    cholesky_whitener,
+    partial_whiten,
+    squared_norms,
+)
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.selection import draw_rows_by_class
+from separatrix.selection import draw_rows_by_class, held_out_parts
 
 RIDGE_SHARES = (1.0, 0.1, 0.01, 0.001)
 """Shares of the mean squared distance from the mean that ``ridge="auto"`` tries."""
 
 MAX_ROWS_TO_CHOOSE = 1000
 """Rows by which the ridge is chosen: each ridge costs a factor of an n×n matrix."""
+
+MAX_ROWS_LEFT_OUT = 2000
+"""Rows that are left out in turn, to see where new rows lie: all would cost as much as the fit."""
 
 MIN_ROWS_PER_LANDMARK = 3
 """Rows for each landmark from which the ridge is chosen by moments: they take landmarks as given,
@@ -34,7 +45,8 @@ class RidgeFit(NamedTuple):
     training : array (n_samples,)
         Scores of the rows.
     left_out : array (n_samples,)
-        The score of each row by the direction that the other rows give.
+        The score of a row by the direction that the other rows give; NaN for rows that are not
+        left out.
     """
 
     dual: Array
@@ -48,7 +60,9 @@ def fit_ridge(K: Array, codes: Array, ridge: float, weights: Array | None = None
     With ``R = (K̃ + ρ I)⁻¹`` the dual weights are ``a = R t``, the scores ``f = t - ρ a``, and the
     others predict the target of row i as ``t_i - a_i / (R_ii - 1/(ρ n))``: its leverage, that of
     the constant included, is ``h_i = 1 - ρ R_ii + 1/n``. One Cholesky factor, whose inverse gives
-    the diagonal.
+    the diagonal. Of more than `MAX_ROWS_LEFT_OUT` rows a sample is left out, half of each class
+    where it has as many: these rows come last, where the inverse of the factor is that of its
+    last corner.
 
     A row of weight w is the row w times: everything holds for ``√w_i K̃_ij √w_j`` and ``√w_i t_i``,
     where all copies together have the leverage h. One of them is left out, or all of a row that
@@ -69,11 +83,24 @@ def fit_ridge(K: Array, codes: Array, ridge: float, weights: Array | None = None
     SingularMatrixError
         When there is no inverse.
     """
-    weighted = weights is not None
-    if weights is None:
-        weights = np.ones(len(K))
-    elif not weights.all():
+    if weights is not None and not weights.all():
         return _fit_counted(K, codes, ridge, weights)
+    judged = draw_rows_by_class(codes, MAX_ROWS_LEFT_OUT, 0, least=MAX_ROWS_LEFT_OUT // 2)
+    if len(judged) == len(K):
+        return _fit_last(K, codes, ridge, weights, len(K))
+    order = np.concatenate([np.setdiff1d(np.arange(len(K)), judged), judged])
+    sorted_weights = None if weights is None else weights[order]
+    K = K.take(order, axis=0).take(order, axis=1)
+    fit = _fit_last(K, codes[order], ridge, sorted_weights, len(judged))
+    return RidgeFit(*(values[np.argsort(order)] for values in fit))
+
+
+def _fit_last(
+    K: Array, codes: Array, ridge: float, weights: Array | None, n_left_out: int
+) -> RidgeFit:
+    """`fit_ridge` with scores of so many rows left out, the last ones."""
+    weighted = weights is not None
+    weights = np.ones(len(K)) if weights is None else weights
     counts, root = np.bincount(codes, weights, 2), np.sqrt(weights)
     n, t = float(counts.sum()), class_targets(counts)[codes]
     constant = max(mean_square(K, weights), 0.0)  # constants have an inverse, too: t has none
@@ -84,17 +111,69 @@ def fit_ridge(K: Array, codes: Array, ridge: float, weights: Array | None = None
     shifted.flat[:: len(K) + 1] += ridge
     factor = cholesky_whitener(shifted, least=ridge, overwrite=True)
     a = factor.unwhiten(factor.whiten((root * t)[:, None]))[:, 0]
+    dual, training = root * a, t - ridge * a / root
+    last = slice(len(K) - n_left_out, None)
     # the upper triangle of L is zero, and stays so; nobody needs L any more
-    inverse, _ = lapack.dtrtri(factor.L, lower=1, overwrite_c=1)
-    diagonal = squared_norms(inverse.T) / factor.scale**2
+    inverse, _ = lapack.dtrtri(factor.L[last, last], lower=1, overwrite_c=1)
+    diagonal = squared_norms(inverse.T) / factor.scale[last] ** 2
+    a, t, root, weights = a[last], t[last], root[last], weights[last]
     diagonal -= weights / (n * (ridge + constant))
     part = np.minimum(weights, 1.0)
     left = part / weights * diagonal
     copied = part < weights  # without ridge the copies that stay predict the target itself
     left[copied] += (1 - 1 / weights[copied]) / ridge if ridge > 0 else np.inf
     predicted = t - a / root / left
-    left_out = score_left_out(predicted, t, n, counts[codes], part)
-    return RidgeFit(root * a, t - ridge * a / root, left_out)
+    left_out = np.full(len(K), np.nan)
+    left_out[last] = score_left_out(predicted, t, n, counts[codes[last]], part)
+    return RidgeFit(dual, training, left_out)
+
+
+def truncated_left_out(gram: CentredGram, codes: Array, n_axes: Callable[[int], int]) -> Array:
+    """Scores of rows by the partly whitened directions (4.8) of the other folds.
+
+    The rows of a fold are taken off the kernel matrix, which is centred at the mean of the others
+    then. Scores are in units of their spread over the others. The axes are taken from the others,
+    too: those of all rows turn towards each row, which no formula for a row left out sees.
+
+    Parameters
+    ----------
+    gram : CentredGram
+    codes : array of int (n,)
+        0 or 1, the class of each row.
+    n_axes : function
+        How many axes are whitened for a number of rows.
+
+    Returns
+    -------
+    array (n,)
+        NaN for rows that are not held out: see `held_out_parts`.
+    """
+    K, scores = gram.matrix, np.full(len(codes), np.nan)
+    for known, new in held_out_parts(codes):
+        t = class_targets(np.bincount(codes[known]).astype(np.float64))[codes[known]]
+        own = centre_again(K.take(known, axis=0).take(known, axis=1))
+        evals, V = _axes_to_judge(gram._replace(matrix=own), n_axes(len(known)))
+        a = partial_whiten(t[:, None], V, evals)[:, 0] if len(evals) else t
+        f = K[:, known] @ a
+        spread = float(f[known].std())
+        scores[new] = (f[new] - f[known].mean()) / (spread or 1.0)
+    return scores
+
+
+def _axes_to_judge(gram: CentredGram, k: int) -> tuple[Array, Array]:
+    """Principal axes, of many rows in single precision: enough to see where other rows lie."""
+    if len(gram.matrix) > MAX_DENSE_ORDER:
+        single = gram._replace(matrix=gram.matrix.astype(np.float32))
+        evals, V = single.principal_axes(k)
+        if len(evals) == k:  # else some are numerical zero in single precision
+            return evals, V
+    return gram.principal_axes(k)
+
+
+def centre_again(K: Array, weights: Array | None = None) -> Array:
+    """Inner products of some rows, from the mean of these."""
+    centre = np.average(K, axis=0, weights=weights)
+    return K - centre - centre[:, None] + np.average(centre, weights=weights)
 
 
 def _fit_counted(K: Array, codes: Array, ridge: float, weights: Array) -> RidgeFit:
@@ -148,8 +227,7 @@ def choose_ridge(K: Array, codes: Array, weights: Array | None = None) -> float:
         some = draw_rows_by_class(codes, MAX_ROWS_TO_CHOOSE, 0)
         K, codes = K[np.ix_(some, some)], codes[some]
         weights = None if weights is None else weights[some]
-        centre = np.average(K, axis=0, weights=weights)
-        K = K - centre - centre[:, None] + np.average(centre, weights=weights)
+        K = centre_again(K, weights)
     unit = mean_square(K, weights)
     if unit <= 0:
         raise SingularMatrixError("all rows are alike")

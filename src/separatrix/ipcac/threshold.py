@@ -25,7 +25,7 @@ from separatrix.ipcac.expected import ExpectedScores
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
-from separatrix.selection import N_FOLDS, dealing_part, training_parts
+from separatrix.selection import dealing_part, held_out_parts
 
 MIN_BIAS_TO_CORRECT = 0.2
 """Share of the gap between the training means that new rows must miss for "auto" to correct it."""
@@ -183,20 +183,18 @@ def class_weights(rows: LabelledRows, priors: Array | None) -> Array:
 
 
 def held_out_scores(model: Any, rows: LabelledRows) -> Array:
-    """Scores of all rows, each by a clone of the model that was fitted to the other folds.
+    """Scores of rows, each by a clone of the model that was fitted to the other folds.
 
     Every clone has unit variance over the rows it was fitted to, as the model itself has: their
-    scores have one unit. A row that could not be held out has NaN.
+    scores have one unit. A row that could not be held out has NaN, and so have rows of further
+    folds where the first ones have enough of each class.
     """
     scores = np.full(len(rows.codes), np.nan)
     counted = np.arange(len(rows.codes)) if rows.weights is None else np.flatnonzero(rows.weights)
     codes = rows.codes[counted]
-    if len(codes) == 0 or np.bincount(codes, minlength=2).min() < 2:
-        return scores
     # rows that are forgotten are gone already, and those that fade have their weights
     changed = {n: None for n in ("window", "decay") if n in model.get_params()}
-    n_folds = min(N_FOLDS, int(np.bincount(codes).min()))
-    for fitted, held in training_parts(codes, n_folds):
+    for fitted, held in held_out_parts(codes):
         part = clone(model).set_params(threshold="mahalanobis", priors=None, **changed)
         known, new = counted[fitted], counted[held]
         weights = {} if rows.weights is None else {"sample_weight": rows.weights[known]}

@@ -577,7 +577,7 @@ class LDG(SubspaceEstimator):
         criterion = reduced.evals()
         rank = len(criterion)
         k = self._n_kept(rank, scatters.n_negative(chosen.gamma, -criterion), chosen.records)
-        U = reduced.leading(k)[1]
+        U = reduced.leading(k, criterion)[1]
         U = U if rank == len(basis) else basis @ U
         if self.solver == "gradient" and 0 < k < rank:
             U, criterion, steps = self._descend(problem, scatters, U, criterion, chosen)

@@ -9,14 +9,13 @@ from separatrix.linalg.distances import (
     squared_norms,
 )
 from separatrix.linalg.eigen import (
+    MAX_DENSE_ORDER,
     GeneralizedEigen,
     GeneralizedSVD,
-    Tridiagonal,
     generalized_eigh,
     gsvd,
     partial_whiten,
     top_eigh,
-    tridiagonalize,
     whiten,
 )
 from separatrix.linalg.rank import (
@@ -45,9 +44,11 @@ from separatrix.linalg.span import (
     span,
     triangle,
 )
+from separatrix.linalg.tridiagonal import Tridiagonal, tridiagonalize
 
 __all__ = [
     "EPS",
+    "MAX_DENSE_ORDER",
     "Array",
     "CholeskyWhitener",
     "GeneralizedEigen",

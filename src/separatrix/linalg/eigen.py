@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
-from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from separatrix.linalg._types import Array, Lift
 from separatrix.linalg.blas import one_blas_thread
+from separatrix.linalg.krylov import block_lanczos, vectors_needed
 from separatrix.linalg.rank import (
     EPS,
     SingularMatrixError,
@@ -19,24 +18,32 @@ from separatrix.linalg.rank import (
     numerical_rank,
     range_and_null,
 )
-from separatrix.linalg.span import apply_reflectors, span
+from separatrix.linalg.span import span
+from separatrix.linalg.tridiagonal import tridiagonalize
 
 MAX_DENSE_ORDER = 2000
 """Largest order of a matrix that is decomposed densely even when few eigenpairs are wanted."""
 
+SINGLE_TOLERANCE = 1e-6
+"""The least remainder, as a share of the largest eigenvalue, that products in float32 allow."""
 
-MAX_PARTIAL_SHARE = 0.2
-"""Share of the eigenvectors of a dense matrix from which on all are found, which is faster."""
+MAX_KRYLOV_ENTRIES = 1 << 26
+"""Numbers that the vectors of Lanczos may hold (512 MB)."""
 
 
 def top_eigh(
-    S: Array | LinearOperator, k: int, *, max_dense_order: int = MAX_DENSE_ORDER
+    S: Array | LinearOperator,
+    k: int,
+    *,
+    max_dense_order: int = MAX_DENSE_ORDER,
+    tol: float = 1e-10,
 ) -> tuple[Array, Array]:
     """The k largest eigenvalues of a symmetric matrix or operator, and their eigenvectors.
 
-    Dense up to order `max_dense_order`, or when more than a tenth of the spectrum is wanted;
-    Lanczos to working precision otherwise, and for an operator unless it is small or more than
-    half of its spectrum is wanted.
+    Dense up to order `max_dense_order`, or when more than a fifteenth of the spectrum is wanted;
+    Lanczos otherwise, until remainders are `tol` times the largest eigenvalue, and for an operator
+    unless it is small or more than half of its spectrum is wanted. A matrix of float32 is
+    multiplied in single precision.
 
     Examples
     --------
@@ -48,71 +55,31 @@ def top_eigh(
     k = min(k, order)
     if not isinstance(S, np.ndarray) and (order <= 200 or 2 * k > order):
         S = S @ np.eye(order)  # Lanczos needs room for more vectors than the k that are wanted
-    if isinstance(S, np.ndarray) and (order <= max_dense_order or 10 * k > order):
+    found = None
+    n_vectors = vectors_needed(k)
+    if k and order > max_dense_order and 2 * n_vectors <= order <= MAX_KRYLOV_ENTRIES // n_vectors:
+        single = S.dtype == np.float32
+        found = block_lanczos(
+            S.__matmul__,
+            order,
+            k,
+            tol=max(tol, SINGLE_TOLERANCE) if single else tol,
+            dtype=np.float32 if single else np.float64,
+        )
+    if found is None and isinstance(S, np.ndarray):
         with one_blas_thread():
-            return tridiagonalize(S).leading(k)
+            found = tridiagonalize(S).leading(k)
+    return _restarted_lanczos(S, k) if found is None else found
+
+
+def _restarted_lanczos(S: LinearOperator, k: int) -> tuple[Array, Array]:
+    """`top_eigh` with no more than 2 k vectors at a time, by ARPACK."""
     # a fixed start: the same matrix gives the same digits in every run
-    start = np.random.default_rng(0).standard_normal(order)
+    start = np.random.default_rng(0).standard_normal(S.shape[0])
     # half of the digits beyond 1e-10 would cost as many products again on flat spectra
     evals, V = eigsh(S, k=k, which="LA", v0=start, tol=1e-10)
     best_first = np.argsort(-evals)
     return evals[best_first], V[:, best_first]
-
-
-class Tridiagonal(NamedTuple):
-    """A symmetric matrix ``Q T Qᵀ`` with T tridiagonal: all eigenvalues cost little more than it.
-
-    Attributes
-    ----------
-    diagonal, beside : array (n,), (n - 1,)
-        The entries of T.
-    reflectors, factors : array (n - 1, n - 1), (n - 1,)
-        Q, as LAPACK keeps it.
-    """
-
-    diagonal: Array
-    beside: Array
-    reflectors: Array
-    factors: Array
-
-    def evals(self) -> Array:
-        """All eigenvalues, descending."""
-        if len(self.diagonal) == 0:
-            return np.zeros(0)
-        return scipy.linalg.eigvalsh_tridiagonal(self.diagonal, self.beside)[::-1]
-
-    def leading(self, k: int) -> tuple[Array, Array]:
-        """The k largest eigenvalues, and their eigenvectors."""
-        n = len(self.diagonal)
-        if k == 0:
-            return np.zeros(0), np.zeros((n, 0))
-        some: dict[str, Any] = {}
-        if k < MAX_PARTIAL_SHARE * n:  # bisection, the default, takes twice as long
-            some = {"select": "i", "select_range": (n - k, n - 1), "lapack_driver": "stemr"}
-        evals, V = scipy.linalg.eigh_tridiagonal(self.diagonal, self.beside, **some)
-        evals, V = evals[: -k - 1 : -1], np.asfortranarray(V[:, : -k - 1 : -1])
-        if n > 1:  # Q leaves the first coordinate alone
-            V[1:] = apply_reflectors(self.reflectors, self.factors, V[1:])
-        return evals, V
-
-
-def tridiagonalize(S: Array) -> Tridiagonal:
-    """Reduce a symmetric matrix to a tridiagonal one, which has the same eigenvalues.
-
-    Of a matrix in column order no more than the lower triangle is read.
-
-    Examples
-    --------
-    >>> tridiagonalize(np.diag([1.0, 5.0, 3.0])).evals()
-    array([5., 3., 1.])
-    """
-    if len(S) == 0:
-        return Tridiagonal(np.zeros(0), np.zeros(0), np.zeros((0, 0)), np.zeros(0))
-    S = S.T if S.flags.c_contiguous else S  # in the order of LAPACK, without a copy in another one
-    work, _ = lapack.dsytrd_lwork(len(S), lower=1)
-    reduced, diagonal, beside, factors, info = lapack.dsytrd(S, lower=1, lwork=int(work))
-    assert info == 0, f"dsytrd rejected argument {-info}"
-    return Tridiagonal(diagonal, beside, reduced[1:, :-1], factors)
 
 
 def whiten(S: Array, *, eps: float = EPS) -> Array:

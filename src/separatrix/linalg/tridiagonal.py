@@ -1,0 +1,105 @@
+"""Symmetric matrices as tridiagonal ones: all eigenvalues, and as many eigenvectors as wanted."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import lapack
+
+from separatrix.linalg._types import Array
+from separatrix.linalg.rank import EPS
+from separatrix.linalg.span import apply_reflectors
+
+MAX_PARTIAL_SHARE = 0.2
+"""Share of the eigenvectors of a dense matrix from which on all are found, which is faster."""
+
+MAX_FEW_SHARE = 0.05
+"""Share of the eigenvectors up to which their eigenvalues are found faster alone than all are."""
+
+
+class Tridiagonal(NamedTuple):
+    """A symmetric matrix ``Q T Qᵀ`` with T tridiagonal: all eigenvalues cost little more than it.
+
+    Attributes
+    ----------
+    diagonal, beside : array (n,), (n - 1,)
+        The entries of T.
+    reflectors, factors : array (n - 1, n - 1), (n - 1,)
+        Q, as LAPACK keeps it.
+    """
+
+    diagonal: Array
+    beside: Array
+    reflectors: Array
+    factors: Array
+
+    def evals(self) -> Array:
+        """All eigenvalues, descending."""
+        if len(self.diagonal) == 0:
+            return np.zeros(0)
+        return scipy.linalg.eigvalsh_tridiagonal(self.diagonal, self.beside)[::-1]
+
+    def leading(self, k: int, evals: Array | None = None) -> tuple[Array, Array]:
+        """The k largest eigenvalues, and their eigenvectors; known `evals` save time."""
+        n = len(self.diagonal)
+        if k == 0:
+            return np.zeros(0), np.zeros((n, 0))
+        found = None
+        if k < MAX_PARTIAL_SHARE * n:
+            if evals is None and k > MAX_FEW_SHARE * n:
+                evals = self.evals()
+            found = None if evals is None else self._by_inverse_iteration(evals[:k])
+        if found is None:
+            found = self._by_driver(k)
+        leading, V = found
+        if n > 1:  # Q leaves the first coordinate alone
+            V[1:] = apply_reflectors(self.reflectors, self.factors, V[1:])
+        return leading, V
+
+    def _by_driver(self, k: int) -> tuple[Array, Array]:
+        """The k largest eigenvalues and eigenvectors of T, by LAPACK."""
+        n = len(self.diagonal)
+        some: dict[str, Any] = {}
+        if k < MAX_PARTIAL_SHARE * n:
+            some = {"select": "i", "select_range": (n - k, n - 1)}
+        solve = partial(scipy.linalg.eigh_tridiagonal, self.diagonal, self.beside, **some)
+        try:
+            values, V = solve(lapack_driver="stemr")
+        except np.linalg.LinAlgError:  # many copies of an eigenvalue: bisection is slow and safe
+            values, V = solve(lapack_driver="stebz")
+        return values[: -k - 1 : -1], np.asfortranarray(V[:, : -k - 1 : -1])
+
+    def _by_inverse_iteration(self, evals: Array) -> tuple[Array, Array] | None:
+        """Eigenvectors of T for eigenvalues that are known, or None where T falls into parts."""
+        n = len(self.diagonal)
+        size = max(np.abs(self.diagonal).max(), np.abs(self.beside).max(initial=0.0))
+        if np.abs(self.beside).min(initial=size) <= 10 * EPS * size:
+            return None  # LAPACK would have to know the parts
+        whole = np.zeros(n, np.int32)
+        whole[0] = n  # one part, to which all eigenvalues belong
+        V, failed = lapack.dstein(
+            self.diagonal, self.beside, evals[::-1], np.ones(n, np.int32), whole
+        )
+        return None if failed else (evals, np.asfortranarray(V[:, ::-1]))
+
+
+def tridiagonalize(S: Array) -> Tridiagonal:
+    """Reduce a symmetric matrix to a tridiagonal one, which has the same eigenvalues.
+
+    Of a matrix in column order no more than the lower triangle is read.
+
+    Examples
+    --------
+    >>> tridiagonalize(np.diag([1.0, 5.0, 3.0])).evals()
+    array([5., 3., 1.])
+    """
+    if len(S) == 0:
+        return Tridiagonal(np.zeros(0), np.zeros(0), np.zeros((0, 0)), np.zeros(0))
+    S = S.T if S.flags.c_contiguous else S  # in the order of LAPACK, without a copy in another one
+    work, _ = lapack.dsytrd_lwork(len(S), lower=1)
+    reduced, diagonal, beside, factors, info = lapack.dsytrd(S, lower=1, lwork=int(work))
+    assert info == 0, f"dsytrd rejected argument {-info}"
+    return Tridiagonal(diagonal, beside, reduced[1:, :-1], factors)
