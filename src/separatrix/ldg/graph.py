@@ -7,15 +7,16 @@ the sums over rows and classes of `scatters` would cost a product of order n for
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import lapack
+from sklearn.utils import gen_batches
 
 from separatrix.kernels import TriangularMap
 from separatrix.linalg import Array, numerical_rank, smallest_entries
-from separatrix.moments.neighbours import averaging_matrix
+from separatrix.moments.neighbours import averaging_weights
 
 
 def neighbours_by_products(G: Array, codes: Array, n_neighbors: int) -> list[Array]:
@@ -36,26 +37,76 @@ def neighbours_by_products(G: Array, codes: Array, n_neighbors: int) -> list[Arr
     return found
 
 
-class GraphScatters(NamedTuple):
-    """V and A (3.9, 3.10) of rows in the feature space of a kernel, as weights of pairs of rows.
+MAX_GRAPH_ROWS = 4096
+"""Rows up to which weights of all pairs of them are held (128 MB)."""
+
+MAX_BLOCK_ENTRIES = 1 << 20
+"""Largest number of pairs whose weights are added at once."""
+
+
+def pays(n_samples: int, n_features: int, n_classes: int, n_neighbors: int) -> bool:
+    """Whether weights of pairs are a quicker way to V and A than sums of products over classes."""
+    few = n_samples <= MAX_GRAPH_ROWS and 2 * (n_samples + n_features) < n_classes * n_features
+    return few and 16 * (n_neighbors + 1) <= n_features  # to add a weight costs 240 products
+
+
+def weights_of_pairs(
+    neighbours: Sequence[Array], codes: Array, priors: Array
+) -> tuple[Array, Array]:
+    """The matrices that stand between Xᵀ and X in V and A.
 
     With D_j the map from rows to Δ_ij, each row less the mean of its neighbours in class j, they
-    are ``Xᵀ (Σ_j D_jᵀ I_j D_j) X``, where I_j picks the rows of class j, and
-    ``Xᵀ (Σ_j p_j D_jᵀ D_j) X``.
+    are ``Σ_j D_jᵀ I_j D_j``, where I_j picks the rows of class j, and ``Σ_j p_j D_jᵀ D_j``.
+
+    Parameters
+    ----------
+    neighbours : list of arrays (n_samples, k)
+        From `class_neighbours`.
+    codes : array (n_samples,)
+    priors : array (n_classes,)
+        p.
+
+    Examples
+    --------
+    >>> near = [np.array([[1], [0], [1]]), np.array([[2], [2], [2]])]  # the last is alone
+    >>> V, A = weights_of_pairs(near, np.array([0, 0, 1]), np.array([0.5, 0.5]))
+    >>> V
+    array([[ 2., -2.,  0.],
+           [-2.,  2.,  0.],
+           [ 0.,  0.,  0.]])
+    """
+    n = len(codes)
+    V, A = np.zeros((2, n * n))
+    for j, (near, p) in enumerate(zip(neighbours, priors, strict=True)):
+        for block in gen_batches(n, max(1, MAX_BLOCK_ENTRIES // (near.shape[1] + 1) ** 2)):
+            rows = np.arange(n)[block]
+            shares = averaging_weights(near[block], rows)
+            at = np.column_stack([rows, near[block]])
+            delta = np.column_stack([np.ones(len(rows)), -shares])
+            pairs = n * at[:, :, None] + at[:, None]
+            weights = delta[:, :, None] * delta[:, None]
+            own = codes[block] == j
+            np.add.at(V, pairs[own].ravel(), weights[own].ravel())
+            np.add.at(A, pairs.ravel(), p * weights.ravel())
+    return V.reshape(n, n), A.reshape(n, n)
+
+
+class GraphScatters(NamedTuple):
+    """V and A (3.9, 3.10) of rows in the feature space of a kernel, as weights of pairs of rows.
 
     Attributes
     ----------
     map : TriangularMap
         To the coordinates X.
-    V, A : sparse array (n_samples, n_samples)
-        What stands between Xᵀ and X.
+    V, A : array (n_samples, n_samples)
+        What stands between Xᵀ and X: `weights_of_pairs`.
     without : tuple
         Empty, as all rows are taken: see `LDGScatters`.
     """
 
     map: TriangularMap
-    V: Any
-    A: Any
+    V: Array
+    A: Array
     without: tuple[()] = ()
 
     @classmethod
@@ -63,16 +114,8 @@ class GraphScatters(NamedTuple):
         cls, to_features: TriangularMap, codes: Array, priors: Array, n_neighbors: int
     ) -> GraphScatters:
         """The scatters of the training rows of a map about their k nearest neighbours."""
-        n = len(codes)
-        rows, identity = np.arange(n), sp.eye_array(n, format="csr")
-        V, A = sp.csr_array((n, n)), sp.csr_array((n, n))
         found = neighbours_by_products(to_features.gram.matrix, codes, n_neighbors)
-        for j, (near, p) in enumerate(zip(found, priors, strict=True)):
-            D = identity - averaging_matrix(near, rows, n)
-            own = D[codes == j]
-            V = V + own.T.tocsr() @ own
-            A = A + p * (D.T.tocsr() @ D)
-        return cls(to_features, V, A)
+        return cls(to_features, *weights_of_pairs(found, codes, priors))
 
     def criterion(self, gamma: float, basis: Array) -> Array:
         """The lower triangle of ``γ A - V``, in column order; the basis is that of the map.
@@ -80,7 +123,7 @@ class GraphScatters(NamedTuple):
         The last row is minus the sum of the others, whose coordinates are the triangle L: with M
         between Xᵀ and X and ``P = [I, -1]ᵀ`` the criterion is ``Lᵀ (Pᵀ M P) L``.
         """
-        M = (gamma * self.A - self.V).toarray()
+        M = gamma * self.A - self.V
         inner = M[:-1, :-1] - M[-1, :-1]
         inner += M[-1, -1] - M[:-1, -1:]
         Z, info = lapack.dsygst(inner.T, self.map.L, itype=2, lower=1, overwrite_a=1)
@@ -89,6 +132,6 @@ class GraphScatters(NamedTuple):
 
     def n_negative(self, gamma: float, evals: Array) -> int:
         """How many eigenvalues of ``V - γ A`` are below zero by more than rounding."""
-        both = (self.V + gamma * self.A).tocoo()
-        size = float(both.data @ self.map.gram.matrix[both.row, both.col])  # the sum of the traces
+        # the sum of the traces
+        size = float(np.vdot(self.V + gamma * self.A, self.map.gram.matrix))
         return numerical_rank(-evals, len(self.map.L), largest=size)

@@ -12,6 +12,7 @@ from sklearn.utils import gen_batches
 
 from separatrix.base.block_queries import BlockQueries
 from separatrix.base.queries import Estimate, Queries
+from separatrix.ldg.graph import pays, weights_of_pairs
 from separatrix.linalg import Array, numerical_rank, top_eigh
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import rows_per_block
@@ -95,6 +96,11 @@ def local_scatters(
     known = X if among is None else among
     if own is None:
         own = np.arange(X.shape[0]) if among is None else np.full(X.shape[0], -1)
+
+    plain = among is None and weights is None and not sp.issparse(X)
+    if plain and pays(X.shape[0], X.shape[1], len(priors), n_neighbors):
+        near = [found[:, :n_neighbors] for found in neighbours]
+        return LDGScatters(*(X.T @ (M @ X) for M in weights_of_pairs(near, codes, priors)))
 
     def means(block: slice, j: int) -> Any:
         found = neighbours[j][block, :n_neighbors]
