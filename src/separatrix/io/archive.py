@@ -27,7 +27,7 @@ from separatrix.io.nodes import build_nodes, write_nodes
 SCHEMA = "schema.json"
 
 PROTOCOL = 2
-"""The version of the format of skops in which archives are written."""
+"""The version of the format, as skops counts, in which archives are written."""
 
 ENTRY = re.compile(r"schema\.json|\d+\.np[yz]")
 NODE_KEYS = frozenset({"__class__", "__module__", "__loader__", "__id__"})
@@ -109,7 +109,7 @@ def _check_archive(archive: bytes) -> tuple[Any, dict[str, bytes]]:
 
 
 def _check_protocol(schema: Any) -> None:
-    """Raise unless the nodes are those of skops that are known here: their kinds never changed."""
+    """Raise unless the version of the format is known: the nodes allowed here never changed."""
     protocol = schema.get("protocol") if isinstance(schema, dict) else None
     if type(protocol) is not int or not 0 <= protocol <= PROTOCOL:
         raise ValueError(f"its nodes are those of protocol {str(protocol)[:80]}, not {PROTOCOL}")

@@ -58,9 +58,9 @@ def save(
 ) -> None:
     """Write a model to a file, whole or not at all.
 
-    The file holds numbers, text and names of known types, in the format of skops; `load` gives the
-    same model back, bit by bit, and runs nothing that the file could bring along. It says which
-    versions wrote it. An existing file is replaced in one step when the new one is safely on disk.
+    The file holds numbers, text and names of known types; `load` gives the same model back, bit by
+    bit, and runs nothing that the file could bring along. It says which versions wrote it. An
+    existing file is replaced in one step when the new one is safely on disk.
 
     Parameters
     ----------

@@ -79,12 +79,12 @@ class NodeBuilder:
 
 # Kinds of objects ----------------------------------------------------------------------------
 
+_NAME_ANOTHER_TYPE = ("JsonNode", "TypeNode", "DTypeNode")
 _LOADERS = {
     kind: loader
     for loader, kinds in PLAIN_TYPES.items()
     for kind in kinds.values()
-    if loader
-    not in ("JsonNode", "TypeNode", "DTypeNode")  # these name another type than their own
+    if loader not in _NAME_ANOTHER_TYPE
 }
 
 
