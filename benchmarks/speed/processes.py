@@ -15,6 +15,7 @@ import numpy as np
 from benchmarks.speed.runner import Case, Row, Settings, share
 
 PLAIN, ONE = "a plain loop over the file", "one process"
+FIT, SKLEARN = "separatrix fit of 60 rows of csv", "import sklearn.base"
 
 
 def start(settings: Settings) -> list[Row]:
@@ -31,24 +32,19 @@ def start(settings: Settings) -> list[Row]:
         programs = {
             "import separatrix": (["-c", "import separatrix"], 0.15),
             "separatrix --help": (["-m", "separatrix", "--help"], 0.15),
-            "separatrix fit of 60 rows of csv": (fit, 1.2),
-            "import skops.io": (["-c", "import skops.io"], None),
-            "import sklearn.base": (["-c", "import sklearn.base"], None),
+            FIT: (fit, 1.2),
+            SKLEARN: (["-c", SKLEARN], None),
         }
         seconds = dict.fromkeys(programs, np.inf)
         for _ in range(1 if settings.quick else min(settings.rounds, 4) + 1):
             for name, (arguments, _) in programs.items():
                 seconds[name] = min(seconds[name], seconds_of_program(arguments))
-    peers = {"separatrix fit of 60 rows of csv": "import skops.io"}
-    rows = []
-    for name, (_, limit) in programs.items():
-        if limit is not None:
-            row = share(name, seconds[name], f"{limit:g} s", limit, at_most=1)
-            rows.append(row)
-        if name in peers:
-            rows.append(share(name, seconds[name], peers[name], seconds[peers[name]]))
-    peer = "import sklearn.base"
-    return [*rows, share("import skops.io", seconds["import skops.io"], peer, seconds[peer])]
+    rows = [
+        share(name, seconds[name], f"{limit:g} s", limit, at_most=1)
+        for name, (_, limit) in programs.items()
+        if limit is not None
+    ]
+    return [*rows, share(FIT, seconds[FIT], SKLEARN, seconds[SKLEARN])]
 
 
 def seconds_of_program(arguments: list[str]) -> float:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -222,3 +224,26 @@ def test_methods_inside_of_methods_are_given_by_name(table):
 def test_what_cannot_be_inside_is_told(table, setting, message):
     how = ["-m", "DDAGClassifier", "--set", setting, "-o", "a.model"]
     assert message in refused("fit", "flowers.csv", "--id", "plant", *how)
+
+
+UNUSED = (
+    *("dask", "email.policy", "mailbox", "matplotlib", "skops"),
+    *("sklearn.datasets", "sklearn.ensemble", "sklearn.mixture"),
+    *("separatrix.early.classifier", "separatrix.ldg.ldg", "separatrix.margin.ica"),
+)
+"""Modules that take long to import, and that a fit of Fisher's discriminant has no use for."""
+
+FIT = f"""
+import sys
+from separatrix.cli import main
+try:
+    main(["fit", "flowers.csv", "--id", "plant", "-o", "a.model"])
+finally:
+    print(*sys.modules.keys() & {set(UNUSED)}, file=sys.stderr)
+"""
+
+
+@pytest.mark.usefixtures("table")
+def test_a_fit_does_not_wait_for_modules_that_it_has_no_use_for():
+    done = subprocess.run([sys.executable, "-c", FIT], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1].split() == []

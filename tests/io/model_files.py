@@ -102,13 +102,17 @@ def rewritten(model, change=None, *, entries=None, compression=zipfile.ZIP_STORE
     return out.getvalue()
 
 
+FREE = 10**6
+"""Objects of models in tests have lower numbers: a node of a test is none of them."""
+
+
 def node(loader, name, identity=1, **more):
     module, _, kind = name.rpartition(".")
     return {
         "__loader__": loader,
         "__module__": module,
         "__class__": kind,
-        "__id__": identity,
+        "__id__": FREE + identity if isinstance(identity, int) else identity,
         **more,
     }
 

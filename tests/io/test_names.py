@@ -17,7 +17,6 @@ import separatrix
 from separatrix import EarlyClassifier, FisherDiscriminant, OnlineIPCAC, load
 from separatrix.decision.rules import LinearRule
 from separatrix.io import names
-from separatrix.io.archive import allowed_types
 from tests.discovery import TALL, WIDE, all_estimators
 from tests.io.model_files import (
     DATA,
@@ -41,8 +40,8 @@ def types_looked_up_again():
 
 
 def clear():
-    names.types_by_name.cache_clear()
-    allowed_types.cache_clear()
+    for table in (names.type_paths, names._find, names._names_by_class):
+        table.cache_clear()
 
 
 def schema_of(model):
@@ -87,8 +86,8 @@ def test_files_name_types_without_their_modules_and_the_table_has_no_other():
 
 
 def test_every_name_is_that_of_a_type_as_of_format_1():
-    types = names.types_by_name()
-    assert types.keys() >= names.PART_TYPES.keys()
+    types = {name: names.find_type(name) for name in names.PART_TYPES}
+    assert None not in types.values()
     for name, fields in names.FORMAT_1_FIELDS.items():
         assert len(set(fields.split())) == len(fields.split())
         assert issubclass(types[name], tuple)

@@ -27,7 +27,7 @@ EXIT_CODES = {
 }
 """Exit codes of the commands."""
 
-APP_PACKAGES = ("pandas", "rich", "skops")
+APP_PACKAGES = ("pandas", "rich")
 """Packages of the `app` extra that commands import when they need them."""
 
 SECONDS_BETWEEN_LINES = 60.0

@@ -24,18 +24,18 @@ def list_methods() -> list[str]:
 
 def check_methods(names: Iterable[str]) -> list[str]:
     """The names without repetition; an unknown one is an error that proposes the nearest."""
-    from separatrix.evaluate.methods import LEFT_OUT
+    from separatrix.evaluate.methods import LEFT_OUT, find_method_class
     from separatrix.evaluate.references import ALIASES
     from separatrix.io.tables import check_known_name
 
-    known = [*list_methods(), *ALIASES]
     asked = [name.strip() for name in names]
     for name in asked:
         if name in LEFT_OUT:
             own = OWN_COMMANDS.get(name)
             use = "it from Python" if own is None else f"`separatrix {own}`"
             raise ValueError(f"{name} has no place here, as {LEFT_OUT[name]}: use {use}")
-        check_known_name(name, known, "method")
+        if find_method_class(name) is None:  # to list them all, all are imported
+            check_known_name(name, [*list_methods(), *ALIASES], "method")
     return list(dict.fromkeys(asked))
 
 

@@ -150,11 +150,11 @@ def method_classes() -> dict[str, type]:
     (['DDAGClassifier', 'DirectDiscriminant', 'FisherDiscriminant'], True)
     """
     names = [*sorted(separatrix.__all__), *list_references()]
-    found = {name: _find_class(name) for name in names}
+    found = {name: find_method_class(name) for name in names}
     return {name: cls for name, cls in found.items() if cls is not None}
 
 
-def _find_class(name: str) -> type | None:
+def find_method_class(name: str) -> type | None:
     """The class of one method; only its own module is imported."""
     reference = REFERENCES.get(ALIASES.get(name, name))
     if reference is not None:
@@ -343,7 +343,7 @@ def _contender(method: Any) -> Contender:
 def _named(name: str) -> Contender:
     if name in LEFT_OUT:
         raise ValueError(f"{name} cannot be compared: {LEFT_OUT[name]}")
-    cls = _find_class(name)
+    cls = find_method_class(name)
     if cls is None:
         known = list(method_classes())
         near = difflib.get_close_matches(name, known, 1)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestCentroid, NeighborhoodComponentsAnalysis
 from sklearn.preprocessing import FunctionTransformer
@@ -64,7 +63,8 @@ class Reference:
     Attributes
     ----------
     cls : type or str
-        The class, or where it is, "package.module:name", for packages that need not be there.
+        The class, or where it is, "package.module:name", where it need not be there or is
+        imported only when it is asked for.
     description : str
         A sentence on how it works.
     level : "basic" or "all"
@@ -128,7 +128,7 @@ REFERENCES: dict[str, Reference] = {
         in_units=("gamma",),
     ),
     "GradientBoosting": Reference(
-        HistGradientBoostingClassifier,
+        "sklearn.ensemble:HistGradientBoostingClassifier",  # takes long to import
         "Trees added one after the other, on features in bins.",
         params={"max_iter": 50, "early_stopping": False},
         grid={"learning_rate": (0.2, 0.05), "max_leaf_nodes": (31, 4)},

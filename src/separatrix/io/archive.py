@@ -1,4 +1,4 @@
-"""Archives of skops: the types they may name, checked before anything in them is built."""
+"""Archives in model files: the types they name are checked before anything in them is built."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import json
 import math
 import re
 import zipfile
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from separatrix.io.allowed import SCIKIT_LEARN_TYPES, find_allowed
 from separatrix.io.audit import (
     NotAllowedError,
     check_answers,
@@ -22,14 +21,14 @@ from separatrix.io.audit import (
     remove_fit_only,
 )
 from separatrix.io.migrations import migrate
-from separatrix.io.names import (
-    full_name,
-    read_stable_names,
-    types_by_name,
-    write_stable_names,
-)
+from separatrix.io.names import find_type, read_stable_names, write_stable_names
+from separatrix.io.nodes import build_nodes, write_nodes
 
 SCHEMA = "schema.json"
+
+PROTOCOL = 2
+"""The version of the format, as skops counts, in which archives are written."""
+
 ENTRY = re.compile(r"schema\.json|\d+\.np[yz]")
 NODE_KEYS = frozenset({"__class__", "__module__", "__loader__", "__id__"})
 
@@ -42,7 +41,7 @@ MAX_UNPACKED_RATIO = 50
 
 def is_model(thing: Any) -> bool:
     """Whether a file may hold this by itself: an estimator, or statistics."""
-    return isinstance(thing, BaseEstimator) or type(thing) is types_by_name()["ClassMoments"]
+    return isinstance(thing, BaseEstimator) or type(thing) is find_type("ClassMoments")
 
 
 def pack_model(model: Any) -> bytes:
@@ -50,10 +49,9 @@ def pack_model(model: Any) -> bytes:
 
     The model is changed: give a copy.
     """
-    archive = skops_io().dumps(remove_fit_only(model))
-    schema = _read_schema(archive)
+    schema, entries = write_nodes(remove_fit_only(model))
     write_stable_names(schema)
-    archive = _replace_schema(archive, schema)
+    archive = _pack_entries({**schema, "protocol": PROTOCOL}, entries)
     _check_archive(archive)
     check_content(model)
     return archive
@@ -68,9 +66,7 @@ def build_model(archive: bytes, written: int) -> Any:
     written : int
         Number of the format of the file.
     """
-    archive = _check_archive(archive)
-    trusted = sorted(frozenset().union(*allowed_types().values()))
-    model = skops_io().loads(archive, trusted=trusted)
+    model = build_nodes(*_check_archive(archive))
     if not is_model(model):
         raise NotAllowedError(f"it holds a {type(model).__name__} in place of a model")
     migrate(model, written)
@@ -79,139 +75,44 @@ def build_model(archive: bytes, written: int) -> Any:
     return model
 
 
-def skops_io() -> Any:
-    """The module skops.io, or an error that says how to install it."""
-    try:
-        import skops.io
-    except ImportError:
-        raise ImportError("model files need skops: pip install 'separatrix[app]'") from None
-    return skops.io
-
-
-# Allowed types -------------------------------------------------------------------------------
-
-
-@cache
-def allowed_types() -> dict[str, frozenset[str]]:
-    """The types that each kind of node may build."""
-    numbers: list[type] = [np.bool_, np.int32, np.int64, np.float32, np.float64, np.str_]
-    scalars = frozenset(f"numpy.{kind.__name__}" for kind in numbers)
-    plain = frozenset({"builtins.str", "builtins.int", "builtins.float", "builtins.bool"})
-    sparse = (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix)
-    own = types_by_name().values()
-    records = {full_name(kind) for kind in own if issubclass(kind, tuple)}
-    objects = {full_name(kind) for kind in own if not issubclass(kind, tuple)}
-    return {
-        "JsonNode": frozenset({"builtins.str"}),
-        "DictNode": frozenset({"builtins.dict"}),
-        "ListNode": frozenset({"builtins.list"}),
-        "TupleNode": frozenset({*records, "builtins.tuple"}),
-        "SliceNode": frozenset({"builtins.slice"}),
-        "TypeNode": plain | scalars,
-        "DTypeNode": frozenset({"numpy.dtype"}),
-        "NdArrayNode": scalars | {"numpy.ndarray"},
-        "SparseMatrixNode": frozenset(full_name(kind) for kind in sparse),
-        "ObjectNode": frozenset({*objects, *map(full_name, scikit_learn_types())}),
-    }
-
-
-def scikit_learn_types() -> tuple[type, ...]:
-    """Types of scikit-learn that files may hold.
-
-    They do what they do with NumPy, or `check_content` checks them. SGDClassifier is not among
-    them: compiled code changes many private arrays of it in place when it goes on learning.
-    """
-    from sklearn import (
-        compose,
-        covariance,
-        decomposition,
-        discriminant_analysis,
-        feature_extraction,
-        feature_selection,
-        impute,
-        linear_model,
-        naive_bayes,
-        neighbors,
-        pipeline,
-        preprocessing,
-        svm,
-    )
-
-    return (
-        # steps of `preprocessing`, and others without private attributes
-        compose.ColumnTransformer,
-        feature_selection.VarianceThreshold,
-        impute.SimpleImputer,
-        pipeline.Pipeline,
-        preprocessing.MinMaxScaler,
-        preprocessing.Normalizer,
-        preprocessing.OneHotEncoder,
-        preprocessing.RobustScaler,
-        preprocessing.StandardScaler,
-        # words
-        decomposition.TruncatedSVD,
-        feature_extraction.text.HashingVectorizer,
-        feature_extraction.text.TfidfTransformer,
-        feature_extraction.text.TfidfVectorizer,
-        # references of a comparison, and its decisions in a subspace
-        decomposition.PCA,
-        neighbors.KNeighborsClassifier,
-        neighbors.NearestCentroid,
-        neighbors.NeighborhoodComponentsAnalysis,
-        preprocessing.FunctionTransformer,
-        # classifiers of an EarlyClassifier or a DDAGClassifier
-        discriminant_analysis.LinearDiscriminantAnalysis,
-        discriminant_analysis.QuadraticDiscriminantAnalysis,
-        linear_model.LogisticRegression,
-        linear_model.RidgeClassifier,
-        naive_bayes.GaussianNB,
-        preprocessing.LabelBinarizer,  # a part of RidgeClassifier
-        svm.LinearSVC,
-        # the parameter `covariance` of FisherDiscriminant
-        covariance.EmpiricalCovariance,
-        covariance.LedoitWolf,
-        covariance.OAS,
-        covariance.ShrunkCovariance,
-    )
+def _pack_entries(schema: Any, entries: Mapping[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+        archive.writestr(SCHEMA, json.dumps(schema, separators=(",", ":")))
+    return out.getvalue()
 
 
 # Checks --------------------------------------------------------------------------------------
 
 
-def _read_schema(archive: bytes) -> Any:
-    with zipfile.ZipFile(io.BytesIO(archive)) as entries:
-        return json.loads(entries.read(SCHEMA))
+def _check_archive(archive: bytes) -> tuple[Any, dict[str, bytes]]:
+    """The schema with the types of today, and the other entries; an error unless all is allowed.
 
-
-def _replace_schema(archive: bytes, schema: Any) -> bytes:
-    """An archive with the same entries and another schema."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(out, "w") as new:
-        for name in old.namelist():
-            new.writestr(
-                name,
-                json.dumps(schema, separators=(",", ":")) if name == SCHEMA else old.read(name),
-            )
-    return out.getvalue()
-
-
-def _check_archive(archive: bytes) -> bytes:
-    """The archive with the types of today; an error unless all in it is allowed.
-
-    Nothing is imported, built or unpacked for this but lists, dictionaries, text and numbers.
+    Nothing is built or unpacked for this but lists, dictionaries, text and numbers, and nothing
+    imported but modules of `find_allowed`.
     """
     with zipfile.ZipFile(io.BytesIO(archive)) as entries:
         _check_entries(entries.infolist(), len(archive))
         schema = json.loads(entries.read(SCHEMA))
+        _check_protocol(schema)
         read_stable_names(schema)
         named: set[str] = {SCHEMA}
         _check_node(schema, "model", {}, named)
         if unlike := named.symmetric_difference(entries.namelist()):
             raise NotAllowedError(f"entry {min(unlike)} is missing or belongs to nothing")
-        for name in named - {SCHEMA}:
-            content = entries.read(name)
-            (_check_array if name.endswith("y") else _check_sparse)(content)
-    return _replace_schema(archive, schema)
+        contents = {name: entries.read(name) for name in named - {SCHEMA}}
+    for name, content in contents.items():
+        (_check_array if name.endswith("y") else _check_sparse)(content)
+    return schema, contents
+
+
+def _check_protocol(schema: Any) -> None:
+    """Raise unless the version of the format is known: the nodes allowed here never changed."""
+    protocol = schema.get("protocol") if isinstance(schema, dict) else None
+    if type(protocol) is not int or not 0 <= protocol <= PROTOCOL:
+        raise ValueError(f"its nodes are those of protocol {str(protocol)[:80]}, not {PROTOCOL}")
 
 
 def _check_entries(entries: list[zipfile.ZipInfo], size: int) -> None:
@@ -262,7 +163,7 @@ def _check_type(node: dict[str, Any], where: str, named: set[str]) -> int | None
         return None
     loader, identity = node.get("__loader__"), node.get("__id__")
     name = f"{node.get('__module__')}.{node.get('__class__')}"
-    if not isinstance(loader, str) or name not in allowed_types().get(loader, ()):
+    if not isinstance(loader, str) or find_allowed(loader, name) is None:
         raise NotAllowedError(_explain_type(where, loader, name))
     if type(identity) is not int:
         raise NotAllowedError(f"{where} has no number")
@@ -288,10 +189,9 @@ def _explain_type(where: str, loader: object, name: str) -> str:
             f"{place} is a {name[:100]}, for which files have no name: those of this version are "
             "in separatrix.CONTENTS and separatrix.io.names.PART_TYPES"
         )
-    listed = sorted(kind.__name__ for kind in scikit_learn_types())
     return (
         f"{place} is a {name[:100]}, which is not among the types that model files may hold: "
-        f"estimators of this package, and of scikit-learn {', '.join(listed)}"
+        f"estimators of this package, and of scikit-learn {', '.join(sorted(SCIKIT_LEARN_TYPES))}"
     )
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import email
-import email.policy
 import html
-import mailbox
 import os
 import re
 from collections import Counter
 from collections.abc import Iterator
-from email.message import EmailMessage
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,6 +64,8 @@ def _is_maildir(path: Path) -> bool:
 
 def _messages_in(part: Path) -> Iterator[tuple[str, bytes]]:
     """Place and bytes of the messages of one kind."""
+    import mailbox
+
     if part.suffix == ".mbox":
         box: mailbox.Mailbox[Any] = mailbox.mbox(part, create=False)
         for number, key in enumerate(box.iterkeys(), start=1):
@@ -129,6 +127,9 @@ def message_text(message: bytes) -> str:
     >>> message_text(b"Subject: Offer\nContent-Type: text/html\n\n<b>Buy</b> now")
     'Offer\nBuy now'
     """
+    import email.policy  # here: tables without messages do not wait for it
+    from email.message import EmailMessage
+
     try:
         parsed = email.message_from_bytes(message, policy=email.policy.default)
         body = parsed.get_body(("plain", "html")) if isinstance(parsed, EmailMessage) else None

@@ -58,9 +58,9 @@ def save(
 ) -> None:
     """Write a model to a file, whole or not at all.
 
-    The file holds numbers, text and names of known types, in the format of skops; `load` gives the
-    same model back, bit by bit, and runs nothing that the file could bring along. It says which
-    versions wrote it. An existing file is replaced in one step when the new one is safely on disk.
+    The file holds numbers, text and names of known types; `load` gives the same model back, bit by
+    bit, and runs nothing that the file could bring along. It says which versions wrote it. An
+    existing file is replaced in one step when the new one is safely on disk.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def pack_file(model: Any, notes: Mapping[str, Any]) -> bytes:
     if not is_model(model):
         raise TypeError(f"save takes an estimator, not a {name}")
     try:
-        # copies of arrays keep the order of their axes, which skops would lose for views: products
+        # copies of arrays keep the order of their axes, which would be lost for views: products
         # in another order differ in their last digits
         archive = pack_model(deepcopy(model))
     except NotAllowedError as error:
@@ -281,7 +281,7 @@ def _umask() -> int:
 
 
 def _versions() -> dict[str, str]:
-    names = ("separatrix", "scikit-learn", "numpy", "scipy", "skops")
+    names = ("separatrix", "scikit-learn", "numpy", "scipy")
     return {"python": platform.python_version(), **{name: _version(name) for name in names}}
 
 

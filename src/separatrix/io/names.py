@@ -91,18 +91,44 @@ FORMAT_1_FIELDS = {
 
 
 @cache
-def types_by_name() -> dict[str, type]:
-    """The types of this package that files may hold, by the names that files give them."""
+def type_paths() -> dict[str, str]:
+    """Name in files → module and name of the type today, below ``separatrix``."""
     contents = import_module(PACKAGE).CONTENTS  # by name: it lists modules of higher layers
-    public = {name: f"{home}.{name}" for name, home in contents.items()}
-    found = {name: _find(path) for name, path in {**public, **PART_TYPES}.items()}
-    return {name: kind for name, kind in found.items() if isinstance(kind, type)}
+    return {**{name: f"{home}.{name}" for name, home in contents.items()}, **PART_TYPES}
 
 
-def _find(path: str) -> Any:
+def find_type(name: str) -> type | None:
+    """The type of this package that files know by a name, or None; only its module is imported."""
+    path = type_paths().get(name)
+    return None if path is None else _find(path)
+
+
+@cache
+def _find(path: str) -> type | None:
     module, _, name = path.rpartition(".")
     home = import_module(module if module == "builtins" else f"{PACKAGE}.{module}")
-    return getattr(home, name, None)  # a public module has no type of its name
+    found = getattr(home, name, None)  # a public module has no type of its name
+    return found if isinstance(found, type) else None
+
+
+def find_name(full: str) -> str | None:
+    """The name in files of a type of this package, given with its module of today, or None."""
+    if not full.startswith(f"{PACKAGE}."):
+        return None
+    for name in _names_by_class().get(full.rpartition(".")[2], ()):
+        kind = find_type(name)
+        if kind is not None and full_name(kind) == full:
+            return name
+    return None
+
+
+@cache
+def _names_by_class() -> dict[str, list[str]]:
+    """Names in files by the name of the class: types are found without importing the others."""
+    found: dict[str, list[str]] = {}
+    for name, path in type_paths().items():
+        found.setdefault(path.rpartition(".")[2], []).append(name)
+    return found
 
 
 def full_name(kind: type) -> str:
@@ -125,13 +151,13 @@ def nodes(schema: Any) -> Iterator[dict[str, Any]]:
 
 def write_stable_names(schema: Any) -> None:
     """Replace types of today by their names in files, and say the fields of named tuples."""
-    known = {full_name(kind): (name, kind) for name, kind in types_by_name().items()}
     for node in nodes(schema):
-        name, kind = known.get(f"{node['__module__']}.{node['__class__']}", (None, None))
-        if kind is not None and kind.__module__ != "builtins":
+        name = find_name(f"{node['__module__']}.{node['__class__']}")
+        if name is not None:
             node.update(__module__=PACKAGE, __class__=name)
+            kind: Any = find_type(name)
             if issubclass(kind, tuple):
-                node["fields"] = list(kind._fields)  # type: ignore[attr-defined]
+                node["fields"] = list(kind._fields)
 
 
 def read_stable_names(schema: Any) -> None:
@@ -141,7 +167,7 @@ def read_stable_names(schema: Any) -> None:
         if module != PACKAGE and not module.startswith(f"{PACKAGE}."):
             continue
         name = FORMAT_1_NAMES.get(f"{module}.{name}", name)
-        kind = types_by_name().get(name)
+        kind = find_type(name)
         if kind is None:
             continue
         node.update(__module__=kind.__module__, __class__=kind.__qualname__)
