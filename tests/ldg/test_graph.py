@@ -66,7 +66,7 @@ def test_weights_of_pairs_give_the_sums_over_rows(X, y, k, monkeypatch):
         assert_allclose(a, b, atol=1e-12 * np.abs(b).max())
     # blocks of few rows add to the same weights
     whole = weights_of_pairs(found, y, priors)
-    monkeypatch.setattr("separatrix.ldg.graph.MAX_BLOCK_ENTRIES", 1)
+    monkeypatch.setattr("separatrix.ldg.graph.MAX_PAIRS_AT_ONCE", 1)
     for a, b in zip(whole, weights_of_pairs(found, y, priors), strict=True):
         assert_allclose(a, b, atol=1e-13)
 

@@ -30,10 +30,26 @@ def collections():
 def test_a_block_is_loaded_and_summarized_by_one_task(X, y):
     blocks = labelled_blocks(X, y)
     tree = blocks._tree(None, None)
-    kinds = Counter(str(key).split("-")[2] for key in tree.dask)
+    kinds = Counter(str(key).replace("('", "").split("-")[1] for key in tree.dask)
     # two functions that all blocks share, and a tree of sums
     assert len(blocks.parts) == 10 > MAX_SUMMARIES_PER_SUM
     assert kinds == {"do": 1, "join": 1, "block": 10, "sum": 3}
+
+
+def test_blocks_are_a_group_that_depends_on_one_function():
+    """A scheduler deals tasks of such a group to workers as these get free."""
+    utils = pytest.importorskip("distributed.utils")
+    tree = labelled_blocks(array(TALL[0], 7), da.from_array(TALL[1], chunks=7))._tree(None, None)
+    groups = Counter(map(utils.key_split_group, tree.dask))
+    (name,) = (group for group in groups if "block" in group)
+    assert groups[name] == 10
+    needed = {
+        utils.key_split_group(need)
+        for key, task in tree.dask.items()
+        if utils.key_split_group(key) == name
+        for need in task.dependencies
+    }
+    assert [groups[other] for other in needed] == [1]
 
 
 def test_a_source_of_several_blocks_is_loaded_once():

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
-from sklearn.utils import gen_batches
 
 from separatrix.kernels import TriangularMap
 from separatrix.linalg import Array, numerical_rank, smallest_entries
@@ -40,7 +39,7 @@ def neighbours_by_products(G: Array, codes: Array, n_neighbors: int) -> list[Arr
 MAX_GRAPH_ROWS = 4096
 """Rows up to which weights of all pairs of them are held (128 MB)."""
 
-MAX_BLOCK_ENTRIES = 1 << 20
+MAX_PAIRS_AT_ONCE = 1 << 20
 """Largest number of pairs whose weights are added at once."""
 
 
@@ -78,7 +77,9 @@ def weights_of_pairs(
     n = len(codes)
     V, A = np.zeros((2, n * n))
     for j, (near, p) in enumerate(zip(neighbours, priors, strict=True)):
-        for block in gen_batches(n, max(1, MAX_BLOCK_ENTRIES // (near.shape[1] + 1) ** 2)):
+        size = max(1, MAX_PAIRS_AT_ONCE // (near.shape[1] + 1) ** 2)
+        for start in range(0, n, size):
+            block = slice(start, start + size)
             rows = np.arange(n)[block]
             shares = averaging_weights(near[block], rows)
             at = np.column_stack([rows, near[block]])

@@ -111,8 +111,8 @@ class Blocks(NamedTuple):
         from dask.delayed import Delayed
         from dask.utils import ensure_dict
 
-        name = f"moments-{uuid4().hex}"
-        do, join = f"{name}-do", f"{name}-join"
+        unique = uuid4().hex
+        do, join = f"moments-do-{unique}", f"moments-join-{unique}"
         # functions are tasks of their own: they are sent to each worker once
         tasks: dict[Any, Any] = {do: DataNode(do, summarize), join: DataNode(join, together)}
         graphs: dict[int, Any] = {}
@@ -126,7 +126,10 @@ class Blocks(NamedTuple):
             graphs[id(value.dask)] = value.dask
             return TaskRef(value.key)
 
-        level = blocks = [f"{name}-block-{i}" for i in range(len(self.parts))]
+        # keys of one name are one group: a scheduler deals tasks of a group that needs little else
+        # to workers as these get free, and would deal others to the one that has the function
+        level: list[Any] = [(f"moments-block-{unique}", i) for i in range(len(self.parts))]
+        blocks = level
         for i, (key, part) in enumerate(zip(blocks, self.parts, strict=True)):
             tasks[key] = Task(key, _call, TaskRef(do), argument(part), i, self.places[i])
         for graph in graphs.values():
@@ -137,7 +140,7 @@ class Blocks(NamedTuple):
                 level[i : i + MAX_SUMMARIES_PER_SUM]
                 for i in range(0, len(level), MAX_SUMMARIES_PER_SUM)
             ]
-            level = [f"{name}-sum-{depth}-{i}" for i in range(len(groups))]
+            level = [(f"moments-sum-{depth}-{unique}", i) for i in range(len(groups))]
             for key, group in zip(level, groups, strict=True):
                 parts = List(*map(TaskRef, group))
                 tasks[key] = Task(key, _join_summaries, TaskRef(join), parts)
