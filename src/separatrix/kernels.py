@@ -33,7 +33,7 @@ MAX_KERNEL_ENTRIES = 1 << 22
 MAX_MEDIAN_ROWS = 1000
 """Largest number of rows among which the median distance is sought."""
 
-KERNEL_TOLERANCE = 1e-8
+KERNEL_TOLERANCE = 1e-7
 """Largest remainder of an eigenvector of a large kernel matrix, as a share of the largest
 eigenvalue: whitening does not see the rest, as it leaves neighbours at its last axis alike."""
 

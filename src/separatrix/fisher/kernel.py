@@ -57,7 +57,7 @@ def ridge_span(gram: CentredGram, H: Array, ridge: float) -> tuple[KernelMap, Ar
     # centring sends constants to zero: adding their average eigenvalue lets K̃ have an inverse
     K = gram.matrix + np.trace(gram.matrix) / n_samples**2
     K.flat[:: n_samples + 1] += ridge
-    factor = cholesky_whitener(K)
+    factor = cholesky_whitener(K, overwrite=True)
     A = factor.unwhiten(factor.whiten(H))
     return gram.span(A, H - ridge * A)
 

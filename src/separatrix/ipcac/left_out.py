@@ -19,6 +19,7 @@ from separatrix.linalg import (
     squared_norms,
 )
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import row_blocks
 from separatrix.selection import draw_rows_by_class, held_out_parts
 
 RIDGE_SHARES = (1.0, 0.1, 0.01, 0.001)
@@ -87,29 +88,36 @@ def fit_ridge(K: Array, codes: Array, ridge: float, weights: Array | None = None
         return _fit_counted(K, codes, ridge, weights)
     judged = draw_rows_by_class(codes, MAX_ROWS_LEFT_OUT, 0, least=MAX_ROWS_LEFT_OUT // 2)
     if len(judged) == len(K):
-        return _fit_last(K, codes, ridge, weights, len(K))
+        return _fit_last(K.copy(), codes, ridge, weights, len(K))
     order = np.concatenate([np.setdiff1d(np.arange(len(K)), judged), judged])
     sorted_weights = None if weights is None else weights[order]
-    K = K.take(order, axis=0).take(order, axis=1)
-    fit = _fit_last(K, codes[order], ridge, sorted_weights, len(judged))
+    fit = _fit_last(select_pairs(K, order), codes[order], ridge, sorted_weights, len(judged))
     return RidgeFit(*(values[np.argsort(order)] for values in fit))
+
+
+def select_pairs(K: Array, chosen: Array) -> Array:
+    """The entries of some rows and the same columns, without a second matrix on the way."""
+    found = np.empty((len(chosen), len(chosen)))
+    for block in row_blocks(len(chosen), len(K)):
+        found[block] = K[chosen[block]].take(chosen, axis=1)
+    return found
 
 
 def _fit_last(
     K: Array, codes: Array, ridge: float, weights: Array | None, n_left_out: int
 ) -> RidgeFit:
-    """`fit_ridge` with scores of so many rows left out, the last ones."""
+    """`fit_ridge` with scores of so many rows left out, the last ones; K is overwritten."""
     weighted = weights is not None
     weights = np.ones(len(K)) if weights is None else weights
     counts, root = np.bincount(codes, weights, 2), np.sqrt(weights)
     n, t = float(counts.sum()), class_targets(counts)[codes]
     constant = max(mean_square(K, weights), 0.0)  # constants have an inverse, too: t has none
-    shifted = K + constant / n
+    K += constant / n
     if weighted:
-        shifted *= root
-        shifted *= root[:, None]
-    shifted.flat[:: len(K) + 1] += ridge
-    factor = cholesky_whitener(shifted, least=ridge, overwrite=True)
+        K *= root
+        K *= root[:, None]
+    K.flat[:: len(K) + 1] += ridge
+    factor = cholesky_whitener(K, least=ridge, overwrite=True)
     a = factor.unwhiten(factor.whiten((root * t)[:, None]))[:, 0]
     dual, training = root * a, t - ridge * a / root
     last = slice(len(K) - n_left_out, None)
@@ -151,7 +159,7 @@ def truncated_left_out(gram: CentredGram, codes: Array, n_axes: Callable[[int], 
     K, scores = gram.matrix, np.full(len(codes), np.nan)
     for known, new in held_out_parts(codes):
         t = class_targets(np.bincount(codes[known]).astype(np.float64))[codes[known]]
-        own = centre_again(K.take(known, axis=0).take(known, axis=1))
+        own = centre_again(select_pairs(K, known))
         evals, V = _axes_to_judge(gram._replace(matrix=own), n_axes(len(known)))
         a = partial_whiten(t[:, None], V, evals)[:, 0] if len(evals) else t
         f = K[:, known] @ a
@@ -171,9 +179,11 @@ def _axes_to_judge(gram: CentredGram, k: int) -> tuple[Array, Array]:
 
 
 def centre_again(K: Array, weights: Array | None = None) -> Array:
-    """Inner products of some rows, from the mean of these."""
+    """Inner products of some rows, from the mean of these; K is overwritten."""
     centre = np.average(K, axis=0, weights=weights)
-    return K - centre - centre[:, None] + np.average(centre, weights=weights)
+    K -= centre
+    K -= (centre - np.average(centre, weights=weights))[:, None]
+    return K
 
 
 def _fit_counted(K: Array, codes: Array, ridge: float, weights: Array) -> RidgeFit:
@@ -225,7 +235,7 @@ def choose_ridge(K: Array, codes: Array, weights: Array | None = None) -> float:
     """
     if len(K) > MAX_ROWS_TO_CHOOSE:
         some = draw_rows_by_class(codes, MAX_ROWS_TO_CHOOSE, 0)
-        K, codes = K[np.ix_(some, some)], codes[some]
+        K, codes = select_pairs(K, some), codes[some]
         weights = None if weights is None else weights[some]
         K = centre_again(K, weights)
     unit = mean_square(K, weights)
