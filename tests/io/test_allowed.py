@@ -44,7 +44,7 @@ def test_the_types_allowed_are_known_to_do_nothing_when_they_are_made():
     assert packages == {"separatrix", "sklearn", "numpy", "scipy", "builtins"}
 
 
-@pytest.mark.parametrize("kind", LISTED, ids=full_name)
+@pytest.mark.parametrize("kind", sorted(LISTED, key=full_name), ids=full_name)
 def test_a_type_is_found_by_its_name_of_today_for_one_kind_of_node_alone(kind):
     found = {loader: find_allowed(loader, full_name(kind)) for loader in PLAIN_TYPES}
     own = "TupleNode" if kind in RECORDS else "ObjectNode"
