@@ -157,8 +157,9 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
         expected to have wherever those of the training rows are misleading (few rows for the
         axes that are whitened). Both need moments only, so that they can be updated and merged.
         The others need all rows. "held-out": (4.3) on the scores of rows by models fitted without
-        them, in five folds. "accuracy": where most training rows are right (3.17, at the middle
-        of the widest such gap). "balanced": the rule of the thesis for unbalanced classes (3.22).
+        them, in five folds, or the first ones that hold 300 rows of each class. "accuracy": where
+        most training rows are right (3.17, at the middle of the widest such gap). "balanced": the
+        rule of the thesis for unbalanced classes (3.22).
     balance : float in [0, 1) or "auto"
         k of "balanced": thresholds count as good that get more than k times as many rows right as
         the best. 0 is the middle of the class means; "auto" is the k of the best balanced

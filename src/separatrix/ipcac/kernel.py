@@ -106,8 +106,8 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         eigenvalues. With `truncate` it must be 0.
     threshold : "auto", "mahalanobis", "accuracy", "balanced" or "held-out"
         As in `IPCAC`. "auto" is "held-out" without landmarks; with them it needs moments only, as
-        in `IPCAC`. "held-out" takes the scores of rows left out in closed form; in five folds with
-        `truncate`, `variance` or landmarks.
+        in `IPCAC`. "held-out" takes the scores of rows left out in closed form, of 2000 rows where
+        there are more; in folds, as in `IPCAC`, with `truncate`, `variance` or landmarks.
     balance : float in [0, 1) or "auto"
         As in `IPCAC`.
     priors : array (n_classes,) or None
