@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from separatrix.margin.active_set import MarginSets, Points, cholesky_solve, solve_on_margin
+from separatrix.margin.active_set import (
+    MarginProblem,
+    MarginSets,
+    Points,
+    cholesky_solve,
+    solve_on_margin,
+)
 from separatrix.margin.hyperplane import Hyperplane, prepare_points, soft_margin_hyperplane
 from tests.margin.margin_data import assert_optimal, overlapping
 
@@ -35,7 +41,7 @@ def test_the_sets_of_the_minimum_give_the_minimum(n_copies):
     plane = soft_margin_hyperplane(prepare_points(Z), signs, cost)
     sets = MarginSets.by_zone(1 - signs * (Z @ plane.normal + plane.intercept), 1e-8)
     points = Points(Z, None)
-    found, n_tried = solve_on_margin(points, signs, cost, sets, 1)
+    found, n_tried = solve_on_margin(MarginProblem(points, signs, cost), sets, 1)
     assert n_tried == 1
     assert_allclose(found.normal, plane.normal, atol=1e-11)
 
@@ -48,8 +54,9 @@ def test_a_row_that_is_missing_on_the_margin_is_put_there():
     clear = sets.clear.copy()
     clear[sets.zone[0]] = True
     wrong = MarginSets.by_masks(sets.short, clear)
-    assert solve_on_margin(Points(Z, None), signs, cost, wrong, 1)[0] is None
-    repaired, n_tried = solve_on_margin(Points(Z, None), signs, cost, wrong, 10)
+    problem = MarginProblem(Points(Z, None), signs, cost)
+    assert solve_on_margin(problem, wrong, 1)[0] is None
+    repaired, n_tried = solve_on_margin(problem, wrong, 10)
     assert n_tried > 1
     assert_optimal(Z, signs, cost, Hyperplane(repaired.normal, repaired.intercept, True, 1))
 
