@@ -59,11 +59,11 @@ class Points(NamedTuple):
         The inner products lose the same parts, unless so much cancels that digits are lost.
         """
         along = self.rows @ Q
-        options = {"beta": 1.0, "c": self.rows.T, "trans_b": True, "overwrite_c": True}
-        rows = scipy.linalg.blas.dgemm(-1.0, Q, along, **options).T
+        options = {"beta": 1.0, "trans_b": True, "overwrite_c": True}
+        rows = scipy.linalg.blas.dgemm(-1.0, Q, along, c=self.rows.T, **options).T
         if self.gram is None:
             return Points(rows, None)
-        gram = self.gram - along @ along.T
+        gram = scipy.linalg.blas.dgemm(-1.0, along, along, c=self.gram.T, **options).T
         lengths = np.einsum("ij,ij->i", rows, rows)
         # the diagonal is known both ways: it shows how much the subtraction has cancelled
         error = np.abs(np.diagonal(gram) - lengths).max()
