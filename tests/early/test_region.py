@@ -182,6 +182,22 @@ def test_a_step_down_is_never_shorter_than_the_distance():
     assert (mixed != exact).any()
 
 
+def test_what_an_ellipsoid_reaches_a_box_along_any_axes_reaches_sooner():
+    rng = np.random.default_rng(0)
+    f, F = random_quadratics(rng, 4, 3), rng.standard_normal((3, 3))
+    points = rng.standard_normal((300, 3))
+    g = shift_discriminants(f, points)
+    known = ConditionalMoments(points[None], np.ones((300, 1)), [F])
+    guess = g.b.argmax(axis=1)
+    exact = squared_distances_to_boundaries(g, known, guess, box=True)
+    in_ellipsoid = squared_distances_to_boundaries(g, known, guess)
+    assert (exact <= in_ellipsoid * (1 + 1e-9)).all()
+    enough = np.median(exact)
+    mixed = squared_distances_to_boundaries(g, known, guess, box=True, enough=enough)
+    assert_allclose(mixed[exact >= enough], exact[exact >= enough])
+    assert (mixed[exact < enough] < enough).all()
+
+
 def test_the_box_is_left_where_its_smallest_sum_vanishes():
     rng = np.random.default_rng(0)
     for _ in range(60):

@@ -191,6 +191,11 @@ def check_order(order: ArrayLike, d: int) -> Array:
     return given.astype(int)
 
 
+def arrange(rows: Array, arrival: Arrival | None) -> Array:
+    """The columns of rows in the order in which they arrive."""
+    return rows if arrival is None else rows[:, arrival.order]
+
+
 # Running units -----------------------------------------------------------------------------------
 
 

@@ -53,9 +53,12 @@ def shift_discriminants(f: Quadratic, points: Array) -> Quadratic:
     """
     if f.Q is None:
         return Quadratic(None, f.c[None], points @ f.c.T + f.b)
-    diagonal = f.Q.ndim == f.c.ndim
-    bend = points[:, None] * f.Q if diagonal else (points @ f.Q).swapaxes(0, 1)
-    return Quadratic(f.Q[None], f.c + 2 * bend, np.einsum("ngr,nr->ng", f.c + bend, points) + f.b)
+    # in one piece of memory, function after function: passes over it cost more than the products
+    slopes = points * f.Q[:, None] if f.Q.ndim == f.c.ndim else points @ f.Q
+    slopes *= 2
+    slopes += f.c[:, None]
+    values = (np.einsum("gnr,nr->ng", slopes, points) + points @ f.c.T) / 2 + f.b
+    return Quadratic(f.Q[None], slopes.swapaxes(0, 1), values)
 
 
 def take_points(f: Quadratic, rows: Array) -> Quadratic:
@@ -202,8 +205,10 @@ def squared_distances_to_boundaries(
     if f.Q is None:
         return _linear_distances(f, known, guess, box, owners)
     enough = np.broadcast_to(enough, len(guess))
-    if box or not enough.any():
+    # a box along coordinates costs less than the bound
+    if not enough.any() or (box and f.Q.ndim == 3):
         return _quadratic_distances(f, known, guess, box, enough)
+    # an ellipsoid lies in the box that it touches, so that its bound is one of the box, too
     found = bound_squared_distances(f, known, guess, enough)
     left = np.flatnonzero(found >= enough)
     if len(left):
@@ -300,8 +305,21 @@ def _ellipsoid_distances(
     if not bend.any():  # classes of one neighbour each share the quadratic part: proposition 2
         return _ratio(gaps, np.linalg.norm(slopes @ F, axis=-1)) ** 2
     M = F.T @ (bend[..., None] * F) if diagonal else F.T @ bend @ F
+    return distances_in_sphere(M, slopes @ F, gaps)
+
+
+def distances_in_sphere(M: Array, slopes: Array, gaps: Array) -> Array:
+    """Squared lengths (p, m) of the shortest z at which ``γ + β·z + zᵀ M z`` changes its sign.
+
+    Parameters
+    ----------
+    M : array (p, k, k)
+        Symmetric.
+    slopes, gaps : array (p, m, k), (p, m)
+        β and γ of m functions with each quadratic part.
+    """
     evals, V = np.linalg.eigh(M)
-    return boundary_distance(evals[:, None], slopes @ (F @ V), gaps)
+    return boundary_distance(evals[:, None], slopes @ V, gaps)
 
 
 def _box_distances(

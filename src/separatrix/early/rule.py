@@ -39,7 +39,8 @@ from separatrix.early.region import (
     squared_radius,
     take_points,
 )
-from separatrix.linalg import EPS, Array
+from separatrix.early.votes import Vote, settle_votes
+from separatrix.linalg import Array
 
 MIN_DEVIATION = 1e-100
 """Standard deviation of a difference of scores that is known, in place of zero."""
@@ -126,15 +127,6 @@ class ScoreTable(NamedTuple):
 
 
 # The rule ----------------------------------------------------------------------------------------
-
-
-class _Vote(NamedTuple):
-    """The functions that win at the means of one model, for rows it may belong to."""
-
-    model: int
-    rows: Array
-    functions: Quadratic
-    winners: Array
 
 
 class IncompleteDecisionRule(NamedTuple):
@@ -260,51 +252,28 @@ class IncompleteDecisionRule(NamedTuple):
     def _guess(
         self, known: ConditionalMoments, n_unknown: int, least: float
     ) -> tuple[Array, Array]:
-        """The class of the most probable models, and ``Σ s_k a_k`` over the models that agree."""
-        votes = self._votes(known)
-        if self.region == "ideal":
-            votes = [self._expect_winners(vote, known) for vote in votes]
-        backing = np.zeros((len(known.probabilities), self.n_classes))
-        for vote in votes:
-            share = known.probabilities[vote.rows, vote.model]
-            backing[vote.rows, self._classes_of(vote.winners)] += share
-        guess, reliability = backing.argmax(axis=1), np.zeros(len(backing))
-        # the mass that is missing so far: no a_k is more than 1, and of the other models it is 0
-        missing, spare = 1 - backing.max(axis=1), 1 - least + RADIUS_SLACK
-        likeliest = known.probabilities.argmax(axis=1)
-        for first in (True, False):  # the likeliest model settles most rows
-            for vote in votes:
-                alike = self._classes_of(vote.winners) == guess[vote.rows]
-                turn = (likeliest[vote.rows] == vote.model) == first
-                agrees = np.flatnonzero(alike & turn & (missing[vote.rows] <= spare))
-                if len(agrees):
-                    rows, alone = vote.rows[agrees], known.of_model(vote.model)
-                    share = known.probabilities[rows, vote.model]
-                    needed = 1 - np.minimum((spare - missing[rows]) / share, 1.0)
-                    f, winners = take_points(vote.functions, agrees), vote.winners[agrees]
-                    mass = self._mass(f, alone.of_rows(rows), winners, n_unknown, needed)
-                    reliability[rows] += share * mass
-                    missing[rows] += share * (1 - mass)
-        return guess, np.minimum(reliability, MAX_INCOMPLETE_RELIABILITY)
+        """`guess` of rows that are few enough."""
 
-    def _expect_winners(self, vote: _Vote, known: ConditionalMoments) -> _Vote:
-        """The vote with the functions that are largest on average, not at the mean."""
-        alone = known.of_model(vote.model).of_rows(vote.rows)
-        return vote._replace(winners=expected_values(vote.functions, alone).argmax(axis=1))
+        def ask(model: int, rows: Array) -> Vote:
+            f = self._discriminants_at(known.means[model, rows])
+            winners = self._winners(f, known.of_model(model).of_rows(rows))
+            return Vote(model, rows, self._classes_of(winners), (f, winners))
+
+        def measure(vote: Vote, at: Array, needed: Array) -> Array:
+            f, winners = vote.functions
+            alone = known.of_model(vote.model).of_rows(vote.rows[at])
+            return self._mass(take_points(f, at), alone, winners[at], n_unknown, needed)
+
+        return settle_votes(known.probabilities, self.n_classes, least, ask, measure)
+
+    def _winners(self, f: Quadratic, known: ConditionalMoments) -> Array:
+        """The guesses c = argmax f_g(m) of section 5.3.4; for the ideal set, on average."""
+        values = expected_values(f, known) if self.region == "ideal" else f.b
+        return values.argmax(axis=1)
 
     def _classes_of(self, functions: Array) -> Array:
         """The numbers of the classes that functions speak for."""
         return functions if self.owners is None else self.owners[functions]
-
-    def _votes(self, known: ConditionalMoments) -> list[_Vote]:
-        """Guesses c = argmax f_g(m) of section 5.3.4, for each model that is possible at all."""
-        votes = []
-        for i, probability in enumerate(known.probabilities.T):
-            rows = np.flatnonzero(probability > EPS)
-            if len(rows):
-                f = self._discriminants_at(known.means[i, rows])
-                votes.append(_Vote(i, rows, f, f.b.argmax(axis=1)))
-        return votes
 
     def _discriminants_at(self, means: Array) -> Quadratic:
         if isinstance(self.discriminants, LocalQDA):

@@ -15,7 +15,7 @@ from sklearn.utils import gen_batches
 
 from separatrix.decision.local_qda import LocalQDA
 from separatrix.decision.rules import Quadratic
-from separatrix.early.arrival import Arrival
+from separatrix.early.arrival import Arrival, arrange
 from separatrix.early.conditional import (
     ConditionalModel,
     ConditionalMoments,
@@ -24,6 +24,7 @@ from separatrix.early.conditional import (
     prefix_innovations,
 )
 from separatrix.early.local_draws import classify_draws
+from separatrix.early.quadratic_paths import QuadraticJudge, can_follow
 from separatrix.early.region import MAX_INCOMPLETE_RELIABILITY
 from separatrix.early.rule import IncompleteDecisionRule
 from separatrix.linalg import Array
@@ -105,10 +106,11 @@ class ModelScore(NamedTuple):
         """After the values of every time."""
         return np.arange(self.n_channels, self.rule.n_features, self.n_channels)
 
-    def follow(self, rows: Array, arrival: Arrival | None = None) -> ModelJudge:
+    def follow(self, rows: Array, arrival: Arrival | None = None) -> SeriesJudge:
         """Begin with series; the innovations of all values are computed at once."""
         rule = self.rule if arrival is None else self.rule.in_order(arrival.order)
-        return ModelJudge(rule, rows, arrival)
+        judge = QuadraticJudge if can_follow(rule) else ModelJudge
+        return judge(rule, rows, arrival)
 
     def judge_pattern(self, rows: Array, observed: Array) -> tuple[Array, Array]:
         """Guesses and reliabilities of rows of which the same features are observed."""
@@ -138,11 +140,6 @@ class ModelJudge:
             self._state.update(self._rule.prefix_models, s, self._innovations[:, watched, s])
         self._t = known
         return self._rule.guess_after(known, self._state, least)
-
-
-def arrange(rows: Array, arrival: Arrival | None) -> Array:
-    """The columns of rows in the order in which they arrive."""
-    return rows if arrival is None else rows[:, arrival.order]
 
 
 # Sampled completions -----------------------------------------------------------------------------

@@ -23,7 +23,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
 from separatrix.linalg import Array
-from separatrix.margin.active_set import MAX_SET_CHANGES, MarginSets, Points, solve_on_margin
+from separatrix.margin.active_set import (
+    MAX_SET_CHANGES,
+    MarginProblem,
+    MarginSets,
+    Points,
+    solve_on_margin,
+)
 from separatrix.margin.newton import (
     SolverResult,
     capped_newton,
@@ -160,11 +166,11 @@ def decompose_dual(
     model = SVC(kernel="precomputed", tol=1e-3, max_iter=max_pairs)
     with warnings.catch_warnings(), _without_checks():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(points.gram, signs, sample_weight=cost)
+        model.fit(points.gram, signs.astype(int), sample_weight=cost)
     if wide or model.fit_status_ == 0:
         sets = _margin_sets(model, cost)
         tries = min(MAX_SET_CHANGES, max_iter)
-        exact, n_iter = solve_on_margin(points, signs, cost, sets, tries)
+        exact, n_iter = solve_on_margin(MarginProblem(points, signs, cost), sets, tries)
         if exact is not None:
             return exact_result(points.rows, exact, n_iter)
     return capped_newton(points if wide else Points(points.rows, None), signs, cost, tol, max_iter)

@@ -31,10 +31,10 @@ from separatrix.linalg import Array
 from separatrix.margin.active_set import (
     MAX_SET_CHANGES,
     Candidate,
+    MarginProblem,
     MarginSets,
     Points,
     cholesky_solve,
-    combine_rows,
     solve_on_margin,
 )
 
@@ -55,6 +55,25 @@ digits. Beyond it, Cholesky factorisation failed in 8 of 200 hard problems."""
 FIRST_COST_CAP = 100.0
 """Cost of a row, for data of size 1, that separable classes hardly ever reach; also the factor by
 which the cap is raised."""
+
+NARROW_HALF_WIDTH = 0.02
+"""ε of the first smoothed loss of all rows where a part of them has found a start, if a step has
+more to do with the rows of the usual zone than with reading all rows: more steps, but cheaper."""
+
+MAX_ZONE_PASSES = 4
+"""Products with the rows of the zone, in passes over all rows, that a step may take: squares of
+features for each row of the zone beside one product for each entry."""
+
+LINE_SLACK = 1e-6
+"""Slope, relative to that at the start, at which a line search ends."""
+
+MAX_LINE_STEPS = 30
+"""Points at most that a line search looks at: about eight are usual."""
+
+MAX_MORE_SHORT = 0.05
+"""The margin that a part of the rows has found is near that of all rows where, of the other rows,
+no more fall short of it than twice the share in that part and this. From farther away a narrow
+zone took three times the steps."""
 
 ROWS_PER_FEATURE_SAMPLED = 4
 """Rows for each feature in the part of the rows that finds a start."""
@@ -102,8 +121,8 @@ def capped_newton(
     cap, highest, n_iter = FIRST_COST_CAP, float(cost.max()), 0
     start = _start(points, signs, np.minimum(cost, cap), max_iter)
     while True:
-        capped = np.minimum(cost, cap)
-        found = smoothed_newton(points, signs, capped, tol, max_iter - n_iter, start)
+        problem = MarginProblem(points, signs, np.minimum(cost, cap))
+        found = smoothed_newton(problem, tol, max_iter - n_iter, start)
         n_iter += found.n_iter
         enough = cap >= highest or (found.exact and found.heaviest < cap)
         if enough or n_iter >= max_iter:
@@ -124,32 +143,44 @@ def _start(points: Points, signs: Array, cost: Array, max_iter: int) -> NewtonSt
     every = n // (ROWS_PER_FEATURE_SAMPLED * r)
     if every < 2:
         return start
-    some = np.random.default_rng(0).permutation(n)[::every]
-    part, eps = Points(points.rows[some], None), FIRST_HALF_WIDTH / ZONE_SHRINKAGE
-    found = smoothed_newton(part, signs[some], every * cost[some], eps, max_iter, start)
-    return NewtonStart(found.normal, found.intercept, eps)
+    order = np.random.default_rng(0).permutation(n)
+    some, others = order[::every], order[1::every]
+    eps = FIRST_HALF_WIDTH / ZONE_SHRINKAGE
+    part = MarginProblem(Points(points.rows[some], None), signs[some], every * cost[some])
+    w, b = smoothed_newton(part, eps, max_iter, start)[:2]
+    inside = part.shortfall(part.points.rows @ w + b)
+    outside = 1 - signs[others] * (points.rows[others] @ w + b)
+    return NewtonStart(w, b, _first_half_width(inside, outside, r))
+
+
+def _first_half_width(inside: Array, outside: Array, r: int) -> float:
+    """ε for all rows, given shortfalls of rows that found the start and of as many others."""
+    eps = FIRST_HALF_WIDTH / ZONE_SHRINKAGE
+    costly = r * float(np.mean(np.abs(inside) < eps)) > MAX_ZONE_PASSES
+    near = np.mean(outside > eps) <= 2 * np.mean(inside > eps) + MAX_MORE_SHORT
+    return NARROW_HALF_WIDTH if costly and near else eps
 
 
 def smoothed_newton(
-    points: Points, signs: Array, cost: Array, tol: float, max_iter: int, start: NewtonStart
+    problem: MarginProblem, tol: float, max_iter: int, start: NewtonStart
 ) -> SolverResult:
     """Minimise the smoothed problem while ε shrinks, until it is exact or ε ends at `tol`."""
-    Z = points.rows
+    Z = problem.points.rows
     w, b, eps = start
     n_iter = 0
     if w.any():  # rows on the margin often stay there as costs grow
-        sets = MarginSets.by_zone(1 - signs * (Z @ w + b), tol)
-        exact, _ = solve_on_margin(points, signs, cost, sets, 1)
+        sets = MarginSets.by_zone(problem.shortfall(Z @ w + b), tol)
+        exact, _ = solve_on_margin(problem, sets, 1)
         if exact is not None:
             return exact_result(Z, exact, n_iter)
     while True:
         leave_at = MAX_UNSETTLED_CHANGE * eps if eps > tol else 0.0
-        inner = _minimise_smoothed(points, signs, cost, eps, leave_at, max_iter - n_iter, w, b)
+        inner = _minimise_smoothed(problem, eps, leave_at, max_iter - n_iter, w, b)
         w, b, n_iter = inner.normal, inner.intercept, n_iter + inner.n_iter
         # no more rows than can be on their margin in general position: worth several tries
         few = len(inner.sets.zone) <= Z.shape[1] + 1
         tries = max(1, min(MAX_SET_CHANGES, max_iter - n_iter)) if few else 1
-        exact, n_tried = solve_on_margin(points, signs, cost, inner.sets, tries)
+        exact, n_tried = solve_on_margin(problem, inner.sets, tries)
         n_iter += n_tried - 1
         if exact is not None:
             return exact_result(Z, exact, n_iter)
@@ -157,7 +188,7 @@ def smoothed_newton(
             break
         eps = max(eps / ZONE_SHRINKAGE, tol)
     finished = eps <= tol and inner.solved
-    vanishes = finished and not is_better_than_none(Z, signs, cost, w, b)
+    vanishes = finished and not is_better_than_none(Z, problem.signs, problem.cost, w, b)
     return SolverResult(w, b, False, n_iter, vanishes, finished=finished)
 
 
@@ -172,25 +203,19 @@ class SmoothedResult(NamedTuple):
 
 
 def _minimise_smoothed(
-    points: Points,
-    signs: Array,
-    cost: Array,
-    eps: float,
-    leave_at: float,
-    max_iter: int,
-    w: Array,
-    b: float,
+    problem: MarginProblem, eps: float, leave_at: float, max_iter: int, w: Array, b: float
 ) -> SmoothedResult:
     """Newton's method for one ε, until solved or no score changes by more than `leave_at`."""
-    scores = points.rows @ w + b
+    scores = problem.points.rows @ w + b
     n_iter, solved, near = 0, False, False
-    sets = MarginSets.by_zone(1 - signs * scores, eps)
+    sets = MarginSets.by_zone(problem.shortfall(scores), eps)
     while not (solved or near) and n_iter < max_iter:
         n_iter += 1
-        sets = MarginSets.by_zone(1 - signs * scores, eps)
-        step = _newton_step(points, signs, cost, sets, eps, b)
-        solved = sets.fit(1 - signs * step.scores, step.duals, cost, eps, 1e-9 * eps)
-        x = 1.0 if solved else _line_minimum(signs, cost, eps, w, scores, step)
+        sets = MarginSets.by_zone(problem.shortfall(scores), eps)
+        step = _newton_step(problem, sets, eps, b)
+        shortfall = problem.shortfall(step.scores)
+        solved = sets.fit(shortfall, step.duals, problem.cost, eps, 1e-9 * eps)
+        x = 1.0 if solved else _line_minimum(problem, eps, w, scores, step)
         change = step.scores - scores
         largest = float(np.abs(change).max())
         # a change below the last digit of the scores: rows on the edge of the zone go to and fro
@@ -201,31 +226,29 @@ def _minimise_smoothed(
     return SmoothedResult(w, b, sets, n_iter, solved)
 
 
-def _newton_step(
-    points: Points, signs: Array, cost: Array, sets: MarginSets, eps: float, b: float
-) -> Candidate:
+def _newton_step(problem: MarginProblem, sets: MarginSets, eps: float, b: float) -> Candidate:
     """The minimum of the smoothed problem if every row stayed on its side of the zone."""
-    Z, signed_duals = points.rows, np.where(sets.short, signs * cost, 0.0)
-    zone = Z[sets.zone]
-    if len(zone) == 0:  # nothing holds the intercept: move it towards the heavier side
+    points, signs, cost = problem.points, problem.signs, problem.cost
+    Z, signed_duals = points.rows, problem.outside_duals(sets)
+    if len(sets.zone) == 0:  # nothing holds the intercept: move it towards the heavier side
         shift = signed_duals.sum()
         b = b + float(np.sign(shift)) if abs(shift) > 1e-12 * cost.sum() else b
-        return combine_rows(Z, signs, signed_duals, b)
+        return problem.combine(sets, signed_duals, b)
+    zone = Z[sets.zone]
     softness = 2 * eps / cost[sets.zone]
     target = signs[sets.zone] * (1 + eps)
+    pull, push = problem.pull(sets.short), float(signed_duals.sum())
     if len(zone) > Z.shape[1] or len(Z) > 2 * Z.shape[1]:
-        pull, push = Z.T @ signed_duals, float(signed_duals.sum())
         w, b = weighted_ridge(zone, 1 / softness, target, pull, push)
         scores = Z @ w + b
         signed_duals[sets.zone] = (target - scores[sets.zone]) / softness
         return Candidate(w, b, scores, signs * signed_duals)
     K = points.products(sets.zone)
     K.flat[:: len(K) + 1] += np.maximum(softness, 1e-13)  # rows given twice make K singular
-    target = target - zone @ (Z.T @ signed_duals)
-    free = cholesky_solve(K, np.column_stack([target, np.ones(len(zone))]))
-    b = float((free[:, 0].sum() + signed_duals.sum()) / free[:, 1].sum())
+    free = cholesky_solve(K, np.column_stack([target - zone @ pull, np.ones(len(zone))]))
+    b = float((free[:, 0].sum() + push) / free[:, 1].sum())
     signed_duals[sets.zone] = free[:, 0] - b * free[:, 1]
-    return combine_rows(Z, signs, signed_duals, b)
+    return problem.combine(sets, signed_duals, b)
 
 
 def weighted_ridge(
@@ -265,11 +288,16 @@ def _ridge_by_triangle(A: Array, t: Array, pull: Array) -> Array:
 
 
 def _line_minimum(
-    signs: Array, cost: Array, eps: float, w: Array, scores: Array, step: Candidate
+    problem: MarginProblem, eps: float, w: Array, scores: Array, step: Candidate
 ) -> float:
-    """The part of the way to `step` where the smoothed problem is least: its slope is bisected."""
+    """The part of the way to `step` where the smoothed problem is least.
+
+    The zero of its slope, which grows with x, by false position; of an end that stays twice half
+    the slope is taken (Illinois), so that both ends come near.
+    """
     direction, change = step.normal - w, step.scores - scores
     at_start, growth = w @ direction, direction @ direction
+    signs, cost = problem.signs, problem.cost
 
     def slope(x: float) -> float:
         shortfall = 1 - signs * (scores + x * change)
@@ -277,13 +305,31 @@ def _line_minimum(
         return float(at_start + x * growth - (duals * signs) @ change)
 
     low, high = 0.0, 1.0
-    while slope(high) < 0 and high < 1e9:
-        low, high = high, 2 * high
-    while low == 0 and high > 1e-30 and slope(high / 16) >= 0:  # steps may be far too long
-        high /= 16
-    for _ in range(20):
-        middle = (low + high) / 2
-        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+    at_low, at_high = slope(low), slope(high)
+    if at_low >= 0:  # rounding: the step leads nowhere
+        return 0.0
+    small = LINE_SLACK * -at_low
+    while at_high < 0 and high < 1e9:
+        low, at_low, high = high, at_high, 2 * high
+        at_high = slope(high)
+    while low == 0 and high > 1e-30:  # steps may be far too long
+        nearer = slope(high / 16)
+        if nearer < 0:
+            low, at_low = high / 16, nearer
+        else:
+            high, at_high = high / 16, nearer
+    last = 0.0
+    for _ in range(MAX_LINE_STEPS):
+        # the slope is a broken line: where two ends lie on the same piece, its zero is met
+        x = (low * at_high - high * at_low) / (at_high - at_low)
+        at_x = slope(x)
+        if abs(at_x) <= small:
+            return x
+        if at_x < 0:
+            low, at_low, at_high = x, at_x, at_high / 2 if last < 0 else at_high
+        else:
+            high, at_high, at_low = x, at_x, at_low / 2 if last > 0 else at_low
+        last = at_x
     return (low + high) / 2
 
 
