@@ -32,7 +32,7 @@ from separatrix.ipcac.clusters import (
 from separatrix.ipcac.ipcac import IPCAC, TruncatedIPCAC
 from separatrix.ipcac.threshold import FROM_MOMENTS, find_cut
 from separatrix.kernels import RandomState
-from separatrix.linalg import EPS, Array, column_signs, span
+from separatrix.linalg import EPS, Array, column_signs, span, threads_for
 from separatrix.moments.checks import check_entries, check_finite
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows, row_blocks, shift_full_columns
@@ -380,10 +380,13 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
             rows = self._validate(X, y)
             check_finite(rows.X, rows.feature_names)
             check_entries(rows.X)
-            clusters = self._find_clusters(rows)
-            by_cluster = LabelledRows(rows.X, clusters.labels, np.arange(len(clusters.classes)))
-            moments = ClassMoments.from_rows(by_cluster, per_class=True)
-            solution = self._solve(moments, rows, {"clusters": clusters})
+            n_samples, n_features = rows.X.shape
+            with threads_for(n_samples * n_features * (n_samples + n_features)):
+                clusters = self._find_clusters(rows)
+                numbers = np.arange(len(clusters.classes))
+                by_cluster = LabelledRows(rows.X, clusters.labels, numbers)
+                moments = ClassMoments.from_rows(by_cluster, per_class=True)
+                solution = self._solve(moments, rows, {"clusters": clusters})
             self._store(moments.join_classes(rows.classes, clusters.classes), solution)
         return self
 

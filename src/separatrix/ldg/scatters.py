@@ -13,7 +13,7 @@ from sklearn.utils import gen_batches
 from separatrix.base.block_queries import BlockQueries
 from separatrix.base.queries import Estimate, Queries
 from separatrix.ldg.graph import pays, weights_of_pairs
-from separatrix.linalg import Array, numerical_rank, top_eigh
+from separatrix.linalg import Array, numerical_rank, top_eigh, tridiagonalize
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import rows_per_block
 from separatrix.moments.neighbours import averaging_matrix
@@ -56,8 +56,12 @@ class LDGScatters(NamedTuple):
 
     def leading(self, gamma: float, basis: Array, k: int | None) -> Array:
         """The k smallest directions; without k, those of negative eigenvalues."""
-        evals, U = self.smallest(gamma, basis, k)
-        return U if k is not None else U[:, : self.n_negative(gamma, evals)]
+        if k is not None:
+            return self.smallest(gamma, basis, k)[1]
+        reduced = tridiagonalize(self.criterion(gamma, basis))
+        criterion = reduced.evals()
+        U = reduced.leading(self.n_negative(gamma, -criterion), criterion)[1]
+        return U if basis.shape[1] == len(basis) else basis @ U
 
 
 def local_scatters(

@@ -16,6 +16,9 @@ from separatrix.linalg.span import apply_reflectors
 MAX_PARTIAL_SHARE = 0.2
 """Share of the eigenvectors of a dense matrix from which on all are found, which is faster."""
 
+MAX_INVERSE_SHARE = 0.35
+"""The same share where all eigenvalues are known, and vectors are found one by one."""
+
 MAX_FEW_SHARE = 0.05
 """Share of the eigenvectors up to which their eigenvalues are found faster alone than all are."""
 
@@ -48,10 +51,8 @@ class Tridiagonal(NamedTuple):
         if k == 0:
             return np.zeros(0), np.zeros((n, 0))
         found = None
-        if k < MAX_PARTIAL_SHARE * n:
-            if evals is None and k > MAX_FEW_SHARE * n:
-                evals = self.evals()
-            found = None if evals is None else self._by_inverse_iteration(evals[:k])
+        if k < MAX_INVERSE_SHARE * n and (evals is not None or k > MAX_FEW_SHARE * n):
+            found = self._by_inverse_iteration((self.evals() if evals is None else evals)[:k])
         if found is None:
             found = self._by_driver(k)
         leading, V = found
