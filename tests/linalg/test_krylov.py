@@ -98,6 +98,13 @@ def test_closed_spans_go_on_with_new_vectors(rank):
     assert_leading(block_lanczos(diagonal(evals), 800, 20), evals, 20)
 
 
+@pytest.mark.parametrize("first", [1e8, 1e12])
+def test_vectors_stay_orthogonal_beside_a_large_eigenvalue(rng, first):
+    evals = np.r_[first, rng.uniform(1, 2, 1199)]
+    V = block_lanczos(diagonal(evals), 1200, 40)[1]
+    assert_allclose(V.T @ V, np.eye(40), atol=1e-11)
+
+
 def test_single_precision(rng):
     evals = rng.uniform(0, 1, 1500)
     found = block_lanczos(diagonal(evals), 1500, 10, tol=1e-6, dtype=np.float32)

@@ -155,6 +155,10 @@ class _Krylov:
         self.n, self.coupled = at.stop, at
         # rounding brings back what the other blocks have: it is taken off as well
         following, R = self._orthonormalize(self._without(Z))
+        if np.abs(np.diagonal(R)).min() < np.finfo(Z.dtype).eps ** 0.25 * self.largest:
+            # what is small beside the rest has been divided by its size, and its rounding, too
+            following, again = np.linalg.qr(self._without(following))
+            R = again @ R
         self.Q[:, self._next] = following
         self.T[self._next, at], self.T[at, self._next] = R, R.T
 
