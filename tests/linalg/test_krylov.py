@@ -105,6 +105,12 @@ def test_vectors_stay_orthogonal_beside_a_large_eigenvalue(rng, first):
     assert_allclose(V.T @ V, np.eye(40), atol=1e-11)
 
 
+@pytest.mark.parametrize("n_positive", [0, 2])
+def test_eigenvalues_below_zero_settle(rng, n_positive):
+    evals = np.r_[np.arange(1.0, n_positive + 1), rng.uniform(-2, -1, 1200 - n_positive)]
+    assert_leading(block_lanczos(diagonal(evals), 1200, 5), evals, 5)
+
+
 def test_single_precision(rng):
     evals = rng.uniform(0, 1, 1500)
     found = block_lanczos(diagonal(evals), 1500, 10, tol=1e-6, dtype=np.float32)

@@ -209,7 +209,9 @@ class _Krylov:
 
     def largest_left(self, n_blocks: int) -> float:
         """The largest eigenvalue that another start finds in what is orthogonal to all vectors."""
-        apply = lambda V: self._without(self.apply(self._without(V)))  # noqa: E731
+        apply = lambda V: self._without(self.apply(V))  # noqa: E731
         other = _Krylov(apply, len(self.Q), n_blocks * BLOCK, self.Q.dtype.type)
+        # in the span of these vectors the largest would be zero, more than those below it
+        other.Q[:, :BLOCK] = self._random(BLOCK)
         other.grow(n_blocks * BLOCK)
         return float(np.linalg.eigvalsh(other.projected())[-1])
