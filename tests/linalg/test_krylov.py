@@ -111,6 +111,24 @@ def test_eigenvalues_below_zero_settle(rng, n_positive):
     assert_leading(block_lanczos(diagonal(evals), 1200, 5), evals, 5)
 
 
+def test_small_eigenvalues_have_digits_of_their_own(rng):
+    evals = np.r_[1e8, rng.uniform(1, 2, 1199)]
+    values = block_lanczos(diagonal(evals), 1200, 40, tol=1e-7)[0]
+    # the rounding of products is 1e-16 of the first one
+    assert_allclose(values, np.sort(evals)[:-41:-1], rtol=1e-7)
+
+
+def test_copies_of_a_small_eigenvalue_are_all_found(rng):
+    evals = np.r_[1.0, np.full(100, 1e-4), rng.uniform(0, 0.5e-4, 1099)]
+    values = block_lanczos(diagonal(evals), 1200, 60, tol=1e-7)[0]
+    assert_allclose(values[1:], 1e-4, rtol=1e-6)
+
+
+def test_zeros_above_eigenvalues_below_zero_settle(rng):
+    evals = np.r_[np.zeros(50), rng.uniform(-1, -0.1, 1150)]
+    assert_leading(block_lanczos(diagonal(evals), 1200, 20), evals, 20)
+
+
 def test_single_precision(rng):
     evals = rng.uniform(0, 1, 1500)
     found = block_lanczos(diagonal(evals), 1500, 10, tol=1e-6, dtype=np.float32)

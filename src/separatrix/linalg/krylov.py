@@ -60,7 +60,8 @@ def block_lanczos(
     order, k : int
         The order must be more than `vectors_needed` for k, and another block.
     tol : float
-        Largest ``‖A v - λ v‖`` of an eigenvector, as a share of the largest eigenvalue.
+        Largest ``‖A v - λ v‖`` of an eigenvector, as a share of its eigenvalue; where that is
+        small beside others, what rounding of these leaves.
     dtype : type
         Precision of the vectors.
 
@@ -77,9 +78,11 @@ def block_lanczos(
         n_kept = KEPT_PER_PAIR * k + 2 * BLOCK
         while krylov.grow(look):
             evals, U = tridiagonalize(krylov.projected()).leading(k)
-            largest = float(np.abs(evals).max())
-            if krylov.remainders(U).max() <= tol * largest:
-                if krylov.largest_left(N_CHECK_BLOCKS) <= evals[-1] + tol**0.5 * largest:
+            largest = max(krylov.largest, float(np.abs(evals).max()))
+            least = min(tol, 100 * np.finfo(dtype).eps) * largest  # what rounding leaves
+            if (krylov.remainders(U) <= np.maximum(tol * np.abs(evals), least)).all():
+                margin = max(tol**0.5 * abs(evals[-1]), least)
+                if krylov.largest_left(N_CHECK_BLOCKS) <= evals[-1] + margin:
                     return evals, krylov.lift(U)
                 n_kept = k
                 break
