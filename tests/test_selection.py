@@ -399,6 +399,19 @@ def test_shares_of_neighbours_are_those_that_their_scores_count():
     assert_array_equal(shares.sum(axis=2).round(12), 1.0)
 
 
+def test_rows_outside_a_fold_have_all_classes():
+    # the class of few rows is in two groups, which the other class sends to one fold
+    codes, groups = np.zeros(60, dtype=int), np.repeat(np.arange(6), 10)
+    lacking = 0
+    for first, second in [(0, 1), (2, 5), (3, 4), (1, 5), (0, 4), (2, 3)]:
+        codes[:] = 0
+        codes[[10 * first, 10 * first + 1, 10 * second]] = 1
+        with dealing(Units(groups=groups)):
+            lacking += any(codes[fit].max() == 0 for fit, _ in training_parts(codes, 5))
+            assert all(codes[fit].max() == 1 for fit, _ in held_out_parts(codes))
+    assert lacking
+
+
 @pytest.mark.parametrize(
     ("counts", "n_parts"),
     [((0, 9), 0), ((1, 9), 0), ((2, 9), 2), ((900, 45), 5), ((1600, 1400), 2), ((9000, 1501), 1)],

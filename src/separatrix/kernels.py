@@ -34,7 +34,7 @@ MAX_MEDIAN_ROWS = 1000
 """Largest number of rows among which the median distance is sought."""
 
 KERNEL_TOLERANCE = 1e-7
-"""Largest remainder of an eigenvector of a large kernel matrix, as a share of the largest
+"""Largest remainder of an eigenvector of a large kernel matrix, as a share of its
 eigenvalue: whitening does not see the rest, as it leaves neighbours at its last axis alike."""
 
 MIN_TRIANGULAR_RCOND = 1e-9

@@ -340,7 +340,7 @@ def held_out_parts(codes: Array) -> list[tuple[Array, Array]]:
     """`training_parts` of five folds, the first ones that hold out enough rows of each class.
 
     All of them where rows are few; fewer where a class has fewer rows than folds, none where it
-    has no two.
+    has no two. A fold that groups leave with all rows of a class is not held out.
 
     Examples
     --------
@@ -355,6 +355,8 @@ def held_out_parts(codes: Array) -> list[tuple[Array, Array]]:
     for part in training_parts(codes, min(N_FOLDS, int(counts.min()))):
         if (held >= MIN_HELD_OUT).all():
             break
+        if np.bincount(codes[part[0]], minlength=len(counts)).min() == 0:
+            continue
         chosen.append(part)
         held += np.bincount(codes[part[1]], minlength=len(counts))
     return chosen

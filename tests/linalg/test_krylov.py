@@ -98,6 +98,37 @@ def test_closed_spans_go_on_with_new_vectors(rank):
     assert_leading(block_lanczos(diagonal(evals), 800, 20), evals, 20)
 
 
+@pytest.mark.parametrize("first", [1e8, 1e12])
+def test_vectors_stay_orthogonal_beside_a_large_eigenvalue(rng, first):
+    evals = np.r_[first, rng.uniform(1, 2, 1199)]
+    V = block_lanczos(diagonal(evals), 1200, 40)[1]
+    assert_allclose(V.T @ V, np.eye(40), atol=1e-11)
+
+
+@pytest.mark.parametrize("n_positive", [0, 2])
+def test_eigenvalues_below_zero_settle(rng, n_positive):
+    evals = np.r_[np.arange(1.0, n_positive + 1), rng.uniform(-2, -1, 1200 - n_positive)]
+    assert_leading(block_lanczos(diagonal(evals), 1200, 5), evals, 5)
+
+
+def test_small_eigenvalues_have_digits_of_their_own(rng):
+    evals = np.r_[1e8, rng.uniform(1, 2, 1199)]
+    values = block_lanczos(diagonal(evals), 1200, 40, tol=1e-7)[0]
+    # the rounding of products is 1e-16 of the first one
+    assert_allclose(values, np.sort(evals)[:-41:-1], rtol=1e-7)
+
+
+def test_copies_of_a_small_eigenvalue_are_all_found(rng):
+    evals = np.r_[1.0, np.full(100, 1e-4), rng.uniform(0, 0.5e-4, 1099)]
+    values = block_lanczos(diagonal(evals), 1200, 60, tol=1e-7)[0]
+    assert_allclose(values[1:], 1e-4, rtol=1e-6)
+
+
+def test_zeros_above_eigenvalues_below_zero_settle(rng):
+    evals = np.r_[np.zeros(50), rng.uniform(-1, -0.1, 1150)]
+    assert_leading(block_lanczos(diagonal(evals), 1200, 20), evals, 20)
+
+
 def test_single_precision(rng):
     evals = rng.uniform(0, 1, 1500)
     found = block_lanczos(diagonal(evals), 1500, 10, tol=1e-6, dtype=np.float32)

@@ -162,7 +162,9 @@ def truncated_left_out(gram: CentredGram, codes: Array, n_axes: Callable[[int], 
         own = centre_again(select_pairs(K, known))
         evals, V = _axes_to_judge(gram._replace(matrix=own), n_axes(len(known)))
         a = partial_whiten(t[:, None], V, evals)[:, 0] if len(evals) else t
-        f = K[:, known] @ a
+        weights = np.zeros(len(K))  # of all rows: the columns of K need no copy
+        weights[known] = a - a.mean()  # small axes mix with constants, which K is not free of
+        f = K @ weights
         spread = float(f[known].std())
         scores[new] = (f[new] - f[known].mean()) / (spread or 1.0)
     return scores

@@ -41,7 +41,7 @@ def top_eigh(
     """The k largest eigenvalues of a symmetric matrix or operator, and their eigenvectors.
 
     Dense up to order `max_dense_order`, or when more than a fifteenth of the spectrum is wanted;
-    Lanczos otherwise, until remainders are `tol` times the largest eigenvalue, and for an operator
+    Lanczos otherwise, until remainders are `tol` times their eigenvalues, and for an operator
     unless it is small or more than half of its spectrum is wanted. A matrix of float32 is
     multiplied in single precision.
 

@@ -60,7 +60,8 @@ def block_lanczos(
     order, k : int
         The order must be more than `vectors_needed` for k, and another block.
     tol : float
-        Largest ``‖A v - λ v‖`` of an eigenvector, as a share of the largest eigenvalue.
+        Largest ``‖A v - λ v‖`` of an eigenvector, as a share of its eigenvalue; where that is
+        small beside others, what rounding of these leaves.
     dtype : type
         Precision of the vectors.
 
@@ -77,9 +78,11 @@ def block_lanczos(
         n_kept = KEPT_PER_PAIR * k + 2 * BLOCK
         while krylov.grow(look):
             evals, U = tridiagonalize(krylov.projected()).leading(k)
-            largest = float(np.abs(evals).max())
-            if krylov.remainders(U).max() <= tol * largest:
-                if krylov.largest_left(N_CHECK_BLOCKS) <= evals[-1] + tol**0.5 * largest:
+            largest = max(krylov.largest, float(np.abs(evals).max()))
+            least = min(tol, 100 * np.finfo(dtype).eps) * largest  # what rounding leaves
+            if (krylov.remainders(U) <= np.maximum(tol * np.abs(evals), least)).all():
+                margin = max(tol**0.5 * abs(evals[-1]), least)
+                if krylov.largest_left(N_CHECK_BLOCKS) <= evals[-1] + margin:
                     return evals, krylov.lift(U)
                 n_kept = k
                 break
@@ -155,6 +158,10 @@ class _Krylov:
         self.n, self.coupled = at.stop, at
         # rounding brings back what the other blocks have: it is taken off as well
         following, R = self._orthonormalize(self._without(Z))
+        if np.abs(np.diagonal(R)).min() < np.finfo(Z.dtype).eps ** 0.25 * self.largest:
+            # what is small beside the rest has been divided by its size, and its rounding, too
+            following, again = np.linalg.qr(self._without(following))
+            R = again @ R
         self.Q[:, self._next] = following
         self.T[self._next, at], self.T[at, self._next] = R, R.T
 
@@ -205,7 +212,9 @@ class _Krylov:
 
     def largest_left(self, n_blocks: int) -> float:
         """The largest eigenvalue that another start finds in what is orthogonal to all vectors."""
-        apply = lambda V: self._without(self.apply(self._without(V)))  # noqa: E731
+        apply = lambda V: self._without(self.apply(V))  # noqa: E731
         other = _Krylov(apply, len(self.Q), n_blocks * BLOCK, self.Q.dtype.type)
+        # in the span of these vectors the largest would be zero, more than those below it
+        other.Q[:, :BLOCK] = self._random(BLOCK)
         other.grow(n_blocks * BLOCK)
         return float(np.linalg.eigvalsh(other.projected())[-1])
