@@ -425,3 +425,11 @@ def test_no_more_folds_are_held_out_than_show_where_rows_lie(counts, n_parts):
     assert len(np.unique(np.concatenate([held for _, held in parts] or [[]]))) == sum(
         len(held) for _, held in parts
     )
+
+
+def test_in_the_order_of_time_the_latest_rows_are_held_out():
+    codes, times = np.tile([0, 1], 4000), np.arange(8000)
+    with dealing(Units(times=times)):
+        ((fit, held),) = held_out_parts(codes)
+    assert fit.max() < held.min()
+    assert len(fit) > 7000

@@ -337,10 +337,10 @@ def training_parts(codes: Array, n_folds: int, random_state: Any = 0) -> list[tu
 
 
 def held_out_parts(codes: Array) -> list[tuple[Array, Array]]:
-    """`training_parts` of five folds, the first ones that hold out enough rows of each class.
+    """`training_parts` of five folds, as many as hold out enough rows of each class.
 
     All of them where rows are few; fewer where a class has fewer rows than folds, none where it
-    has no two. A fold that groups leave with all rows of a class is not held out.
+    has no two. A fold that has all rows of a class, as groups may, is not held out.
 
     Examples
     --------
@@ -352,7 +352,8 @@ def held_out_parts(codes: Array) -> list[tuple[Array, Array]]:
         return []
     chosen: list[tuple[Array, Array]] = []
     held = np.zeros(len(counts), dtype=int)
-    for part in training_parts(codes, min(N_FOLDS, int(counts.min()))):
+    # in the order of time the last part fits to most rows
+    for part in reversed(training_parts(codes, min(N_FOLDS, int(counts.min())))):
         if (held >= MIN_HELD_OUT).all():
             break
         if np.bincount(codes[part[0]], minlength=len(counts)).min() == 0:

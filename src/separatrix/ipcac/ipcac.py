@@ -157,7 +157,7 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
         expected to have wherever those of the training rows are misleading (few rows for the
         axes that are whitened). Both need moments only, so that they can be updated and merged.
         The others need all rows. "held-out": (4.3) on the scores of rows by models fitted without
-        them, in five folds, or the first ones that hold 300 rows of each class. "accuracy": where
+        them, in five folds, or as many as hold 300 rows of each class. "accuracy": where
         most training rows are right (3.17, at the middle of the widest such gap). "balanced": the
         rule of the thesis for unbalanced classes (3.22).
     balance : float in [0, 1) or "auto"

@@ -140,8 +140,9 @@ def truncated_left_out(gram: CentredGram, codes: Array, n_axes: Callable[[int], 
     """Scores of rows by the partly whitened directions (4.8) of the other folds.
 
     The rows of a fold are taken off the kernel matrix, which is centred at the mean of the others
-    then. Scores are in units of their spread over the others. The axes are taken from the others,
-    too: those of all rows turn towards each row, which no formula for a row left out sees.
+    then. Scores are in units of their spread over the others. The kernel, with its width, is that
+    of all rows; axes are those of the others, since axes of all rows turn towards each of them,
+    which no formula for a row left out sees.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ FIRST_LOOK = 5
 """Vectors for each eigenpair after which these are looked at for the first time."""
 
 LOOK_GROWTH = 0.15
-"""Share of the vectors by which they become more from one look to the next."""
+"""How many vectors are added from one look to the next, as a share of those there are."""
 
 VECTORS_PER_PAIR = 7
 """Vectors for each eigenpair that are held before a restart: six settle most flat spectra."""
@@ -79,7 +79,7 @@ def block_lanczos(
         while krylov.grow(look):
             evals, U = tridiagonalize(krylov.projected()).leading(k)
             largest = max(krylov.largest, float(np.abs(evals).max()))
-            least = min(tol, 100 * np.finfo(dtype).eps) * largest  # what rounding leaves
+            least = min(tol, 100 * float(np.finfo(dtype).eps)) * largest  # what rounding leaves
             if (krylov.remainders(U) <= np.maximum(tol * np.abs(evals), least)).all():
                 margin = max(tol**0.5 * abs(evals[-1]), least)
                 if krylov.largest_left(N_CHECK_BLOCKS) <= evals[-1] + margin:

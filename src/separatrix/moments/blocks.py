@@ -126,8 +126,8 @@ class Blocks(NamedTuple):
             graphs[id(value.dask)] = value.dask
             return TaskRef(value.key)
 
-        # keys of one name are one group: a scheduler deals tasks of a group that needs little else
-        # to workers as these get free, and would deal others to the one that has the function
+        # keys of one name are a group. Blocks need no group but that of the function: a scheduler
+        # then gives each to a worker that is free, and not to the one that has the function
         level: list[Any] = [(f"moments-block-{unique}", i) for i in range(len(self.parts))]
         blocks = level
         for i, (key, part) in enumerate(zip(blocks, self.parts, strict=True)):
