@@ -126,7 +126,7 @@ def kernels(settings: Settings) -> list[Row]:
         name: lambda model=model: model.fit(X, y).predict(new)  # type: ignore[misc]
         for name, (model, _) in models.items()
     }
-    times = cpu_seconds_of(tasks, min(settings.rounds, 2))
+    times = cpu_seconds_of(tasks, settings.rounds)
     return [
         share(
             f"{name} fit + predict {size(n, d)}", times[name], "SVC", times["SVC"], at_most=limit
