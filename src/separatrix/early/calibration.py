@@ -14,6 +14,7 @@ what must be exchangeable.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -245,7 +246,7 @@ def _bounded_tail(total: Array, n: Array, most: float) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         low = np.where(mean > 0, mean * np.log(mean / most), 0.0)
         divergence = low + (1 - mean) * np.log((1 - mean) / (1 - most))
-    bentkus = np.e * _binomial_tail(np.ceil(total - 1e-9), n, most)
+    bentkus = math.e * _binomial_tail(np.ceil(total - 1e-9), n, most)
     return np.where(n > 0, np.minimum(1.0, np.minimum(np.exp(-n * divergence), bentkus)), 1.0)
 
 
