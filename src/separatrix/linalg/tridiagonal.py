@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,9 @@ MAX_PARTIAL_SHARE = 0.2
 
 MAX_INVERSE_SHARE = 0.35
 """The same share where all eigenvalues are known, and vectors are found one by one."""
+
+MIN_INVERSE_ORDER = 64
+"""Order below which that saves no time."""
 
 MAX_FEW_SHARE = 0.05
 """Share of the eigenvectors up to which their eigenvalues are found faster alone than all are."""
@@ -51,7 +53,8 @@ class Tridiagonal(NamedTuple):
         if k == 0:
             return np.zeros(0), np.zeros((n, 0))
         found = None
-        if k < MAX_INVERSE_SHARE * n and (evals is not None or k > MAX_FEW_SHARE * n):
+        few = k <= MAX_FEW_SHARE * n and evals is None
+        if n >= MIN_INVERSE_ORDER and k < MAX_INVERSE_SHARE * n and not few:
             found = self._by_inverse_iteration((self.evals() if evals is None else evals)[:k])
         if found is None:
             found = self._by_driver(k)
@@ -64,13 +67,13 @@ class Tridiagonal(NamedTuple):
         """The k largest eigenvalues and eigenvectors of T, by LAPACK."""
         n = len(self.diagonal)
         some: dict[str, Any] = {}
-        if k < MAX_PARTIAL_SHARE * n:
-            some = {"select": "i", "select_range": (n - k, n - 1)}
-        solve = partial(scipy.linalg.eigh_tridiagonal, self.diagonal, self.beside, **some)
+        if k < MAX_PARTIAL_SHARE * n:  # bisection, the default, takes twice as long
+            some = {"select": "i", "select_range": (n - k, n - 1), "lapack_driver": "stemr"}
         try:
-            values, V = solve(lapack_driver="stemr")
+            values, V = scipy.linalg.eigh_tridiagonal(self.diagonal, self.beside, **some)
         except np.linalg.LinAlgError:  # many copies of an eigenvalue: bisection is slow and safe
-            values, V = solve(lapack_driver="stebz")
+            some["lapack_driver"] = "stebz"
+            values, V = scipy.linalg.eigh_tridiagonal(self.diagonal, self.beside, **some)
         return values[: -k - 1 : -1], np.asfortranarray(V[:, : -k - 1 : -1])
 
     def _by_inverse_iteration(self, evals: Array) -> tuple[Array, Array] | None:
