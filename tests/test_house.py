@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import separatrix
 from tests.discovery import all_estimators, name_of
 
 ROOT = Path(__file__).parent.parent
@@ -128,18 +127,3 @@ def test_every_package_is_in_the_layers():
     parts = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in MODULES.values()}
     assert contract["exhaustive"]
     assert layers | set(contract["exhaustive_ignores"]) | {"__init__"} == parts
-
-
-@pytest.mark.parametrize("name", sorted(separatrix.MOVED))
-def test_modules_under_their_first_names_give_what_they_had(name):
-    taken: dict[str, object] = {}
-    exec(f"from separatrix.{name} import *", taken)
-    public = [known for known in dir(getattr(separatrix, name)) if not known.startswith("_")]
-    assert len(public) > 1
-    assert set(public) <= set(taken)
-
-
-def test_documented_names_of_before_are_reachable():
-    for old, new in separatrix.RENAMED.items():
-        module, name = old.split(".")
-        assert getattr(getattr(separatrix, module), name).__name__ == new

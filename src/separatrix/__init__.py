@@ -4,10 +4,8 @@
 imported when it is first asked for, so that the command line starts at once.
 """
 
-import sys
 from importlib import import_module
 from importlib.util import find_spec
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -103,24 +101,6 @@ CONTENTS = {
 }
 """Public name → the module that defines it."""
 
-MOVED = {
-    "distributed": "moments",
-    "lazy_tables": "io.dask_tables",
-    "originals": "io.originals io.mails",
-    "persist": "io.models",
-    "stream": "io.batches evaluate.stream",
-    "tables": "io.tables io.preparation io.columns",
-}
-"""Documented modules that can still be imported by the names they had first, and their homes."""
-
-RENAMED = {
-    "originals.load": "load_original",
-    "stream.Progress": "StreamProgress",
-    "tables.Coded": "EncodedTable",
-    "tables.coded": "encode_text",
-}
-"""Documented names in these modules that can still be used for what has another name now."""
-
 __all__ = list(CONTENTS)
 
 
@@ -135,29 +115,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *CONTENTS})
-
-
-class _MovedModule(ModuleType):
-    """A module under its first name: it takes from its homes of today what it is asked for."""
-
-    def _homes(self) -> list[ModuleType]:
-        places = MOVED[self.__name__.removeprefix("separatrix.")].split()
-        return [import_module(f"separatrix.{place}") for place in places]
-
-    def __dir__(self) -> list[str]:
-        first = self.__name__.removeprefix("separatrix.") + "."
-        old = [name.removeprefix(first) for name in RENAMED if name.startswith(first)]
-        return sorted({*old, *(name for home in self._homes() for name in vars(home))})
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "__all__":
-            return [known for known in dir(self) if not known.startswith("_")]
-        if name.startswith("__"):
-            raise AttributeError(name)
-        name = RENAMED.get(f"{self.__name__.removeprefix('separatrix.')}.{name}", name)
-        homes = self._homes()
-        return getattr(next((home for home in homes if hasattr(home, name)), homes[0]), name)
-
-
-for _name in MOVED:
-    sys.modules[f"separatrix.{_name}"] = globals()[_name] = _MovedModule(f"separatrix.{_name}")

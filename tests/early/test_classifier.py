@@ -443,31 +443,6 @@ def test_fit_fits_clones_and_solving_sets_no_attribute():
     assert model._decision_rule is before["_decision_rule"]
 
 
-@every_rule
-def test_models_that_were_stored_in_parts_are_restored(rule):
-    model = EarlyClassifier(rule, score="model", conditional="mixture").fit(X, y)
-    state = dict(vars(model))
-    parts = state.pop("_decision_rule")
-    local = isinstance(rule, LocalQDA)
-    state |= {
-        "_conditional": parts.conditional,
-        "_rule": None if local else parts.discriminants,
-        "_directions": parts.directions,
-        "_region": parts.region,
-        "_views": parts.prefix_models,
-        "_n_unknown": parts.n_unknown,
-        "_table": parts.score_table,
-        "_portion": 1,
-    }
-    again = EarlyClassifier.__new__(EarlyClassifier)
-    again.__setstate__(state)
-    again._read_format_1()
-    assert vars(again).keys() == vars(model).keys()
-    rows = with_gaps(NEW)
-    assert_array_equal(again.decide(rows).reliability, model.decide(rows).reliability)
-    assert_array_equal(again.decide_early(NEW).time, model.decide_early(NEW).time)
-
-
 def test_the_beginning_of_a_series_is_a_row_whose_end_is_missing():
     series = datasets.make_series(120, 20, random_state=0)
     model = EarlyClassifier(FisherDiscriminant()).fit(series.data, series.target)

@@ -26,7 +26,7 @@ from sklearn.linear_model import RidgeClassifier, SGDClassifier
 from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.svm import SVC
 
 from separatrix import (
@@ -424,15 +424,6 @@ def test_the_checksum_covers_the_number_of_the_format(content, tmp_path, monkeyp
     assert_rejected(tmp_path, content.replace(b"model 2", b"model 3", 1), "altered")
 
 
-def test_files_of_the_first_format_are_still_read():
-    """The file was written when the format was new; it must be readable as long as it says so."""
-    X, y = labelled(40, 4, n_classes=2)
-    again = load(DATA / "format1.model")
-    now = make_pipeline(StandardScaler(), OnlineIPCAC(window=30)).fit(X, NAMES[y])
-    assert_array_equal(again.predict(X), now.predict(X))
-    again[-1].partial_fit(X, NAMES[y])
-
-
 def answers(model, X):
     """Probabilities, or the reliability of decisions after the first feature."""
     if hasattr(model, "predict_proba"):
@@ -441,11 +432,10 @@ def answers(model, X):
     return model.decide(known).reliability
 
 
-@pytest.mark.parametrize("name", ["format1_parts", "format2"])
-def test_the_parts_of_models_in_older_files_answer_as_they_did(name):
+def test_the_parts_of_models_in_older_files_answer_as_they_did():
     """The steps of a pipeline that is never run hold a model with a window, one with a kernel and
     others; beside them are the rows and the answers when the file was written."""
-    stored = persist.read(DATA / f"{name}.model")
+    stored = persist.read(DATA / "format2.model")
     X = np.array(stored.notes["X"])
     assert dict(stored.model.steps).keys() == {"window", "kernel", "local", "early", "scaled"}
     for step, model in stored.model.steps:

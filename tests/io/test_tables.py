@@ -231,19 +231,3 @@ def test_a_fetched_set_is_like_a_bundled_one(monkeypatch):
     assert bunch.target.tolist() == FRAME["kind"].tolist()
     model = make_pipeline(FisherDiscriminant()).fit(bunch.data, bunch.target)
     assert model.score(bunch.data, bunch.target) >= 0.5
-
-
-# Names that were documented before ------------------------------------------------------------
-
-
-def test_documented_names_of_before_are_still_there():
-    import separatrix.originals
-    import separatrix.persist
-    import separatrix.tables
-
-    from separatrix.io import models, originals
-
-    assert separatrix.tables.coded is encode_text
-    assert separatrix.tables.read_table is read_table
-    assert separatrix.originals.load is originals.load_original
-    assert separatrix.persist.read is models.read

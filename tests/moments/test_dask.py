@@ -519,7 +519,7 @@ def test_empty_blocks_are_passed_over():
 )
 def test_methods_that_need_rows_together_say_so(estimator):
     X, y = TALL
-    with pytest.raises(TypeError, match=rf"{name_of(estimator)} .*distributed\.subsample\(X, y"):
+    with pytest.raises(TypeError, match=rf"{name_of(estimator)} .*moments\.subsample\(X, y"):
         estimator.fit(array(X, 9), y)
 
 
@@ -693,7 +693,7 @@ def test_nothing_imports_dask_before_it_is_needed():
         "import sys, numpy as np, separatrix;"
         "X = np.random.default_rng(0).normal(size=(20, 3));"
         "separatrix.FisherDiscriminant().fit(X, np.arange(20) % 2).predict(X);"
-        "import separatrix.distributed, separatrix.lazy_tables;"
+        "import separatrix.moments, separatrix.io.dask_tables;"
         "assert not any(name.partition('.')[0] in ('dask', 'distributed') for name in sys.modules)"
     )
     done = subprocess.run(

@@ -496,12 +496,6 @@ class MomentEstimator(SubspaceEstimator):
         judge.__dict__.update(moments_=None, _window=None)
         return judge
 
-    def _read_format_1(self) -> None:
-        """Files of format 1 list the results that wait to be solved for: now they are absent."""
-        super()._read_format_1()
-        for name in ("_results", "_unsolved"):
-            self.__dict__.pop(name, None)
-
     # Checks -----------------------------------------------------------------------------------
 
     def _check_moments_suffice(self, classes: Array) -> None:

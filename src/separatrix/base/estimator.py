@@ -115,7 +115,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if getattr(self, "n_components", None) == "auto":
             raise ValueError(
                 'n_components="auto" holds out rows, and needs all of them in memory: give a '
-                "number. separatrix.distributed.subsample gives rows to choose it by"
+                "number. separatrix.moments.subsample gives rows to choose it by"
             )
 
     def _params_for_blocks(self, n_samples: int | None) -> dict[str, Any]:
@@ -277,9 +277,6 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             f"{type(self).__name__} found no direction that separates the classes: their means "
             "coincide. transform returns no columns."
         )
-
-    def _read_format_1(self) -> None:
-        """Bring the attributes of a model from a file of format 1 to their form today."""
 
     # new rows ---------------------------------------------------------------------------------
 

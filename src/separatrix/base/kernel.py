@@ -212,7 +212,7 @@ class KernelEstimator(SubspaceEstimator):
                 f"{type(self).__name__} with kernel={self.kernel!r} and n_landmarks="
                 f"{self.n_landmarks} needs the kernel values of all pairs of rows, too many for a "
                 "Dask collection: set n_landmarks, such as 300, or fit some rows, X, y = "
-                "separatrix.distributed.subsample(X, y, 10000)"
+                "separatrix.moments.subsample(X, y, 10000)"
             )
 
     def _to_features(self, rows: LabelledRows) -> Mapped:

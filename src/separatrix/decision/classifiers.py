@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.solution import Solution
-from separatrix.decision.rules import ThresholdRule, check_priors, linear_gaussian_rule
+from separatrix.decision.rules import check_priors, linear_gaussian_rule
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 
@@ -83,15 +83,6 @@ class SubspaceClassifier(ClassifierMixin, SubspaceEstimator):
     def _scores(self, X: ArrayLike) -> Array:
         Z = self._project(X)
         return self._rule.scores(Z)
-
-    def _read_format_1(self) -> None:
-        """Files of format 1 hold the sign of a threshold rule as weights beside a linear rule."""
-        super()._read_format_1()
-        weights = self.__dict__.pop("_weights", None)
-        if weights is not None:
-            steepness = float(self._rule.coef[1, 0])
-            sign = 1.0 if steepness >= 0 else -1.0
-            self._rule = ThresholdRule(sign, self.threshold_, abs(steepness))
 
     @property
     def coef_(self) -> Array:

@@ -393,14 +393,6 @@ class LocalQDA(ClassifierMixin, BaseEstimator):
         self.ridge_ = self.reg_ * scale.variance
         self.selection_ = {"n_neighbors": record} if len(record.settings) > 1 else {}
 
-    def _read_format_1(self) -> None:
-        """Older models have one kind of covariance, and features as they are."""
-        self.__dict__.setdefault("standardize", False)
-        if hasattr(self, "_rows") and not hasattr(self, "_factors"):
-            self._factors = np.ones(self._rows.shape[1])
-            self.covariance_, self.standardize_ = self.covariance, False
-            self.reg_ = self.reg
-
     def _blocks(self, n_rows: int) -> Iterable[slice]:
         """Portions of rows whose Gaussians are small enough to be held."""
         r, k = self._rows.shape[1], self.n_neighbors_

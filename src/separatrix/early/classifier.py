@@ -38,7 +38,6 @@ from separatrix.early.calibrated import CalibratedDecisions, hold_out_groups, nu
 from separatrix.early.calibration import ScorePaths
 from separatrix.early.conditional import ConditionalModel, Expectation, expect_missing
 from separatrix.early.prefix import PrefixScore
-from separatrix.early.rule import build_rule
 from separatrix.early.scores import ModelScore, SampledScore, Score
 from separatrix.early.solution import CompleteClassifier, EarlySolution, Recipe
 from separatrix.early.stream import (
@@ -494,19 +493,6 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
     def _conditional(self) -> ConditionalModel:
         other = self._other_score
         return self._decision_rule.conditional if other is None else other.conditional
-
-    def _read_format_1(self) -> None:
-        """Files of format 1 hold the parts of the rule apart."""
-        if "_views" not in vars(self):
-            return  # not fitted
-        parts = ("_conditional", "_rule", "_directions", "_region")
-        conditional, functions, directions, region = (vars(self)[name] for name in parts)
-        discriminants = self.estimator_ if functions is None else functions
-        n_classes = len(self.classes_)
-        rule = build_rule(conditional, discriminants, directions, region, n_classes)
-        for name in (*parts, "_views", "_table", "_n_unknown", "_portion"):
-            self.__dict__.pop(name, None)
-        self._decision_rule = rule
 
     # Complete rows -------------------------------------------------------------------------------
 

@@ -285,7 +285,8 @@ def learn(
     --------
     >>> from io import BytesIO
     >>> from separatrix import OnlineIPCAC
-    >>> from separatrix.stream import iter_batches, learn
+    >>> from separatrix.evaluate.stream import learn
+    >>> from separatrix.io.batches import iter_batches
     >>> file = BytesIO(b"width,kind\n1,a\n2,b\n1.1,a\n2.1,b\n")
     >>> for progress in learn(OnlineIPCAC(), iter_batches(file, batch_size=2)):
     ...     print(progress.rows, progress.tested, progress.wrong)

@@ -85,7 +85,7 @@ def iter_batches(
     Examples
     --------
     >>> from io import BytesIO
-    >>> from separatrix.stream import iter_batches
+    >>> from separatrix.io.batches import iter_batches
     >>> file = BytesIO(b"width,kind\n1,a\n2,b\n3,a\n")
     >>> first = next(iter_batches(file, batch_size=2))
     >>> _ = file.seek(0)
@@ -196,11 +196,11 @@ def table_batches(
     Parameters
     ----------
     source, form
-        As in `tables.read_table`. Only parquet is read in parts.
+        As in `io.tables.read_table`. Only parquet is read in parts.
     batch_size, target, ignore, words
         As in `iter_batches`.
     skip_bad : bool
-        As in `tables.read_table`.
+        As in `io.tables.read_table`.
     start : int
         Row to go on from, an earlier batch's ``end``.
     head : str, optional

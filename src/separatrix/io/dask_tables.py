@@ -140,7 +140,7 @@ def from_npy(path: str | Path, *, block_bytes: int = BLOCK_BYTES) -> Any:
     Examples
     --------
     >>> import tempfile
-    >>> from separatrix.lazy_tables import from_npy
+    >>> from separatrix.io.dask_tables import from_npy
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(f"{folder}/rows.npy", np.arange(6.0).reshape(3, 2))
     ...     X = from_npy(f"{folder}/rows.npy", block_bytes=16)

@@ -63,7 +63,7 @@ def preprocessing(
     Examples
     --------
     >>> import pandas as pd
-    >>> from separatrix.tables import preprocessing
+    >>> from separatrix.io.preparation import preprocessing
     >>> X = pd.DataFrame({"width": [1.0, 3.0, None], "kind": ["a", "b", "a"]})
     >>> steps = preprocessing(X, categorical="onehot", missing="mean")
     >>> steps.fit_transform(X).round(2).tolist()
@@ -163,7 +163,7 @@ def encode_text(X: Any, **how: Any) -> EncodedTable:
     Examples
     --------
     >>> import pandas as pd
-    >>> from separatrix.tables import encode_text
+    >>> from separatrix.io.preparation import encode_text
     >>> X = pd.DataFrame({"width": [1.0, 3.0, 2.0], "kind": ["b", "a", "b"]})
     >>> rows, steps = encode_text(X, categorical="onehot", scale=False)
     >>> rows["kind"].tolist(), steps.fit_transform(rows.to_numpy()).tolist()

@@ -69,7 +69,7 @@ def read_frame(
     transposed: bool = False,
     skip_bad: bool = False,
 ) -> Any:
-    """A data frame from a file, a bundled data set or standard input; see `tables.read_table`.
+    """A data frame from a file, a bundled data set or standard input; see `io.tables.read_table`.
 
     In text the column of labels, and those of `words`, are left as they are written. What counts
     as a gap among labels is in ``frame.attrs["gaps"]``; columns that are no features by their

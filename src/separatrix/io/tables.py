@@ -118,7 +118,7 @@ def read_table(
     Examples
     --------
     >>> from io import BytesIO
-    >>> from separatrix.tables import read_table
+    >>> from separatrix.io.tables import read_table
     >>> table = read_table(BytesIO(b"id,width,kind\n1,2.5,a\n2,4,b\n"), ignore=["id"])
     >>> table.X.columns.tolist(), table.y.tolist(), table.target
     (['width'], ['a', 'b'], 'kind')

@@ -178,10 +178,6 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
             return {}
         return {"rank": self._n_axes_kept(n_samples)}  # as many as for all rows together
 
-    def _read_format_1(self) -> None:
-        super()._read_format_1()
-        self.__dict__.setdefault("threshold", "mahalanobis")  # the only one there was
-
     # Checks -------------------------------------------------------------------------------------
 
     def _weigh_by_age(self, rows: LabelledRows) -> LabelledRows:

@@ -393,7 +393,7 @@ class LDG(SubspaceEstimator):
             if getattr(self, name) == "auto":
                 raise ValueError(
                     f'{name}="auto" is chosen by fits to some of the rows, and needs all of them '
-                    "in memory: give a number. separatrix.distributed.subsample gives rows to "
+                    "in memory: give a number. separatrix.moments.subsample gives rows to "
                     "choose it by"
                 )
         if self.solver == "gradient":

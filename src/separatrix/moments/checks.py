@@ -29,7 +29,7 @@ def check_in_memory(X: Any, who: str = "this") -> None:
     if is_dask(X):
         raise TypeError(
             f"{who} looks at all rows together, and those of a Dask collection are never all in "
-            "memory. Take some of them, X, y = separatrix.distributed.subsample(X, y, 10000), or "
+            "memory. Take some of them, X, y = separatrix.moments.subsample(X, y, 10000), or "
             "all with X.compute() where they fit"
         )
     if hasattr(X, "collect") and not hasattr(X, "shape"):

@@ -82,7 +82,7 @@ def subsample(
     Examples
     --------
     >>> import dask.array as da
-    >>> from separatrix.distributed import subsample
+    >>> from separatrix.moments import subsample
     >>> X, y = da.random.random((1000, 3), chunks=(100, 3)), da.arange(1000, chunks=100) % 4
     >>> rows, labels = subsample(X, y, 50, random_state=0)
     >>> rows.shape, np.unique(labels, return_counts=True)[1].tolist()

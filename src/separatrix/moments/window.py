@@ -9,9 +9,6 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows, join_rows
 
@@ -101,11 +98,6 @@ class SlidingWindow:
         joined = [_join_stretches(list(stretches)) for _, stretches in kinds]
         return {**vars(self), "_rows": joined}
 
-    def _read_format_1(self) -> None:
-        """Rows of files of format 1 are tuples of start, rows, labels and weights."""
-        old: Any = self._rows
-        self._rows = [Stretch(start, _label_rows(X, y, w)) for start, X, y, w in old]
-
     def push(self, rows: LabelledRows, summarize: Summarize, condense: Condense) -> None:
         """Add rows at the end; as many leave at the beginning as the window cannot hold.
 
@@ -189,11 +181,6 @@ class SlidingWindow:
             above = _sum(condense, above, condense(stretch))
             self._front.append((start, above))
         self._turn, self._back, self._before_last = self._stop, [], None
-
-
-def _label_rows(X: Any, y: Array, weights: Array | None) -> LabelledRows:
-    classes, codes = np.unique(y, return_inverse=True)
-    return LabelledRows(X, codes, classes, weights)
 
 
 def _join_stretches(parts: Sequence[Stretch]) -> Stretch:

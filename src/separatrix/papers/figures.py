@@ -41,7 +41,7 @@ class Measured(NamedTuple):
 
 
 class DataFolder(NamedTuple):
-    """Data sets by name, from a folder of files; see `separatrix.originals`."""
+    """Data sets by name, from a folder of files; see `separatrix.io.originals`."""
 
     folder: Path | None = None
 
