@@ -6,15 +6,20 @@ PY := .venv/bin/python
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= auto
 MINUTES ?= 60
+# those of the papers that need no data of others, within a minute or two
+TABLES ?= lecture ldg/figure3.6 ldg/section5.2 wsvda/figure4-wine-1-2
 
-.PHONY: demo test test-minima coverage fuzz soak lint docs bench dist clean
+.PHONY: demo test papers test-minima coverage fuzz soak lint docs bench dist clean
 
 demo: .venv/demo.stamp  ## compare the methods on a bundled data set
 	$(PY) -m separatrix compare wine --jobs -1 --report wine-report.html
 
 test: .venv/dev.stamp lint  ## everything that must hold
-	$(ONE_THREAD) $(PY) -m pytest -n $(WORKERS) --doctest-modules src tests
+	$(ONE_THREAD) $(PY) -m pytest -n $(WORKERS) --doctest-modules src tests papers/tests
 	$(ONE_THREAD) $(PY) -m pytest --doctest-glob='*.md' README.md CONTRIBUTING.md
+
+papers: .venv/dev.stamp  ## a quick set of the papers' tables: make papers DATA=DIR TABLES='wsvda ldg/table3.1'
+	for table in $(TABLES); do $(PY) -m separatrix reproduce $$table --quick $(if $(DATA),--data '$(DATA)') || exit 1; done
 
 fuzz: .venv/dev.stamp  ## new degenerate data, odd tables and hostile model files: make fuzz MINUTES=60
 	$(ONE_THREAD) $(PY) -m tests.fuzz --minutes $(MINUTES)
@@ -54,9 +59,9 @@ bench: .venv/dev.stamp  ## speed beside peers, as ratios
 	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[app]'
 	touch $@
 
-.venv/dev.stamp: pyproject.toml
+.venv/dev.stamp: pyproject.toml papers/pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv .venv
-	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]' -e ./papers
 	touch $@ .venv/demo.stamp
 
 clean:

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from separatrix import EarlyClassifier, LocalQDA
 from separatrix.evaluate.early import harmonic_mean
 from separatrix.linalg import Array
-from separatrix.papers.ldg.early import ECTS
+from separatrix_papers.ldg.early import ECTS
 
 MAX_TRAINING, MAX_TEST = 300, 600
 

@@ -18,8 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from separatrix import SupportVectorProjection, WithinSupportVectorDiscriminant, datasets
-from separatrix.papers.figures import DataFolder
-from separatrix.papers.svmica.run import NOISE, best_runs
+from separatrix_papers.figures import DataFolder
+from separatrix_papers.svmica.run import NOISE, best_runs
 
 METHODS = (
     "linear SVM+ICA",

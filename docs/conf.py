@@ -10,6 +10,7 @@ from sphinx.application import Sphinx
 
 import separatrix
 from separatrix.cli.program import program
+from separatrix_papers.command import reproduce_command
 
 sys.path.insert(0, str(Path(__file__).parent))
 import make_papers
@@ -75,7 +76,8 @@ class CommandHelp(Directive):
     def run(self) -> list[nodes.Node]:
         """A block of text."""
         words = ["separatrix", *self.arguments]
-        command = program.commands[self.arguments[0]] if self.arguments else program
+        commands = {**program.commands, "reproduce": reproduce_command}
+        command = commands[self.arguments[0]] if self.arguments else program
         context = click.Context(command, info_name=" ".join(words), terminal_width=88)
         text = f"$ {' '.join(words)} --help\n{command.get_help(context)}"
         return [nodes.literal_block(text, text, language="none")]

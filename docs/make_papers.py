@@ -14,10 +14,10 @@ from textwrap import fill
 from typing import Any, NamedTuple
 
 from separatrix.io.originals import ORIGINALS
-from separatrix.papers import show
-from separatrix.papers.results import read_dates, read_results, read_versions
-from separatrix.papers.scoring import build_record
-from separatrix.papers.tables import (
+from separatrix_papers import show
+from separatrix_papers.results import read_dates, read_results, read_versions
+from separatrix_papers.scoring import build_record
+from separatrix_papers.tables import (
     list_later_changes,
     list_sources,
     read_changes,
@@ -258,7 +258,7 @@ def find_older(source: str, dates: dict[str, str]) -> dict[str, list[str]]:
 
 def find_cut_short(source: str, kept: dict[str, Any]) -> list[str]:
     """Tables with rows that have fewer repeats than a full run has today."""
-    run = import_module(f"separatrix.papers.{source}.run")
+    run = import_module(f"separatrix_papers.{source}.run")
     found = []
     for table, cells in kept.items():
         plan = Counter(piece.row for piece in run.list_pieces(table, False))

@@ -1,7 +1,8 @@
 """Build the files of a release, and check them: ``make dist``.
 
-The sdist and the wheel are built twice from the files that git knows, and must be equal byte by
-byte. The wheel must hold the package, the papers and the bill of materials, and nothing else.
+The sdists and wheels of separatrix and of separatrix-papers are built twice from the files that git
+knows, and must be equal byte by byte. The wheel of separatrix must hold the package and the bill of
+materials, the one of the papers their tables, and neither anything else.
 """
 
 from __future__ import annotations
@@ -21,6 +22,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ENDINGS = {".py", ".css", ".js", ".json", ".toml", ".typed"}
 """Kinds of files that belong to the package."""
+NEEDED = {
+    "separatrix": ["py.typed", "report/page.js", "sboms/separatrix.cdx.json"],
+    "separatrix_papers": ["ldg/published.toml", "ldg/results.json", "entry_points.txt"],
+}
+"""Files without which a wheel is of no use, by the package in it."""
 LARGEST_WHEEL = 3_000_000
 """Bytes: a wheel beyond this has something in it that does not belong there."""
 
@@ -55,16 +61,17 @@ def copy_sources(folder: Path) -> None:
 
 
 def build(output: Path, *, isolated: bool = True) -> list[Path]:
-    """The sdist and the wheel, from a copy of the sources in a new folder each time."""
+    """The sdists and the wheels, from a copy of the sources in a new folder each time."""
     with tempfile.TemporaryDirectory() as folder:
         copy_sources(Path(folder))
         options = [] if isolated else ["--no-isolation"]
-        subprocess.run(
-            [sys.executable, "-m", "build", *options, "--outdir", str(output), folder],
-            check=True,
-            env={**os.environ, "SOURCE_DATE_EPOCH": time_of_commit()},
-            stdout=subprocess.DEVNULL,
-        )
+        for project in (Path(folder), Path(folder, "papers")):
+            subprocess.run(
+                [sys.executable, "-m", "build", *options, "--outdir", str(output), str(project)],
+                check=True,
+                env={**os.environ, "SOURCE_DATE_EPOCH": time_of_commit()},
+                stdout=subprocess.DEVNULL,
+            )
     return sorted(output.iterdir())
 
 
@@ -77,8 +84,8 @@ def find_strangers(wheel: Path) -> list[str]:
     """Faults of a wheel: files that do not belong there, or that are missing."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    version = read_version()
-    inside, about = "separatrix/", f"separatrix-{version}.dist-info/"
+    package, version = wheel.name.split("-")[:2]
+    inside, about = f"{package}/", f"{package}-{version}.dist-info/"
     faults = [
         f"{name} does not belong into a wheel"
         for name in names
@@ -86,14 +93,11 @@ def find_strangers(wheel: Path) -> list[str]:
         or (name.startswith(inside) and Path(name).suffix not in ENDINGS)
         or "test_" in name
     ]
-    needed = [
-        inside + "py.typed",
-        inside + "report/page.js",
-        inside + "papers/ldg/published.toml",  # `separatrix reproduce` needs the papers
-        about + "licenses/LICENSE",
-        about + "sboms/separatrix.cdx.json",
-    ]
-    faults += [f"{name} is missing" for name in needed if name not in names]
+    needed = [*NEEDED[package], "licenses/LICENSE"]
+    present = {name.removeprefix(inside).removeprefix(about) for name in names}
+    faults += [f"{name} is missing" for name in needed if name not in present]
+    if version != read_version():
+        faults.append(f"{wheel.name} has another version than separatrix {read_version()}")
     if wheel.stat().st_size > LARGEST_WHEEL:
         faults.append(f"{wheel.stat().st_size} bytes are more than {LARGEST_WHEEL}")
     return faults
@@ -101,15 +105,19 @@ def find_strangers(wheel: Path) -> list[str]:
 
 def find_missing_sources(sdist: Path) -> list[str]:
     """Faults of an sdist: parts without which it cannot be built and tested."""
+    if sdist.name.startswith("separatrix_papers-"):
+        needed = ["pyproject.toml", "LICENSE", "tests/test_tables.py"]
+    else:
+        needed = [
+            "pyproject.toml",
+            "papers/pyproject.toml",
+            "release/sbom_hook.py",
+            "tests/test_common.py",
+            "Makefile",
+            "LICENSE",
+        ]
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    needed = [
-        "pyproject.toml",
-        "release/sbom_hook.py",
-        "tests/test_common.py",
-        "Makefile",
-        "LICENSE",
-    ]
     return [f"{name} is missing" for name in needed if name not in names]
 
 

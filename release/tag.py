@@ -15,6 +15,7 @@ def find_faults(tag: str) -> list[str]:
     changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    papers = tomllib.loads((ROOT / "papers/pyproject.toml").read_text("utf-8"))["project"]
     faults = []
     if tag != f"v{version}":
         faults.append(f"the tag is {tag}, but the package says version {version}")
@@ -22,6 +23,8 @@ def find_faults(tag: str) -> list[str]:
         faults.append(f"CHANGELOG.md has no heading '## {version} (YYYY-MM-DD)'")
     if f"\nversion: {version}\n" not in citation:
         faults.append(f"CITATION.cff does not say version: {version}")
+    if papers["version"] != version:
+        faults.append(f"papers/pyproject.toml says version {papers['version']}, not {version}")
     if "urls" not in project:
         faults.append("pyproject.toml has no [project.urls]: state where the project can be found")
     return faults

@@ -166,3 +166,28 @@ def test_an_interrupt_while_modules_are_imported_is_said_in_words(monkeypatch, c
         cli.main([])
     assert ended.value.code == console.INTERRUPTED
     assert capsys.readouterr().err == "Error: interrupted\n"
+
+
+@pytest.fixture
+def without_papers(monkeypatch):
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [])
+
+
+def test_a_command_of_a_distribution_that_is_missing_says_which(without_papers):
+    assert "comes with separatrix-papers" in run("reproduce", "lecture", code=2).stderr
+    assert "reproduce" not in run("--help").stdout
+
+
+def test_an_installed_distribution_brings_commands(tmp_path, monkeypatch):
+    about = tmp_path / "others-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: others\nVersion: 1\n")
+    points = "count = counting:count\nfit = counting:count"
+    (about / "entry_points.txt").write_text(f"[separatrix.commands]\n{points}\n")
+    (tmp_path / "counting.py").write_text(
+        "import click\n\n@click.command()\ndef count():\n    'Count to three.'\n    print(1, 2, 3)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert run("count").stdout == "1 2 3\n"
+    assert "Count to three." in run("--help").stdout
+    assert "DATA" in run("fit", "--help").stdout  # an own command is never replaced

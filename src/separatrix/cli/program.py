@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from separatrix import __version__
@@ -15,13 +17,49 @@ from separatrix.cli.forget import forget_command
 from separatrix.cli.info import info_command
 from separatrix.cli.listings import datasets_command, methods_command
 from separatrix.cli.merge import merge_command
-from separatrix.cli.reproduce import reproduce_command
 from separatrix.cli.stream import stream_command
 
 # Numerics are imported inside the commands: help must not wait for them.
 
 
-@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
+PLUGINS = "separatrix.commands"
+"""The entry points by which other distributions bring commands."""
+
+ELSEWHERE = {"reproduce": "separatrix-papers"}
+"""Commands of distributions of this repository, to say which one is not installed."""
+
+
+class Program(CommandGroup):
+    """The commands of this package, and those that other distributions bring."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Own commands first."""
+        return [*super().list_commands(ctx), *sorted(self._find_plugins())]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command by its name; entry points are read only for one that is not ours."""
+        own = super().get_command(ctx, cmd_name)
+        if own is not None or cmd_name not in (plugins := self._find_plugins()):
+            return own
+        command: click.Command = plugins[cmd_name].load()
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """The command to run; an error that names the distribution of one that is missing."""
+        name = args[0]
+        if name in ELSEWHERE and self.get_command(ctx, name) is None:
+            ctx.fail(f"the command {name} comes with {ELSEWHERE[name]}: install it "
+                     "(pip install ./papers in a clone of the repository)")  # fmt: skip
+        return super().resolve_command(ctx, args)
+
+    def _find_plugins(self) -> dict[str, Any]:
+        from importlib.metadata import entry_points  # takes longer than all of this module
+
+        found = {point.name: point for point in entry_points(group=PLUGINS)}
+        return {name: point for name, point in found.items() if name not in self.commands}
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def program(debug: bool) -> None:
@@ -51,6 +89,5 @@ for command in (
     epochs_command,
     methods_command,
     datasets_command,
-    reproduce_command,
 ):
     program.add_command(command)
