@@ -1,8 +1,8 @@
 """Build the files of a release, and check them: ``make dist``.
 
-The sdists and wheels of separatrix and of separatrix-papers are built twice from the files that git
-knows, and must be equal byte by byte. The wheel of separatrix must hold the package and the bill of
-materials, the one of the papers their tables, and neither anything else.
+The sdists and wheels of separatrix and separatrix-papers are built twice from the files that git
+knows, and must be equal byte by byte. The wheel of separatrix holds the package and the bill of
+materials, the wheel of the papers holds their tables, and neither holds anything else.
 """
 
 from __future__ import annotations

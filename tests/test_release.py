@@ -35,11 +35,9 @@ def test_two_builds_are_equal_byte_by_byte(built):
 
 
 def test_files_have_what_belongs_into_them(built):
+    faults = {".whl": make_dist.find_strangers, ".gz": make_dist.find_missing_sources}
     for file in built[0]:
-        find = (
-            make_dist.find_strangers if file.suffix == ".whl" else make_dist.find_missing_sources
-        )
-        assert find(file) == []
+        assert faults[file.suffix](file) == []
 
 
 def test_a_stranger_in_a_wheel_is_found(built, tmp_path):

@@ -185,7 +185,11 @@ def test_an_installed_distribution_brings_commands(tmp_path, monkeypatch):
     points = "count = counting:count\nfit = counting:count"
     (about / "entry_points.txt").write_text(f"[separatrix.commands]\n{points}\n")
     (tmp_path / "counting.py").write_text(
-        "import click\n\n@click.command()\ndef count():\n    'Count to three.'\n    print(1, 2, 3)\n"
+        "import click\n\n"
+        "@click.command()\n"
+        "def count():\n"
+        "    'Count to three.'\n"
+        "    print(1, 2, 3)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     assert run("count").stdout == "1 2 3\n"
