@@ -1,0 +1,276 @@
+"""Where the scores of new rows will lie, and the rule, the ridge and the error that follow.
+
+The scores of the rows that a direction was learned from are not those of new rows. Where rows are
+available each is left out, exactly, for every ridge from one decomposition.
+
+Notation: C classes of n_c rows, n rows in all, ν = n - C, ``S = Sw / ν`` the covariance within
+classes with eigenvalues λ, m_c the class means. Everything is in coordinates along the
+eigenvectors of S, or of a centred Gram matrix where features outnumber rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import scipy.optimize
+from scipy.special import log_softmax
+
+from separatrix.linalg import Array
+
+RIDGES = tuple(10.0 ** np.arange(-5, 3.5, 0.5))
+"""Values of α / (1 - α) that are tried. Half a decade moved the log-loss by less than a standard
+error on the sets of ``python -m benchmarks.decisions ordinary``."""
+
+PRIOR_ROWS = 0.1
+"""Weight of the prior in rows: normal for the offsets, and the logarithm of the slope. It matters
+where classes are separable: the slope is then one, and the offsets stay small."""
+
+MIN_SLOPE = 1e-6
+"""Smallest slope, for distances with a median of one: probabilities are then the priors."""
+
+
+class Spectrum(NamedTuple):
+    """Class means and the covariance within classes, along its eigenvectors.
+
+    Attributes
+    ----------
+    evals : array (r,)
+        The positive eigenvalues λ of S.
+    means : array (n_classes, r)
+        Class means, from any origin.
+    outside : array (n_classes, n_classes)
+        Inner products of what the means have outside of the eigenvectors; zero where these span
+        all features.
+    counts : array (n_classes,)
+        Rows of each class.
+    unit : float
+        t, the variance that a ridge adds: ``(1 - α) S + α t I``.
+    """
+
+    evals: Array
+    means: Array
+    outside: Array
+    counts: Array
+    unit: float
+
+    @property
+    def n_free(self) -> float:
+        """ν, the rows less the number of classes that have any."""
+        return float(self.counts.sum() - np.count_nonzero(self.counts))
+
+
+class Metric(NamedTuple):
+    """The matrix ``(a λ + b)`` in place of the covariance, axis by axis, and b outside.
+
+    Attributes
+    ----------
+    slope, floor : array (r,)
+        a and b.
+    outside : float
+        The variance in all directions outside of the axes.
+    """
+
+    slope: Array
+    floor: Array
+    outside: float
+
+    def precisions(self, evals: Array) -> Array:
+        """The eigenvalues of H, the inverse."""
+        return 1 / (self.slope * evals + self.floor)
+
+    def products(self, spectrum: Spectrum, precisions: Array) -> Array:
+        """``m_gᵀ H m_h`` of all pairs of class means."""
+        inner = (spectrum.means * precisions) @ spectrum.means.T
+        return inner + spectrum.outside / self.outside
+
+
+def ridge_metric(spectrum: Spectrum, alpha: float) -> Metric:
+    """``(1 - α) S + α t I``."""
+    r, floor = len(spectrum.evals), alpha * spectrum.unit
+    return Metric(np.full(r, 1 - alpha), np.full(r, floor), floor)
+
+
+def truncated_metric(spectrum: Spectrum, n_axes: int) -> Metric:
+    """S along its leading axes, and their smallest eigenvalue in all other directions.
+
+    The eigenvalues must be in descending order.
+    """
+    leading = np.arange(len(spectrum.evals)) < n_axes
+    last = float(spectrum.evals[leading][-1])
+    return Metric(leading.astype(float), np.where(leading, 0.0, last), last)
+
+
+def ridges_to_try() -> Array:
+    """The α of `RIDGES`, from almost none to almost only the identity."""
+    ratios = np.asarray(RIDGES)
+    return ratios / (1 + ratios)
+
+
+# Leaving rows out -----------------------------------------------------------------------------
+
+
+def left_out_distances(spectrum: Spectrum, rows: Array, codes: Array, metric: Metric) -> Array:
+    """Squared distances of each row to the class means, by a metric and means without that row.
+
+    With the row r less its class mean, ``S' = (ν S - n_c/(n_c - 1) r rᵀ) / (ν - 1)`` and
+    ``m_c' = m_c - r / (n_c - 1)``. With G the inverse of ``a ν/(ν - 1) S + b``,
+    κ = n_c / ((n_c - 1)(ν - 1)), u = √a r and v the row less the mean of class g, the distance
+    is ``vᵀ G v + κ (vᵀ G u)² / (1 - κ uᵀ G u)``; to its own class v is ``n_c/(n_c - 1) r``.
+    A metric with its slope a on some axes only takes these axes as given.
+
+    A row that is alone in its class leaves no mean behind. Its distance to its own class is that
+    of a row to another one of its class, averaged over the rows of the other classes.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Of all rows.
+    rows : array (n_rows, r)
+        Some of the rows, or all, less the means of their classes.
+    codes : array (n_rows,)
+        Their classes.
+    metric : Metric
+
+    Returns
+    -------
+    array (n_rows, n_classes)
+    """
+    free, n_own = spectrum.n_free, spectrum.counts[codes]
+    left = free / (free - 1)
+    precisions = metric._replace(slope=left * metric.slope).precisions(spectrum.evals)
+    products = metric.products(spectrum, precisions)
+    to_means = rows @ (precisions * spectrum.means).T
+    sloped = precisions * np.sqrt(metric.slope)  # G u is r times this
+    to_means_sloped = rows @ (sloped * spectrum.means).T
+    squares = rows**2
+    own, own_sloped, leverage = (
+        squares @ np.column_stack([precisions, sloped, sloped * np.sqrt(metric.slope)])
+    ).T
+
+    at = np.arange(len(rows))
+    between = np.diagonal(products)[codes][:, None] - 2 * products[codes] + np.diagonal(products)
+    v_G_v = own[:, None] + 2 * (to_means[at, codes][:, None] - to_means) + between
+    v_G_u = own_sloped[:, None] + to_means_sloped[at, codes][:, None] - to_means_sloped
+    several = n_own > 1
+    without = np.where(several, n_own / np.where(several, n_own - 1, 1.0), 0.0)
+    kappa = without / (free - 1)
+    gain = kappa / (1 - kappa * leverage)
+    distances = v_G_v + gain[:, None] * v_G_u**2
+    distances[at, codes] = without**2 * (own + gain * own_sloped**2)
+    if not several.all():
+        a_row = distances[at, codes][several] / without[several]
+        distances[at[~several], codes[~several]] = 2 * a_row.mean()
+    return distances
+
+
+class Calibration(NamedTuple):
+    """Log-odds ``β_g + log π_g - s d_g / 2`` from squared distances d_g, and what they are worth.
+
+    Attributes
+    ----------
+    slope : float
+        s in (0, 1].
+    offsets : array (n_classes,)
+        β, which sum to zero.
+    log_loss, error : float
+        On the rows that were left out, classes weighted by their priors.
+    """
+
+    slope: float
+    offsets: Array
+    log_loss: float
+    error: float
+
+
+def calibrate(
+    distances: Array,
+    codes: Array,
+    priors: Array,
+    weights: Array | None = None,
+    start: Calibration | None = None,
+) -> Calibration:
+    """The slope and the offsets of least log-loss; a convex problem.
+
+    The slope undoes overconfidence, the offsets are the cut. Without its cap the slope runs away
+    on separable rows.
+
+    Parameters
+    ----------
+    distances : array (n_rows, n_classes)
+        Of rows that were left out, such as from `left_out_distances`.
+    codes : array (n_rows,)
+    priors : array (n_classes,)
+        π, zero for a class that is excluded, whose rows then do not count.
+    weights : array (n_rows,), optional
+        What rows count within their class; classes count as their priors.
+    start : Calibration, optional
+        Of similar distances.
+    """
+    shares = _row_shares(codes, priors, weights)
+    used, classes = np.flatnonzero(shares), np.flatnonzero(priors)
+    distances, shares = distances[np.ix_(used, classes)], shares[used]
+    own = np.searchsorted(classes, codes[used])
+    log_priors = np.log(priors[classes])
+    unit = float(np.median(distances)) or 1.0
+    halves = -0.5 / unit * distances
+    at, prior = np.arange(len(used)), PRIOR_ROWS / len(used)
+
+    def loss(parameters: Array) -> tuple[float, Array]:
+        offsets = parameters[1:]
+        logs = log_softmax(parameters[0] * halves + offsets + log_priors, axis=1)
+        miss = np.exp(logs)
+        miss[at, own] -= 1.0
+        miss *= shares[:, None]
+        value = -shares @ logs[at, own] + prior * (0.5 * offsets @ offsets - np.log(parameters[0]))
+        gradient = np.append(np.vdot(miss, halves), miss.sum(axis=0) + prior * offsets)
+        gradient[0] -= prior / parameters[0]
+        return value, gradient
+
+    first = np.zeros(1 + len(classes))
+    first[0] = min(1.0, 0.5 * unit)
+    if start is not None:
+        first[1:] = start.offsets[classes]
+    bounds = [(min(MIN_SLOPE, unit), unit)] + [(None, None)] * len(classes)
+    found = scipy.optimize.minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds).x
+    offsets = np.zeros(len(priors))
+    offsets[classes] = found[1:] - found[1:].mean()
+    scores = found[0] * halves + found[1:] + log_priors
+    log_loss = -float(shares @ log_softmax(scores, axis=1)[at, own])
+    error = float(shares @ (scores.argmax(axis=1) != own))
+    return Calibration(float(found[0] / unit), offsets, log_loss, error)
+
+
+def _row_shares(codes: Array, priors: Array, weights: Array | None) -> Array:
+    """What each row counts: classes count as their priors, all rows sum to one."""
+    shares = np.ones(len(codes)) if weights is None else weights
+    totals = np.bincount(codes, shares, minlength=len(priors))
+    shares = shares * (priors / np.where(totals > 0, totals, 1.0))[codes]
+    return shares / shares.sum()
+
+
+def choose_by_leaving_out(
+    spectrum: Spectrum,
+    rows: Array,
+    codes: Array,
+    metrics: Iterable[Metric],
+    priors: Array,
+    weights: Array | None = None,
+) -> tuple[int, Calibration]:
+    """The metric whose left-out log-loss is least, by its position, and its slope and offsets.
+
+    Parameters
+    ----------
+    spectrum, rows, codes, priors, weights
+        As for `left_out_distances` and `calibrate`.
+    metrics : iterable of Metric
+    """
+    best, chosen, last = -1, None, None
+    for i, metric in enumerate(metrics):
+        distances = left_out_distances(spectrum, rows, codes, metric)
+        last = calibrate(distances, codes, priors, weights, last)
+        if chosen is None or last.log_loss < chosen.log_loss:
+            best, chosen = i, last
+    assert chosen is not None, "there is a metric"
+    return best, chosen
