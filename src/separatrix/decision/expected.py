@@ -19,7 +19,7 @@ from scipy.special import log_softmax
 
 from separatrix.linalg import Array
 
-RIDGES = tuple(10.0 ** np.arange(-5, 3.5, 0.5))
+RIDGE_RATIOS = tuple(10.0 ** np.arange(-5, 3.5, 0.5))
 """Values of α / (1 - α) that are tried. Half a decade moved the log-loss by less than a standard
 error on the sets of ``python -m benchmarks.decisions ordinary``."""
 
@@ -103,8 +103,8 @@ def truncated_metric(spectrum: Spectrum, n_axes: int) -> Metric:
 
 
 def ridges_to_try() -> Array:
-    """The α of `RIDGES`, from almost none to almost only the identity."""
-    ratios = np.asarray(RIDGES)
+    """The α of `RIDGE_RATIOS`, from almost none to almost only the identity."""
+    ratios = np.asarray(RIDGE_RATIOS)
     return ratios / (1 + ratios)
 
 
