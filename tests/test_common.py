@@ -292,8 +292,6 @@ HASTY = {  # searches that stop before they are done
     "SparseLDG": {"max_iter": 1, "n_components": 1},
     "SupportVectorICA": {"ica_max_iter": 1},
     "KernelSupportVectorICA": {"ica_max_iter": 1},
-    "WithinSupportVectorDiscriminant": {"max_iter": 1},
-    "SupportVectorProjection": {"max_iter": 1},
 }
 
 

@@ -32,6 +32,7 @@ NOT_DUPLICATED = {
     "LocalFisherDiscriminant",  # the k-th neighbour of a duplicated row is nearer
     "SparseLDG",
     "TransferLDG",
+    "WithinSupportVectorDiscriminant",  # shrinks less by twice the rows
     "TruncatedIPCAC",  # twice the rows whiten more axes
     "OnlineIPCAC",
 }

@@ -13,9 +13,9 @@ from benchmarks.speed.data import labelled, size
 from benchmarks.speed.runner import Case, Row, Settings, Task, faster, seconds_of, share
 from separatrix import ClassMoments, WithinSupportVectorDiscriminant
 from separatrix.linalg import Array
-from separatrix.margin.active_set import Points
 from separatrix.margin.hyperplane import Hyperplane
 from separatrix.margin.planes import BinaryProblem
+from separatrix.margin.points import Points
 from separatrix.margin.successive import successive_directions
 
 OURS, PRINTED, HINGE, SQUARED = "ours", "printed", "hinge", "squared"

@@ -68,7 +68,8 @@ def test_the_first_hyperplane_within_is_the_minimum_class_variance_machine(C):
     X, y = PAIR
     model = WithinSupportVectorDiscriminant(C=C).fit(X, y)
     within = sum(np.cov(X[y == c].T, bias=True) * np.sum(y == c) for c in (0, 1))
-    L = np.linalg.cholesky(within + model.ridge_ * np.eye(X.shape[1]))
+    s, d = model.shrinkage_, X.shape[1]
+    L = np.linalg.cholesky((1 - s) * within + s * np.trace(within) / d * np.eye(d))
     white = np.linalg.solve(L, (X - X.mean(axis=0)).T).T
     theirs = svc(white, y, C)
     expected = theirs.decision_function(white)

@@ -56,6 +56,7 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     },
     "SupportVectorICA": {"redundancy_scale": ("normalized",), "redundancy": (0.0, 0.5)},
     "KernelSupportVectorICA": {"redundancy_scale": ("normalized",), "redundancy": (0.0, 0.5)},
+    "WithinSupportVectorDiscriminant": {"shrinkage": ("auto",)},
 }
 """Values that are tried for a parameter, the preferred first: under "*" for every method that has
 the parameter, under the name of a class for that class alone. Those of ``kernel_gamma``, and of
@@ -205,9 +206,13 @@ def _construct_ours(name: str, cls: Any) -> Contender:
         grid=grid,
         choose_dimension="n_components" in params,
         most_rows=MAX_TRAINING_ROWS.get(name),
-        # in the feature space of a kernel rows have lengths near one
-        in_units=IN_UNITS if params.get("kernel") is None else IN_UNITS[:1],
+        in_units=IN_UNITS[:1] if costs_without_units(params) else IN_UNITS,
     )
+
+
+def costs_without_units(params: Mapping[str, Any]) -> bool:
+    """Whether C has no unit: with a kernel, and where margins are measured by the scatter."""
+    return params.get("kernel") is not None or "shrinkage" in params
 
 
 def has_own_rule(estimator: Any) -> bool:

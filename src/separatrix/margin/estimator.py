@@ -13,13 +13,13 @@ from sklearn.base import ClassifierMixin
 from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, fit_weighted
-from separatrix.base.parameters import YES_OR_NO, Allowed, one_of, real_number, whole_number
+from separatrix.base.parameters import Allowed, one_of, real_number
 from separatrix.base.solution import Solution
 from separatrix.kernels import Kernel, empirical_kernel_map
 from separatrix.linalg import Array, Lift, range_basis, span
-from separatrix.margin.active_set import Points
 from separatrix.margin.hyperplane import LOSSES, Hyperplane, soft_margin_hyperplane
 from separatrix.margin.planes import ClassWeight, decide_by_planes, predict_by_planes
+from separatrix.margin.points import Points
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 
@@ -27,15 +27,14 @@ from separatrix.moments.labelled import LabelledRows
 
 
 class PlaneFinder:
-    """Finds hyperplanes to one tolerance, and counts the steps that the slowest took."""
+    """Finds hyperplanes of one loss, and counts the steps that the slowest took."""
 
-    def __init__(self, tol: float, max_iter: int, loss: str = "hinge") -> None:
-        self.options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "loss": loss}
-        self.n_iter = 0
+    def __init__(self, loss: str = "hinge") -> None:
+        self.loss, self.n_iter = loss, 0
 
     def __call__(self, points: Points, signs: Array, cost: Array) -> Hyperplane:
         """The best hyperplane of one problem."""
-        plane = soft_margin_hyperplane(points, signs, cost, **self.options)
+        plane = soft_margin_hyperplane(points, signs, cost, loss=self.loss)
         self.n_iter = max(self.n_iter, plane.n_iter)
         return plane
 
@@ -104,10 +103,7 @@ MARGIN_PARAMETERS: dict[str, Sequence[Allowed]] = {
         one_of(None, "balanced"),
         Allowed(lambda v: isinstance(v, Mapping), "a dictionary from labels to weights"),
     ),
-    "tol": (real_number(0, open_low=True),),
-    "max_iter": (whole_number(1),),
     "loss": (one_of(*LOSSES),),
-    "verbose": (YES_OR_NO, whole_number(0)),
 }
 """Allowed values of the parameters that all methods with hyperplanes share."""
 
@@ -149,10 +145,7 @@ class MarginEstimator(ClassifierMixin, KernelEstimator):
 
     C: float
     class_weight: ClassWeight
-    tol: float
-    max_iter: int
     loss: str
-    verbose: bool | int
     _decides_in_subspace: ClassVar[bool] = False
     _without_directions = one_sided
     fit = fit_weighted

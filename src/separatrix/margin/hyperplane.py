@@ -1,12 +1,12 @@
-"""The soft-margin hyperplane: the support vector machine as a convex problem, solved exactly.
+"""The soft-margin hyperplane: the support vector machine as a convex problem.
 
 ``min ½‖w‖² + Σ c_i max(0, 1 - y_i (w·z_i + b))`` over w and b, for rows z_i with signs y_i; with
 ``loss="squared_hinge"`` the square of the maximum.
 
-Three solvers, each for the problems where the others are slow (CPU times with one thread): small
-and wide ones by decomposition of the dual, up to 10 times as fast there as Newton's method; tall
-ones by Newton's method (`newton`), 45 to 380 times as fast there where classes overlap and costs
-are high; those too large for either by coordinate descent.
+Newton's method (`newton`) solves the first to nine digits, from a start that libsvm gives for wide
+and small problems: there it is up to 10 times as fast, and slow where classes overlap and costs
+are high. Squared or too large for Newton's method, coordinate descent (liblinear) solves it, which
+penalises the intercept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -23,27 +22,21 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
 from separatrix.linalg import Array
-from separatrix.margin.active_set import (
-    MAX_SET_CHANGES,
-    MarginProblem,
-    MarginSets,
-    Points,
-    solve_on_margin,
-)
 from separatrix.margin.newton import (
+    NewtonStart,
     SolverResult,
     capped_newton,
-    exact_result,
     is_better_than_none,
     warn_unfinished,
 )
-from separatrix.margin.squared import newton_squared
+from separatrix.margin.points import Points
 
 LOSSES = ("hinge", "squared_hinge")
 """What a row short of its margin costs: its shortfall, or the square of it."""
 
-MAX_NEWTON_PRODUCTS = 1e10
-"""Multiplications (rows × features²) of a Newton step up to which tall problems are exact."""
+MAX_NEWTON_PRODUCTS = 2e10
+"""Multiplications (rows × features²) of a Newton step up to which tall problems are exact. Half of
+that, 26000 rows of 640 features, took liblinear three times as long, and was 0.4 radians off."""
 
 MAX_WIDE_GRAM_ROWS = 5000
 """Rows of a wide problem whose inner products are held all at once (200 MB)."""
@@ -52,9 +45,16 @@ MAX_TALL_GRAM_ROWS = 600
 """Rows of a tall problem up to which decomposition is tried first: about a millisecond, where the
 steps of Newton's method take ten."""
 
+LIBSVM_HALF_WIDTH = 5e-3
+"""ε of the first zone around the margins of libsvm, which ends at 1e-3 of the margin."""
+
+MAX_DESCENT_STEPS = 1000
+"""Passes of liblinear over the rows for the hinge; 20 times as many conjugate gradients for the
+squared one, of which wide separable problems at a high cost took 5000."""
+
 
 class Hyperplane(NamedTuple):
-    """The hyperplane ``w·z + b = 0`` between two classes, and how it was found.
+    """The hyperplane ``w·z + b = 0`` between two classes, and how it was computed.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Hyperplane(NamedTuple):
     intercept : float
         b.
     exact : bool
-        Whether the conditions of optimality hold to numerical precision.
+        Whether the conditions of optimality hold to nine digits.
     n_iter : int
         Steps that were made.
     """
@@ -82,20 +82,9 @@ def prepare_points(rows: Array) -> Points:
 
 
 def soft_margin_hyperplane(
-    points: Points,
-    signs: Array,
-    cost: Array,
-    *,
-    tol: float = 1e-4,
-    max_iter: int = 1000,
-    loss: str = "hinge",
+    points: Points, signs: Array, cost: Array, *, loss: str = "hinge"
 ) -> Hyperplane:
     """Minimise ``½‖w‖² + Σ cost_i max(0, 1 - signs_i (w·z_i + b))``.
-
-    Wide and small problems by decomposition of the dual (libsvm), tall ones by Newton's method on
-    a smoothed loss: both to numerical precision as a rule, and else to `tol`. Large ones of either
-    kind by coordinate descent in the dual (liblinear), which penalises the intercept too: with
-    classes of unlike sizes the normal may be off by a few hundredths of a radian, whatever `tol`.
 
     Parameters
     ----------
@@ -105,39 +94,34 @@ def soft_margin_hyperplane(
         1 or -1.
     cost : array (n,)
         Cost of a row at one margin's width on the wrong side of its margin.
-    tol : float
-        How far from 1 the margin of a support vector may end.
-    max_iter : int
-        Steps at most.
     loss : "hinge" or "squared_hinge"
-        Whether the maximum is squared; then Newton's method is exact for all but large problems.
+        Whether the maximum is squared.
 
     Examples
     --------
     >>> Z = np.array([[-3.0, 5.0], [-1.0, 0.0], [1.0, 0.0], [2.0, -5.0]])
     >>> signs, cost = np.array([-1, -1, 1, 1]), np.full(4, 1e3)
     >>> plane = soft_margin_hyperplane(prepare_points(Z), signs, cost)
-    >>> plane.normal.round(9) + 0, round(plane.intercept, 9) + 0
+    >>> plane.normal.round(6) + 0, round(plane.intercept, 6) + 0
     (array([1., 0.]), 0.0)
     """
     n, r = points.rows.shape
     scale = float(np.sqrt(np.vdot(points.rows, points.rows) / n))
     if scale == 0:
         return Hyperplane(np.zeros(r), 0.0, True, 0)
-    # all tolerances below are for data of size 1
+    # all tolerances are for data of size 1
     solve = choose_solver(n, r, loss)
-    found = solve(points.divide(scale), signs, cost * scale**2, tol, max_iter)
-    w = np.zeros(r) if found.vanishes else found.normal / scale
-    return Hyperplane(w, found.intercept, found.exact, found.n_iter)
+    result = solve(points.divide(scale), signs, cost * scale**2)
+    w = np.zeros(r) if result.vanishes else result.normal / scale
+    return Hyperplane(w, result.intercept, result.exact, result.n_iter)
 
 
 def choose_solver(
     n_rows: int, n_features: int, loss: str = "hinge"
-) -> Callable[..., SolverResult]:
+) -> Callable[[Points, Array, Array], SolverResult]:
     """The function that is quickest for a problem of this size."""
     if loss == "squared_hinge":
-        large = n_rows * min(n_rows, n_features) ** 2 > MAX_NEWTON_PRODUCTS
-        return partial(descend_dual, loss=loss) if large else newton_squared
+        return descend_squared
     if _is_wide(n_rows, n_features):
         return decompose_dual if n_rows <= MAX_WIDE_GRAM_ROWS else descend_dual
     if n_rows <= MAX_TALL_GRAM_ROWS:
@@ -150,14 +134,10 @@ def _is_wide(n_rows: int, n_features: int) -> bool:
     return 2 * n_features >= n_rows
 
 
-def decompose_dual(
-    points: Points, signs: Array, cost: Array, tol: float, max_iter: int
-) -> SolverResult:
-    """scikit-learn's `SVC` on inner products, and its support vectors put exactly on their margin.
+def decompose_dual(points: Points, signs: Array, cost: Array) -> SolverResult:
+    """scikit-learn's `SVC` on inner products, finished by Newton's method.
 
-    libsvm holds inner products in single precision: it says which rows are on their margin, and
-    with these the hyperplane is a linear system. Where that does not lead to the minimum,
-    `capped_newton` finds it; of tall problems soon, because it is the quicker one there.
+    libsvm holds inner products in single precision: it says about which rows are on their margin.
     """
     assert points.gram is not None, "rows of this shape come with their inner products"
     wide = _is_wide(*points.rows.shape)
@@ -167,34 +147,38 @@ def decompose_dual(
     with warnings.catch_warnings(), _without_checks():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(points.gram, signs.astype(int), sample_weight=cost)
-    if wide or model.fit_status_ == 0:
-        sets = _margin_sets(model, cost)
-        tries = min(MAX_SET_CHANGES, max_iter)
-        exact, n_iter = solve_on_margin(MarginProblem(points, signs, cost), sets, tries)
-        if exact is not None:
-            return exact_result(points.rows, exact, n_iter)
-    return capped_newton(points if wide else Points(points.rows, None), signs, cost, tol, max_iter)
+    start = None
+    if model.fit_status_ == 0:
+        w = model.dual_coef_[0] @ points.rows[model.support_]
+        start = NewtonStart(w, float(model.intercept_[0]), LIBSVM_HALF_WIDTH)
+    return capped_newton(points if wide else Points(points.rows, None), signs, cost, start)
 
 
-def _margin_sets(model: SVC, cost: Array) -> MarginSets:
-    """The rows short of their margin, beyond and on it, by the weights that libsvm gives them."""
-    duals = np.zeros(len(cost))
-    duals[model.support_] = np.abs(model.dual_coef_[0])
-    return MarginSets.by_masks(duals >= (1 - 1e-9) * cost, duals <= 0)
+def descend_dual(points: Points, signs: Array, cost: Array) -> SolverResult:
+    """Liblinear with the hinge loss, for problems beyond Newton's method."""
+    return _descend(points, signs, cost, "hinge")
 
 
-def descend_dual(
-    points: Points, signs: Array, cost: Array, tol: float, max_iter: int, loss: str = "hinge"
-) -> SolverResult:
+def descend_squared(points: Points, signs: Array, cost: Array) -> SolverResult:
+    """Liblinear with the squared hinge: of tall problems it solves the primal, which is smooth."""
+    return _descend(points, signs, cost, "squared_hinge")
+
+
+def _descend(points: Points, signs: Array, cost: Array, loss: str) -> SolverResult:
     """scikit-learn's `LinearSVC`.
 
-    liblinear penalises the intercept as a weight. It is scaled to cost little beside all rows,
-    and no more than that: a large scale makes the descent slow.
+    liblinear penalises the intercept as a weight. It is scaled so that this costs little compared
+    with all rows; a larger scale makes the descent slow.
     """
-    Z = points.rows
+    Z, hinge = points.rows, loss == "hinge"
     bias_scale = max(1.0, 30 / float(np.sqrt(cost.sum())))
     model = LinearSVC(
-        loss=loss, tol=tol, max_iter=max_iter, intercept_scaling=bias_scale, random_state=0
+        loss=loss,
+        dual=hinge,
+        tol=1e-4 if hinge else 1e-8,
+        max_iter=MAX_DESCENT_STEPS if hinge else 20 * MAX_DESCENT_STEPS,
+        intercept_scaling=bias_scale if hinge else 10 * bias_scale,
+        random_state=0,
     )
     with warnings.catch_warnings(record=True) as caught, _without_checks():
         warnings.simplefilter("always")
@@ -202,11 +186,9 @@ def descend_dual(
     w, b, n_iter = model.coef_[0], float(model.intercept_[0]), int(np.max(model.n_iter_))
     finished = not any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
     if not finished:
-        warn_unfinished(n_iter, max_iter)
-    # the squared loss is smooth: it has a direction unless the class means coincide
-    hinge = loss == "hinge"
-    vanishes = hinge and finished and not is_better_than_none(Z, signs, cost, w, b)
-    return SolverResult(w, b, False, n_iter, vanishes, finished=finished)
+        warn_unfinished(n_iter)
+    vanishes = finished and not is_better_than_none(Z, signs, cost, w, b, squared=not hinge)
+    return SolverResult(w, b, False, n_iter, vanishes)
 
 
 def _without_checks() -> AbstractContextManager[None]:

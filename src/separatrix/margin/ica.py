@@ -307,10 +307,6 @@ class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
         all.
     loss : "hinge" or "squared_hinge"
         Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
-    tol : float
-        How far from 1 the margin of a support vector may end.
-    max_iter : int
-        Steps at most for each hyperplane.
     ica_tol : float
         When FastICA stops.
     ica_max_iter : int
@@ -325,8 +321,6 @@ class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
         a in these; "cube" has none.
     least_share : float in [0, 1]
         Axes with a smaller share of the variance are left out; 0 keeps all.
-    verbose : bool
-        Print the number of directions found.
     random_state : int, RandomState or None
         Where FastICA starts.
 
@@ -396,15 +390,12 @@ class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
         multiclass: str = "ovr",
         class_weight: ClassWeight = None,
         loss: str = "hinge",
-        tol: float = 1e-4,
-        max_iter: int = 1000,
         ica_tol: float = 1e-4,
         ica_max_iter: int = 200,
         ica_axes: int | None = None,
         contrast: str = "logcosh",
         contrast_scale: float = 1.0,
         least_share: float = 0.0,
-        verbose: bool | int = False,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
@@ -416,15 +407,12 @@ class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
         self.multiclass = multiclass
         self.class_weight = class_weight
         self.loss = loss
-        self.tol = tol
-        self.max_iter = max_iter
         self.ica_tol = ica_tol
         self.ica_max_iter = ica_max_iter
         self.ica_axes = ica_axes
         self.contrast = contrast
         self.contrast_scale = contrast_scale
         self.least_share = least_share
-        self.verbose = verbose
         self.random_state = random_state
 
     _validate = validate_weighted
@@ -475,10 +463,6 @@ class KernelSupportVectorICA(MarginEstimator):
     <kernel settings>
     loss : "hinge" or "squared_hinge"
         Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
-    tol : float
-        How far from 1 the margin of a support vector may end.
-    max_iter : int
-        Steps at most for each hyperplane.
     ica_tol : float
         When FastICA stops.
     ica_max_iter : int
@@ -497,8 +481,6 @@ class KernelSupportVectorICA(MarginEstimator):
         Lengths of the normals before their block is divided by its norm: all the same, or the
         lengths at which the margins are at ±1, as equation 3.47 has them: normals with a narrow
         margin count for more.
-    verbose : bool
-        Print the number of directions found.
     random_state : int, RandomState or None
         Where FastICA starts, which rows become landmarks, and which of more than 1000 the median
         looks at.
@@ -575,8 +557,6 @@ class KernelSupportVectorICA(MarginEstimator):
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
         n_landmarks: int | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
         ica_tol: float = 1e-4,
         ica_max_iter: int = 200,
         ica_axes: int | None = None,
@@ -584,7 +564,6 @@ class KernelSupportVectorICA(MarginEstimator):
         contrast_scale: float = 1.0,
         least_share: float = 0.001,
         normal_length: str = "unit",
-        verbose: bool | int = False,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
@@ -602,8 +581,6 @@ class KernelSupportVectorICA(MarginEstimator):
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.n_landmarks = n_landmarks
-        self.tol = tol
-        self.max_iter = max_iter
         self.ica_tol = ica_tol
         self.ica_max_iter = ica_max_iter
         self.ica_axes = ica_axes
@@ -611,7 +588,6 @@ class KernelSupportVectorICA(MarginEstimator):
         self.contrast_scale = contrast_scale
         self.least_share = least_share
         self.normal_length = normal_length
-        self.verbose = verbose
         self.random_state = random_state
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:

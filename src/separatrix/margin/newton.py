@@ -1,21 +1,10 @@
-"""Newton's method on a smoothed hinge: tall soft-margin problems, to numerical precision.
+"""Newton's method for the soft-margin hyperplane.
 
-With ``t_i`` the shortfall of row i from its margin, the smoothed loss is 0 below -ε, ``t`` above ε
-and a parabola between. Given which rows are where, its minimum is a linear system in the rows of
-the zone, and a line search makes every step descend. ε shrinks until the rows of the zone, put
-exactly on their margin, satisfy the conditions of optimality of the hinge itself.
-
-Beside decomposition of the dual with the same exact finish it is as fast for separable classes.
-For overlapping ones of equal size at C = 1000 (600 to 2000 rows) decomposition had taken 45 to 380
-times as long when it was stopped, far from the minimum.
-
-References
-----------
-Keerthi and DeCoste, A modified finite Newton method for fast solution of large scale linear SVMs,
-Journal of Machine Learning Research 6 (2005).
-Lee and Mangasarian, SSVM: a smooth support vector machine for classification, Computational
-Optimization and Applications 20 (2001).
-Chapelle, Training a support vector machine in the primal, Neural Computation 19 (2007): this loss.
+The hinge ``max(0, t)`` of a shortfall ``t = 1 - y (w·z + b)`` has a corner at 0. Within ε of it a
+parabola takes its place, ``(t + ε)² / 4ε``, and the problem becomes smooth. Newton's method
+solves it in a few steps, because given the rows of the zone ``|t| < ε`` it is a linear system. ε
+shrinks from the width of the margin to a billionth of it: there the normal is that of the hinge to
+nine digits.
 """
 
 from __future__ import annotations
@@ -28,59 +17,58 @@ from sklearn.exceptions import ConvergenceWarning
 
 from separatrix._warnings import warn_caller
 from separatrix.linalg import Array
-from separatrix.margin.active_set import (
-    MAX_SET_CHANGES,
-    Candidate,
-    MarginProblem,
-    MarginSets,
-    Points,
-    cholesky_solve,
-    solve_on_margin,
-)
+from separatrix.margin.points import Points
 
 FIRST_HALF_WIDTH = 2.0
 """ε of the first smoothed loss, in margins: wide enough to hold most rows of data of size 1."""
 
-ZONE_SHRINKAGE = 20.0
-"""Factor by which ε shrinks once its problem is solved."""
+HALF_WIDTHS = (FIRST_HALF_WIDTH, 0.1, 5e-3, 2.5e-4, 1e-9)
+"""ε of one smoothed loss after the other. At 2.5e-4 the rows of the zone hardly change any more,
+so that the jump to the last one costs two or three steps."""
 
 MAX_UNSETTLED_CHANGE = 0.5
 """Largest change of a score, in units of ε, at which a zone that is not the last is left: its
 rows hardly change any more, and the next zone decides."""
 
 MAX_NORMAL_EQUATION_SIZE = 1e6
-"""Sum of the squared weighted rows, beside a ridge of 1, up to which normal equations keep ten
-digits. Beyond it, Cholesky factorisation failed in 8 of 200 hard problems."""
+"""Sum of the squared weighted rows, compared with a ridge of 1, up to which normal equations keep
+ten digits. Beyond it, Cholesky factorisation failed in 8 of 200 hard problems."""
 
 FIRST_COST_CAP = 100.0
 """Cost of a row, for data of size 1, that separable classes hardly ever reach; also the factor by
 which the cap is raised."""
 
-NARROW_HALF_WIDTH = 0.02
-"""ε of the first smoothed loss of all rows where a part of them has found a start, if a step has
-more to do with the rows of the usual zone than with reading all rows: more steps, but cheaper."""
+ROWS_PER_FEATURE_SAMPLED = 4
+"""Rows for each feature in the part of the rows that gives a start (a third less time in all)."""
 
-MAX_ZONE_PASSES = 4
-"""Products with the rows of the zone, in passes over all rows, that a step may take: squares of
-features for each row of the zone beside one product for each entry."""
+MAX_STEPS = 1000
+"""Newton steps of one hyperplane; hard problems of features of unlike scales took 200."""
+
+MAX_LINE_STEPS = 30
+"""Points of a line search; about eight are usual."""
 
 LINE_SLACK = 1e-6
 """Slope, relative to that at the start, at which a line search ends."""
 
-MAX_LINE_STEPS = 30
-"""Points at most that a line search looks at: about eight are usual."""
 
-MAX_MORE_SHORT = 0.05
-"""The margin that a part of the rows has found is near that of all rows where, of the other rows,
-no more fall short of it than twice the share in that part and this. From farther away a narrow
-zone took three times the steps."""
+class Problem(NamedTuple):
+    """Rows of size 1 on two sides, and what each costs short of its margin."""
 
-ROWS_PER_FEATURE_SAMPLED = 4
-"""Rows for each feature in the part of the rows that finds a start."""
+    points: Points
+    signs: Array
+    cost: Array
+
+
+class NewtonStart(NamedTuple):
+    """A normal and an intercept near the solution, and the half-width ε of the first zone."""
+
+    normal: Array
+    intercept: float
+    eps: float
 
 
 class SolverResult(NamedTuple):
-    """A hyperplane in units in which the data have size 1.
+    """A hyperplane of data of size 1.
 
     Attributes
     ----------
@@ -90,8 +78,6 @@ class SolverResult(NamedTuple):
         Whether the normal is a numerical zero, or no better than none.
     heaviest : float
         The largest weight of a row in the normal.
-    finished : bool
-        Whether the solver ended before `max_iter`.
     """
 
     normal: Array
@@ -100,155 +86,117 @@ class SolverResult(NamedTuple):
     n_iter: int
     vanishes: bool
     heaviest: float = np.inf
-    finished: bool = True
-
-
-class NewtonStart(NamedTuple):
-    """A normal, an intercept and the half-width ε of a zone to begin with."""
-
-    normal: Array
-    intercept: float
-    eps: float
 
 
 def capped_newton(
-    points: Points, signs: Array, cost: Array, tol: float, max_iter: int
+    points: Points, signs: Array, cost: Array, start: NewtonStart | None = None
 ) -> SolverResult:
-    """`smoothed_newton` with costs no higher than needed, so that its systems keep their digits.
+    """`smoothed_newton` with costs as low as the solution allows: its systems keep their digits.
 
     Where no row weighs as much as the cap, higher costs would change nothing.
     """
     cap, highest, n_iter = FIRST_COST_CAP, float(cost.max()), 0
-    start = _start(points, signs, np.minimum(cost, cap), max_iter)
+    start = start or _start_from_part(points, signs, np.minimum(cost, cap))
     while True:
-        problem = MarginProblem(points, signs, np.minimum(cost, cap))
-        found = smoothed_newton(problem, tol, max_iter - n_iter, start)
-        n_iter += found.n_iter
-        enough = cap >= highest or (found.exact and found.heaviest < cap)
-        if enough or n_iter >= max_iter:
+        problem = Problem(points, signs, np.minimum(cost, cap))
+        result = smoothed_newton(problem, start, MAX_STEPS - n_iter)
+        n_iter += result.n_iter
+        enough = cap >= highest or (result.exact and result.heaviest < cap)
+        if enough or n_iter >= MAX_STEPS:
             break
         cap *= FIRST_COST_CAP
-        start = NewtonStart(found.normal, found.intercept, FIRST_HALF_WIDTH)
-    if not (enough and found.finished):
-        warn_unfinished(n_iter, max_iter)
-    return found._replace(
-        n_iter=n_iter, exact=enough and found.exact, vanishes=enough and found.vanishes
-    )
+        start = NewtonStart(result.normal, result.intercept, FIRST_HALF_WIDTH)
+    exact = enough and result.exact
+    if not exact:
+        warn_unfinished(n_iter)
+    return result._replace(n_iter=n_iter, exact=exact, vanishes=enough and result.vanishes)
 
 
-def _start(points: Points, signs: Array, cost: Array, max_iter: int) -> NewtonStart:
-    """The start: for many rows the solution of a part of them (a third less time in all)."""
+def _start_from_part(points: Points, signs: Array, cost: Array) -> NewtonStart:
+    """Zero, or with many rows for each feature the solution of a part of the rows."""
     n, r = points.rows.shape
     start = NewtonStart(np.zeros(r), 0.0, FIRST_HALF_WIDTH)
     every = n // (ROWS_PER_FEATURE_SAMPLED * r)
     if every < 2:
         return start
-    order = np.random.default_rng(0).permutation(n)
-    some, others = order[::every], order[1::every]
-    eps = FIRST_HALF_WIDTH / ZONE_SHRINKAGE
-    part = MarginProblem(Points(points.rows[some], None), signs[some], every * cost[some])
-    w, b = smoothed_newton(part, eps, max_iter, start)[:2]
-    inside = part.shortfall(part.points.rows @ w + b)
-    outside = 1 - signs[others] * (points.rows[others] @ w + b)
-    return NewtonStart(w, b, _first_half_width(inside, outside, r))
-
-
-def _first_half_width(inside: Array, outside: Array, r: int) -> float:
-    """ε for all rows, given shortfalls of rows that found the start and of as many others."""
-    eps = FIRST_HALF_WIDTH / ZONE_SHRINKAGE
-    costly = r * float(np.mean(np.abs(inside) < eps)) > MAX_ZONE_PASSES
-    near = np.mean(outside > eps) <= 2 * np.mean(inside > eps) + MAX_MORE_SHORT
-    return NARROW_HALF_WIDTH if costly and near else eps
+    some = np.random.default_rng(0).permutation(n)[::every]
+    part = Problem(Points(points.rows[some], None), signs[some], every * cost[some])
+    w, b = smoothed_newton(part, start, MAX_STEPS, last=HALF_WIDTHS[1])[:2]
+    return NewtonStart(w, b, HALF_WIDTHS[1])
 
 
 def smoothed_newton(
-    problem: MarginProblem, tol: float, max_iter: int, start: NewtonStart
+    problem: Problem, start: NewtonStart, max_steps: int, last: float = HALF_WIDTHS[-1]
 ) -> SolverResult:
-    """Minimise the smoothed problem while ε shrinks, until it is exact or ε ends at `tol`."""
-    Z = problem.points.rows
-    w, b, eps = start
-    n_iter = 0
-    if w.any():  # rows on the margin often stay there as costs grow
-        sets = MarginSets.by_zone(problem.shortfall(Z @ w + b), tol)
-        exact, _ = solve_on_margin(problem, sets, 1)
-        if exact is not None:
-            return exact_result(Z, exact, n_iter)
-    while True:
-        leave_at = MAX_UNSETTLED_CHANGE * eps if eps > tol else 0.0
-        inner = _minimise_smoothed(problem, eps, leave_at, max_iter - n_iter, w, b)
-        w, b, n_iter = inner.normal, inner.intercept, n_iter + inner.n_iter
-        # no more rows than can be on their margin in general position: worth several tries
-        few = len(inner.sets.zone) <= Z.shape[1] + 1
-        tries = max(1, min(MAX_SET_CHANGES, max_iter - n_iter)) if few else 1
-        exact, n_tried = solve_on_margin(problem, inner.sets, tries)
-        n_iter += n_tried - 1
-        if exact is not None:
-            return exact_result(Z, exact, n_iter)
-        if eps <= tol or n_iter == max_iter:
-            break
-        eps = max(eps / ZONE_SHRINKAGE, tol)
-    finished = eps <= tol and inner.solved
-    vanishes = finished and not is_better_than_none(Z, problem.signs, problem.cost, w, b)
-    return SolverResult(w, b, False, n_iter, vanishes, finished=finished)
+    """Minimise the smoothed problem for one ε after the other, down to the `last`."""
+    points, signs, cost = problem
+    w, b, first = start
+    scores, n_iter = points.rows @ w + b, 0
+    for eps in [e for e in HALF_WIDTHS if last <= e <= first]:
+        settled = False
+        while not settled and n_iter < max_steps:
+            n_iter += 1
+            shortfall = 1 - signs * scores
+            goal, b_goal = _newton_step(problem, shortfall, eps, b)
+            reached = points.rows @ goal + b_goal
+            change, largest = reached - scores, float(np.abs(scores).max())
+            solved = _same_sets(shortfall, 1 - signs * reached, eps)
+            x = 1.0 if solved else _line_minimum(problem, eps, w, scores, goal, reached)
+            w, b, scores = w + x * (goal - w), b + x * (b_goal - b), scores + x * change
+            step = float(np.abs(change).max())
+            # below the last digit of the scores rows on the edge of the zone go to and fro
+            settled = solved or x * step <= 1e-14 * (1 + largest)
+            settled = settled or (eps > last and step <= MAX_UNSETTLED_CHANGE * eps)
+        scores = points.rows @ w + b
+    duals = cost * np.clip((1 - signs * scores + eps) / (2 * eps), 0, 1)
+    if settled and not np.any((duals > 0) & (duals < cost)):
+        b = _middle_intercept(signs, scores - b, duals)
+    # the normal is a sum over rows: one that cancels to less than this is numerical zero
+    zero = 1e-10 * float(duals @ np.sqrt(np.einsum("ij,ij->i", points.rows, points.rows)))
+    vanishes = float(np.linalg.norm(w)) <= zero
+    vanishes = settled and (vanishes or not is_better_than_none(points.rows, signs, cost, w, b))
+    return SolverResult(w, b, settled, n_iter, vanishes, float(duals.max()))
 
 
-class SmoothedResult(NamedTuple):
-    """Where Newton's method for one ε ended, and the sets of its last step."""
-
-    normal: Array
-    intercept: float
-    sets: MarginSets
-    n_iter: int
-    solved: bool
-
-
-def _minimise_smoothed(
-    problem: MarginProblem, eps: float, leave_at: float, max_iter: int, w: Array, b: float
-) -> SmoothedResult:
-    """Newton's method for one ε, until solved or no score changes by more than `leave_at`."""
-    scores = problem.points.rows @ w + b
-    n_iter, solved, near = 0, False, False
-    sets = MarginSets.by_zone(problem.shortfall(scores), eps)
-    while not (solved or near) and n_iter < max_iter:
-        n_iter += 1
-        sets = MarginSets.by_zone(problem.shortfall(scores), eps)
-        step = _newton_step(problem, sets, eps, b)
-        shortfall = problem.shortfall(step.scores)
-        solved = sets.fit(shortfall, step.duals, problem.cost, eps, 1e-9 * eps)
-        x = 1.0 if solved else _line_minimum(problem, eps, w, scores, step)
-        change = step.scores - scores
-        largest = float(np.abs(change).max())
-        # a change below the last digit of the scores: rows on the edge of the zone go to and fro
-        solved = solved or x * largest <= 1e-14 * (1 + float(np.abs(scores).max()))
-        near = largest <= leave_at
-        w, b = w + x * (step.normal - w), b + x * (step.intercept - b)
-        scores = scores + x * change
-    return SmoothedResult(w, b, sets, n_iter, solved)
+def _middle_intercept(signs: Array, along: Array, duals: Array) -> float:
+    """When no row is on its margin the intercept may lie in an interval: its middle."""
+    edges = signs - along  # the intercept that puts a row on its margin
+    below = (duals > 0) == (signs < 0)
+    low = np.max(edges[below], initial=-np.inf)
+    high = np.min(edges[~below], initial=np.inf)
+    return float((low + high) / 2) if np.isfinite(low + high) else 0.0
 
 
-def _newton_step(problem: MarginProblem, sets: MarginSets, eps: float, b: float) -> Candidate:
+def _same_sets(before: Array, after: Array, eps: float) -> bool:
+    """Whether all rows are on the side of the zone on which the step assumed them."""
+    slack = 1e-9 * eps + 1e-14 * (1 + float(np.abs(after).max()))
+    short, clear = before >= eps, before <= -eps
+    ends = np.where(short, after - eps, np.where(clear, -eps - after, eps - np.abs(after)))
+    return bool(ends.min() >= -slack)
+
+
+def _newton_step(problem: Problem, shortfall: Array, eps: float, b: float) -> tuple[Array, float]:
     """The minimum of the smoothed problem if every row stayed on its side of the zone."""
-    points, signs, cost = problem.points, problem.signs, problem.cost
-    Z, signed_duals = points.rows, problem.outside_duals(sets)
-    if len(sets.zone) == 0:  # nothing holds the intercept: move it towards the heavier side
-        shift = signed_duals.sum()
-        b = b + float(np.sign(shift)) if abs(shift) > 1e-12 * cost.sum() else b
-        return problem.combine(sets, signed_duals, b)
-    zone = Z[sets.zone]
-    softness = 2 * eps / cost[sets.zone]
-    target = signs[sets.zone] * (1 + eps)
-    pull, push = problem.pull(sets.short), float(signed_duals.sum())
-    if len(zone) > Z.shape[1] or len(Z) > 2 * Z.shape[1]:
-        w, b = weighted_ridge(zone, 1 / softness, target, pull, push)
-        scores = Z @ w + b
-        signed_duals[sets.zone] = (target - scores[sets.zone]) / softness
-        return Candidate(w, b, scores, signs * signed_duals)
-    K = points.products(sets.zone)
-    K.flat[:: len(K) + 1] += np.maximum(softness, 1e-13)  # rows given twice make K singular
-    free = cholesky_solve(K, np.column_stack([target - zone @ pull, np.ones(len(zone))]))
-    b = float((free[:, 0].sum() + push) / free[:, 1].sum())
-    signed_duals[sets.zone] = free[:, 0] - b * free[:, 1]
-    return problem.combine(sets, signed_duals, b)
+    points, signs, cost = problem
+    Z = points.rows
+    short = shortfall >= eps
+    at = np.flatnonzero(~short & (shortfall > -eps))
+    outside = np.where(short, signs * cost, 0.0)
+    pull, push = Z.T @ outside, float(outside.sum())
+    if len(at) == 0:  # nothing holds the intercept: move it towards the heavier side
+        return pull, b + (float(np.sign(push)) if abs(push) > 1e-12 * cost.sum() else 0.0)
+    zone, target = Z[at], signs[at] * (1 + eps)
+    softness = 2 * eps / cost[at]
+    if points.gram is None or len(at) > Z.shape[1]:
+        return weighted_ridge(zone, 1 / softness, target, pull, push)
+    # all of the centred rows add up to zero: K is raised by a number so that it has an inverse
+    K = points.gram[np.ix_(at, at)]
+    raised = float(np.trace(K)) / len(K) ** 2
+    K += raised
+    K.flat[:: len(K) + 1] += np.maximum(softness, 1e-12)  # rows given twice make K singular
+    free = cholesky_solve(K, np.column_stack([target - zone @ pull, np.ones(len(at))]))
+    level = float((free[:, 0].sum() + push) / free[:, 1].sum())
+    return pull + zone.T @ (free[:, 0] - level * free[:, 1]), level - raised * push
 
 
 def weighted_ridge(
@@ -287,15 +235,23 @@ def _ridge_by_triangle(A: Array, t: Array, pull: Array) -> Array:
     return scipy.linalg.solve_triangular(R[:r, :r], R[:r, r], check_finite=False)
 
 
+def cholesky_solve(S: Array, target: Array) -> Array:
+    """Solve with a positive definite matrix, which is overwritten; raise where it is not one."""
+    _, solution, info = scipy.linalg.lapack.dposv(S, target, lower=True, overwrite_a=True)
+    if info:
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    return solution
+
+
 def _line_minimum(
-    problem: MarginProblem, eps: float, w: Array, scores: Array, step: Candidate
+    problem: Problem, eps: float, w: Array, scores: Array, goal: Array, reached: Array
 ) -> float:
-    """The part of the way to `step` where the smoothed problem is least.
+    """The part of the way to `goal` where the smoothed problem is least.
 
     The zero of its slope, which grows with x, by false position; of an end that stays twice half
     the slope is taken (Illinois), so that both ends come near.
     """
-    direction, change = step.normal - w, step.scores - scores
+    direction, change = goal - w, reached - scores
     at_start, growth = w @ direction, direction @ direction
     signs, cost = problem.signs, problem.cost
 
@@ -333,37 +289,29 @@ def _line_minimum(
     return (low + high) / 2
 
 
-def exact_result(Z: Array, found: Candidate, n_iter: int) -> SolverResult:
-    """The result of a candidate that satisfies the conditions of optimality."""
-    # the normal is a sum over rows: one that cancels to less than this is numerical zero
-    zero = 1e-10 * float(found.duals @ np.sqrt(np.einsum("ij,ij->i", Z, Z)))
-    vanishes = bool(np.linalg.norm(found.normal) <= zero)
-    heaviest = float(found.duals.max())
-    return SolverResult(found.normal, found.intercept, True, n_iter, vanishes, heaviest)
-
-
-def is_better_than_none(Z: Array, signs: Array, cost: Array, w: Array, b: float) -> bool:
-    """Whether an approximate normal saves what the best one saves beside w = 0.
+def is_better_than_none(
+    Z: Array, signs: Array, cost: Array, w: Array, b: float, *, squared: bool = False
+) -> bool:
+    """Whether an approximate normal saves half of the least that the best one can save.
 
     Without a normal the best is to call every row a member of the heavier class, which costs
-    ``2 min(c₊, c₋)``. What is minimised is strongly convex in w, so that its minimum saves at
-    least ``½‖w‖²``. A normal that saves less than half of that is numerical zero, and of unit
-    length it would be a direction made of noise. No tolerance depends on units.
+    ``2 min(c₊, c₋)``; of the squared hinge it is ``4 c₊ c₋ / (c₊ + c₋)``. What is minimised is
+    strongly convex in w, so that its minimum saves at least ``½‖w‖²``. A normal that saves less
+    than half of that is numerical zero, and of unit length it would be a direction made of noise.
+    No tolerance depends on units.
     """
     size = float(w @ w)
-    reached = 0.5 * size + float(cost @ np.maximum(0, 1 - signs * (Z @ w + b)))
-    by_none = 2 * min(float(cost[signs > 0].sum()), float(cost[signs < 0].sum()))
+    shortfall = np.maximum(0, 1 - signs * (Z @ w + b))
+    reached = 0.5 * size + float(cost @ (shortfall**2 if squared else shortfall))
+    light, heavy = sorted((float(cost[signs > 0].sum()), float(cost[signs < 0].sum())))
+    by_none = 4 * light * heavy / (light + heavy) if squared else 2 * light
     return size > 0 and by_none - reached >= 0.25 * size
 
 
-def warn_unfinished(n_iter: int, max_iter: int) -> None:
+def warn_unfinished(n_steps: int) -> None:
     """Warn that a hyperplane is approximate, and say how to finish it."""
-    end = f"after max_iter={max_iter} steps"
-    if n_iter < max_iter:
-        end = f"when no step was left to make after {n_iter}"
-    remedy = "Raise max_iter or tol" if n_iter >= max_iter else "Raise tol"
     warn_caller(
-        f"a hyperplane was not finished {end}: the direction is approximate. {remedy}, lower C, "
-        "or standardise the features.",
+        f"a hyperplane was not finished after {n_steps} steps: the direction is approximate. "
+        "Lower C, or standardise the features.",
         ConvergenceWarning,
     )

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from separatrix.base.rows import centred_product, check_new_rows
 from separatrix.linalg import Array
-from separatrix.margin.active_set import Points
 from separatrix.margin.hyperplane import Hyperplane, prepare_points
+from separatrix.margin.points import Points
 from separatrix.moments.checks import check_finite
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows

@@ -143,7 +143,7 @@ class KeptPlanes(NamedTuple):
 
 def keep_planes(estimator: Any, Z: Array, rows: LabelledRows) -> KeptPlanes:
     """Hyperplanes by descending worth, as many as the estimator's `redundancy` leaves."""
-    find = PlaneFinder(estimator.tol, estimator.max_iter, estimator.loss)
+    find = PlaneFinder(estimator.loss)
     problems = pose_problems(rows, estimator.C, estimator.class_weight, estimator.multiclass)
     every = find_planes(prepare_points(Z), problems, find)
     least = estimator.least_accuracy
@@ -210,12 +210,6 @@ class SupportVectorProjection(MarginEstimator):
     <kernel settings>
     loss : "hinge" or "squared_hinge"
         Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
-    tol : float
-        How far from 1 the margin of a support vector may end.
-    max_iter : int
-        Steps at most for each hyperplane.
-    verbose : bool
-        Print the number of directions found.
     random_state : int, RandomState or None
         Which rows become landmarks, and which of more than 1000 the median looks at.
 
@@ -299,9 +293,6 @@ class SupportVectorProjection(MarginEstimator):
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
         n_landmarks: int | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        verbose: bool | int = False,
         random_state: RandomState = None,
     ) -> None:
         self.C = C
@@ -318,9 +309,6 @@ class SupportVectorProjection(MarginEstimator):
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.n_landmarks = n_landmarks
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
         self.random_state = random_state
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:

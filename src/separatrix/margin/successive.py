@@ -10,14 +10,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from separatrix._warnings import warn_caller
-from separatrix.base.parameters import N_COMPONENTS, Allowed, real_number
+from separatrix.base.parameters import N_COMPONENTS, Allowed, one_of, real_number
 from separatrix.base.solution import Solution
+from separatrix.fisher.directions import ledoit_wolf
 from separatrix.kernels import RandomState
 from separatrix.linalg import (
     EPS,
     Array,
     CholeskyWhitener,
-    SingularMatrixError,
     cholesky_whitener,
     numerical_rank,
 )
@@ -42,11 +42,17 @@ from separatrix.margin.planes import (
 )
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.spectra import fourth_moment
 from separatrix.selection import AtMost
 
 MIN_NEW_PART = 1e-4
 """Length of the part of a unit normal outside the span of others below which it adds nothing: the
 accuracy of a normal that ends at the default `tol`."""
+
+
+VANISHING_SHRINKAGE = 1e-6
+"""The least shrinkage: it gives a singular Sw an inverse in which its null space counts most. The
+directions of table 3 of the source do not depend on it between 1e-8 and 1e-5."""
 
 
 def block_basis(V: Array, known: Array) -> Array:
@@ -79,7 +85,10 @@ class Round(NamedTuple):
 
 
 def successive_directions(
-    Z: Array, problems: Sequence[BinaryProblem], find: FindPlane, whitener: CholeskyWhitener | None
+    Z: Array,
+    problems: Sequence[BinaryProblem],
+    find: FindPlane,
+    whitener: CholeskyWhitener | None,
 ) -> Iterator[Round]:
     """Rounds of orthonormal directions, each found where all earlier ones are taken off the rows.
 
@@ -153,13 +162,6 @@ class MarginMaximizingDiscriminant(MarginEstimator):
     <kernel settings>
     loss : "hinge" or "squared_hinge"
         Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
-    tol : float
-        How far from 1 the margin of a support vector may end. Hyperplanes are exact as a rule up
-        to ``n_samples * n_features**2 = 1e10``, and of no more than 5000 rows.
-    max_iter : int
-        Steps at most for each hyperplane.
-    verbose : bool
-        Print the number of directions after each round.
     random_state : int, RandomState or None
         Which rows become landmarks, and which of more than 1000 the median looks at.
 
@@ -249,9 +251,6 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
         n_landmarks: int | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        verbose: bool | int = False,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
@@ -264,9 +263,6 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.n_landmarks = n_landmarks
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
         self.random_state = random_state
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
@@ -278,19 +274,21 @@ def _solve_successive(
     moments: ClassMoments,
     rows: LabelledRows,
     selected: Mapping[str, Any],
-    ridge: float | None = None,
+    shrinkage: float | str | None = None,
 ) -> Solution:
-    """Directions of either method: with a ridge those whose margins are measured by Sw."""
+    """Directions of either method: with a shrinkage those whose margins are measured by Sw."""
     Z, lift = center_in_span(rows, moments)
     rank, whitener = Z.shape[1], None
     extras: dict[str, Any] = {}
     wanted = estimator._n_wanted(rank, "the rank of the centred data", selected)
-    if ridge is not None:
-        # rows without weight have a part in the coordinates of a kernel's map, not in Z
-        n_dimensions = moments.n_features if estimator.kernel is None else rank
-        whitener, extras["ridge_"] = whiten_within(Z, rows, moments, ridge, n_dimensions)
+    if shrinkage is not None:
+        # features that do not vary are none, and of a kernel's map the rows have the rank
+        varying = int(np.count_nonzero(moments.total_diagonal() > 0))
+        n_dimensions = varying if estimator.kernel is None else rank
+        whitened = whiten_within(Z, rows, moments, shrinkage, n_dimensions)
+        whitener, extras["shrinkage_"] = whitened
     problems = pose_problems(rows, estimator.C, estimator.class_weight)
-    find = PlaneFinder(estimator.tol, estimator.max_iter, estimator.loss)
+    find = PlaneFinder(estimator.loss)
     rounds = list(
         _take_rounds(estimator, successive_directions(Z, problems, find, whitener), wanted)
     )
@@ -363,9 +361,11 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
     C : float
         Cost of a row on the wrong side of its margin. Neither the scale of the data nor giving
         every row twice changes its meaning.
-    ridge : float
-        Number added to the diagonal of Sw, as a share of its mean. Without it Sw must have an
-        inverse; a kernel or more features than samples need it.
+    shrinkage : "auto" or float in [0, 1]
+        s: margins are measured by ``(1 - s) Sw + s tr(Sw)/d I``. "auto" is that of Ledoit and
+        Wolf, where the expected squared error of the covariance within classes is least. 0 is the
+        method of the paper, as the limit of a vanishing s; 1 is `MarginMaximizingDiscriminant`
+        with ``C d / tr(Sw)`` in place of C.
     class_weight : dict, "balanced" or None
         Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
         all.
@@ -375,13 +375,6 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
     <kernel settings>
     loss : "hinge" or "squared_hinge"
         Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
-    tol : float
-        How far from 1 the margin of a support vector may end. Hyperplanes are exact as a rule up
-        to ``n_samples * n_features**2 = 1e10``, and of no more than 5000 rows.
-    max_iter : int
-        Steps at most for each hyperplane.
-    verbose : bool
-        Print the number of directions after each round.
     random_state : int, RandomState or None
         Which rows become landmarks, and which of more than 1000 the median looks at.
 
@@ -389,8 +382,8 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
     ----------
     components_ : array (n_components, n_features)
         The directions, in the order in which they were found.
-    ridge_ : float
-        The number added to the diagonal of Sw.
+    shrinkage_ : float
+        The s that was used.
     n_components_, explained_ratio_, mean_, means_, classes_, rank_
         As in `MarginMaximizingDiscriminant`.
     dual_coef_, kernel_gamma_, n_iter_
@@ -401,13 +394,14 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
     Notes
     -----
     The hyperplanes of the first round decide, whatever `n_components`. For two classes that is the
-    minimum class variance support vector machine of Zafeiriou, Tefas and Pitas, but for the ridge.
+    minimum class variance support vector machine of Zafeiriou, Tefas and Pitas, but for the
+    shrinkage.
 
     ``components_ @ components_.T`` is the identity. The first direction is the first of
     `MarginMaximizingDiscriminant` in coordinates where Sw is the identity; the others are not,
     because they are orthogonal in the coordinates given.
 
-    Sw with its ridge is factored once, and each round is a plain hyperplane in the coordinates in
+    The shrunken Sw is factored once, and each round is a plain hyperplane in the coordinates in
     which it is the identity. The matrix ``P Sw P`` of the paper's table 2, singular from the
     second direction on, is not formed.
 
@@ -435,7 +429,7 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
 
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         **MarginMaximizingDiscriminant._allowed_parameters,
-        "ridge": (real_number(0),),
+        "shrinkage": (one_of("auto"), real_number(0, 1)),
     }
 
     def __init__(
@@ -443,7 +437,7 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
         n_components: int | str | None = None,
         *,
         C: float = 1.0,
-        ridge: float = 1e-6,
+        shrinkage: float | str = "auto",
         class_weight: ClassWeight = None,
         loss: str = "hinge",
         kernel: str | Callable[..., Array] | None = None,
@@ -452,14 +446,11 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
         coef0: float = 1.0,
         kernel_params: Mapping[str, Any] | None = None,
         n_landmarks: int | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        verbose: bool | int = False,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.C = C
-        self.ridge = ridge
+        self.shrinkage = shrinkage
         self.class_weight = class_weight
         self.loss = loss
         self.kernel = kernel
@@ -468,36 +459,33 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.n_landmarks = n_landmarks
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
         self.random_state = random_state
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
-        return _solve_successive(self, moments, rows, selected, self.ridge)
+        return _solve_successive(self, moments, rows, selected, self.shrinkage)
 
 
 def whiten_within(
-    Z: Array, rows: LabelledRows, moments: ClassMoments, ridge: float, n_dimensions: int
+    Z: Array, rows: LabelledRows, moments: ClassMoments, shrinkage: float | str, n_dimensions: int
 ) -> tuple[CholeskyWhitener | None, float]:
-    """The coordinates in which Sw with its ridge is the identity; and the number added to Sw.
+    """The coordinates in which the shrunken Sw is the identity; and the shrinkage.
 
-    The ridge is a share of the mean of Sw's diagonal over `n_dimensions`.
+    ``(1 - s) Sw + s tr(Sw)/d I`` with d the number of dimensions, those without rows included.
     """
     if not Z.any():
         return None, 0.0
     if Z.shape[1] < moments.n_features or moments.eps > EPS:
-        moments = ClassMoments.from_rows(rows._replace(X=Z, feature_names=None))
+        rows = rows._replace(X=Z, feature_names=None)
+        moments = ClassMoments.from_rows(rows)
     Sw = np.array(moments.Sw)
     spread, size = float(np.trace(Sw)), float(np.sum(Z**2))
     if spread <= Z.shape[1] * moments.eps * size:  # classes are points: Sw is numerical zero
-        spread = size
-    added = ridge * spread / n_dimensions
-    Sw.flat[:: len(Sw) + 1] += added
-    try:
-        return cholesky_whitener(Sw), added
-    except SingularMatrixError:
-        raise ValueError(
-            f"ridge={ridge!r} is too small for these data: Sw has no inverse. Raise it, "
-            "for example to its default of 1e-6."
-        ) from None
+        return cholesky_whitener(size / n_dimensions * np.eye(len(Sw))), 1.0
+    s = shrinkage
+    if isinstance(s, str):
+        fourth = fourth_moment(moments, rows)
+        s = ledoit_wolf(Sw, fourth, moments.n_samples, n_dimensions)
+    s = max(float(s), VANISHING_SHRINKAGE)
+    Sw *= 1 - s
+    Sw.flat[:: len(Sw) + 1] += s * spread / n_dimensions
+    return cholesky_whitener(Sw), s

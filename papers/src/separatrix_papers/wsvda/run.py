@@ -140,10 +140,10 @@ def reducers(most: int) -> dict[str, Any]:
         "PCA": PCA(most),
         "LDA": FisherDiscriminant(),
         "MMDA": MarginMaximizingDiscriminant(most),
-        "WSVDA": WithinSupportVectorDiscriminant(most),
+        "WSVDA": WithinSupportVectorDiscriminant(most, shrinkage=0),
         "WSVDA as printed": PrintedWSVDA(most),
         "MMDA, C = 1000": MarginMaximizingDiscriminant(most, C=1000),
-        "WSVDA, C = 1000": WithinSupportVectorDiscriminant(most, C=1000),
+        "WSVDA, C = 1000": WithinSupportVectorDiscriminant(most, C=1000, shrinkage=0),
     }
 
 
@@ -210,7 +210,7 @@ def separated(posed: PreparedProblem, fold: int) -> list[Figure]:
 def score_nested(posed: PreparedProblem) -> dict[str, float]:
     """Percent of rows that are right where every choice is made among the training rows."""
     grid = {
-        "withinsupportvectordiscriminant__ridge": [1e-6, 1.0],
+        "withinsupportvectordiscriminant__shrinkage": [0.0, 0.5],
         "withinsupportvectordiscriminant__n_components": [1, 2, 3],
     }
     inner = StratifiedKFold(3, shuffle=True, random_state=0)
