@@ -249,7 +249,7 @@ def test_a_hyperplane_that_is_not_finished_is_warned_about(monkeypatch, C):
     monkeypatch.setattr(hyperplane, "MAX_TALL_GRAM_ROWS", 0)
     Z, signs = iris_one_against_rest()
     for most in (1, 2, 5):
-        monkeypatch.setattr(newton, "MAX_NEWTON_STEPS", most)
+        monkeypatch.setattr(newton, "MAX_HYPERPLANE_STEPS", most)
         with pytest.warns(ConvergenceWarning, match=f"after {most} steps") as warned:
             plane = plane_of(Z, signs, np.full(150, C))
         assert len(warned) == 1

@@ -41,7 +41,7 @@ which the cap is raised."""
 ROWS_PER_FEATURE_SAMPLED = 4
 """Rows for each feature in the part of the rows that gives a start (a third less time in all)."""
 
-MAX_NEWTON_STEPS = 1000
+MAX_HYPERPLANE_STEPS = 1000
 """Newton steps of one hyperplane; hard problems of features of unlike scales took 200."""
 
 MAX_LINE_STEPS = 30
@@ -99,10 +99,10 @@ def capped_newton(
     start = start or _start_from_part(points, signs, np.minimum(cost, cap))
     while True:
         problem = Problem(points, signs, np.minimum(cost, cap))
-        result = smoothed_newton(problem, start, MAX_NEWTON_STEPS - n_iter)
+        result = smoothed_newton(problem, start, MAX_HYPERPLANE_STEPS - n_iter)
         n_iter += result.n_iter
         enough = cap >= highest or (result.exact and result.heaviest < cap)
-        if enough or n_iter >= MAX_NEWTON_STEPS:
+        if enough or n_iter >= MAX_HYPERPLANE_STEPS:
             break
         cap *= FIRST_COST_CAP
         start = NewtonStart(result.normal, result.intercept, FIRST_HALF_WIDTH)
@@ -121,7 +121,7 @@ def _start_from_part(points: Points, signs: Array, cost: Array) -> NewtonStart:
         return start
     some = np.random.default_rng(0).permutation(n)[::every]
     part = Problem(Points(points.rows[some], None), signs[some], every * cost[some])
-    w, b = smoothed_newton(part, start, MAX_NEWTON_STEPS, last=HALF_WIDTHS[1])[:2]
+    w, b = smoothed_newton(part, start, MAX_HYPERPLANE_STEPS, last=HALF_WIDTHS[1])[:2]
     return NewtonStart(w, b, HALF_WIDTHS[1])
 
 
