@@ -32,6 +32,7 @@ from separatrix import (
     PartialLeastSquaresDiscriminant,
     QuadraticDiscriminant,
     SparseLDG,
+    Toeplitz,
     TruncatedIPCAC,
     WithinSupportVectorDiscriminant,
     WithRejection,
@@ -208,7 +209,7 @@ FOUND = {
         None,
     ),
     "a structure gives more directions than rows to shrink": Case(
-        FisherDiscriminant(shrinkage="nonlinear", structure="toeplitz"),
+        FisherDiscriminant(shrinkage="nonlinear", covariance=Toeplitz(1)),
         np.outer([1.0, -2, 3, 0.5, 2, -1, 0.3], np.sin(np.arange(47.0) ** 2)),
         np.array([0, 3, 3, 2, 1, 0, 0]),
         None,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         GSVDDiscriminant,
         NullSpaceDiscriminant,
     )
+    from separatrix.fisher.structure import Decoupled, Toeplitz
     from separatrix.io.models import load, save
     from separatrix.ipcac.ipcac import IPCAC, TruncatedIPCAC
     from separatrix.ipcac.kernel import KernelIPCAC
@@ -66,6 +67,8 @@ CONTENTS = {
     "LocalFisherDiscriminant": "fisher.local",  # neighbours: classes of several clusters
     "GroupedDiscriminant": "fisher.grouped",  # groups of features: more than C - 1 directions
     "PartialLeastSquaresDiscriminant": "fisher.pls",  # PLS-DA: covariance with the labels
+    "Toeplitz": "fisher.structure",  # covariance of channels over time: by lag alone
+    "Decoupled": "fisher.structure",  # the same: alike at all times
     # subspaces: isotropic principal components
     "IPCAC": "ipcac.ipcac",  # whitened class means and one threshold
     "TruncatedIPCAC": "ipcac.ipcac",  # the same, whitening only what can be estimated

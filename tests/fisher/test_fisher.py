@@ -17,6 +17,7 @@ from separatrix import (
     FisherDiscriminant,
     GSVDDiscriminant,
     MaximumMarginCriterion,
+    Toeplitz,
     TruncatedIPCAC,
     datasets,
 )
@@ -32,7 +33,7 @@ def test_fisher_whitens_sw_and_sorts_the_criterion(shrinkage):
     X, y = TALL
     Sw, Sb = scatters(X, y)
     a = shrinkage or 0.0
-    Sw = (1 - a) * Sw + a * np.trace(Sw) / 6 * np.eye(6)
+    Sw = (1 - a) * Sw + a * np.diag(np.diag(Sw))
     W = FisherDiscriminant(shrinkage=shrinkage).fit(X, y).components_.T
     assert_allclose(W.T @ Sw @ W, np.eye(2), atol=1e-12)
     criterion = W.T @ Sb @ W
@@ -304,15 +305,15 @@ def test_maximum_margin_goes_on_to_the_rank_of_the_data():
 # Other covariances -----------------------------------------------------------------------------
 
 
-def test_the_correlation_target_keeps_variances_and_shrinks_correlations():
+def test_shrinkage_keeps_variances_and_shrinks_correlations():
     X, y = labelled(60, 5)
-    model = FisherDiscriminant(shrinkage=0.3, target="correlation").fit(X, y)
+    model = FisherDiscriminant(shrinkage=0.3).fit(X, y)
     Sw = model.moments_.Sw
     shrunk = 0.7 * Sw + 0.3 * np.diag(np.diag(Sw))
     W = model.components_
     assert_allclose(W @ shrunk @ W.T, np.eye(2), atol=1e-10)
     units = np.array([1e-3, 1.0, 1e4, 7.0, 1.0])
-    scaled = FisherDiscriminant(shrinkage=0.3, target="correlation").fit(X * units, y)
+    scaled = FisherDiscriminant(shrinkage=0.3).fit(X * units, y)
     assert_allclose(scaled.decision_function(X * units), model.decision_function(X), rtol=1e-9)
 
 
@@ -320,7 +321,7 @@ def test_the_correlation_target_keeps_variances_and_shrinks_correlations():
 @pytest.mark.parametrize("shape", [(60, 5), (20, 50)])
 def test_its_automatic_shrinkage_is_that_of_rows_in_units_of_their_deviations(shape, make):
     X, y = labelled(*shape)
-    model = FisherDiscriminant(shrinkage="auto", target="correlation").fit(make(X), y)
+    model = FisherDiscriminant(shrinkage="auto").fit(make(X), y)
     Z = X - np.stack([X[y == c].mean(axis=0) for c in range(3)])[y]
     expected = ledoit_wolf_shrinkage(Z / Z.std(axis=0), assume_centered=True)
     assert_allclose(model.shrinkage_, expected, rtol=1e-9)
@@ -345,11 +346,9 @@ def test_ways_to_estimate_the_covariance_do_not_mix():
     X, y = labelled(60, 6)
     for how, words in (
         ({"covariance": OAS(), "shrinkage": 0.1}, "covariance=.* and shrinkage=0.1 do not go"),
-        ({"structure": "toeplitz", "target": "correlation"}, "do not go together"),
-        ({"structure": "toeplitz", "shrinkage": "auto"}, "do not go together"),
-        ({"target": "correlation", "pca": 3}, "do not go together"),
+        ({"covariance": Toeplitz(2), "shrinkage": "auto"}, "do not go together"),
+        ({"covariance": Toeplitz(2), "pca": 3}, "do not go together"),
         ({"covariance": "oas"}, "covariance='oas'"),
-        ({"target": "diagonal"}, "target='diagonal'"),
     ):
         with pytest.raises(ValueError, match=words):
             FisherDiscriminant(**how).fit(X, y)

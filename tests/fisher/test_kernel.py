@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import laplacian_kernel
 
 from separatrix import (
+    ClassMoments,
     FisherDiscriminant,
     KernelFisherDiscriminant,
     KernelIPCAC,
@@ -29,6 +30,8 @@ def test_linear_kernel_fisher_is_fisher(X, y):
 @every_data
 def test_linear_kernel_fisher_with_a_ridge_is_shrunken_fisher(X, y):
     priors = np.full(len(set(y)), 1 / len(set(y)))
+    # in units of the deviations within classes the diagonal of Sw is a sphere
+    X = X / np.sqrt(ClassMoments.from_data(X, y).within_diagonal())
     fisher = FisherDiscriminant(shrinkage=0.3, priors=priors).fit(X, y)
     Sw, total = fisher.moments_.Sw, np.trace(fisher.moments_.St)
     # (1 - α) Sw + α tr(Sw)/d I is Sw + ρ I, up to a factor that changes lengths only

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.covariance import ledoit_wolf
+from sklearn.base import clone
+from sklearn.covariance import OAS, ledoit_wolf
+from sklearn.datasets import load_digits
 
 from separatrix import FisherDiscriminant, merge
 from separatrix.fisher.shrinkage import quadratic_inverse, shrink_nonlinearly
@@ -104,3 +106,42 @@ def test_rows_without_scatter_are_left_as_they_are():
     X, y = WIDE[0][:3], np.arange(3)
     model = FisherDiscriminant(shrinkage="nonlinear").fit(X, y)
     assert (model.predict(X) == y).all()
+
+
+# Features that say nothing ---------------------------------------------------------------------
+
+WAYS = [
+    FisherDiscriminant(shrinkage=None),
+    FisherDiscriminant(shrinkage=0.3),
+    FisherDiscriminant(shrinkage="nonlinear"),
+    FisherDiscriminant(shrinkage=0.3, rule="quadratic"),
+    FisherDiscriminant(shrinkage="nonlinear", rule="quadratic"),
+    FisherDiscriminant(pca=3, shrinkage=0.3),
+    FisherDiscriminant(shrinkage="auto"),
+    FisherDiscriminant(shrinkage=None, covariance=OAS()),
+]
+
+
+@pytest.mark.parametrize("model", WAYS, ids=repr)
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e6])
+@every_shape
+def test_a_constant_feature_changes_no_decision(model, value, X, y):
+    if len(X) < X.shape[1] and model.get_params().get("covariance") is not None:
+        pytest.skip("an estimated covariance has fewer features than rows")
+    more = np.insert(X, 2, value, axis=1)
+    expected = clone(model).fit(X, y).decision_function(X)
+    found = clone(model).fit(more, y).decision_function(more)
+    assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("shrinkage", [None, 0.1, "nonlinear"])
+def test_dead_features_and_copies_make_no_direction(shrinkage):
+    """Digits have three dead features; eight copies make the scatter singular as well."""
+    X, y = load_digits(return_X_y=True)
+    X = np.hstack([X, X[:, 10:18]])
+    model = FisherDiscriminant(shrinkage=shrinkage)
+    whole = clone(model).fit(X, y)
+    assert whole.score(X, y) > 0.95
+    merged = merge([clone(model).fit(X[i::3], y[i::3]) for i in range(3)])
+    new = X + np.random.default_rng(0).standard_normal(X.shape)
+    assert np.mean(merged.predict(new) == whole.predict(new)) > 0.999

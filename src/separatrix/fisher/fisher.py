@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from separatrix.base.batches import MomentEstimator, Solved
 from separatrix.base.estimator import Rows, SubspaceEstimator
@@ -37,21 +36,22 @@ from separatrix.fisher.directions import (
 )
 from separatrix.fisher.shrinkage import shrink_nonlinearly
 from separatrix.fisher.structure import (
-    MAX_STRUCTURED_FEATURES,
-    STRUCTURES,
+    estimates_covariance,
+    fit_covariance,
     impose_structure,
+    imposes_structure,
 )
 from separatrix.linalg import Array, Lift, range_basis, top_eigh
-from separatrix.moments.checks import check_finite_columns
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows, row_blocks
-from separatrix.moments.scatter import Scatter
-from separatrix.moments.spectra import fourth_moment, reduce_to_span
-
-
-def _fourth_moment_along(small: ClassMoments, mean: Array, W: Array, rows: LabelledRows) -> float:
-    """`spectra.fourth_moment` of rows in the coordinates W."""
-    return fourth_moment(small, rows._replace(X=centred_product(rows.X, mean, W)))
+from separatrix.moments.spectra import (
+    drop_constant_features,
+    fourth_moment,
+    in_units_of_deviations,
+    reduce_to_range,
+    reduce_to_span,
+    within_units,
+)
 
 
 def _fourth_moment_in_units(moments: ClassMoments, units: Array, rows: LabelledRows) -> float:
@@ -62,40 +62,6 @@ def _fourth_moment_in_units(moments: ClassMoments, units: Array, rows: LabelledR
         X = part.X.toarray() if sp.issparse(part.X) else part.X
         total += fourth_moment(scaled, part._replace(X=X / units))
     return total
-
-
-def within_units(moments: ClassMoments) -> Array:
-    """Standard deviations within classes; one where there is none."""
-    variances = moments.within_diagonal().clip(0.0) / moments.n_samples
-    return np.sqrt(np.where(variances > 0, variances, 1.0))
-
-
-def _lift_to_units(lift: Lift, units: Array, V: Array) -> Array:
-    return lift(V) / units[:, None]
-
-
-def _estimates_covariance(value: Any) -> bool:
-    return hasattr(value, "fit") and hasattr(value, "get_precision")
-
-
-def fit_covariance(estimator: Any, moments: ClassMoments, rows: Any, W: Array | None) -> Array:
-    """The scatter within classes by an estimator that is fitted to rows less their class means.
-
-    Parameters
-    ----------
-    estimator : covariance estimator
-        It is cloned.
-    moments : ClassMoments
-    rows : LabelledRows
-    W : array (n_features, k) or None
-        Axes to project on first.
-    """
-    if sp.issparse(rows.X) or rows.weights is not None:
-        what = "sparse rows" if sp.issparse(rows.X) else "sample_weight"
-        raise ValueError(f"covariance={estimator!r} takes no {what}: use shrinkage")
-    check_finite_columns(rows.X, rows.feature_names)
-    Z = moments.centred(rows.X, rows.codes)
-    return moments.n_samples * clone(estimator).fit(Z if W is None else Z @ W).covariance_
 
 
 # Estimators ----------------------------------------------------------------------------------
@@ -115,24 +81,17 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         cross-validation favours (`selection.dimension_path`). The decision is made in the space
         of the directions kept.
     shrinkage : None, "auto", "nonlinear" or float in [0, 1]
-        Replace Sw by ``(1 - α) Sw + α tr(Sw)/d I``; "auto" takes Ledoit and Wolf's α for the
-        pooled within-class rows, which is a second pass over the blocks of a Dask collection.
+        Replace Sw by ``(1 - α) Sw + α diag(Sw)``: correlations shrink, variances do not, and
+        features may have any units. "auto" takes Ledoit and Wolf's α for rows in units of their
+        deviations within classes, which is a second pass over the blocks of a Dask collection.
         "nonlinear" moves each eigenvalue of Sw by its own amount
         (`fisher.shrinkage.quadratic_inverse`). It needs no rows: such models merge and stream.
-    target : "identity" or "correlation"
-        What the scatter is shrunk towards: a sphere, or its own diagonal. "correlation" is the
-        sphere in units of the standard deviations within classes: correlations are shrunk,
-        variances are not, and features may have any units.
-    covariance : estimator or None
-        A covariance estimator of scikit-learn, such as ``GraphicalLasso()``, in place of
-        `shrinkage`: it is fitted to the rows less their class means. It needs all rows at once,
-        more of them than features (or `pca`).
-    structure : None, "toeplitz" or "decoupled"
-        Of channels over time: one covariance of channels for each lag, or the same at each time
-        (`fisher.structure`). It needs moments only, and makes a full matrix also where rows are
-        fewer than features.
-    n_channels : int
-        Number of channels then; features are channels one after the other, each with all times.
+    covariance : object or None
+        An object with ``fit`` and, once fitted, ``covariance_``, such as scikit-learn's
+        ``GraphicalLasso()``: it is fitted to the rows less their class means, in place of
+        `shrinkage`. It needs all rows at once, more of them than features (or `pca`).
+        `Toeplitz` and `Decoupled` are for channels over time; they need moments only, and a number
+        as `shrinkage` shrinks what they make.
     pca : None, int or float in (0, 1)
         Number of principal axes to project on first, or the share of the variance they must have.
     priors : array (n_classes,) or None
@@ -216,10 +175,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         "shrinkage": (one_of(None, "auto", "nonlinear"), real_number(0, 1)),
-        "target": (one_of("identity", "correlation"),),
-        "covariance": (one_of(None), Allowed(_estimates_covariance, "a covariance estimator")),
-        "structure": (one_of(None, *STRUCTURES),),
-        "n_channels": (whole_number(1),),
+        "covariance": (one_of(None), Allowed(estimates_covariance, "a covariance estimator")),
         "pca": (one_of(None), whole_number(1), real_number(0, 1, open_low=True)),
         "priors": (one_of(None), array_like()),
         "keep_moments": KEEP_MOMENTS,
@@ -233,10 +189,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         n_components: int | str | None = None,
         *,
         shrinkage: float | str | None = None,
-        target: str = "identity",
         covariance: Any = None,
-        structure: str | None = None,
-        n_channels: int = 1,
         pca: float | None = None,
         priors: ArrayLike | None = None,
         keep_moments: bool | str = True,
@@ -246,10 +199,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
     ) -> None:
         self.n_components = n_components
         self.shrinkage = shrinkage
-        self.target = target
         self.covariance = covariance
-        self.structure = structure
-        self.n_channels = n_channels
         self.pca = pca
         self.priors = priors
         self.keep_moments = keep_moments
@@ -266,9 +216,13 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
             return found
         if self.rule != "quadratic":
             return decide_by_means(found, moments, self.rule)
-        linear = self.covariance is None and self.structure is None
-        alpha = found.extras["shrinkage_"] if linear else None
+        alpha = found.extras["shrinkage_"] if self.covariance is None else None
         return decide_quadratically(found, moments, alpha)
+
+    @property
+    def _needs_rows(self) -> bool:
+        """Whether the covariance is estimated from rows rather than from their scatter."""
+        return self.covariance is not None and not imposes_structure(self.covariance)
 
     def _check_moments_suffice(self, classes: Array) -> None:
         super()._check_moments_suffice(classes)
@@ -277,7 +231,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
                 'shrinkage="auto" needs all rows at once: use fit, or give a number to update or '
                 "merge models"
             )
-        if self.covariance is not None:
+        if self._needs_rows:
             raise ValueError(
                 f"covariance={self.covariance!r} needs all rows at once: use fit, or shrinkage to "
                 "update or merge models"
@@ -285,106 +239,108 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
 
     def _check_blocks_suffice(self) -> None:
         super()._check_blocks_suffice()
-        if self.covariance is not None:
+        if self._needs_rows:
             raise ValueError(f"covariance={self.covariance!r} needs all rows in memory")
 
     def _check_combination(self) -> None:
         """Raise for two ways to estimate the covariance at once."""
-        ways = [
-            f"{name}={value!r}"
-            for name, value, usual in (
-                ("covariance", self.covariance, None),
-                ("structure", self.structure, None),
-                ("target", self.target, "identity"),
+        other = None
+        if self._needs_rows and self.shrinkage is not None:
+            other = f"shrinkage={self.shrinkage!r}"
+        elif self.covariance is not None and not self._needs_rows and self.shrinkage == "auto":
+            other = 'shrinkage="auto"'
+        elif self.covariance is not None and not self._needs_rows and self.pca is not None:
+            other = f"pca={self.pca!r}"
+        if other is not None:
+            raise ValueError(
+                f"covariance={self.covariance!r} and {other} do not go together: choose one"
             )
-            if value != usual
-        ]
-        if len(ways) == 1 and self.covariance is not None and self.shrinkage is not None:
-            ways.append(f"shrinkage={self.shrinkage!r}")
-        if len(ways) == 1 and self.structure is not None and self.shrinkage == "auto":
-            ways.append("shrinkage='auto'")
-        if len(ways) == 1 and self.covariance is None and self.pca is not None:
-            ways.append(f"pca={self.pca!r}")
-        if len(ways) > 1:
-            raise ValueError(f"{ways[0]} and {ways[1]} do not go together: choose one")
 
     def _solve(
         self, moments: ClassMoments, rows: Rows | None, selected: Mapping[str, Any]
     ) -> Solution:
         self._check_combination()
-        small, lift, n_features = self._reduced(moments)
-        Sw, alpha = self._shrunk(moments, small, lift, rows, n_features)
-        Hb = small.between_rows(check_priors(self.priors, moments.classes))
+        space = self._reduced(moments)
+        Sw, alpha = self._shrunk(moments, space, rows)
+        Hb = space.small.between_rows(check_priors(self.priors, moments.classes))
         found = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
         found = found.with_extras(shrinkage_=alpha)
-        return self._keep_wanted(found, lift, moments, selected, more_to_come=rows is None)
+        return self._keep_wanted(found, space.lift, moments, selected, more_to_come=rows is None)
 
-    def _reduced(self, moments: ClassMoments) -> tuple[ClassMoments, Lift, int]:
-        """The moments where the problem is solved, the map back, and the features there."""
-        if self.structure is not None or (self.covariance is not None and self.pca is None):
-            self._check_size(moments)
-            return moments, np.asarray, moments.n_features
-        if self.target == "correlation":
-            units = within_units(moments)
-            small, lift = reduce_to_span(moments.rescaled(np.zeros_like(units), 1 / units))
-            return small, partial(_lift_to_units, lift, units), moments.n_features
-        if self.pca is None:
-            return *reduce_to_span(moments), moments.n_features
-        small, lift = reduce_to_leading_axes(moments, self.pca)
-        return small, lift, small.n_features
-
-    def _check_size(self, moments: ClassMoments) -> None:
-        """Raise where a full matrix of features would be too large, or say too little."""
-        d, n = moments.n_features, moments.n_samples
-        if self.structure is None and d >= n:
-            raise ValueError(
-                f"covariance={self.covariance!r} makes a matrix of {d} features from {n:g} rows: "
-                "project on fewer axes first (pca=), or use shrinkage"
-            )
-        if d > MAX_STRUCTURED_FEATURES:
-            raise ValueError(
-                f"structure={self.structure!r} makes a matrix of {d} features, more than "
-                f"{MAX_STRUCTURED_FEATURES}: average times first"
-            )
+    def _reduced(self, moments: ClassMoments) -> SolvedSpace:
+        """The space where the problem is solved: few coordinates, in the units of shrinkage."""
+        if self.covariance is not None and not self._needs_rows:
+            moments = impose_structure(moments, self.covariance)
+        # a feature that is the same in all rows has no part in any answer
+        small, lift = drop_constant_features(moments)
+        if self.pca is not None:
+            small, lift = _after(lift, *reduce_to_leading_axes(small, self.pca))
+        n_features = small.n_features
+        if self._needs_rows:
+            if n_features >= moments.n_samples:
+                raise ValueError(
+                    f"covariance={self.covariance!r} makes a matrix of {n_features} features from "
+                    f"{moments.n_samples:g} rows: project on fewer axes first (pca=), or use "
+                    "shrinkage"
+                )
+            return SolvedSpace(small, lift, n_features)
+        if self.shrinkage == "nonlinear":
+            small, lift = _after(lift, *reduce_to_range(small))
+        elif self.shrinkage:
+            small, lift = _after(lift, *in_units_of_deviations(small))
+        return SolvedSpace(*_after(lift, *reduce_to_span(small)), n_features)
 
     def _shrunk(
-        self,
-        moments: ClassMoments,
-        small: ClassMoments,
-        lift: Lift,
-        rows: Rows | None,
-        n_features: int,
+        self, moments: ClassMoments, space: SolvedSpace, rows: Rows | None
     ) -> tuple[Array, float | None]:
         """The scatter within classes to decide by, and the α that was used."""
-        if self.covariance is not None:
-            W = None if self.pca is None else lift(np.eye(small.n_features))
+        small, lift, n_features = space
+        if self._needs_rows:
+            W = lift(np.eye(small.n_features))
             return fit_covariance(self.covariance, moments, rows, W), None
-        if self.structure is not None:
-            Sw = impose_structure(small.Sw, self.structure, self.n_channels)
-            small = small._replace(scatters=[Scatter(len(Sw), Sw)], per_class=False)
         if self.shrinkage == "nonlinear":
             n_free = moments.n_samples - np.count_nonzero(moments.counts)
             return shrink_nonlinearly(small.Sw, n_free, n_features, moments.eps), None
-        alpha = self._shrinkage(moments, small, lift, rows)
-        return shrink(small.Sw, alpha, n_features), alpha
+        alpha = self.shrinkage or 0.0
+        if isinstance(alpha, str):
+            alpha = self._ledoit_wolf(moments, space, rows)
+        return shrink(small.Sw, alpha, n_features), float(alpha)
 
-    def _shrinkage(
-        self, moments: ClassMoments, small: ClassMoments, lift: Lift, rows: Rows | None
-    ) -> float:
-        if not isinstance(self.shrinkage, str):
-            return float(self.shrinkage or 0.0)
+    def _ledoit_wolf(self, moments: ClassMoments, space: SolvedSpace, rows: Rows | None) -> float:
         assert rows is not None, "_check_moments_suffice comes first"
-        if self.target == "correlation":
-            in_units = partial(_fourth_moment_in_units, moments, within_units(moments))
-            fourth = rows.total(in_units, moments.classes)
-            return ledoit_wolf(small.Sw, fourth, moments.n_samples, moments.n_features)
         if self.pca is None:
-            fourth = rows.total(partial(fourth_moment, moments), moments.classes)
-            return ledoit_wolf(small.Sw, fourth, moments.n_samples, moments.n_features)
-        W = lift(np.eye(small.n_features))
-        projected = partial(_fourth_moment_along, small, moments.mean, W)
-        fourth = rows.total(projected, moments.classes)
-        return ledoit_wolf(small.Sw, fourth, moments.n_samples, small.n_features)
+            in_units = partial(_fourth_moment_in_units, moments, within_units(moments))
+        else:
+            W = space.lift(np.eye(space.small.n_features))
+            in_units = partial(_fourth_moment_along, space.small, moments.mean, W)
+        fourth = rows.total(in_units, moments.classes)
+        return ledoit_wolf(space.small.Sw, fourth, moments.n_samples, space.n_features)
+
+
+def _fourth_moment_along(small: ClassMoments, mean: Array, W: Array, rows: LabelledRows) -> float:
+    """`spectra.fourth_moment` of rows in the coordinates W."""
+    return fourth_moment(small, rows._replace(X=centred_product(rows.X, mean, W)))
+
+
+class SolvedSpace(NamedTuple):
+    """Moments where a problem is solved, the map of directions back, and the features counted.
+
+    Attributes
+    ----------
+    small : ClassMoments
+    lift : callable
+    n_features : int
+        Number of features, or principal axes, whose scatter a shrinkage is spread over.
+    """
+
+    small: ClassMoments
+    lift: Lift
+    n_features: int
+
+
+def _after(before: Lift, small: ClassMoments, lift: Lift) -> tuple[ClassMoments, Lift]:
+    """Smaller moments, and their directions taken back by both maps."""
+    return small, lambda W: before(lift(W))
 
 
 class MaximumMarginCriterion(SubspaceEstimator):

@@ -6,9 +6,20 @@ background of such rows, of an EEG say, is much the same at all times.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import validate_data
 
 from separatrix.linalg import Array, numerical_rank
+from separatrix.moments.checks import check_finite_columns
+from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.scatter import Scatter
 
 MAX_STRUCTURED_FEATURES = 4000
 """Largest number of features whose structured covariance is made: it is a full matrix (128 MB)
@@ -86,15 +97,135 @@ def _power(A: Array, exponent: float) -> Array:
     return (V[:, kept] * evals[kept] ** exponent) @ V[:, kept].T
 
 
-STRUCTURES = {"toeplitz": block_toeplitz, "decoupled": time_decoupled}
-"""Structures by the names that estimators give them."""
+class _Structured(BaseEstimator):
+    """A covariance with a structure: a function of any other one."""
+
+    _structure: ClassVar[Callable[[Array, int], Array]]
+
+    def __init__(self, n_channels: int) -> None:
+        self.n_channels = n_channels
+
+    def impose(self, S: Array) -> Array:
+        """A scatter or covariance with this structure.
+
+        Parameters
+        ----------
+        S : array (n_features, n_features)
+            Features are channels one after the other, each with all its times.
+        """
+        d, n_channels = len(S), self.n_channels
+        if not isinstance(n_channels, Integral) or n_channels < 1:
+            raise ValueError(f"n_channels={n_channels!r} must be a positive whole number")
+        if d % n_channels:
+            raise ValueError(
+                f"n_channels={n_channels} does not divide the {d} features: they are channels one "
+                "after the other, each with all its times"
+            )
+        if d > MAX_STRUCTURED_FEATURES:
+            raise ValueError(
+                f"{self!r} makes a matrix of {d} features, more than {MAX_STRUCTURED_FEATURES}: "
+                "average times first"
+            )
+        return type(self)._structure(S, int(n_channels))
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Estimate `covariance_` from rows; their mean is taken off.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+        y : ignored
+        """
+        rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        self.location_ = rows.mean(axis=0)
+        Z = rows - self.location_
+        self.covariance_ = self.impose(Z.T @ Z / len(Z))
+        return self
 
 
-def impose_structure(S: Array, structure: str, n_channels: int) -> Array:
-    """A scatter with one of the `STRUCTURES`, or an error where the channels do not divide it."""
-    if len(S) % n_channels:
-        raise ValueError(
-            f"n_channels={n_channels} does not divide the {len(S)} features: they are channels "
-            "one after the other, each with all its times"
-        )
-    return STRUCTURES[structure](S, n_channels)
+class Toeplitz(_Structured):
+    """Channels over time that covary by their lag alone (`block_toeplitz`).
+
+    Parameters
+    ----------
+    n_channels : int
+        Number of channels. Features are channels one after the other, each with all its times.
+
+    Attributes
+    ----------
+    covariance_ : array (n_features, n_features)
+    location_ : array (n_features,)
+
+    Examples
+    --------
+    >>> from separatrix import FisherDiscriminant
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.standard_normal((30, 2, 40)).cumsum(axis=2), np.arange(30) % 2
+    >>> FisherDiscriminant(covariance=Toeplitz(2), shrinkage=0.1).fit(X, y).coef_.shape
+    (1, 80)
+    """
+
+    _structure = staticmethod(block_toeplitz)
+
+
+class Decoupled(_Structured):
+    """Channels that covary at each time as they do on average over times (`time_decoupled`).
+
+    Parameters
+    ----------
+    n_channels : int
+        Number of channels. Features are channels one after the other, each with all its times.
+
+    Attributes
+    ----------
+    covariance_ : array (n_features, n_features)
+    location_ : array (n_features,)
+
+    Examples
+    --------
+    >>> Decoupled(1).impose(np.diag([1.0, 4.0, 4.0])).diagonal()
+    array([3., 3., 3.])
+    """
+
+    _structure = staticmethod(time_decoupled)
+
+
+# The parameter `covariance` --------------------------------------------------------------------
+
+
+def imposes_structure(covariance: Any) -> bool:
+    """Whether an object makes a covariance from another one, so that moments suffice."""
+    return hasattr(covariance, "impose")
+
+
+def estimates_covariance(value: Any) -> bool:
+    """Whether an object can be fitted to rows, or imposes a structure."""
+    return not isinstance(value, type) and (hasattr(value, "fit") or imposes_structure(value))
+
+
+def impose_structure(moments: ClassMoments, covariance: Any) -> ClassMoments:
+    """The moments with the structure in their scatter within classes; that of each class goes."""
+    Sw = covariance.impose(moments.Sw)
+    return moments._replace(scatters=[Scatter(len(Sw), Sw)], per_class=False)
+
+
+def fit_covariance(estimator: Any, moments: ClassMoments, rows: Any, W: Array) -> Array:
+    """The scatter within classes by an estimator that is fitted to rows less their class means.
+
+    Parameters
+    ----------
+    estimator : object with ``fit`` and then ``covariance_``
+        A copy is fitted.
+    moments : ClassMoments
+    rows : LabelledRows
+    W : array (n_features, k)
+        Axes to project on first.
+    """
+    if sp.issparse(rows.X) or rows.weights is not None:
+        what = "sparse rows" if sp.issparse(rows.X) else "sample_weight"
+        raise ValueError(f"covariance={estimator!r} takes no {what}: use shrinkage")
+    check_finite_columns(rows.X, rows.feature_names)
+    fitted = clone(estimator, safe=False).fit(moments.centred(rows.X, rows.codes) @ W)
+    if not hasattr(fitted, "covariance_"):
+        raise ValueError(f"covariance={estimator!r} has no covariance_ after fit")
+    return moments.n_samples * np.asarray(fitted.covariance_)

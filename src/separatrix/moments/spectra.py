@@ -11,7 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from separatrix.linalg import Array, Lift, orthonormal_again, top_eigh
+from separatrix.linalg import (
+    Array,
+    Lift,
+    SingularMatrixError,
+    cholesky_whitener,
+    numerical_rank,
+    orthonormal_again,
+    scatter_eps,
+    top_eigh,
+)
 from separatrix.moments.class_moments import ClassMoments, contrasts
 from separatrix.moments.labelled import LabelledRows, row_blocks
 from separatrix.moments.scatter import (
@@ -142,6 +151,60 @@ def reduce_to_span(moments: ClassMoments) -> tuple[ClassMoments, Lift]:
     deviations = contrasts(moments.counts) @ parts[-1]
     offsets = deviations / np.sqrt(np.where(moments.counts > 0, moments.counts, 1.0))[:, None]
     return moments.in_coordinates(offsets, scatters), spanned.lift
+
+
+def drop_constant_features(moments: ClassMoments) -> tuple[ClassMoments, Lift]:
+    """Moments of the features that differ between rows, and the map back: zero for the others."""
+    varies = moments.total_diagonal() > 0
+    if varies.all():
+        return moments, lambda W: W
+
+    def put_back(W: Array) -> Array:
+        full = np.zeros((len(varies), W.shape[1]))
+        full[varies] = W
+        return full
+
+    return moments.select_columns(varies), put_back
+
+
+def within_units(moments: ClassMoments) -> Array:
+    """Standard deviation of each feature within classes.
+
+    Where there is none, the deviation among all rows; one where all rows are equal.
+    """
+    within = moments.within_diagonal()
+    # products of features cancel where rows are subtracted: dust is no unit
+    variances = np.where(within > 0, within, moments.total_diagonal()) / moments.n_samples
+    return np.sqrt(np.where(variances > 0, variances, 1.0))
+
+
+def in_units_of_deviations(moments: ClassMoments) -> tuple[ClassMoments, Lift]:
+    """Moments in units of the deviations within classes, and the map back to features."""
+    units = within_units(moments)
+    scaled = moments.rescaled(np.zeros_like(units), 1 / units)
+    return scaled, lambda W: W / units[:, None]
+
+
+def reduce_to_range(moments: ClassMoments) -> tuple[ClassMoments, Lift]:
+    """`reduce_to_span`, also where a matrix is held of rows that could not fill it.
+
+    Copies of features, or of rows, and the means of many batches span fewer dimensions than the
+    matrix has. The rank is that of St in units of each feature, the coordinates are orthonormal.
+    """
+    small, lift = reduce_to_span(moments)
+    d = small.n_features
+    St = small.St
+    units = np.sqrt(St.diagonal().clip(0.0))
+    units[units == 0] = 1.0
+    eps = scatter_eps(moments.eps, moments.n_samples, d)
+    try:
+        cholesky_whitener(St / units / units[:, None], eps=eps)
+    except SingularMatrixError:
+        evals, U = np.linalg.eigh(St / units / units[:, None])
+        rank = numerical_rank(evals[::-1], d, eps=eps)
+        axes = np.linalg.qr(units[:, None] * U[:, d - rank :])[0]
+        return small.project(axes), lambda W: lift(axes @ W)
+    return small, lift
 
 
 def fourth_moment(moments: ClassMoments, rows: LabelledRows) -> float:
