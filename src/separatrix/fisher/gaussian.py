@@ -23,12 +23,12 @@ from separatrix.decision.quadratic import (
     quadratic_gaussian_rule,
 )
 from separatrix.decision.rules import total_covariance
-from separatrix.fisher.directions import fisher_directions, separating_rank, shrink, split_within
-from separatrix.linalg import Array, Lift, scatter_eps, top_eigh
+from separatrix.fisher.directions import fisher_directions, separating_rank, shrink
+from separatrix.linalg import Array
 from separatrix.moments.checks import check_finite_columns
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import row_blocks
-from separatrix.moments.spectra import reduce_to_span
+from separatrix.moments.spectra import reduce_to_range, reduce_to_span
 
 MIN_VARIANCE = 1e-9
 """Least variance of a feature within a class, as a share of its variance among all rows."""
@@ -44,26 +44,6 @@ def pool_scatters(scatters: Array, counts: Array, pooling: float) -> tuple[Array
     """
     pooled = (1 - pooling) * scatters + pooling * scatters.sum(axis=0)
     return pooled, (1 - pooling) * counts + pooling * counts.sum()
-
-
-def reduce_to_range(moments: ClassMoments) -> tuple[ClassMoments, Lift]:
-    """`reduce_to_span`, also where a matrix is held of rows that could not fill it.
-
-    More rows may be held than there are features though they span fewer dimensions: copies, or
-    the means of many batches. They are reduced where the answer depends on it: where the class
-    means differ along directions in which no class varies.
-    """
-    small, lift = reduce_to_span(moments)
-    d = small.n_features
-    if d < moments.n_features:
-        return small, lift
-    eps = scatter_eps(moments.eps, moments.n_samples, d)
-    split = split_within(small.Sw, small.between_rows(), eps)
-    rank = split.rank + len(split.between)
-    if rank == d or not len(split.between):
-        return small, lift
-    axes = top_eigh(small.St, rank)[1]
-    return small.project(axes), lambda W: lift(axes @ W)
 
 
 class SpanRule(NamedTuple):

@@ -6,9 +6,9 @@ background of such rows, of an EEG say, is much the same at all times.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -97,10 +97,8 @@ def _power(A: Array, exponent: float) -> Array:
     return (V[:, kept] * evals[kept] ** exponent) @ V[:, kept].T
 
 
-class _Structured(BaseEstimator):
+class _Structured(BaseEstimator, ABC):
     """A covariance with a structure: a function of any other one."""
-
-    _structure: ClassVar[Callable[[Array, int], Array]]
 
     def __init__(self, n_channels: int) -> None:
         self.n_channels = n_channels
@@ -126,7 +124,11 @@ class _Structured(BaseEstimator):
                 f"{self!r} makes a matrix of {d} features, more than {MAX_STRUCTURED_FEATURES}: "
                 "average times first"
             )
-        return type(self)._structure(S, int(n_channels))
+        return self._impose(S)
+
+    @abstractmethod
+    def _impose(self, S: Array) -> Array:
+        """`impose` of a matrix that the channels divide."""
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Estimate `covariance_` from rows; their mean is taken off.
@@ -165,7 +167,8 @@ class Toeplitz(_Structured):
     (1, 80)
     """
 
-    _structure = staticmethod(block_toeplitz)
+    def _impose(self, S: Array) -> Array:
+        return block_toeplitz(S, self.n_channels)
 
 
 class Decoupled(_Structured):
@@ -187,7 +190,8 @@ class Decoupled(_Structured):
     array([3., 3., 3.])
     """
 
-    _structure = staticmethod(time_decoupled)
+    def _impose(self, S: Array) -> Array:
+        return time_decoupled(S, self.n_channels)
 
 
 # The parameter `covariance` --------------------------------------------------------------------
