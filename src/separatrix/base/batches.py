@@ -310,9 +310,13 @@ class MomentEstimator(SubspaceEstimator):
         return self.moments_
 
     def _validate(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **splitting: Any,
     ) -> LabelledRows:
-        return self._weigh_by_age(super()._validate(X, y, sample_weight))
+        return self._weigh_by_age(super()._validate(X, y, sample_weight, **splitting))
 
     # Rows in the order of time ----------------------------------------------------------------
 

@@ -60,7 +60,15 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     _dimension_judge: ClassVar[Any] = None  # the scorer of `dimension_path`
     n_components: int | str | None
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        cv: Any = None,
+    ) -> Self:
         """Find the subspace.
 
         Parameters
@@ -74,6 +82,12 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             Their class labels.
         sample_weight : array (n_samples,), optional
             Non-negative weights; a weight of 2 is the same as the row twice.
+        groups : array (n_samples,), optional
+            What each row belongs to, such as a patient: choices by rows held out keep the rows
+            of a group together.
+        cv : splitter, optional
+            How these choices hold rows out, such as `TimeSeriesSplit(3)` for rows in the order of
+            time. Stratified folds by default.
 
         Returns
         -------
@@ -85,7 +99,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 blocks, found = sum_blocks(self, X, y, sample_weight)
                 self._store(found.summary, self._find(found.summary, blocks, {}), blocks)
                 return self
-            rows = self._validate(X, y, sample_weight)
+            rows = self._validate(X, y, sample_weight, groups=groups, cv=cv)
             n_samples, n_features = rows.X.shape
             pairs = n_samples * (n_samples + min(n_samples, n_features))
             with threads_for(pairs * n_features):
@@ -99,12 +113,18 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     # validate ---------------------------------------------------------------------------------
 
     def _validate(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **splitting: Any,
     ) -> LabelledRows:
         """Checked parameters, rows, labels of at least two classes, and weights."""
         check_parameters(self, self._allowed_parameters)
         sparse = self._accepts_sparse
-        rows = check_labelled_rows(self, X, y, sample_weight, accept_sparse=sparse)
+        rows = check_labelled_rows(
+            self, X, y, sample_weight, accept_sparse=sparse, **splitting
+        )
         if not self._summarizes_on_device:
             rows = rows_to_numpy(rows)
         check_several_classes(self, rows.classes)
@@ -156,9 +176,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Held-out scores of each dimension, by the rows of positive weight."""
         if rows.weights is not None:
             counted = np.flatnonzero(rows.weights > 0)
-            rows = rows._replace(
-                X=rows.X[counted], codes=rows.codes[counted], weights=rows.weights[counted]
-            )
+            rows = rows.part(counted)
         present = np.unique(rows.codes)
         if len(present) < 2:
             return NOTHING_TO_CHOOSE
@@ -176,6 +194,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             rows.labels,
             self._dimension_judge,
             fit_params={} if rows.weights is None else {"sample_weight": rows.weights},
+            **rows.splitting,
             random_state=getattr(self, "random_state", 0),
             progress=progress or self._report_progress,
         )
@@ -337,7 +356,14 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return tags
 
 
-def fit_rows(self: Any, X: ArrayLike, y: ArrayLike) -> Any:
+def fit_rows(
+    self: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    cv: Any = None,
+) -> Any:
     """Find the subspace.
 
     Parameters
@@ -346,13 +372,15 @@ def fit_rows(self: Any, X: ArrayLike, y: ArrayLike) -> Any:
         Training rows.
     y : array (n_samples,)
         Their class labels.
+    groups, cv
+        As in `FisherDiscriminant.fit`: how choices by rows held out split the rows.
 
     Returns
     -------
     self
         The fitted estimator.
     """
-    return SubspaceEstimator.fit(self, X, y)
+    return SubspaceEstimator.fit(self, X, y, groups=groups, cv=cv)
 
 
 fit_rows.__qualname__ = "fit"  # as error messages call it

@@ -145,7 +145,9 @@ class KernelEstimator(SubspaceEstimator):
         text = text.replace("    <kernel settings>\n", KERNEL_SETTINGS_DOC)
         cls.__doc__ = text.replace("    <landmarks>\n", LANDMARKS_DOC)
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
+    def fit(  # type: ignore[override]
+        self, X: ArrayLike, y: ArrayLike, *, groups: ArrayLike | None = None, cv: Any = None
+    ) -> Self:
         """Find the subspace.
 
         Parameters
@@ -157,22 +159,30 @@ class KernelEstimator(SubspaceEstimator):
             the kernel its width, and a second pass for the moments of all rows.
         y : array (n_samples,)
             Their class labels.
+        groups, cv
+            As in `FisherDiscriminant.fit`: how choices by rows held out split the rows.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        return self._fit(X, y)
+        return self._fit(X, y, groups=groups, cv=cv)
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def _fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **splitting: Any,
+    ) -> Self:
         """`fit`, also with the weights that some methods take."""
         with unchanged_on_failure(self):
             if self._accepts_blocks and is_dask(X):
                 if sample_weight is not None:
                     raise ValueError("sample_weight needs rows in memory, not a Dask collection")
                 return self._fit_blocks(X, y)
-            rows = self._validate(X, y, sample_weight)
+            rows = self._validate(X, y, sample_weight, **splitting)
             n_samples, n_features = rows.X.shape
             with threads_for(n_samples**2 * (n_samples + n_features)):
                 mapped = self._to_features(rows)
@@ -367,7 +377,13 @@ class KernelEstimator(SubspaceEstimator):
 
 
 def fit_weighted(
-    self: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    self: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    groups: ArrayLike | None = None,
+    cv: Any = None,
 ) -> Any:
     """Find the subspace.
 
@@ -383,13 +399,15 @@ def fit_weighted(
     sample_weight : array (n_samples,), optional
         Non-negative weights; a weight of 2 is the same as the row twice. Landmarks are drawn
         whatever the weights.
+    groups, cv
+        As in `FisherDiscriminant.fit`: how choices by rows held out split the rows.
 
     Returns
     -------
     self
         The fitted estimator.
     """
-    return self._fit(X, y, sample_weight)
+    return self._fit(X, y, sample_weight, groups=groups, cv=cv)
 
 
 fit_weighted.__qualname__ = "fit"  # as error messages call it

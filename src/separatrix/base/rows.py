@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils._array_api import get_namespace
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from separatrix.linalg import Array
 from separatrix.moments.arrays import is_foreign, to_numpy
@@ -29,8 +29,10 @@ def check_labelled_rows(
     classes: ArrayLike | None = None,
     reset: bool = True,
     accept_sparse: bool = False,
+    groups: ArrayLike | None = None,
+    cv: Any = None,
 ) -> LabelledRows:
-    """Rows, labels and weights, checked for everything but NaN and infinity."""
+    """Rows, labels, weights and groups, checked for everything but NaN and infinity."""
     check_in_memory(X, type(estimator).__name__)
     X = join_channels(estimator, X, reset=reset)
     with _named_text_columns(X):
@@ -48,7 +50,19 @@ def check_labelled_rows(
     weights = (
         None if sample_weight is None else check_weights(to_numpy(sample_weight), rows.shape[0])
     )
-    return LabelledRows(rows, codes, known, weights, getattr(estimator, "feature_names_in_", None))
+    names = getattr(estimator, "feature_names_in_", None)
+    numbers = None if groups is None else number_groups(groups, rows.shape[0])
+    return LabelledRows(rows, codes, known, weights, names, numbers, cv)
+
+
+def number_groups(groups: ArrayLike, n_rows: int) -> Array:
+    """The group of each row as a number; raise where they are not as many as rows."""
+    given = column_or_1d(groups)
+    if len(given) != n_rows:
+        raise ValueError(
+            f"groups has {len(given)} entries, but X has {n_rows} rows: give the group of each row"
+        )
+    return np.unique(given.astype(str) if given.dtype == object else given, return_inverse=True)[1]
 
 
 def check_new_rows(estimator: BaseEstimator, X: ArrayLike, *, accept_sparse: bool = False) -> Any:

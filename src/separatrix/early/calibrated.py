@@ -11,6 +11,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.base.parameters import Allowed, check_parameters
+from separatrix.base.rows import number_groups
 from separatrix.early.arrival import group_patterns
 from separatrix.early.calibration import (
     Cutoffs,
@@ -241,14 +242,6 @@ class CalibratedDecisions:
         if not found.passed and tau < 1:
             warn_waiting(self._gap_calibration, promise, self.classes_.tolist().__getitem__)
         return float(found.values[0])
-
-
-def number_groups(groups: ArrayLike, n_rows: int) -> Array:
-    """Numbers of the groups of rows, or an error."""
-    given = column_or_1d(np.asarray(groups))
-    if len(given) != n_rows:
-        raise ValueError(f"X has {n_rows} rows, but groups has {len(given)} entries")
-    return np.unique(given, return_inverse=True)[1]
 
 
 def hold_out_groups(groups: Array, share: float) -> Array:

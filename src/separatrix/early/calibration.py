@@ -23,7 +23,7 @@ from scipy.special import betainc, betaln, expit
 
 from separatrix._warnings import warn_caller
 from separatrix.linalg import Array
-from separatrix.selection import deal_folds
+from separatrix.selection import training_parts
 
 CUTOFF_GRID = np.concatenate([[1.0], expit(np.arange(36.0, -60.25, -0.25))])
 """Cutoffs λ in the order in which they are tested, from waiting for the end downwards. They are
@@ -362,7 +362,9 @@ def _find_by_time(paths: ScorePaths, times: Array, n_values: int, promise: Promi
     control, ICML 2024: one half of the rows proposes cutoffs; on the other half the times are
     opened one by one, from the last to the first, while decisions up to every time pass.
     """
-    half = deal_folds(paths.complete, 2) == 0 if len(paths.complete) else np.zeros(0, dtype=bool)
+    half = np.zeros(len(paths.complete), dtype=bool)
+    for _, first in training_parts(paths.complete, 2)[:1]:
+        half[first] = True
     proposed = screen_cutoffs(paths.of_rows(half), promise)
     tested = paths.of_rows(~half)
     cutoffs, records = np.full(len(times), np.inf), []

@@ -34,7 +34,7 @@ from separatrix.early.arrival import (
     normalize_running,
     tabulate_series,
 )
-from separatrix.early.calibrated import CalibratedDecisions, hold_out_groups, number_groups
+from separatrix.early.calibrated import CalibratedDecisions, hold_out_groups
 from separatrix.early.calibration import ScorePaths
 from separatrix.early.conditional import ConditionalModel, Expectation, expect_missing
 from separatrix.early.prefix import PrefixScore
@@ -50,7 +50,7 @@ from separatrix.early.stream import (
 from separatrix.linalg import Array
 from separatrix.moments.checks import check_finite, check_in_memory, check_magnitude
 from separatrix.moments.labelled import LabelledRows
-from separatrix.selection import N_FOLDS, split_rows, training_parts
+from separatrix.selection import N_FOLDS, random_splits, training_parts
 
 MIN_SHRINKAGE = 1e-8
 """Below it the covariance of rows that are fewer than features is numerically singular."""
@@ -364,7 +364,8 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
             Their class labels.
         groups : array (n_samples,), optional
             The subject, site or recording of each row: a share of the groups is held out for
-            calibration in place of a share of the rows.
+            calibration in place of a share of the rows, and rows of a group stay together in all
+            choices.
 
         Returns
         -------
@@ -372,8 +373,8 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
             The fitted classifier.
         """
         with unchanged_on_failure(self):
-            data = self._validate(X, y)
-            learned, held = self._hold_out(data, groups)
+            data = self._validate(X, y, groups)
+            learned, held = self._hold_out(data)
             recipe = self._recipe()
             learned, summary = recipe.summarize(learned)
             shrinkage, widening = recipe.select(learned, summary)
@@ -381,7 +382,9 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
             self._store(solution, self._score_held_out(recipe, solution, learned, held))
         return self
 
-    def _validate(self, X: ArrayLike, y: ArrayLike) -> LabelledRows:
+    def _validate(
+        self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None
+    ) -> LabelledRows:
         """Check the parameters and the rows; the rows are float64, in running units if asked."""
         self._check_promise()
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "predict"):
@@ -397,7 +400,7 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
                 "FisherDiscriminant(), LDG() or PCA(), or None"
             )
         series = tabulate_series(X)
-        data = check_labelled_rows(self, series.rows, y)
+        data = check_labelled_rows(self, series.rows, y, groups=groups)
         check_several_classes(self, data.classes)
         rows = data.X.astype(np.float64, copy=False)
         _check_infinite(rows)
@@ -428,18 +431,18 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
             str(self.score), self.n_checkpoints, self._n_channels, self.n_draws,
         )  # fmt: skip
 
-    def _hold_out(self, data: LabelledRows, groups: ArrayLike | None) -> tuple[LabelledRows, Held]:
+    def _hold_out(self, data: LabelledRows) -> tuple[LabelledRows, Held]:
         """Rows to learn, and rows to calibrate with: a share of each class, or of the groups."""
-        at = None if groups is None else number_groups(groups, len(data.codes))
         if not isinstance(self.calibration, Real):
             return data, Held(data.subset(np.arange(0)), None)
         share, whole = float(self.calibration), ~np.isnan(data.X).any(axis=1)
         held = np.zeros(len(data.codes), dtype=bool)
-        if at is None:  # of a row with gaps it is not known what it would be decided as at its end
+        if data.groups is None:  # nobody knows how a row with gaps is decided at its end
             among = np.flatnonzero(whole)
-            held[among[split_rows(data.codes[among], share, 0)[1]]] = True
+            for _, some in random_splits(data.codes[among], 1, share):
+                held[among[some]] = True
         else:
-            held = hold_out_groups(at, share)
+            held = hold_out_groups(data.groups, share)
         lost = np.setdiff1d(data.codes, data.codes[~held])
         if len(lost):
             raise ValueError(
@@ -452,7 +455,8 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
                 f"calibration={self.calibration!r} leaves none of {len(held)} rows to calibrate "
                 "with: give more rows of each class, or calibrate(X, y) with others"
             )
-        kept = Held(data.subset(chosen), None if at is None else at[chosen])
+        kept = data.subset(chosen)
+        kept = Held(kept, kept.groups)
         return data.subset(np.flatnonzero(~held)), kept
 
     def _score_held_out(
@@ -464,7 +468,7 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
         if self.calibration != "cv":
             return follow_labelled(solution, held.rows)._replace(groups=held.groups)
         paths = []
-        for fit, rest in training_parts(learned.codes, N_FOLDS):
+        for fit, rest in training_parts(learned.codes, N_FOLDS, **learned.splitting):
             part, summary = recipe.summarize(learned.subset(fit))
             without = recipe.solve(part, summary, solution.regularization, solution.widening)
             paths.append(follow_labelled(without, learned.subset(rest)))

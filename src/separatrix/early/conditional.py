@@ -13,7 +13,7 @@ architectures, doctoral thesis, University of Washington (2012).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -375,7 +375,7 @@ def unit_scatters(moments: ClassMoments, scale: Array) -> list[Array]:
     return [(R / scale).T / np.sqrt(n) for R, n in zip(rows, moments.counts, strict=True)]
 
 
-def select_shrinkage(Z: Array, codes: Array) -> float:
+def select_shrinkage(Z: Array, codes: Array, **splitting: Any) -> float:
     """The shrinkage α under which rows that were held out are most likely.
 
     All shrinkages share the eigenvectors of S, so that one decomposition for each fold and model
@@ -388,9 +388,11 @@ def select_shrinkage(Z: Array, codes: Array) -> float:
         the shrinkage falls, whatever the shrinkage does elsewhere.
     codes : array (n,)
         The model that each row belongs to; each has a mean and a covariance of its own.
+    splitting
+        Groups and splitter, as `selection.training_parts` takes them.
     """
     scores = np.zeros(len(SHRINKAGE_GRID))
-    for fit, held in training_parts(codes, N_FOLDS) if Z.shape[1] else ():
+    for fit, held in training_parts(codes, N_FOLDS, **splitting) if Z.shape[1] else ():
         for code in np.unique(codes[held]):
             known, new = fit[codes[fit] == code], held[codes[held] == code]
             moments = ClassMoments.from_data(Z[known], codes[known])

@@ -102,7 +102,7 @@ class Recipe(NamedTuple):
         """α and the widening of standard deviations, each by rows held out where it is chosen."""
         if isinstance(self.regularization, str):
             Z = summary.directions.project(summary.units.apply(data.X))
-            shrinkage = select_shrinkage(Z, self.model_codes(data))
+            shrinkage = select_shrinkage(Z, self.model_codes(data), **data.splitting)
         else:
             shrinkage = float(self.regularization)
         is_ideal = self.region == "ideal" and self.score in ("auto", "model")
@@ -114,7 +114,7 @@ class Recipe(NamedTuple):
         The mean is over all prefixes after which the functions are still open.
         """
         squared_errors = variances = np.zeros((1, 1))
-        for fit, held in training_parts(data.codes, N_FOLDS):
+        for fit, held in training_parts(data.codes, N_FOLDS, **data.splitting):
             part = data.subset(fit)
             solution = self.solve(part, self.summarize(part)[1], shrinkage, 1.0)
             if not isinstance(solution.score, ModelScore):

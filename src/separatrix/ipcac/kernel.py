@@ -222,9 +222,13 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     fit = fit_weighted
 
     def _validate(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **splitting: Any,
     ) -> LabelledRows:
-        rows = super()._validate(X, y, sample_weight)
+        rows = super()._validate(X, y, sample_weight, **splitting)
         if self._whitens_a_number and self.variance is not None:
             raise ValueError(
                 f"variance={self.variance!r} has no effect with truncate={self.truncate!r}: use "
@@ -264,7 +268,9 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
             wanted = self._n_to_whiten(len(H), lambda: np.linalg.eigvalsh(gram.matrix)[::-1])
             to_span, X, found["n_whitened_"] = partially_whitened_span(gram, H, wanted)
             if self.variance is None and self._holds_out(rows):
-                found["_left_out"] = truncated_left_out(gram, rows.codes, self._n_by_rows)
+                found["_left_out"] = truncated_left_out(
+                    gram, rows.codes, self._n_by_rows, **rows.splitting
+                )
         else:
             to_span, X = gram.empirical_map()
         mapped = Mapped(to_span, rows._replace(X=X, feature_names=None), found)

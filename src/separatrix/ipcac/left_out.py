@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
@@ -136,7 +136,9 @@ def _fit_last(
     return RidgeFit(dual, training, left_out)
 
 
-def truncated_left_out(gram: CentredGram, codes: Array, n_axes: Callable[[int], int]) -> Array:
+def truncated_left_out(
+    gram: CentredGram, codes: Array, n_axes: Callable[[int], int], **splitting: Any
+) -> Array:
     """Scores of rows by the partly whitened directions (4.8) of the other folds.
 
     The rows of a fold are taken off the kernel matrix, which is centred at the mean of the others
@@ -151,6 +153,8 @@ def truncated_left_out(gram: CentredGram, codes: Array, n_axes: Callable[[int], 
         0 or 1, the class of each row.
     n_axes : function
         How many axes are whitened for a number of rows.
+    splitting
+        Groups and splitter, as `held_out_parts` takes them.
 
     Returns
     -------
@@ -158,7 +162,7 @@ def truncated_left_out(gram: CentredGram, codes: Array, n_axes: Callable[[int], 
         NaN for rows that are not held out: see `held_out_parts`.
     """
     K, scores = gram.matrix, np.full(len(codes), np.nan)
-    for known, new in held_out_parts(codes):
+    for known, new in held_out_parts(codes, **splitting):
         t = class_targets(np.bincount(codes[known]).astype(np.float64))[codes[known]]
         own = centre_again(select_pairs(K, known))
         evals, V = _axes_to_judge(gram._replace(matrix=own), n_axes(len(known)))

@@ -25,7 +25,7 @@ from separatrix.ipcac.expected import ExpectedScores
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
-from separatrix.selection import dealing_part, held_out_parts
+from separatrix.selection import held_out_parts
 
 MIN_BIAS_TO_CORRECT = 0.2
 """Share of the gap between the training means that new rows must miss for "auto" to correct it."""
@@ -194,12 +194,13 @@ def held_out_scores(model: Any, rows: LabelledRows) -> Array:
     codes = rows.codes[counted]
     # rows that are forgotten are gone already, and those that fade have their weights
     changed = {n: None for n in ("window", "decay") if n in model.get_params()}
-    for fitted, held in held_out_parts(codes):
+    counted_rows = rows.part(counted)
+    for fitted, held in held_out_parts(codes, **counted_rows.splitting):
         part = clone(model).set_params(threshold="mahalanobis", priors=None, **changed)
         known, new = counted[fitted], counted[held]
         weights = {} if rows.weights is None else {"sample_weight": rows.weights[known]}
-        with dealing_part(known):
-            part.fit(_pairs(model, rows.X, known, known), rows.codes[known], **weights)
+        splitting = rows.part(known).splitting
+        part.fit(_pairs(model, rows.X, known, known), rows.codes[known], **weights, **splitting)
         if part.threshold_ is not None:
             X_new = _pairs(model, rows.X, new, known)
             scores[new] = part.decision_function(X_new) + part.threshold_

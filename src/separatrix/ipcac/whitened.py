@@ -82,14 +82,15 @@ def choose_axes(rows: LabelledRows, by_rule: int) -> dict[str, Any]:
             'n_whitened="auto" needs dense rows: use n_whitened="log2", a number, or X.toarray()'
         )
     counted = np.arange(len(rows.codes)) if rows.weights is None else np.flatnonzero(rows.weights)
-    X, codes = np.asarray(rows.X[counted], dtype=np.float64), rows.codes[counted]
+    rows = rows.part(counted)
+    X, codes = np.asarray(rows.X, dtype=np.float64), rows.codes
     n_folds = min(N_FOLDS, int(np.bincount(codes, minlength=2).min()))
     if n_folds < 2:
         return {"n_whitened": by_rule, "tried": np.array([by_rule]), "separation": np.zeros(1)}
     most = min(int(len(codes) * (1 - 1 / n_folds)) - 1, X.shape[1])
     tried = axes_to_try(most, by_rule)
     scores, by_fold = np.full((len(codes), len(tried)), np.nan), []
-    for known, new in training_parts(codes, n_folds):
+    for known, new in training_parts(codes, n_folds, **rows.splitting):
         mean = X[known].mean(axis=0)
         first, second = (X[known][codes[known] == c].mean(axis=0) for c in (0, 1))
         scores[new] = scores_by_axes(X[known] - mean, second - first, X[new] - mean, tried)

@@ -91,10 +91,10 @@ def count_folds(n_samples: int) -> int:
 
 
 def judging_parts(
-    codes: Array, n_folds: int | None, random_state: object
+    codes: Array, n_folds: int | None, random_state: object, **splitting: Any
 ) -> list[tuple[Array, Array]]:
     """Rows to fit to and rows that judge, of each fold; of many rows held out some judge."""
-    parts = training_parts(codes, n_folds or count_folds(len(codes)), random_state)
+    parts = training_parts(codes, n_folds or count_folds(len(codes)), random_state, **splitting)
     return [
         (train, held[draw_rows_by_class(codes[held], MAX_HELD_ROWS, 0)]) for train, held in parts
     ]

@@ -144,12 +144,16 @@ class KernelLDG(KernelEstimator, LDG):
     fit = fit_weighted
 
     def _validate(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **splitting: Any,
     ) -> LabelledRows:
         if self.kernel != "precomputed":
-            return super()._validate(X, y, sample_weight)
+            return super()._validate(X, y, sample_weight, **splitting)
         # rows without weight are left out later, once X is known to have the values of all pairs
-        rows = SubspaceEstimator._validate(self, X, y, sample_weight)
+        rows = SubspaceEstimator._validate(self, X, y, sample_weight, **splitting)
         check_several_classes(self, rows.classes[rows.counts > 0])
         return rows
 

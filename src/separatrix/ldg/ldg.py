@@ -77,7 +77,8 @@ from separatrix.selection import (
     best_rule,
     dimension_path,
     leave_one_out_scores,
-    refit_grid,
+    score_projections,
+    search,
 )
 
 
@@ -366,9 +367,13 @@ class LDG(SubspaceEstimator):
         self.n_queries = n_queries
 
     def _validate(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **splitting: Any,
     ) -> LabelledRows:
-        rows = super()._validate(X, y, sample_weight)
+        rows = super()._validate(X, y, sample_weight, **splitting)
         if rows.weights is None:
             return rows
         # rows without weight are nobody's neighbours
@@ -504,6 +509,7 @@ class LDG(SubspaceEstimator):
             rule=rule.dimension_rule,
             n_folds=n_folds if rule.refits else None,
             fit_params={} if rows.weights is None else {"sample_weight": rows.weights},
+            **rows.splitting,
             random_state=self.random_state,
             progress=self._report_progress,
         )
@@ -537,16 +543,17 @@ class LDG(SubspaceEstimator):
                     W = fold.lift(scatters.leading(gamma, fold.basis, k))
                     yield projection(W)
 
-        return refit_grid(
-            settings,
-            fit,
-            lambda numbers: rows.X[numbers],
-            rows.codes,
-            judging_parts(rows.codes, self._selection_rule.n_folds, self.random_state),
-            scorer=self._selection_rule.scorer,
-            n_components=k or problem.rank,
-            progress=self._report_progress,
+        def score(train: Array, held: Array) -> list[float]:
+            X, codes = rows.X, rows.codes
+            return score_projections(
+                fit(train), X[train], codes[train], X[held], codes[held],
+                scorer=self._selection_rule.scorer, n_components=k or problem.rank,
+            )  # fmt: skip
+
+        parts = judging_parts(
+            rows.codes, self._selection_rule.n_folds, self.random_state, **rows.splitting
         )
+        return search(settings, score, parts, progress=self._report_progress)
 
     def _resubstitute_settings(
         self, problem: LDGProblem, settings: list[dict[str, Any]]

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
 from separatrix.base.parameters import (
@@ -34,11 +35,10 @@ from separatrix.selection import (
     NOTHING_TO_CHOOSE,
     DimensionPath,
     GridScores,
-    deal_folds,
-    fold_parts,
     neighbour_scores,
     pick_dimension,
-    refit_grid,
+    score_projections,
+    search,
 )
 
 ALPHAS = (0.1, 0.01, 0.0, 0.5, 1.0)
@@ -306,9 +306,9 @@ class TransferLDG(LDG):
         """All rows but some of the target, and these, for each fold."""
         target = np.flatnonzero(~source)
         n_folds = min(len(target), TARGET_FOLDS)
-        folds = np.full(len(codes), -1)
-        folds[target] = deal_folds(codes[target], n_folds, self.random_state)
-        return fold_parts(folds)
+        folds = KFold(n_folds, shuffle=True, random_state=self.random_state)
+        held = [target[some] for _, some in folds.split(target)] if n_folds > 1 else [target]
+        return [(np.setdiff1d(np.arange(len(codes)), rows), rows) for rows in held]
 
     def _refits(
         self,
@@ -343,16 +343,17 @@ class TransferLDG(LDG):
         """Scores of settings on target rows that were left out."""
         rows = problem.rows
         k = self._scoring_dimension(problem)
-        found = refit_grid(
-            settings,
-            self._refits(problem, scatters, settings, k, source),
-            lambda numbers: rows.X[numbers],
-            rows.codes,
-            self._parts(rows.codes, source),
-            scorer=vote_scores,
-            n_components=k or problem.rank,
-            progress=self._report_progress,
-        )
+        fit = self._refits(problem, scatters, settings, k, source)
+
+        def score(train: Array, held: Array) -> list[float]:
+            X, codes = rows.X, rows.codes
+            return score_projections(
+                fit(train), X[train], codes[train], X[held], codes[held],
+                scorer=vote_scores, n_components=k or problem.rank,
+            )  # fmt: skip
+
+        parts = self._parts(rows.codes, source)
+        found = search(settings, score, parts, progress=self._report_progress)
         return found._replace(chosen=trust_source(settings, found.scores))
 
     def _target_path(
@@ -365,18 +366,17 @@ class TransferLDG(LDG):
         """Scores of each dimension on target rows that were left out."""
         rows = problem.rows
         fit = self._refits(problem, scatters, [dict(setting)], MAX_COMPONENTS, source)
-        found = []
-        parts = self._parts(rows.codes, source)
-        for i, (train, held) in enumerate(parts):
+
+        def score(train: Array, held: Array) -> Array:
             project = next(fit(train))
             Z, Z_held = project(rows.X[train]), project(rows.X[held])
             ends = np.arange(1, Z.shape[1] + 1)
-            found.append(neighbour_scores(Z, rows.codes[train], Z_held, rows.codes[held], ends))
-            if len(ends):
-                line = f"best score {found[-1].max():.3f} with {found[-1].argmax() + 1} directions"
-                self._report_progress(f"fold {i + 1} of {len(parts)}: {line}")
-        common = min(len(scores) for scores in found)
-        if common == 0:
+            return neighbour_scores(Z, rows.codes[train], Z_held, rows.codes[held], ends)
+
+        tried = [{"n_components": k} for k in range(1, MAX_COMPONENTS + 1)]
+        parts = self._parts(rows.codes, source)
+        scores = search(tried, score, parts, progress=self._report_progress).scores
+        if not scores.size:
             return NOTHING_TO_CHOOSE
-        scores = np.stack([s[:common] for s in found])
-        return pick_dimension(np.arange(1, common + 1), scores, "best", len(rows.classes))
+        dimensions = np.arange(1, scores.shape[1] + 1)
+        return pick_dimension(dimensions, scores, "best", len(rows.classes))

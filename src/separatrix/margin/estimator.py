@@ -123,10 +123,14 @@ def one_sided(self: Any, solution: Solution) -> str:
 
 
 def validate_weighted(
-    self: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    self: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    **splitting: Any,
 ) -> LabelledRows:
     """Checked parameters and rows, with some weight in each class."""
-    rows = SubspaceEstimator._validate(self, X, y, sample_weight)
+    rows = SubspaceEstimator._validate(self, X, y, sample_weight, **splitting)
     if not rows.counts.all():
         empty = rows.classes[rows.counts == 0].tolist()
         raise ValueError(

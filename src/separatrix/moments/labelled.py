@@ -42,6 +42,10 @@ class LabelledRows(NamedTuple):
         Non-negative weights.
     feature_names : array (n_features,), optional
         Names for error messages.
+    groups : array (n_samples,), optional
+        Rows of a group stay together wherever rows are held out.
+    cv : splitter, optional
+        How choices hold rows out, in place of stratified folds.
     """
 
     X: Any
@@ -49,6 +53,14 @@ class LabelledRows(NamedTuple):
     classes: Array
     weights: Array | None = None
     feature_names: Array | None = None
+    groups: Array | None = None
+    cv: Any = None
+
+    @property
+    def splitting(self) -> dict[str, Any]:
+        """How rows are held out, as keywords of `selection.training_parts` and of `fit`."""
+        both = {"groups": self.groups, "cv": self.cv}
+        return {name: value for name, value in both.items() if value is not None}
 
     @property
     def labels(self) -> Array:
@@ -75,18 +87,17 @@ class LabelledRows(NamedTuple):
         """The value of a function of rows; `Blocks.total` sums it over blocks."""
         return function(self)
 
-    def part(self, rows: slice) -> LabelledRows:
-        """A slice of the rows, with all the classes."""
-        weights = None if self.weights is None else self.weights[rows]
-        return self._replace(X=self.X[rows], codes=self.codes[rows], weights=weights)
+    def part(self, rows: Any) -> LabelledRows:
+        """A slice of the rows, or those with some numbers, with all the classes."""
+        weights, groups = (None if v is None else v[rows] for v in (self.weights, self.groups))
+        return self._replace(
+            X=self.X[rows], codes=self.codes[rows], weights=weights, groups=groups
+        )
 
     def subset(self, numbers: Array) -> LabelledRows:
         """The rows with these numbers, and only the classes that are among them."""
         present, codes = np.unique(self.codes[numbers], return_inverse=True)
-        weights = None if self.weights is None else self.weights[numbers]
-        return self._replace(
-            X=self.X[numbers], codes=codes, classes=self.classes[present], weights=weights
-        )
+        return self.part(numbers)._replace(codes=codes, classes=self.classes[present])
 
     def select_columns(self, columns: Array) -> LabelledRows:
         """The same rows with some of their features."""
