@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.model_selection import KFold, TimeSeriesSplit
 from sklearn.neighbors import KNeighborsClassifier
 
 from separatrix import (
@@ -20,22 +21,19 @@ from separatrix import (
 )
 from separatrix.ldg.choices import count_folds
 from separatrix.selection import (
-    Units,
     best_rule,
     candidate_dimensions,
-    deal_folds,
-    dealing,
-    dealing_part,
     dimension_path,
     draw_rows,
     draw_rows_by_class,
-    fold_parts,
     greedy_rule,
     held_out_parts,
     leave_one_out_scores,
     neighbour_scores,
     neighbour_shares,
-    split_rows,
+    random_splits,
+    search,
+    split_keeping_classes,
     training_parts,
 )
 from tests.discovery import SHAPES, TALL, name_of, reducible_estimators
@@ -123,35 +121,38 @@ def test_candidates_are_the_only_dimensions_that_rule_takes():
     assert path.scores.mean(axis=0)[path.n_components - 1] == best
 
 
-def test_folds_are_dealt_evenly_and_keep_singletons():
+def test_folds_are_stratified_and_keep_singletons():
     y = np.repeat([0, 1, 2, 3], [17, 8, 4, 1])
-    folds = deal_folds(y, 4, random_state=0)
-    assert np.ptp(np.bincount(folds)) <= 1
-    for c in range(3):
-        assert np.ptp(np.bincount(folds[y == c], minlength=4)) <= 1
-    assert_array_equal(folds, deal_folds(y, 4, random_state=0))
-    assert not np.array_equal(folds, deal_folds(y, 4, random_state=1))
     parts = training_parts(y, 4)
     for fit, held in parts:
         assert set(y[fit]) == {0, 1, 2, 3}
         assert_array_equal(np.sort(np.r_[fit, held]), np.arange(30))
+    for c in range(3):  # a row alone in its class takes the place of one of the largest
+        assert np.ptp([np.count_nonzero(y[held] == c) for _, held in parts]) <= 1 + (c == 0)
     assert_array_equal(np.sort(np.concatenate([held for _, held in parts])), np.arange(29))
+    assert_array_equal(training_parts(y, 4)[0][1], parts[0][1])
+    assert not np.array_equal(training_parts(y, 4, 1)[0][1], parts[0][1])
 
 
 def test_each_class_is_split_by_its_share_and_single_rows_train():
     codes = np.repeat([0, 1, 2, 3], [40, 10, 2, 1])
-    train, test = split_rows(codes, 0.3, (0, 0))
+    (train, test), (_, other) = random_splits(codes, 2, 0.3)
     assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(53))
-    assert np.bincount(codes[test], minlength=4).tolist() == [12, 3, 1, 0]
-    assert_array_equal(test, split_rows(codes, 0.3, (0, 0))[1])
-    assert not np.array_equal(test, split_rows(codes, 0.3, (0, 1))[1])
-    assert not np.array_equal(test, split_rows(codes, 0.3, (1, 0))[1])
+    assert np.abs(np.bincount(codes[test], minlength=4) - [12, 3, 0.6, 0]).max() <= 1
+    assert_array_equal(test, random_splits(codes, 1, 0.3)[0][1])
+    assert not np.array_equal(test, other)
+    assert not np.array_equal(test, random_splits(codes, 1, 0.3, 1)[0][1])
 
 
 def test_large_shares_leave_a_row_of_each_class_to_train():
     codes = np.repeat([0, 1], [40, 3])
-    train, _ = split_rows(codes, 0.99, (0, 0))
-    assert np.bincount(codes[train]).tolist() == [1, 1]
+    for train, _ in random_splits(codes, 20, 0.99):
+        assert np.bincount(codes[train]).min() >= 1
+
+
+def test_rows_that_are_all_alone_in_their_class_cannot_be_held_out():
+    assert training_parts(np.arange(5), 5) == []
+    assert random_splits(np.arange(5), 3, 0.3) == []
 
 
 def test_some_rows_keep_the_shares_of_classes_and_two_rows_of_each():
@@ -168,14 +169,6 @@ def test_drawn_rows_are_ascending_and_different():
     assert_array_equal(rows, draw_rows(100, 30, 0))
     assert not np.array_equal(rows, draw_rows(100, 30, 1))
     assert_array_equal(draw_rows(100, 100, 0), np.arange(100))
-
-
-def test_rows_of_no_fold_are_never_held_out():
-    parts = fold_parts(np.array([1, -1, 0, 1]))
-    assert [(fit.tolist(), held.tolist()) for fit, held in parts] == [
-        ([0, 1, 3], [2]),
-        ([1, 2], [0, 3]),
-    ]
 
 
 @pytest.mark.parametrize("make", [PCA, FisherDiscriminant, LocalFisherDiscriminant])
@@ -348,10 +341,10 @@ def test_a_data_frame_is_taken_by_rows():
 # Rows that belong together, or follow each other -------------------------------------------------
 
 
-def test_groups_are_dealt_whole_and_classes_evenly():
+def test_groups_stay_whole_and_classes_even():
     rng = np.random.default_rng(0)
     groups, codes = rng.integers(30, size=200), rng.integers(3, size=200)
-    for fit, held in Units(groups).deal(codes, 3, 0):
+    for fit, held in training_parts(codes, 3, groups=groups):
         assert not set(groups[fit]) & set(groups[held])
         assert 0.2 < len(held) / 200 < 0.47
         assert np.abs(np.bincount(codes[held]) / len(held) - np.bincount(codes) / 200).max() < 0.12
@@ -359,33 +352,94 @@ def test_groups_are_dealt_whole_and_classes_evenly():
 
 def test_the_only_group_of_a_class_is_always_fitted_to():
     groups, codes = np.repeat(np.arange(6), 4), np.repeat([0, 0, 0, 1, 1, 2], 4)
-    parts = Units(groups).deal(codes, 3, 0)
+    parts = training_parts(codes, 3, groups=groups)
     assert len(parts) == 3
     for fit, held in parts:
         assert set(codes[fit]) == {0, 1, 2}
         assert 5 not in groups[held]
 
 
-def test_no_row_is_judged_by_later_ones():
-    times = np.random.default_rng(0).integers(20, size=100)
-    parts = Units(times=times).deal(np.arange(100) % 2, 3, 0)
+def test_no_row_is_judged_by_earlier_ones_alone():
+    in_time = TimeSeriesSplit(3)
+    parts = training_parts(np.arange(100) % 2, 5, cv=in_time)
     assert len(parts) == 3
     for fit, held in parts:
-        assert times[fit].max() < times[held].min()
-    assert Units(times=np.arange(9)).deal(np.repeat([0, 1], [5, 4]), 3, 0) != []
-    assert Units(times=np.arange(8)).deal(np.repeat([0, 1], [7, 1]), 3, 0) == []
+        assert fit.max() < held.min()
+    assert training_parts(np.repeat([0, 1], [5, 4]), 3, cv=in_time) != []
+    assert training_parts(np.repeat([0, 1], [7, 1]), 3, cv=in_time) == []
+    pairs = np.arange(100) // 2  # rows of one time
+    for fit, held in training_parts(np.arange(100) % 2, 3, groups=pairs, cv=in_time):
+        assert fit.max() < held.min()
+        assert not set(pairs[fit]) & set(pairs[held])
 
 
-def test_folds_of_other_rows_say_that_groups_are_not_known():
-    codes = np.arange(12) % 2
-    with dealing(Units(np.arange(12) // 2)):
-        assert_array_equal([len(held) for _, held in training_parts(codes, 3)], [4, 4, 4])
-        with pytest.warns(RuntimeWarning, match="a choice by 10 of 12 rows does not know"):
-            training_parts(codes[:10], 3)
-        with dealing_part(np.arange(10)):
-            parts = training_parts(codes[:10], 3)
-            assert all(len(held) % 2 == 0 for _, held in parts)
-    assert len(training_parts(codes[:10], 3)) == 3
+def test_groups_of_other_rows_are_an_error():
+    X, y = TALL
+    with pytest.raises(ValueError, match="groups has 3 entries, but X has"):
+        FisherDiscriminant().fit(X, y, groups=[1, 2, 3])
+
+
+def spy_on_fits(monkeypatch, cls):
+    """Rows of all fits, by the number in their last column."""
+    seen, validate = [], cls._validate
+
+    def watch(self, X, y, *args, **splitting):
+        seen.append(np.asarray(X)[:, -1].astype(int))
+        return validate(self, X, y, *args, **splitting)
+
+    monkeypatch.setattr(cls, "_validate", watch)
+    return seen
+
+
+@pytest.mark.parametrize("make", [FisherDiscriminant, LocalFisherDiscriminant])
+def test_folds_of_auto_keep_groups_together(make, monkeypatch):
+    X, y = overlapping(120)
+    groups = np.arange(120) // 4
+    seen = spy_on_fits(monkeypatch, make)
+    make("auto").fit(np.column_stack([X, np.arange(120)]), y, groups=groups)
+    assert [len(rows) for rows in seen] == [120, *[len(rows) for rows in seen[1:]]]
+    assert len(seen) == 6
+    for rows in seen[1:]:
+        assert not set(groups[rows]) & set(np.delete(groups, rows))
+
+
+def test_folds_of_auto_follow_the_order_of_time(monkeypatch):
+    X, y = overlapping(120)
+    seen = spy_on_fits(monkeypatch, FisherDiscriminant)
+    FisherDiscriminant("auto").fit(np.column_stack([X, np.arange(120)]), y, cv=TimeSeriesSplit(3))
+    assert [len(rows) for rows in seen] == [120, 30, 60, 90]
+    assert all(np.array_equal(rows, np.arange(len(rows))) for rows in seen)
+
+
+def test_many_rows_are_judged_by_some():
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=9000)
+    X = rng.standard_normal((9000, 4)) + np.eye(4)[y]
+    sizes = []
+
+    def scorer(Z, y, Z_new, y_new, ends):
+        sizes.append((len(y), len(y_new)))
+        return neighbour_scores(Z, y, Z_new, y_new, ends)
+
+    path = dimension_path(FisherDiscriminant(), X, y, scorer)
+    assert path.scores.shape == (1, 2)
+    assert_allclose(sizes, [(3000, 700)], atol=3)
+    few = dimension_path(FisherDiscriminant(), X[:600], y[:600], scorer)
+    assert few.scores.shape == (5, 2)
+    assert sum(judges for _, judges in sizes[1:]) == 600
+
+
+def test_the_search_takes_the_first_of_the_best_and_what_all_parts_have():
+    settings = [{"k": k} for k in (1, 2, 3)]
+    parts = [(0, 1), (1, 0)]
+    lines = []
+    found = search(settings, lambda fit, held: [0.5, 1.0, 1.0][: 3 - fit], parts,
+                   progress=lines.append)  # fmt: skip
+    assert found.chosen == {"k": 2}
+    assert found.settings == ({"k": 1}, {"k": 2})
+    assert_array_equal(found.scores, [[0.5, 1.0], [0.5, 1.0]])
+    assert lines == [f"fold {i} of 2: best score 1.000, k=2" for i in (1, 2)]
+    assert search(settings, None, []).chosen == {"k": 1}
 
 
 def test_shares_of_neighbours_are_those_that_their_scores_count():
@@ -400,16 +454,17 @@ def test_shares_of_neighbours_are_those_that_their_scores_count():
 
 
 def test_rows_outside_a_fold_have_all_classes():
-    # the class of few rows is in two groups, which the other class sends to one fold
+    # the class of few rows is in two groups, which the other class may send to one fold
     codes, groups = np.zeros(60, dtype=int), np.repeat(np.arange(6), 10)
-    lacking = 0
     for first, second in [(0, 1), (2, 5), (3, 4), (1, 5), (0, 4), (2, 3)]:
         codes[:] = 0
         codes[[10 * first, 10 * first + 1, 10 * second]] = 1
-        with dealing(Units(groups=groups)):
-            lacking += any(codes[fit].max() == 0 for fit, _ in training_parts(codes, 5))
-            assert all(codes[fit].max() == 1 for fit, _ in held_out_parts(codes))
-    assert lacking
+        for parts in (
+            training_parts(codes, 5, groups=groups),
+            held_out_parts(codes, groups=groups),
+            split_keeping_classes(KFold(2), codes, groups // 3),
+        ):
+            assert all(codes[fit].max() == 1 for fit, _ in parts)
 
 
 @pytest.mark.parametrize(
@@ -428,8 +483,7 @@ def test_no_more_folds_are_held_out_than_show_where_rows_lie(counts, n_parts):
 
 
 def test_in_the_order_of_time_the_latest_rows_are_held_out():
-    codes, times = np.tile([0, 1], 4000), np.arange(8000)
-    with dealing(Units(times=times)):
-        ((fit, held),) = held_out_parts(codes)
+    codes = np.tile([0, 1], 4000)
+    ((fit, held),) = held_out_parts(codes, cv=TimeSeriesSplit(5))
     assert fit.max() < held.min()
-    assert len(fit) > 7000
+    assert len(fit) > 6000

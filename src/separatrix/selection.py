@@ -333,7 +333,7 @@ def split_keeping_classes(
     for fit, held in parts:
         if not isinstance(cv, TimeSeriesSplit):
             held, back = _give_back(fit, held, codes, units)
-            fit = np.sort(np.concatenate([fit, back])) if len(back) else fit
+            fit, held = np.sort(np.concatenate([fit, back])), np.sort(held)
         if groups is not None:
             fit = fit[~np.isin(units[fit], units[held])]
         if len(held):
@@ -749,13 +749,13 @@ def limit_judges(
     [(6400, 700)]
     """
     chosen: list[tuple[Array, Array]] = []
-    n_judges = 0
+    n_held = 0
     for fit, held in reversed(parts):  # in the order of time the last part fits to most rows
-        if n_judges >= max_rows:
+        if n_held >= max_rows:
             break
-        judges = held[draw_rows_by_class(codes[held], max_rows - n_judges, 0, least=1)]
-        chosen.insert(0, (fit, judges))
-        n_judges += len(judges)
+        judges = draw_rows_by_class(codes[held], max_rows - n_held, 0, least=1)
+        chosen.insert(0, (fit, held[judges]))
+        n_held += len(held)
     return chosen
 
 

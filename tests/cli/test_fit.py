@@ -23,7 +23,7 @@ from separatrix import (
 from separatrix.evaluate.comparison import compare
 from separatrix.evaluate.records import to_plain
 from separatrix.io.models import read
-from separatrix.selection import split_rows
+from separatrix.selection import random_splits
 from tests.cli.running import fitted, flowers, predicted, refused, run
 
 
@@ -177,7 +177,7 @@ def test_the_command_gives_the_model_that_was_judged():
         ["LDG"], frame[["v0", "v1", "v2"]], frame["kind"], n_splits=1, decision="3nn",
         random_state=4,
     )  # fmt: skip
-    train, test = split_rows(np.array(found.labels), 0.3, (4, 0))
+    train, test = random_splits(np.array(found.labels), 1, 0.3, 4)[0]
     frame.iloc[train].to_csv("train.csv", index=False)
     said = run("fit", "train.csv", *options, "-m", "LDG", "--tune", "-o", "LDG.model").stdout
     fold = found.methods[0].folds[0]

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.preprocessing import StandardScaler
 
 from separatrix import FisherDiscriminant
-from separatrix.selection import split_rows
+from separatrix.selection import random_splits
 from tests.discovery import labelled
 
 X, Y = labelled(90, 6)
@@ -23,7 +23,8 @@ CHEAP = {"n_splits": 2, "memory": False}
 
 
 def parts(y, split=0, test_size=0.3, random_state=0):
-    return split_rows(np.unique(y, return_inverse=True)[1], test_size, (random_state, split))
+    codes = np.unique(y, return_inverse=True)[1]
+    return random_splits(codes, split + 1, test_size, random_state)[split]
 
 
 def by_hand(estimator, X, y, rule=None, split=0, scaler=StandardScaler):
@@ -123,6 +124,6 @@ class Counted(FisherDiscriminant):
 
     fits = 0
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, **splitting):
         Counted.fits += 1
-        return super().fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight, **splitting)

@@ -20,7 +20,7 @@ from separatrix.evaluate.comparison import compare, tuned
 from separatrix.evaluate.methods import contenders
 from separatrix.evaluate.records import to_plain
 from separatrix.io.preparation import encode_text, preprocessing
-from separatrix.selection import split_rows
+from separatrix.selection import random_splits
 from tests.discovery import labelled
 from tests.evaluate.comparing import CHEAP, Broken, X, Y, by_hand, parts, without_times
 
@@ -33,17 +33,17 @@ def test_the_splits_of_a_comparison_are_in_its_record():
     assert_array_equal(np.array(found.classes)[list(found.labels)], Y)
 
 
-def test_each_split_is_dealt_once_and_given_to_all_folds(monkeypatch):
+def test_each_split_is_dealt_once_and_given_to_all_folds():
     dealt = []
 
-    def leave_out_one_more(codes, test_size, seed):
-        dealt.append(seed)
-        test = np.arange(seed[1] + 1)
-        return np.arange(len(test), len(codes)), test
+    class LeaveOutOneMore:
+        def split(self, X, y=None, groups=None):
+            dealt.append(len(X))
+            for n in (1, 2, 3):
+                yield np.arange(n, len(X)), np.arange(n)
 
-    monkeypatch.setattr("separatrix.evaluate.splits.split_rows", leave_out_one_more)
-    found = compare(["raw", "PCA", "LDA"], X, Y, n_splits=3, memory=False)
-    assert dealt == [(0, 0), (0, 1), (0, 2)]
+    found = compare(["raw", "PCA", "LDA"], X, Y, splits=LeaveOutOneMore(), memory=False)
+    assert dealt == [90]
     assert [len(test) for test in found.tests] == [1, 2, 3]
     for method in found.methods:
         assert [len(fold.predicted) for fold in method.folds] == [1, 2, 3]
@@ -187,7 +187,7 @@ def assert_same_as_the_fold(method, X, y, **how):
     (fold,) = found.methods[0].folds
     assert fold.status == "done", fold.reason
     codes = np.array(found.labels)
-    train, test = split_rows(codes, 0.3, (how.get("random_state", 0), 0))
+    train, test = random_splits(codes, 1, 0.3, how.get("random_state", 0))[0]
     model, chosen = tuned(method, X[train], y[train], **how)
     expected = np.array(found.classes)[list(fold.predicted)]
     assert_array_equal(model.predict(X[test]), expected)
@@ -242,7 +242,7 @@ def test_text_and_gaps_are_prepared_as_in_a_comparison():
     how = {"categorical": "onehot", "missing": "median"}
     numbers, steps = encode_text(frame, **how)
     found = compare(["LDG"], numbers, y, scale=steps, n_splits=1, memory=False)
-    train, test = split_rows(np.array(found.labels), 0.3, (0, 0))
+    train, test = random_splits(np.array(found.labels), 1, 0.3)[0]
     prepare = preprocessing(frame, **how)
     model, _ = tuned("LDG", frame.iloc[train], y[train], scale=prepare)
     fold = found.methods[0].folds[0]
@@ -266,7 +266,7 @@ def gaussian_rows(kind):
 @pytest.mark.parametrize(
     ("method", "kind", "parameter", "good"),
     [
-        ("FisherDiscriminant", "few features", "shrinkage", lambda value: value is None),
+        ("FisherDiscriminant", "few features", "shrinkage", lambda value: value != "auto"),
         ("FisherDiscriminant", "many features", "shrinkage", lambda value: value is not None),
         ("QuadraticDiscriminant", "different spreads", "pooling", lambda value: value <= 0.25),
         ("QuadraticDiscriminant", "one covariance", "pooling", lambda value: value >= 0.75),

@@ -20,7 +20,6 @@ from separatrix.ipcac.left_out import (
 from separatrix.ipcac.threshold import held_out_scores
 from separatrix.kernels import compute_centred_gram, settle_kernel
 from separatrix.moments.labelled import LabelledRows
-from separatrix.selection import Units, dealing
 
 CODES = np.repeat([0, 1], (25, 15))
 X = np.random.default_rng(0).standard_normal((40, 3)) + CODES[:, None]
@@ -112,8 +111,8 @@ def test_many_rows_are_judged_in_single_precision(monkeypatch):
 def test_a_class_in_one_group_is_always_fitted_to():
     gram = compute_centred_gram(X, settle_kernel(X, "rbf", kernel_gamma=0.5))
     groups = np.arange(40) // 15  # the first rows are all of one class
-    with dealing(Units(groups=np.where(CODES == 1, 7, groups))):
-        scores = truncated_left_out(gram, CODES, lambda n: 3)
+    together = np.where(CODES == 1, 7, groups)
+    scores = truncated_left_out(gram, CODES, lambda n: 3, groups=together)
     assert np.isnan(scores[CODES == 1]).all()
     assert np.isfinite(scores[CODES == 0]).any()
 

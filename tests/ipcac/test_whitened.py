@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import TimeSeriesSplit
 
 from separatrix import TruncatedIPCAC, datasets
 from separatrix.ipcac.whitened import scores_by_axes
-from separatrix.selection import Units, dealing
 from tests.discovery import labelled
 
 X, Y = labelled(40, 8, n_classes=2, seed=2)
@@ -59,11 +59,10 @@ def test_rows_of_no_weight_do_not_choose_and_many_classes_take_the_rule():
     assert TruncatedIPCAC("auto").fit(rows, y).n_whitened_ == TruncatedIPCAC().fit(rows, y).rank_
 
 
-@pytest.mark.parametrize("units", ["groups", "times"])
-def test_rows_that_belong_together_choose_together_and_those_never_held_out_do_not(units):
+@pytest.mark.parametrize("how", [{"groups": np.arange(60) // 3}, {"cv": TimeSeriesSplit(4)}])
+def test_rows_that_belong_together_choose_together_and_those_never_held_out_do_not(how):
     X, y = labelled(60, 8, 2)
-    given = np.arange(60) // 3 if units == "groups" else np.random.default_rng(0).permutation(60)
-    with dealing(Units(**{units: given})):
-        model = TruncatedIPCAC(n_whitened="auto").fit(X, y)
+    mixed = np.random.default_rng(0).permutation(60)
+    model = TruncatedIPCAC(n_whitened="auto").fit(X[mixed], y[mixed], **how)
     assert np.isfinite(model.selection_["n_whitened"]["separation"]).all()
     assert 1 <= model.n_whitened_ <= 8

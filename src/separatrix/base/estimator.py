@@ -122,9 +122,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Checked parameters, rows, labels of at least two classes, and weights."""
         check_parameters(self, self._allowed_parameters)
         sparse = self._accepts_sparse
-        rows = check_labelled_rows(
-            self, X, y, sample_weight, accept_sparse=sparse, **splitting
-        )
+        rows = check_labelled_rows(self, X, y, sample_weight, accept_sparse=sparse, **splitting)
         if not self._summarizes_on_device:
             rows = rows_to_numpy(rows)
         check_several_classes(self, rows.classes)

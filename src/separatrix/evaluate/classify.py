@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.model_selection._search import BaseSearchCV
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.pipeline import Pipeline
 
 from separatrix.evaluate.methods import Contender, has_own_rule
 from separatrix.evaluate.scores import Degrees, Judge, find_degrees
 from separatrix.fisher.fisher import FisherDiscriminant
 from separatrix.linalg import Array
+from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import Scorer, neighbour_scores, neighbour_shares
 
 # Rules on top of a subspace ----------------------------------------------------------------------
@@ -95,6 +99,23 @@ def _judge_rule(rule: Any, judge: Judge, n_classes: int, tried: tuple[int, ...] 
         return found
 
     return scores
+
+
+def fit_to(estimator: Any, rows: LabelledRows) -> Any:
+    """Fit to labelled rows; an estimator that makes choices gets their groups, or splitter."""
+    return estimator.fit(rows.X, rows.codes, **splitting_for(estimator, rows))
+
+
+def splitting_for(estimator: Any, rows: LabelledRows) -> dict[str, Any]:
+    """How rows are held out, as far as the `fit` of an estimator takes it."""
+    last, prefix = estimator, ""
+    while isinstance(last, Pipeline):
+        prefix += f"{last.steps[-1][0]}__"
+        last = last.steps[-1][1]
+    taken = set(signature(last.fit).parameters)
+    if isinstance(last, BaseSearchCV) and hasattr(last.cv, "split"):
+        taken.add("groups")
+    return {f"{prefix}{name}": v for name, v in rows.splitting.items() if name in taken}
 
 
 def judge_rows(judge: Judge, rule: Any, rows: Any, truth: Array, n_classes: int) -> float:

@@ -22,7 +22,13 @@ from sklearn.utils.validation import column_or_1d
 
 from separatrix.evaluate.advice import with_advice
 from separatrix.evaluate.checkpoint import ResultsFile, data_key, job_key
-from separatrix.evaluate.classify import DECISION_RULES, THEN, decision_of, rule_to_keep
+from separatrix.evaluate.classify import (
+    DECISION_RULES,
+    THEN,
+    decision_of,
+    rule_to_keep,
+    splitting_for,
+)
 from separatrix.evaluate.controls import (
     judge_by_permutation,
     methods_to_control,
@@ -47,7 +53,6 @@ from separatrix.evaluate.splits import SplitPlan, add_test_rows, check_groups, p
 from separatrix.io.notices import find_notices, notice_copied_rows
 from separatrix.moments.checks import check_finite, check_in_memory, encode_labels
 from separatrix.moments.labelled import LabelledRows
-from separatrix.selection import Units, dealing
 
 # Comparing methods -------------------------------------------------------------------------------
 
@@ -319,7 +324,7 @@ def describe_before(
 
 def key_of(job: Job, part: RowSplit) -> str:
     """The key of a job in the file of results."""
-    units = () if part.units is None else (part.units.groups, part.units.times)
+    units = part.groups, repr(part.cv)
     shuffled = () if part.codes is None else ("shuffled", part.codes)
     return job_key(job, part.test, part.train, *units, *shuffled)
 
@@ -455,17 +460,15 @@ def tuned(
         data = check_data(rows, y, None)
         matrix = check_costs(costs, data.classes.tolist())
         judge = Judge(choose_score(score, data.codes, costs), matrix)
-        units = None if groups is None else Units(check_groups(groups, data)[0])
-        with dealing(units):
-            trained = train_method(
-                job._replace(judge=judge, then=rule_on_top), data.X, data.codes, len(data.classes)
-            )
+        data = data._replace(groups=check_groups(groups, data)[0])
+        trained = train_method(job._replace(judge=judge, then=rule_on_top), data)
         labels = data.classes[data.codes]
         # with names where the method is the first step
         known = rows if scaler is None else data.X
         own = {n: v for n, v in trained.chosen.items() if not n.startswith("then__")}
         model = trained.again.set_params(**own)
-        model.fit(_rows_of(known, trained.rows), labels[trained.rows])
+        splitting = splitting_for(model, data.part(trained.rows))
+        model.fit(_rows_of(known, trained.rows), labels[trained.rows], **splitting)
         rule = rule_to_keep(job.rule, len(labels), trained.then)
         if rule is not None:
             rule.fit(model.transform(known), labels)

@@ -19,7 +19,7 @@ from separatrix.evaluate.records import (
 )
 from separatrix.evaluate.scores import larger_is_better
 from separatrix.linalg import Array
-from separatrix.selection import split_rows
+from separatrix.selection import random_splits
 
 MAX_PERMUTED_SPLITS = 3
 """Splits on which a method is fitted to shuffled labels."""
@@ -77,10 +77,7 @@ def split_ignoring_groups(codes: Array, comparison: Comparison) -> list[RowSplit
     """As many random splits by rows, with the same share of test rows."""
     share = float(np.mean([len(test) for test in comparison.tests])) / len(codes)
     seed = comparison.settings["random_state"]
-    return [
-        RowSplit(*split_rows(codes, share, (seed, split)))
-        for split in range(len(comparison.tests))
-    ]
+    return [RowSplit(*part) for part in random_splits(codes, len(comparison.tests), share, seed)]
 
 
 def methods_to_control(comparison: Comparison) -> list[str]:

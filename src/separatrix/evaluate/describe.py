@@ -12,10 +12,17 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from separatrix.evaluate.classify import FittedMethod, add_rule, project_rows, scorer_of
+from separatrix.evaluate.classify import (
+    FittedMethod,
+    add_rule,
+    fit_to,
+    project_rows,
+    scorer_of,
+)
 from separatrix.evaluate.methods import Contender, is_raw
 from separatrix.evaluate.records import Loadings, Readout, Shuffled, View
 from separatrix.linalg import Array
+from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import draw_rows_by_class, order_columns_by_level
 
 MAX_VIEW_DIRECTIONS = 3
@@ -151,8 +158,7 @@ def fit_shuffled(
     rows: Array,
     decision: str,
     seed: int,
-    X: Any,
-    codes: Array,
+    learned: LabelledRows,
     X_new: Any,
     truth: Array,
 ) -> dict[str, Any]:
@@ -170,14 +176,18 @@ def fit_shuffled(
         The rule that classifies.
     seed : int
         Source of the order of labels.
-    X, codes, X_new, truth : arrays
-        Training rows, test rows, and their classes.
+    learned : LabelledRows
+        Training rows.
+    X_new, truth : arrays
+        Test rows, and their classes.
     """
+    codes = learned.codes
     both = np.random.default_rng(seed).permutation(np.concatenate([codes, truth]))
     mixed, mixed_new = both[: len(codes)], both[len(codes) :]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of the method are about labels that were learned
-        fitted = add_rule(model.fit(X[rows], mixed[rows]), X, mixed, decision, then=then)
+        fit_to(model, learned._replace(codes=mixed).part(rows))
+        fitted = add_rule(model, learned.X, mixed, decision, then=then)
         predicted = fitted.rule.predict(fitted.rows_for_rule(X_new))
         coordinates = to_tuples(project_rows(model, X_new)[:, :MAX_VIEW_DIRECTIONS])
     labels = tuple(mixed_new.tolist()), tuple(np.asarray(predicted).tolist())
@@ -251,7 +261,7 @@ def undo_scaling(scaler: Any, A: Array, b: Array) -> tuple[Array, Array]:
     return A, b - A @ scaler.mean_
 
 
-def measure_memory(estimator: Any, X: Any, codes: Array) -> dict[str, int]:
+def measure_memory(estimator: Any, rows: LabelledRows) -> dict[str, int]:
     """Most bytes that Python and NumPy held at a time during a fit, beyond those before it.
 
     A caller who traces memory already goes on doing so.
@@ -263,7 +273,7 @@ def measure_memory(estimator: Any, X: Any, codes: Array) -> dict[str, int]:
         tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
     try:
-        estimator.fit(X, codes)
+        fit_to(estimator, rows)
         return {"peak_bytes": tracemalloc.get_traced_memory()[1] - before}
     finally:
         if not tracing:

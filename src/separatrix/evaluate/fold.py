@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.preprocessing import StandardScaler
 
 from separatrix._warnings import warn_caller
@@ -21,6 +20,7 @@ from separatrix.evaluate.classify import (
     FittedMethod,
     add_rule,
     decision_of,
+    fit_to,
     judge_rows,
     project_rows,
     scorer_of,
@@ -42,11 +42,7 @@ from separatrix.linalg import Array
 from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import (
     GRID_FOLDS,
-    Units,
     best_rule,
-    current_groups,
-    dealing,
-    dealing_part,
     dimension_path,
     draw_rows_by_class,
     keep_every_direction,
@@ -101,13 +97,14 @@ class Job(NamedTuple):
 class RowSplit(NamedTuple):
     """Numbers of the training rows and of the test rows.
 
-    `units` says which of the training rows belong together, or follow each other in time;
-    `codes` are other labels of all rows than those of the data, shuffled ones.
+    `groups` are those of the training rows, and `cv` splits them further where choices are made
+    within; `codes` are other labels of all rows than those of the data, shuffled ones.
     """
 
     train: Array
     test: Array
-    units: Units | None = None
+    groups: Array | None = None
+    cv: Any = None
     codes: Array | None = None
 
 
@@ -142,8 +139,7 @@ def run_fold(
         warnings.simplefilter("always")
         try:
             split = RowSplit(*rows)
-            with dealing(split.units):
-                record = {"status": "done", **_score_fold(job, data, split, start + time_left)}
+            record = {"status": "done", **_score_fold(job, data, split, start + time_left)}
         except Exception as error:
             record = {"status": "failed", "reason": describe_error(error)}
     extra = record.pop("extra_seconds", 0.0)
@@ -169,7 +165,8 @@ def _score_fold(job: Job, data: LabelledRows, rows: RowSplit, deadline: float) -
     start, cpu_start = time.perf_counter(), time.process_time()
     scaler = make_scaler(job.scale, data.X, job.seed)
     known = data.X[train] if scaler is None else plain_rows(scaler.fit_transform(data.X[train]))
-    trained = train_method(job, known, codes, len(data.classes))
+    learned = LabelledRows(known, codes, data.classes, groups=rows.groups, cv=rows.cv)
+    trained = train_method(job, learned)
     fitted = trained.fitted
     middle = time.perf_counter()
     new = data.X[test] if scaler is None else plain_rows(scaler.transform(data.X[test]))
@@ -197,7 +194,7 @@ def _score_fold(job: Job, data: LabelledRows, rows: RowSplit, deadline: float) -
     if hasattr(fitted.model, "transform"):
         names = name_columns(scaler, data.column_names, known.shape[1])
         record |= _describe_subspace(job, fitted, known, codes, new, truth, names)
-    return record | _repeat_quick_fit(job, trained, known, codes, new, truth, deadline)
+    return record | _repeat_quick_fit(job, trained, learned, new, truth, deadline)
 
 
 def _describe_subspace(
@@ -221,7 +218,7 @@ def _describe_subspace(
 
 
 def _repeat_quick_fit(
-    job: Job, trained: Trained, X: Any, codes: Array, X_new: Any, truth: Array, deadline: float
+    job: Job, trained: Trained, learned: LabelledRows, X_new: Any, truth: Array, deadline: float
 ) -> dict[str, Any]:
     """Facts that take fits of their own, on split 0 of a method that is quick, and their seconds.
 
@@ -231,14 +228,12 @@ def _repeat_quick_fit(
     left = MAX_MEASURED_SHARE * (deadline - start)
     if not job.memory or job.split or trained.seconds >= min(MAX_MEASURED_SECONDS, left):
         return {}
-    rows = trained.rows
-    with dealing_part(rows):
-        record = measure_if_possible("memory", measure_memory, trained.again, X[rows], codes[rows])
+    some = learned.part(trained.rows)
+    record = measure_if_possible("memory", measure_memory, trained.again, some)
     if trained.seconds < MAX_SHUFFLED_SECONDS and hasattr(trained.again, "transform"):
-        fit_again = clone(trained.again), trained.then, rows, job.rule, job.seed
-        parts = X, codes, X_new, truth
-        with dealing_part(rows):
-            record |= measure_if_possible("shuffled labels", fit_shuffled, *fit_again, *parts)
+        fit_again = clone(trained.again), trained.then, trained.rows, job.rule, job.seed
+        parts = learned, X_new, truth
+        record |= measure_if_possible("shuffled labels", fit_shuffled, *fit_again, *parts)
     return record | {"extra_seconds": time.perf_counter() - start}
 
 
@@ -310,19 +305,21 @@ class Trained(NamedTuple):
     then: Any = None
 
 
-def train_method(job: Job, X: Any, codes: Array, n_classes: int) -> Trained:
+def train_method(job: Job, learned: LabelledRows) -> Trained:
     """Choose parameters by these rows and fit to them; a rule on top learns from all of them."""
-    contender = job.contender
+    contender, X, codes = job.contender, learned.X, learned.codes
     rows = draw_rows_by_class(codes, contender.most_rows, job.seed)
-    by_size = settings_by_size(contender, len(rows), X.shape[1], n_classes, sparse=sp.issparse(X))
+    by_size = settings_by_size(
+        contender, len(rows), X.shape[1], len(learned.classes), sparse=sp.issparse(X)
+    )
     estimator = set_seeds(contender.estimator, job.seed).set_params(**by_size)
-    best = choose_settings(job, estimator, X, codes, n_classes)
+    best = choose_settings(job, estimator, learned)
     estimator.set_params(**best.params)
     again, columns = clone(estimator), None
     if best.n_components is not None:
         estimator = keep_every_direction(estimator)
     start = time.perf_counter()
-    _fit(estimator, X, codes, rows)
+    fit_to(estimator, learned.part(rows))
     seconds = time.perf_counter() - start
     chosen = {**by_size, **best.params, **auto_values(estimator)}
     if best.n_components is not None:
@@ -332,28 +329,14 @@ def train_method(job: Job, X: Any, codes: Array, n_classes: int) -> Trained:
         chosen["n_components"] = kept
         again.set_params(n_components=max(kept, 1))
         if getattr(estimator, "_directions_depend_on_their_number", False):
-            estimator, columns = _fit(clone(again), X, codes, rows), None
+            estimator, columns = fit_to(clone(again), learned.part(rows)), None
     rule, inner = None, best.score if math.isfinite(best.score) else None
     if job.rule == THEN:
-        rule, about_rule = choose_rule(job, again, X, codes, n_classes)
+        rule, about_rule = choose_rule(job, again, learned)
         chosen |= {f"then__{name}": value for name, value in about_rule.params.items()}
         inner = about_rule.score if math.isfinite(about_rule.score) else inner
     fitted = add_rule(estimator, X, codes, job.rule, columns, rule)
     return Trained(fitted, chosen, rows, again, seconds, inner, rule)
-
-
-def _fit(estimator: Any, X: Any, codes: Array, rows: Array) -> Any:
-    """Fit to some of the rows; a search of scikit-learn gets their groups, too."""
-    with dealing_part(rows):
-        groups = current_groups()
-        known = {"groups": groups} if groups is not None and _takes_groups(estimator) else {}
-        return estimator.fit(X[rows], codes[rows], **known)
-
-
-def _takes_groups(estimator: Any) -> bool:
-    """Whether a search deals rows by a splitter that wants to know of groups."""
-    cv = getattr(estimator, "cv", None)
-    return isinstance(estimator, GridSearchCV | RandomizedSearchCV) and hasattr(cv, "split")
 
 
 def set_seeds(estimator: Any, seed: int) -> Any:
@@ -383,7 +366,7 @@ class Trial(NamedTuple):
     n_components: int | None = None
 
 
-def choose_settings(job: Job, estimator: Any, X: Any, codes: Array, n_classes: int) -> Trial:
+def choose_settings(job: Job, estimator: Any, rows: LabelledRows) -> Trial:
     """The best of the grid by rows held out of these, one parameter after the other.
 
     Where directions can be cut off every value is judged at the number of directions that is best
@@ -391,28 +374,24 @@ def choose_settings(job: Job, estimator: Any, X: Any, codes: Array, n_classes: i
     """
     contender = job.contender
     cut = contender.choose_dimension and job.rule != "own"
-    rows = draw_rows_by_class(codes, MAX_CHOICE_ROWS, job.seed)
-    X, codes = X[rows], codes[rows]
-    units = dict.fromkeys(contender.in_units, inverse_width(X, "scale"))
+    rows = rows.part(draw_rows_by_class(rows.codes, MAX_CHOICE_ROWS, job.seed))
+    units = dict.fromkeys(contender.in_units, inverse_width(rows.X, "scale"))
     grid = {
         name: [value * units[name] if name in units else value for value in values]
-        for name, values in limit_groups(contender, X.shape[1]).items()
+        for name, values in limit_groups(contender, rows.X.shape[1]).items()
     }
     best = Trial(_first_settings(grid), -np.inf)
     known: dict[str, Trial] = {}
     nothing_to_choose = [("", ())] if cut or job.compete else []
-    with dealing_part(rows):
-        for name, values in grid.items() if grid else nothing_to_choose:
-            tried = [spell_settings(name, value) for value in values] if name else [{}]
-            settings = [{**best.params, **some} for some in tried]
-            for params in settings:
-                if repr(params) not in known:
-                    model = clone(estimator).set_params(**params)
-                    known[repr(params)] = _try_settings(
-                        job, params, model, X, codes, n_classes, cut
-                    )
-            trials = [known[repr(params)] for params in settings]
-            best = trials[best_rule(np.array([trial.score for trial in trials]))]
+    for name, values in grid.items() if grid else nothing_to_choose:
+        tried = [spell_settings(name, value) for value in values] if name else [{}]
+        settings = [{**best.params, **some} for some in tried]
+        for params in settings:
+            if repr(params) not in known:
+                model = clone(estimator).set_params(**params)
+                known[repr(params)] = _try_settings(job, params, model, rows, cut)
+        trials = [known[repr(params)] for params in settings]
+        best = trials[best_rule(np.array([trial.score for trial in trials]))]
     return best
 
 
@@ -425,37 +404,32 @@ def _first_settings(grid: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
 
 
 def _try_settings(
-    job: Job,
-    params: dict[str, Any],
-    model: Any,
-    X: Any,
-    codes: Array,
-    n_classes: int,
-    cut: bool,
+    job: Job, params: dict[str, Any], model: Any, rows: LabelledRows, cut: bool
 ) -> Trial:
     then = None if job.then is None else set_seeds(job.then.estimator, job.seed)
+    codes, n_classes = rows.codes, len(rows.classes)
     try:
         if cut:
             scorer = scorer_of(job.rule, len(codes), n_classes, job.judge, then)
             path = dimension_path(
-                model, X, codes, scorer, n_folds=GRID_FOLDS, random_state=job.seed
-            )
+                model, rows.X, codes, scorer, n_folds=GRID_FOLDS, random_state=job.seed,
+                **rows.splitting,
+            )  # fmt: skip
             score = path.scores.mean(axis=0).max() if len(path.scores) else -np.inf
             return Trial(params, float(score), path.n_components)
         scores = []
-        for train, held in training_parts(codes, GRID_FOLDS, job.seed):
-            fitted = _fit(clone(model), X, codes, train)
-            method = add_rule(fitted, X[train], codes[train], job.rule, then=then)
-            new = method.rows_for_rule(X[held])
+        for train, held in training_parts(codes, GRID_FOLDS, job.seed, **rows.splitting):
+            known = rows.part(train)
+            method = add_rule(fit_to(clone(model), known), known.X, known.codes, job.rule,
+                              then=then)  # fmt: skip
+            new = method.rows_for_rule(rows.X[held])
             scores.append(judge_rows(job.judge, method.rule, new, codes[held], n_classes))
         return Trial(params, float(np.mean(scores)) if scores else -np.inf)
     except Exception:  # raised again by the fit, where no setting works
         return Trial(params, -np.inf)
 
 
-def choose_rule(
-    job: Job, estimator: Any, X: Any, codes: Array, n_classes: int
-) -> tuple[Any, Trial]:
+def choose_rule(job: Job, estimator: Any, rows: LabelledRows) -> tuple[Any, Trial]:
     """The classifier on top with the best of its settings, in folds of the projected rows.
 
     The subspace is fitted again in each fold, with the settings that were chosen for it.
@@ -466,13 +440,12 @@ def choose_rule(
     rule.set_params(**best.params)
     if not job.then.grid:
         return rule, best
-    rows = draw_rows_by_class(codes, MAX_CHOICE_ROWS, job.seed)
-    X, codes, parts = X[rows], codes[rows], []
-    with dealing_part(rows):
-        for train, held in training_parts(codes, GRID_FOLDS, job.seed):
-            model = _fit(clone(estimator), X, codes, train)
-            Z, Z_new = (project_rows(model, X[part]) for part in (train, held))
-            parts.append((Z, codes[train], Z_new, codes[held]))
+    rows = rows.part(draw_rows_by_class(rows.codes, MAX_CHOICE_ROWS, job.seed))
+    codes, n_classes, parts = rows.codes, len(rows.classes), []
+    for train, held in training_parts(codes, GRID_FOLDS, job.seed, **rows.splitting):
+        model = fit_to(clone(estimator), rows.part(train))
+        Z, Z_new = (project_rows(model, rows.X[part]) for part in (train, held))
+        parts.append((Z, codes[train], Z_new, codes[held]))
     for name, values in job.then.grid.items():
         trials = []
         for value in values:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
+from sklearn.model_selection import BaseShuffleSplit, PredefinedSplit, TimeSeriesSplit
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
 from separatrix.evaluate.fold import RowSplit
 from separatrix.linalg import Array
 from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import (
-    Units,
-    deal_folds,
-    deal_groups,
-    fold_parts,
-    split_groups,
-    split_rows,
-    split_times,
-    without_shared_groups,
+    GRID_FOLDS,
+    random_splits,
+    split_keeping_classes,
+    training_parts,
 )
 
 
@@ -90,7 +89,7 @@ def plan_splits(
         pairs = [(np.arange(n_rows - n_tests), np.arange(n_rows - n_tests, n_rows))]
         return _as_plan(pairs, "test file", codes, numbers, names, None)
     if times is not None:
-        pairs = without_shared_groups(split_times(times, n_splits), numbers)
+        pairs = _leave_out_shared(split_times(times, n_splits), numbers)
         _check_past(pairs, codes, n_splits)
         return _as_plan(pairs, "time", codes, numbers, names, times)
     if isinstance(splits, int | np.integer) and not isinstance(splits, bool):
@@ -99,11 +98,11 @@ def plan_splits(
     if splits is not None:
         pairs = _take_splits(splits, data, numbers)
         return _as_plan(pairs, "given", codes, numbers, names, None)
-    seeds = [(random_state, i) for i in range(n_splits)]
     if numbers is None:
-        pairs = [split_rows(codes, test_size, seed) for seed in seeds]
+        pairs = random_splits(codes, n_splits, test_size, random_state)
     else:
-        pairs = [split_groups(codes, numbers, test_size, seed) for seed in seeds]
+        shares = GroupShares(n_splits, test_size=test_size, random_state=random_state)
+        pairs = split_keeping_classes(shares, codes, numbers)
     return _as_plan(pairs, "random", codes, numbers, names, None)
 
 
@@ -119,9 +118,93 @@ def _as_plan(
     for i, (train, test) in enumerate(pairs):
         rows = np.asarray(train), np.asarray(test)
         _check_part(i, *rows, codes, groups)
-        units = None if groups is None and times is None else Units(groups, times).part(rows[0])
-        parts.append(RowSplit(*rows, units))
+        if times is None:
+            parts.append(RowSplit(*rows, None if groups is None else groups[rows[0]]))
+            continue
+        past = rows[0][np.argsort(times[rows[0]], kind="stable")]
+        together = times if groups is None else groups  # rows of one time are never cut apart
+        parts.append(RowSplit(past, rows[1], together[past], TimeSeriesSplit(GRID_FOLDS)))
     return SplitPlan(parts, splitting, groups, names)
+
+
+class GroupShares(BaseShuffleSplit):
+    """Random splits that hold out whole groups, near to a share of the rows of each class.
+
+    scikit-learn's `GroupShuffleSplit` knows no classes. Of each class, the rarest by groups first,
+    groups are held out in random order until their rows are as near to the share as whole groups
+    can be; at least one, and never the last one that trains.
+
+    Parameters
+    ----------
+    n_splits : int
+    test_size : float
+    random_state : int
+
+    Examples
+    --------
+    >>> groups = np.repeat([1, 2, 3, 4, 5, 6], 2)
+    >>> splitter = GroupShares(1, test_size=0.3, random_state=0)
+    >>> ((train, test),) = splitter.split(np.zeros((12, 1)), np.repeat([0, 1], 6), groups)
+    >>> len(test), len(np.intersect1d(groups[train], groups[test]))
+    (4, 0)
+    """
+
+    def _iter_indices(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:
+        numbers = np.unique(groups, return_inverse=True)[1]
+        counts = np.zeros((numbers.max() + 1, int(np.max(y)) + 1))
+        np.add.at(counts, (numbers, y), 1)
+        wanted = self.test_size * counts.sum(axis=0)
+        rng = check_random_state(self.random_state)
+        for _ in range(self.n_splits):
+            held = _hold_out_groups(counts, wanted, rng.permutation(len(counts)))[numbers]
+            yield np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def _hold_out_groups(counts: Array, wanted: Array, order: Array) -> Array:
+    """Which groups are held out, of those with these rows of each class."""
+    held = np.zeros(len(counts), dtype=bool)
+    trains, tests = counts.sum(axis=0), np.zeros(counts.shape[1])
+    for c in np.argsort(np.count_nonzero(counts, axis=0), kind="stable"):
+        for g in order[counts[order, c] > 0]:
+            nearer = abs(tests[c] + counts[g, c] - wanted[c]) < abs(tests[c] - wanted[c])
+            last = ((trains - counts[g] == 0) & (counts[g] > 0)).any()
+            if held[g] or last or not (nearer or tests[c] == 0):
+                continue
+            held[g] = True
+            trains, tests = trains - counts[g], tests + counts[g]
+    return held
+
+
+def split_times(times: Array, n_splits: int, first: float = 0.5) -> list[tuple[Array, Array]]:
+    """Rows to train and to test with in the order of time: the past, and the next part.
+
+    The rows from the share `first` on are cut into `n_splits` parts of about the same size; rows
+    of one time are never cut apart. Parts without a row, or without a past, are left out.
+
+    Examples
+    --------
+    >>> parts = split_times(np.array([3, 1, 2, 4]), 2)
+    >>> [(train.tolist(), test.tolist()) for train, test in parts]
+    [([1, 2], [0]), ([0, 1, 2], [3])]
+    """
+    values = np.sort(times)
+    ends = np.rint(np.linspace(first * len(values), len(values), n_splits + 1)).astype(int)
+    starts = [values[end] for end in ends[:-1] if end < len(values)]
+    cuts = [*dict.fromkeys(starts), None]
+    found = []
+    for begin, end in pairwise(cuts):
+        test = times >= begin if end is None else (times >= begin) & (times < end)
+        found.append((np.flatnonzero(times < begin), np.flatnonzero(test)))
+    return [(train, test) for train, test in found if len(train) and len(test)]
+
+
+def _leave_out_shared(
+    pairs: Iterable[tuple[Array, Array]], groups: Array | None
+) -> list[tuple[Array, Array]]:
+    """Splits whose training rows have no group in common with the test rows."""
+    if groups is None:
+        return list(pairs)
+    return [(train[~np.isin(groups[train], groups[test])], test) for train, test in pairs]
 
 
 # Groups and times --------------------------------------------------------------------------------
@@ -235,12 +318,7 @@ def _repeat_folds(
     found: list[tuple[Array, Array]] = []
     for i in range(max(1, round(n_splits / n_folds))):
         seed = np.random.SeedSequence((random_state, i)).generate_state(1)[0]
-        if groups is None:
-            folds = deal_folds(codes, n_folds, int(seed))
-            folds[np.bincount(codes)[codes] < 2] = -1
-        else:
-            folds = deal_groups(codes, groups, n_folds, int(seed))
-        found += fold_parts(folds)
+        found += training_parts(codes, n_folds, int(seed), groups=groups)
     return found
 
 
@@ -305,7 +383,7 @@ def split_by_column(column: Array, n_rows: int) -> list[tuple[Array, Array]]:
             "splits names one fold only, so that the training part is empty: give two or more, or "
             "'train' and 'test'"
         )
-    return fold_parts(numbers)
+    return list(PredefinedSplit(numbers).split())
 
 
 def _is_number(text: str) -> bool:

@@ -306,8 +306,10 @@ class TransferLDG(LDG):
         """All rows but some of the target, and these, for each fold."""
         target = np.flatnonzero(~source)
         n_folds = min(len(target), TARGET_FOLDS)
-        folds = KFold(n_folds, shuffle=True, random_state=self.random_state)
-        held = [target[some] for _, some in folds.split(target)] if n_folds > 1 else [target]
+        held = [target]
+        if n_folds > 1:
+            folds = KFold(n_folds, shuffle=True, random_state=self.random_state)
+            held = [target[some] for _, some in folds.split(target)]
         return [(np.setdiff1d(np.arange(len(codes)), rows), rows) for rows in held]
 
     def _refits(
