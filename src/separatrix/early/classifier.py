@@ -382,7 +382,9 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
             self._store(solution, self._score_held_out(recipe, solution, learned, held))
         return self
 
-    def _validate(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None) -> LabelledRows:
+    def _validate(
+        self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
+    ) -> LabelledRows:
         """Check the parameters and the rows; the rows are float64, in running units if asked."""
         self._check_promise()
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "predict"):
