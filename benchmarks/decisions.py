@@ -36,6 +36,7 @@ from separatrix import (
     datasets,
 )
 from separatrix.evaluate import prequential
+from separatrix.kernels import RBF
 from separatrix.linalg import Array
 
 ORDINARY = ("sonar", "ionosphere", "heart_statlog", "pima_diabetes")
@@ -148,7 +149,7 @@ def report_kernel() -> None:
             unit = 1 / (500 * train.data.var())
             for name, make in (
                 ("mahalanobis, ridge 0.1", literal_kernel),
-                ("auto", lambda g: KernelIPCAC(kernel_gamma=g)),
+                ("auto", lambda g: KernelIPCAC(kernel=RBF(g))),
                 ("SVC, C=10", lambda g: SVC(C=10, gamma=g)),
             ):
                 models = [make(f * unit).fit(train.data, train.target) for f in (1, 2, 4)]
@@ -160,7 +161,7 @@ def report_kernel() -> None:
 
 def literal_kernel(gamma: float) -> KernelIPCAC:
     """The cut by training rows, with the ridge that does not depend on the data."""
-    return KernelIPCAC(kernel_gamma=gamma, threshold="mahalanobis", ridge=0.1)
+    return KernelIPCAC(kernel=RBF(gamma), threshold="mahalanobis", ridge=0.1)
 
 
 def report_landmarks() -> None:

@@ -11,6 +11,7 @@ from sklearn.utils import get_tags
 import separatrix
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.kernel import KernelEstimator
+from separatrix.kernels import RBF
 
 
 def all_estimators() -> list[Any]:
@@ -61,8 +62,8 @@ def lawful_estimators() -> list[Any]:
     for estimator in found:
         if estimator.get_params().get("gamma") == "auto":
             estimator.set_params(gamma=0.6, n_neighbors=4)
-        if isinstance(estimator, KernelEstimator):
-            estimator.set_params(kernel_gamma="median")
+        if isinstance(estimator, KernelEstimator) and estimator.kernel is not None:
+            estimator.set_params(kernel=RBF("median"))
         if "scale" in estimator.get_params():
             estimator.set_params(scale=False)
         if "max_clusters" in estimator.get_params():

@@ -38,6 +38,7 @@ from separatrix import (
     WithRejection,
 )
 from separatrix.ipcac.clusters import mahalanobis_distances
+from separatrix.kernels import RBF, Polynomial
 from tests.discovery import all_estimators, lawful_estimators, name_of, subspace_estimators
 from tests.fuzz.cases import Case, draw_case, draw_labels, draw_rows
 from tests.fuzz.checks import FindingError, check_case
@@ -126,7 +127,7 @@ FOUND = {
         OnlineIPCAC(n_whitened=1, decay=0.001), ON_A_LINE, CLASSES_ON_A_LINE, None
     ),
     "two landmarks on a line": Case(
-        KernelIPCAC(kernel="poly", degree=1, kernel_gamma=1000.0, n_landmarks=2, random_state=0),
+        KernelIPCAC(kernel=Polynomial(1, gamma=1000.0), n_landmarks=2, random_state=0),
         sp.csr_array(LANDMARKS_ON_A_LINE),
         np.array([1, 2, 0, 0]),
         None,
@@ -148,7 +149,7 @@ FOUND = {
         None,
     ),
     "kernel rows of two points, balanced": Case(
-        KernelIPCAC(kernel_gamma=1.0, random_state=0, threshold="balanced"),
+        KernelIPCAC(kernel=RBF(1.0), random_state=0, threshold="balanced"),
         TWO_POINTS[[0, 0, 0, 0, 1, 1, 1, 1, 1, 1]],
         np.array([0, 0, 0, 0, 1, 1, 1, 1, 1, 1]),
         None,

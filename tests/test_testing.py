@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 import separatrix
 from separatrix import FisherDiscriminant, KernelFisherDiscriminant, OnlineIPCAC, TruncatedIPCAC
 from separatrix.base.batches import MomentEstimator
+from separatrix.kernels import RBF
 from separatrix.testing import LAWS, OF_PIPELINES, check_mergeable
 
 
@@ -32,7 +33,7 @@ def moment_models():
         separatrix.ClassEraser(),
         TruncatedIPCAC(2),
         OnlineIPCAC(keep_moments="by class"),
-        KernelFisherDiscriminant(landmarks=np.eye(5) * 3, kernel_gamma=0.05),
+        KernelFisherDiscriminant(n_landmarks=np.eye(5) * 3, kernel=RBF(0.05)),
     ],
     ids=str,
 )

@@ -1,87 +1,272 @@
-"""Kernels as rows: the empirical kernel map turns a kernel method into the linear method.
+"""Kernels: inner products of rows that have been sent to some feature space.
 
-A kernel is an inner product of rows sent to some feature space. The training rows span no more
-than n dimensions there; in orthonormal coordinates of their span they are ordinary rows Φ, with
-``Φ Φᵀ`` the centred kernel matrix. A method whose answer turns with the coordinates finds the same
-subspace there as in the feature space.
+A method takes a kernel by name, as one of these objects, or as a function of two arrays of rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import lapack, solve_triangular
+from sklearn.base import BaseEstimator, clone
 from sklearn.metrics.pairwise import (
-    cosine_similarity,
     linear_kernel,
+    manhattan_distances,
     polynomial_kernel,
     rbf_kernel,
 )
-from sklearn.utils import gen_batches
 
-from separatrix.linalg import EPS, Array, numerical_rank, squared_distances, top_eigh, whiten
+from separatrix.linalg import Array, squared_distances
 from separatrix.moments.checks import check_entries
-from separatrix.moments.labelled import class_indicator
 from separatrix.selection import draw_rows
 
-MAX_KERNEL_ENTRIES = 1 << 22
-"""Largest number of kernel values that are held at once (32 MB)."""
-
 MAX_MEDIAN_ROWS = 1000
-"""Largest number of rows among which the median distance is sought."""
-
-KERNEL_TOLERANCE = 1e-5
-"""Largest remainder of an eigenvector of a large kernel matrix, as a share of its eigenvalue. What
-it mixes with are neighbours in the spectrum, which whitening treats nearly alike: nine digits of
-the directions are right."""
-
-MIN_TRIANGULAR_RCOND = 1e-9
-"""Smallest reciprocal condition number, without the last row, at which a Cholesky factor of a
-kernel matrix stands for its eigenvectors."""
-
-FUNCTIONS: dict[str, Callable[..., Array]] = {
-    "linear": linear_kernel,
-    "poly": polynomial_kernel,
-    "rbf": rbf_kernel,
-    "cosine": cosine_similarity,
-}
-SHIFT_INVARIANT = ("linear", "rbf")
-"""Kernels that an offset of the rows does not change: rows are centred first, to keep digits."""
+"""Largest number of rows whose pairs have the median distance (8 MB of distances)."""
 
 RandomState = int | np.random.RandomState | None
 
+# Kernels ---------------------------------------------------------------------------------------
 
-class Kernel(NamedTuple):
-    """A kernel with all its numbers.
+
+class Kernel(BaseEstimator):
+    """Base of the kernels: called with two arrays of rows they return their kernel values.
+
+    ``estimator.set_params(kernel__gamma=0.5)`` reaches their parameters, as a grid search does.
+    """
+
+    _sees_differences_only = False  # then rows are centred first, which keeps their digits
+
+    def __call__(self, A: Any, B: Any = None) -> Array:
+        """Kernel values of all pairs of rows of A with rows of B, or of A."""
+        raise NotImplementedError
+
+    def settle(
+        self, X: Any, *, random_state: RandomState = None, weights: Array | None = None
+    ) -> Self:
+        """The same kernel with numbers in place of words, measured on training rows."""
+        return self
+
+
+class Linear(Kernel):
+    """``x·x'``: the linear method."""
+
+    _sees_differences_only = True
+
+    def __call__(self, A: Any, B: Any = None) -> Array:
+        """Inner products."""
+        return linear_kernel(A, B)
+
+
+class _Scaled(Kernel):
+    """Base of the kernels with a width."""
+
+    _words: tuple[str, ...] = ("auto", "scale", "median")
+    gamma: float | str
+
+    def settle(
+        self, X: Any, *, random_state: RandomState = None, weights: Array | None = None
+    ) -> Self:
+        """The same kernel with a number for `gamma`."""
+        number = isinstance(self.gamma, Real) and not isinstance(self.gamma, bool)
+        if not (float(self.gamma) > 0 if number else self.gamma in self._words):
+            words = ", ".join(map(repr, self._words))
+            raise ValueError(
+                f"gamma={self.gamma!r} is not valid for {type(self).__name__}: it must be one of "
+                f"{words}, or a number above 0"
+            )
+        if not isinstance(self.gamma, str):
+            return self
+        gamma = self._measure(X, self.gamma, random_state, weights)
+        return clone(self).set_params(gamma=gamma)
+
+    def _measure(
+        self, X: Any, rule: str, random_state: RandomState, weights: Array | None
+    ) -> float:
+        return inverse_width(X, rule, random_state, weights)
+
+
+class RBF(_Scaled):
+    """``exp(-g ‖x - x'‖²)``, the Gaussian kernel.
+
+    Parameters
+    ----------
+    gamma : "auto", "scale", "median" or float
+        g. "scale" is scikit-learn's ``1 / (n_features * X.var())``; "median" is one over the
+        median squared distance between training rows. "auto" leaves the choice to the estimator:
+        `KernelFisherDiscriminant` and `KernelIPCAC` choose by rows left out, for all others it is
+        "scale". The source of `KernelIPCAC` has ``g = 1 / σ²``, others ``1 / (2 σ²)``.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> RBF(gamma="median").settle(X)(X).round(3)[0]
+    array([1.   , 0.368, 0.   ])
+    """
+
+    _sees_differences_only = True
+
+    def __init__(self, gamma: float | str = "auto") -> None:
+        self.gamma = gamma
+
+    def __call__(self, A: Any, B: Any = None) -> Array:
+        """Values of the Gaussian kernel."""
+        return rbf_kernel(A, B, gamma=self.gamma)
+
+
+class Laplacian(_Scaled):
+    """``exp(-g ‖x - x'‖₁)``, with the sum of the absolute differences.
+
+    Parameters
+    ----------
+    gamma : "auto", "scale", "median" or float
+        As in `RBF`, but "scale" is ``1 / (n_features * X.std())``, and "median" one over the
+        median of the sums.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> Laplacian(gamma=1.0)(X).round(3)[0]
+    array([1.   , 0.368, 0.05 ])
+    """
+
+    _sees_differences_only = True
+
+    def __init__(self, gamma: float | str = "auto") -> None:
+        self.gamma = gamma
+
+    def __call__(self, A: Any, B: Any = None) -> Array:
+        """Values of the Laplacian kernel."""
+        K = manhattan_distances(A, B)
+        K *= -self.gamma  # in place: n×n once
+        return np.exp(K, K)
+
+    def _measure(
+        self, X: Any, rule: str, random_state: RandomState, weights: Array | None
+    ) -> float:
+        if rule == "median":
+            return inverse_width(X, rule, random_state, weights, manhattan_distances)
+        spread = X.shape[1] * _variance(X, weights) ** 0.5
+        return 1.0 / spread if spread > 0 else 1.0
+
+
+class Polynomial(_Scaled):
+    """``(g x·x' + c)^p``.
+
+    Parameters
+    ----------
+    degree : int
+        p.
+    gamma : "scale", "median" or float
+        g, as in `RBF`.
+    coef0 : float
+        c.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> Polynomial(degree=2, gamma=1.0)(X)[1]
+    array([ 1.,  4., 16.])
+    """
+
+    _words = ("scale", "median")
+
+    def __init__(self, degree: int = 3, gamma: float | str = "scale", coef0: float = 1.0) -> None:
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def __call__(self, A: Any, B: Any = None) -> Array:
+        """Values of the polynomial kernel."""
+        return polynomial_kernel(A, B, degree=self.degree, gamma=self.gamma, coef0=self.coef0)
+
+    def settle(
+        self, X: Any, *, random_state: RandomState = None, weights: Array | None = None
+    ) -> Self:
+        """The same kernel with a number for `gamma`."""
+        if not (isinstance(self.degree, Integral) and self.degree >= 1):
+            raise ValueError(
+                f"degree={self.degree!r} is not valid: it must be a whole number >= 1"
+            )
+        if not (isinstance(self.coef0, Real) and self.coef0 >= 0):
+            raise ValueError(
+                f"coef0={self.coef0!r} is not valid: a negative one makes no inner product, it "
+                "must be a number >= 0"
+            )
+        return super().settle(X, random_state=random_state, weights=weights)
+
+
+class Precomputed(Kernel):
+    """Kernel values in place of rows.
+
+    `fit` takes the values of all pairs of training rows, the other methods those of new rows with
+    the training rows.
+    """
+
+    def settle(
+        self, X: Any, *, random_state: RandomState = None, weights: Array | None = None
+    ) -> Self:
+        """The same, once X is seen to hold the values of all pairs."""
+        _check_pairs(X)
+        return self
+
+
+NAMED: dict[str, type[Kernel]] = {
+    "linear": Linear,
+    "rbf": RBF,
+    "poly": Polynomial,
+    "polynomial": Polynomial,
+    "laplacian": Laplacian,
+    "precomputed": Precomputed,
+}
+"""Names that stand for a kernel with its default parameters."""
+
+KernelLike = str | Kernel | Callable[..., Array]
+
+
+def make_kernel(kernel: KernelLike) -> Kernel | Callable[..., Array]:
+    """The kernel that a parameter means: a name, a kernel, or a function of two arrays of rows."""
+    return NAMED[kernel]() if isinstance(kernel, str) else kernel
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Whether a parameter `kernel` says that kernel values take the place of rows."""
+    return isinstance(kernel, Precomputed) or (
+        isinstance(kernel, str) and NAMED.get(kernel) is Precomputed
+    )
+
+
+class SettledKernel(NamedTuple):
+    """A kernel with all its numbers, and where rows are centred.
 
     Attributes
     ----------
-    name : str or callable
-        "rbf", "poly", "linear", "cosine", "precomputed", or a function of two arrays of rows.
-    params : mapping
-        Keyword arguments of the function.
+    function : Kernel or callable
     origin : array (n_features,) or None
         Taken off every row first.
     """
 
-    name: str | Callable[..., Array]
-    params: Mapping[str, Any]
+    function: Kernel | Callable[..., Array]
     origin: Array | None = None
+
+    @property
+    def precomputed(self) -> bool:
+        """Whether kernel values take the place of rows."""
+        return isinstance(self.function, Precomputed)
 
     def rows(self, X: Any) -> Any:
         """Rows as the kernel takes them: float64, less the origin."""
         if sp.issparse(X):
-            if self.name != "precomputed" and self.origin is None:
+            if not self.precomputed and self.origin is None:
                 return X.astype(np.float64)
             X = X.toarray()
         return np.asarray(X, np.float64) if self.origin is None else X - self.origin
 
     def points(self, X: Any, chosen: Array) -> Any:
         """Reference rows; of a precomputed kernel, their numbers."""
-        return chosen if self.name == "precomputed" else self.rows(X[chosen])
+        return chosen if self.precomputed else self.rows(X[chosen])
 
     def between(self, X: Any, points: Any) -> Array:
         """Kernel values of rows with reference rows, (n_rows, n_points)."""
@@ -89,64 +274,57 @@ class Kernel(NamedTuple):
 
     def values(self, rows: Any, points: Any) -> Array:
         """`between` for rows as the kernel takes them."""
-        if self.name == "precomputed":
+        if self.precomputed:
             return rows[:, points]
-        if isinstance(self.name, str):
-            # of the same rows twice half of the products are found
-            others = None if rows is points else points
-            return np.asarray(FUNCTIONS[self.name](rows, others, **self.params), np.float64)
+        if isinstance(self.function, Kernel):
+            # of the same rows twice scikit-learn computes half of the products
+            return np.asarray(self.function(rows, None if rows is points else points), np.float64)
         if sp.issparse(rows) != sp.issparse(points):  # a function may take one kind only
             rows = rows.toarray() if sp.issparse(rows) else sp.csr_array(rows)
-        K = np.asarray(self.name(rows, points, **self.params), np.float64)
+        K = np.asarray(self.function(rows, points), np.float64)
         expected = (rows.shape[0], points.shape[0])
         if K.shape != expected:
             raise ValueError(
-                f"kernel={self.name!r} returned an array of shape {K.shape} for {expected[0]} and "
-                f"{expected[1]} rows: it must take two arrays of rows and return {expected}"
+                f"kernel={self.function!r} returned an array of shape {K.shape} for {expected[0]} "
+                f"and {expected[1]} rows: it must take two arrays of rows and return {expected}"
             )
         if not np.isfinite(K).all():
             raise ValueError(
-                f"kernel={self.name!r} returned NaN or infinity: it must be defined for all rows"
+                f"kernel={self.function!r} returned NaN or infinity: it must be defined for all "
+                "rows"
             )
         return K
 
     def check_symmetry(self, K: Array) -> None:
         """Raise when a function of two rows depends on which is the first."""
-        if callable(self.name) and (unlike := _asymmetry(K)):
+        if not isinstance(self.function, Kernel) and (unlike := _asymmetry(K)):
             raise ValueError(
-                f"kernel={self.name!r} must be symmetric, but values of the same two rows in one "
-                f"order and in the other differ by up to {unlike:.3g}"
+                f"kernel={self.function!r} must be symmetric, but values of the same two rows in "
+                f"one order and in the other differ by up to {unlike:.3g}"
             )
+
+    def same_as(self, other: SettledKernel) -> bool:
+        """Whether another kernel has the same values."""
+        if not isinstance(self.function, Kernel):
+            return self.function == other.function
+        alike = type(self.function) is type(other.function)
+        return alike and self.function.get_params() == other.function.get_params()
 
 
 def settle_kernel(
     X: Any,
-    kernel: str | Callable[..., Array] = "rbf",
+    kernel: KernelLike = "rbf",
     *,
-    kernel_gamma: float | str = "scale",
-    degree: int = 3,
-    coef0: float = 1.0,
-    kernel_params: Mapping[str, Any] | None = None,
     random_state: RandomState = None,
     weights: Array | None = None,
-) -> Kernel:
-    """The kernel that the parameters of an estimator name, for these training rows.
+) -> SettledKernel:
+    """The kernel that the parameter of an estimator means, for these training rows.
 
     Parameters
     ----------
     X : array or sparse matrix (n_samples, n_features)
         Training rows, or the square matrix of a precomputed kernel.
-    kernel : str or callable
-        "rbf" ``exp(-g ‖x - x'‖²)``, "poly" ``(g x·x' + coef0)^degree``, "linear" ``x·x'``,
-        "cosine" ``x·x' / ‖x‖ ‖x'‖``, "precomputed", or a function that takes two arrays of rows
-        and returns the matrix of their kernel values.
-    kernel_gamma : "scale", "median" or float
-        g. "scale" is scikit-learn's ``1 / (n_features * X.var())``; "median" one over the median
-        squared distance between rows.
-    degree, coef0 : number
-        Of "poly".
-    kernel_params : mapping, optional
-        Keyword arguments of a function.
+    kernel : str, Kernel or callable
     random_state : int, RandomState or None
         Which rows "median" looks at when they are many.
     weights : array (n_samples,), optional
@@ -155,28 +333,17 @@ def settle_kernel(
     Examples
     --------
     >>> X = np.array([[0.0], [1.0], [3.0]])
-    >>> K = settle_kernel(X, "rbf", kernel_gamma="median").between(X, X - X.mean())
+    >>> K = settle_kernel(X, RBF(gamma="median")).between(X, X - X.mean())
     >>> K.round(3)[0]
     array([1.   , 0.368, 0.   ])
     """
     check_entries(X)
-    if callable(kernel):
-        return Kernel(kernel, dict(kernel_params or {}))
-    if kernel_params:
-        raise ValueError(
-            f"kernel_params={kernel_params!r} has no effect with kernel={kernel!r}: use "
-            "kernel_gamma, degree and coef0, or a function as kernel"
-        )
-    if kernel == "precomputed":
-        _check_pairs(X)
-    shifts = kernel in SHIFT_INVARIANT and not sp.issparse(X)
-    origin = X.mean(axis=0, dtype=np.float64) if shifts else None
-    params: dict[str, Any] = {}
-    if kernel in ("rbf", "poly"):
-        params["gamma"] = inverse_width(X, kernel_gamma, random_state, weights)
-    if kernel == "poly":
-        params |= {"degree": degree, "coef0": coef0}
-    return Kernel(kernel, params, origin)
+    function = make_kernel(kernel)
+    if not isinstance(function, Kernel):
+        return SettledKernel(function)
+    function = function.settle(X, random_state=random_state, weights=weights)
+    centred = function._sees_differences_only and not sp.issparse(X)
+    return SettledKernel(function, X.mean(axis=0, dtype=np.float64) if centred else None)
 
 
 def _check_pairs(K: Any) -> None:
@@ -201,11 +368,12 @@ def _asymmetry(K: Any) -> float:
 
 def inverse_width(
     X: Any,
-    kernel_gamma: float | str,
+    rule: str,
     random_state: RandomState = None,
     weights: Array | None = None,
+    distances: Callable[[Any, Any], Array] = squared_distances,
 ) -> float:
-    """The g of a kernel: a number as it is, "scale" or "median" from the rows.
+    """The g of a kernel by a rule: "median", or "scale" for all other words.
 
     The median is taken over all pairs, those of a row with itself included, so that giving every
     row twice changes nothing. Where it is zero the mean takes its place.
@@ -215,22 +383,19 @@ def inverse_width(
     >>> inverse_width(np.array([[0.0], [2.0]]), "scale")
     1.0
     """
-    if not isinstance(kernel_gamma, str):
-        return float(kernel_gamma)
-    if kernel_gamma == "scale":
+    if rule != "median":
         width = X.shape[1] * _variance(X, weights)
+        return 1.0 / width if width > 0 else 1.0
+    some = draw_rows(X.shape[0], MAX_MEDIAN_ROWS, random_state)
+    rows = X[some].astype(np.float64)
+    if not sp.issparse(X):
+        rows -= rows.mean(axis=0)
+    D = distances(rows, rows)  # those of copies are zero, not rounding
+    if weights is None:
+        width = float(np.median(D)) or float(D.mean())
     else:
-        some = draw_rows(X.shape[0], MAX_MEDIAN_ROWS, random_state)
-        rows = X[some].astype(np.float64)
-        if not sp.issparse(X):
-            rows -= rows.mean(axis=0)
-        distances = squared_distances(rows, rows)  # those of copies are zero, not rounding
-        if weights is None:
-            width = float(np.median(distances)) or float(distances.mean())
-        else:
-            pairs = np.outer(weights[some], weights[some])
-            width = _weighted_median(distances, pairs)
-            width = width or float(np.average(distances, weights=pairs))
+        pairs = np.outer(weights[some], weights[some])
+        width = _weighted_median(D, pairs) or float(np.average(D, weights=pairs))
     return 1.0 / width if width > 0 else 1.0
 
 
@@ -255,308 +420,3 @@ def _weighted_median(values: Array, weights: Array) -> float:
     half = below[-1] / 2
     middle = [np.searchsorted(below, half, side=side) for side in ("left", "right")]
     return float(np.mean(ordered[np.minimum(middle, len(ordered) - 1)]))
-
-
-class KernelMap(NamedTuple):
-    """Coordinates in the feature space: ``(k(X, points) - centre) @ basis``.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    points : array (n_points, n_features)
-        Reference rows, as the kernel takes them.
-    centre : array (n_points,)
-        Mean kernel value of each with the training rows.
-    basis : array (n_points, rank)
-        Dual coefficients of the axes.
-    """
-
-    kernel: Kernel
-    points: Any
-    centre: Array
-    basis: Array
-
-    def project(self, X: Any, *, dtype: Any = None) -> Array:
-        """Coordinates of rows, by default in the dtype of X; few kernel values at a time."""
-        result = np.empty((X.shape[0], self.basis.shape[1]), dtype or X.dtype)
-        made_dense = sp.issparse(X) and not sp.issparse(self.points)
-        width = max(len(self.centre), X.shape[1] if made_dense else 0)
-        for block in kernel_blocks(X.shape[0], width):
-            result[block] = (self.kernel.between(X[block], self.points) - self.centre) @ self.basis
-        return result
-
-    def centred_at(self, mean: Array) -> KernelMap:
-        """The same coordinates less `mean`."""
-        shift = np.linalg.lstsq(self.basis.T, mean, rcond=None)[0]
-        return self._replace(centre=self.centre + shift)
-
-    def along(self, W: Array) -> KernelMap:
-        """The map to coordinates along directions W, given as columns in these coordinates."""
-        return self._replace(basis=self.basis @ W)
-
-    def renumbered(self, numbers: Array) -> KernelMap:
-        """The same for precomputed values with more rows: its own have these numbers there."""
-        return self._replace(points=numbers[self.points])
-
-
-def kernel_blocks(n_rows: int, n_points: int) -> Any:
-    """Slices over rows such that their kernel values with the points are few."""
-    return gen_batches(n_rows, max(1, MAX_KERNEL_ENTRIES // max(n_points, 1)))
-
-
-class CentredGram(NamedTuple):
-    """Inner products of the training rows in feature space, from their mean there.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    points : array (n_samples, n_features)
-        The training rows, as the kernel takes them.
-    centre : array (n_samples,)
-        Mean kernel value of each row.
-    matrix : array (n_samples, n_samples)
-    largest : float
-        The largest kernel value before centring, to which numerical zero is relative.
-    """
-
-    kernel: Kernel
-    points: Any
-    centre: Array
-    matrix: Array
-    largest: float
-
-    def map(self, basis: Array) -> KernelMap:
-        """The map with these dual coefficients, a column an axis.
-
-        Coefficients that are all alike say nothing about centred rows: their mean is taken off.
-        """
-        return KernelMap(self.kernel, self.points, self.centre, basis - basis.mean(axis=0))
-
-    def principal_axes(self, k: int, *, tol: float | None = None) -> tuple[Array, Array]:
-        """The largest eigenpairs, at most k, without numerical zeros and those below `tol`."""
-        most = min(k, max(len(self.matrix) - 1, 1))  # centred rows sum to zero: the last is zero
-        return _leading_pairs(self.matrix, most, self.largest, tol)
-
-    def empirical_map(self, *, tol: float | None = None) -> tuple[KernelMap, Array]:
-        """The exact `empirical_kernel_map`."""
-        n_samples = len(self.matrix)
-        evals, U = self.principal_axes(n_samples, tol=tol)
-        if len(evals) == 0:
-            return self.map(np.zeros((n_samples, 1))), np.zeros((n_samples, 1))
-        return self.map(U / np.sqrt(evals)), U * np.sqrt(evals)
-
-    def triangular_map(self) -> TriangularMap | None:
-        """Other orthonormal coordinates of the same space, at a fifteenth of the cost, or None.
-
-        None where n - 1 eigenvalues might not all be large enough.
-        """
-        K = self.matrix[:-1, :-1]
-        if len(K) == 0:
-            return None
-        norm = float(np.linalg.norm(K, 1))
-        L, failed = lapack.dpotrf(K, lower=1, clean=1)
-        least = max(MIN_TRIANGULAR_RCOND * norm, len(self.matrix) * EPS * self.largest)
-        if failed or not lapack.dpocon(L, norm, uplo="L")[0] * norm > least:
-            return None
-        return TriangularMap(self, L)
-
-    def span(self, A: Array, KA: Array) -> tuple[KernelMap, Array]:
-        """Orthonormal coordinates of the span of a few directions, and the training rows there.
-
-        Parameters
-        ----------
-        A : array (n_samples, k)
-            Dual coefficients of the directions, each column summing to zero.
-        KA : array (n_samples, k)
-            The matrix times A: the rows along the directions.
-        """
-        to_orthonormal = whiten(A.T @ KA)
-        if to_orthonormal.shape[1] == 0:
-            to_orthonormal = np.zeros((A.shape[1], 1))
-        return self.map(A @ to_orthonormal), KA @ to_orthonormal
-
-
-class TriangularMap(NamedTuple):
-    """Coordinates by a Cholesky factor of the centred kernel matrix without its last row.
-
-    Centred rows sum to zero: the last one is known by the others. With ``K̃ = L Lᵀ`` of these the
-    rows of L are the rows, and the dual coefficients of the axes ``L⁻ᵀ``.
-
-    Attributes
-    ----------
-    gram : CentredGram
-        Of n rows that span n - 1 dimensions.
-    L : array (n - 1, n - 1)
-    """
-
-    gram: CentredGram
-    L: Array
-
-    @property
-    def rows(self) -> Array:
-        """The training rows (n, n - 1)."""
-        return np.vstack([self.L, -self.L.sum(axis=0)])
-
-    def along(self, W: Array) -> KernelMap:
-        """The map to coordinates along directions W, given as columns in these coordinates."""
-        duals = np.zeros((len(self.L) + 1, W.shape[1]))
-        duals[:-1] = solve_triangular(self.L, W, lower=True, trans="T", check_finite=False)
-        return self.gram.map(duals)
-
-    def renumbered(self, numbers: Array) -> TriangularMap:
-        """As in `KernelMap`."""
-        return self._replace(gram=self.gram._replace(points=numbers[self.gram.points]))
-
-
-def _leading_pairs(K: Array, k: int, largest: float, tol: float | None) -> tuple[Array, Array]:
-    """Eigenpairs that are not numerical zero beside the `largest` kernel value, or below `tol`."""
-    evals, U = top_eigh(K, k, tol=KERNEL_TOLERANCE)
-    first = float(np.max(evals, initial=0.0))
-    eps = float(np.finfo(K.dtype).eps)
-    rank = numerical_rank(evals, len(K), largest=max(first, largest), eps=eps)
-    if tol is not None:
-        rank = min(rank, numerical_rank(evals, 1, largest=first, eps=tol))
-    return evals[:rank], U[:, :rank]
-
-
-def compute_centred_gram(X: Any, kernel: Kernel, weights: Array | None = None) -> CentredGram:
-    """Kernel values of all pairs of training rows, centred: ``(I - 11ᵀ/n) K (I - 11ᵀ/n)``.
-
-    With weights the mean is that of the weighted rows; only `CentredGram.span` is of use then.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0], [1.0], [5.0]])
-    >>> compute_centred_gram(X, settle_kernel(X, "linear")).matrix
-    array([[ 4.,  2., -6.],
-           [ 2.,  1., -3.],
-           [-6., -3.,  9.]])
-    """
-    points = kernel.points(X, np.arange(X.shape[0]))
-    if isinstance(kernel.name, str) and kernel.name != "precomputed":
-        K = kernel.values(points, points)
-    else:
-        K = np.array(kernel.between(X, points))  # a copy of what may be the caller's
-    kernel.check_symmetry(K)
-    largest = float(np.max(np.abs(np.diagonal(K)), initial=0.0))
-    centre = K.mean(axis=0) if weights is None else K @ (weights / weights.sum())
-    K -= centre
-    K -= (centre - np.average(centre, weights=weights))[:, None]
-    return CentredGram(kernel, points, centre, K, largest)
-
-
-def empirical_kernel_map(
-    X: Any,
-    kernel: Kernel,
-    *,
-    n_landmarks: int | None = None,
-    tol: float | None = None,
-    random_state: RandomState = None,
-) -> tuple[KernelMap, Array]:
-    """Orthonormal coordinates in feature space, and the training rows Φ in them.
-
-    Exact: with ``K̃ = U Λ Uᵀ`` the centred kernel matrix, ``Φ = U √Λ`` and the dual coefficients
-    of the axes are ``U / √Λ``, so that ``Φ Φᵀ = K̃``. With landmarks (Nyström) the axes are those
-    of the landmarks' own kernel matrix, in which every row has its nearest point: n×m numbers for
-    m landmarks, never n×n. Landmarks are rows drawn at random and moved to the mean of the rows
-    nearest to them; rows of a precomputed kernel stay where they are.
-
-    Parameters
-    ----------
-    X : array or sparse matrix (n_samples, n_features)
-        Training rows.
-    kernel : Kernel
-    n_landmarks : int, optional
-        Number of landmarks; all rows by default, or with as many, which is exact.
-    tol : float, optional
-        Axes with an eigenvalue below this share of the largest are left out; by default those
-        that are numerical zero.
-    random_state : int, RandomState or None
-        Which rows are landmarks.
-
-    Returns
-    -------
-    map : KernelMap
-    rows : array (n_samples, rank)
-        Of at least one column, which is zero when all rows coincide.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0, 1.0], [2.0, 0.0], [1.0, 1.0], [3.0, 2.0]])
-    >>> to_features, rows = empirical_kernel_map(X, settle_kernel(X, "rbf"))
-    >>> rows.shape, bool(np.allclose(to_features.project(X), rows))
-    ((4, 3), True)
-    """
-    if n_landmarks is not None and n_landmarks < X.shape[0]:
-        return _nystroem_map(X, kernel, draw_rows(X.shape[0], n_landmarks, random_state), tol)
-    return compute_centred_gram(X, kernel).empirical_map(tol=tol)
-
-
-def _nystroem_map(
-    X: Any, kernel: Kernel, chosen: Array, tol: float | None
-) -> tuple[KernelMap, Array]:
-    """Axes of the landmarks alone; every row where it is nearest to their span."""
-    points = place_landmarks(X, kernel, chosen)
-    own = kernel.rows(X[chosen]) if kernel.name == "precomputed" else points
-    to_axes = landmark_map(kernel, points, own, tol=tol)
-    n_samples, m = X.shape[0], len(to_axes.centre)
-    rows = np.empty((n_samples, to_axes.basis.shape[1]))
-    centre = np.zeros(m)
-    for block in kernel_blocks(n_samples, m):
-        K = kernel.between(X[block], points)
-        centre += K.sum(axis=0) / n_samples
-        np.matmul(K, to_axes.basis, out=rows[block])
-    rows -= centre @ to_axes.basis
-    return to_axes._replace(centre=centre), rows
-
-
-def landmark_map(
-    kernel: Kernel, points: Any, own: Any = None, *, tol: float | None = None
-) -> KernelMap:
-    """The map to orthonormal axes of landmarks, which depends on no other row: not centred.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    points : array (n_landmarks, n_features)
-        The landmarks, as the kernel takes them; of a precomputed kernel, their numbers.
-    own : array, optional
-        Rows of kernel values of the landmarks, for a precomputed kernel.
-    tol : float, optional
-        As in `empirical_kernel_map`.
-    """
-    K = kernel.values(points if own is None else own, points)
-    kernel.check_symmetry(K)
-    evals, U = _leading_pairs(K, len(K), 0.0, tol)
-    basis = U / np.sqrt(evals) if len(evals) else np.zeros((len(K), 1))
-    return KernelMap(kernel, points, np.zeros(len(K)), basis)
-
-
-def place_landmarks(X: Any, kernel: Kernel, chosen: Array) -> Any:
-    """Reference rows that stand for all rows: those chosen, moved to the mean of their own.
-
-    Every row belongs to the nearest chosen one (one step of k-means). Where rows are mostly noise
-    the means have less of it, at the cost of one more product. Of a precomputed kernel only the
-    rows themselves can be taken.
-    """
-    points = kernel.points(X, chosen)
-    if kernel.name == "precomputed":
-        return points
-    counts, sums = np.zeros(len(chosen)), 0.0 * points
-    for block in kernel_blocks(X.shape[0], len(chosen)):
-        rows = kernel.rows(X[block])
-        nearest = squared_distances(rows, points).argmin(axis=1)
-        counts += np.bincount(nearest, minlength=len(chosen))
-        sums = sums + class_indicator(nearest, None, len(chosen), np.float64) @ rows
-    # a row that is given twice may leave its second copy without any
-    present = np.flatnonzero(counts)
-    means = sp.diags_array(1 / counts[present]) @ sums[present]
-    return _with_short_indices(means) if sp.issparse(means) else means
-
-
-def _with_short_indices(X: Any) -> Any:
-    """Sparse rows with the indices of 32 bits that some functions of scikit-learn ask for."""
-    if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
-        return X
-    short = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return sp.csr_array((X.data, *short), shape=X.shape)

@@ -104,7 +104,7 @@ def test_few_splits_allow_one_standard_error_of_a_test_part():
 
 def test_linear_comes_before_curved_and_few_settings_before_many():
     found = made_up({name: around(0.9) for name in "ABC"})
-    found = replaced(found, "A", grid={"kernel_gamma": [1.0]})
+    found = replaced(found, "A", grid={"kernel__gamma": [1.0]})
     found = replaced(found, "B", grid={"C": [1.0, 10.0], "fixed": [1.0]})
     assert advise(found).method == "C"
     assert advise(replaced(found, "C", grid={"C": [1.0, 2.0, 3.0]})).method == "B"

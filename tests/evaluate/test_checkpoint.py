@@ -78,9 +78,7 @@ def test_scaling_and_functions_are_known_by_their_content():
     assert len({key(scale=scale) for scale in scales}) == len(scales)
     again = FunctionTransformer(np.subtract, kw_args={"x2": edges.copy()})
     assert key(scale=scales[1]) == key(scale=again)
-    made = (
-        KernelFisherDiscriminant(kernel=lambda x, y: x @ y, kernel_gamma=power) for _ in range(2)
-    )
+    made = (KernelFisherDiscriminant(kernel=lambda x, y: (x @ y) ** power) for _ in range(2))
     one, two = (key(estimator=estimator) for estimator in made)
     assert one == two
     seeds = [np.random.RandomState(0), np.random.RandomState(0), np.random.RandomState(1)]
@@ -134,6 +132,7 @@ from separatrix.evaluate.checkpoint import data_key, job_key
 from separatrix.evaluate.comparison import check_data
 from separatrix.evaluate.fold import Job
 from separatrix.evaluate.methods import contenders
+from separatrix.kernels import RBF
 
 def keep(X, names=frozenset("abcdef")):
     return X if names & {"a", "b", "c", "d", "e"} else -X

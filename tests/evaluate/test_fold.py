@@ -156,8 +156,8 @@ def test_kernel_widths_and_costs_are_in_units_of_the_training_rows():
         ["KernelFisherDiscriminant", "SupportVectorProjection"], rows, Y, scale=None, n_splits=1
     )
     unit = inverse_width(rows[parts(Y)[0]], "scale")
-    width = found["KernelFisherDiscriminant"].folds[0].chosen["kernel_gamma"]
-    assert width / unit in [pytest.approx(m) for m in GRIDS["*"]["kernel_gamma"]]
+    width = found["KernelFisherDiscriminant"].folds[0].chosen["kernel__gamma"]
+    assert width / unit in [pytest.approx(m) for m in GRIDS["*"]["kernel__gamma"]]
     cost = found["SupportVectorProjection"].folds[0].chosen["C"]
     assert cost / unit in [pytest.approx(m) for m in GRIDS["*"]["C"]]
     small = compare(["SupportVectorProjection"], X, Y, scale=None, n_splits=1, memory=False)

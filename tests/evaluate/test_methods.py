@@ -142,6 +142,6 @@ def test_there_are_no_more_groups_than_features(n_features):
 
 def test_linear_margins_have_no_kernel_width_to_choose():
     by_name = {m.name: m for m in contenders(None)}
-    assert "kernel_gamma" not in by_name["SupportVectorProjection"].grid
-    assert "kernel_gamma" in by_name["KernelSupportVectorICA"].grid
+    assert "kernel__gamma" not in by_name["SupportVectorProjection"].grid
+    assert "kernel__gamma" in by_name["KernelSupportVectorICA"].grid
     assert SupportVectorProjection().kernel is None

@@ -13,11 +13,12 @@ from separatrix import (
     KernelFisherDiscriminant,
     KernelIPCAC,
 )
+from separatrix.base.feature_space import compute_centred_gram
 from separatrix.fisher.kernel import (
     mean_contrasts,
     ridge_span,
 )
-from separatrix.kernels import compute_centred_gram, settle_kernel
+from separatrix.kernels import settle_kernel
 from tests.base.kernel_data import PAIR, assert_same_model, every_data, new_rows
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
@@ -156,8 +157,8 @@ def draw_parameters(random: Random, estimator: Any, n_classes: int) -> dict[str,
             examples.append(draw_priors(random, n_classes))
         if name not in NOT_DRAWN and examples and random.random() < 0.25:
             drawn[name] = random.choice(examples)
-    if "kernel_params" in estimator.get_params(deep=False) and random.random() < 0.1:
-        drawn.update(kernel=laplacian_kernel, kernel_params={"gamma": random.choice([0.1, 10.0])})
+    if "kernel" in estimator.get_params(deep=False) and random.random() < 0.1:
+        drawn.update(kernel=partial(laplacian_kernel, gamma=random.choice([0.1, 10.0])))
     return drawn
 
 

@@ -179,10 +179,13 @@ def separates_by_rounding(X: np.ndarray, y: np.ndarray) -> bool:
 
 def is_well_scaled(model: Any, X: np.ndarray) -> bool:
     """Whether kernel values have the digits that are compared."""
-    if not isinstance(model, KernelEstimator) or getattr(model, "kernel_gamma_", None) is None:
+    if not isinstance(model, KernelEstimator) or model.kernel_ is None:
+        return True
+    gamma = getattr(model.kernel_, "gamma", None)
+    if gamma is None:
         return True
     spread = squared_distances(X, X.mean(axis=0)[None]).max()
-    return bool(model.kernel_gamma_ * spread * X.shape[1] * EPS < TOLERANCE * 1e-3)
+    return bool(gamma * spread * X.shape[1] * EPS < TOLERANCE * 1e-3)
 
 
 def ties_neighbours(X: np.ndarray, y: np.ndarray) -> bool:

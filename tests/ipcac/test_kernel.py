@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -18,6 +20,7 @@ from separatrix import (
 from separatrix.fisher.kernel import (
     DEFAULT_RIDGE,
 )
+from separatrix.kernels import RBF
 from tests.base.kernel_data import CIRCLES, PAIR, assert_same_model, centred, every_data, new_rows
 from tests.discovery import labelled
 
@@ -67,12 +70,12 @@ def test_two_classes_have_the_textbook_coefficients():
     n = np.where(y == 1, 1 / np.sum(y == 1), -1 / np.sum(y == 0))
     rho = 0.3 * np.trace(K) / len(y)
     alpha = np.linalg.solve(K + rho * np.eye(len(y)), n)
-    model = KernelIPCAC(kernel_gamma=0.2, ridge=0.3).fit(X, y)
+    model = KernelIPCAC(kernel=RBF(0.2), ridge=0.3).fit(X, y)
     ours = model.dual_coef_[0]
     cosine = ours @ alpha / np.linalg.norm(ours) / np.linalg.norm(alpha)
     assert_allclose(abs(cosine), 1)
     assert_allclose(model.ridge_, rho)
-    fisher = KernelFisherDiscriminant(kernel_gamma=0.2).fit(X, y)
+    fisher = KernelFisherDiscriminant(kernel=RBF(0.2)).fit(X, y)
     assert_allclose(fisher.ridge_, rho / 0.3 * DEFAULT_RIDGE)
 
 
@@ -98,7 +101,7 @@ def test_truncated_coefficients_are_the_formula_and_free_of_scale(d, factor):
 
 def test_functions_take_rows_and_their_parameters():
     X, y = CIRCLES
-    model = KernelIPCAC(laplacian_kernel, kernel_params={"gamma": 0.9}).fit(X, y)
+    model = KernelIPCAC(partial(laplacian_kernel, gamma=0.9)).fit(X, y)
     K = laplacian_kernel(X, gamma=0.9)
     given = KernelIPCAC("precomputed").fit(K, y)
     assert_allclose(model.decision_function(X), given.decision_function(K), atol=1e-9)
@@ -124,7 +127,7 @@ def test_options_without_effect_are_refused():
 
 def test_grid_search_reaches_the_kernel():
     X, y = CIRCLES
-    grid = {"kernel_gamma": ["scale", "median"], "ridge": [0.01, 1.0], "truncate": [False]}
+    grid = {"kernel": [RBF("scale"), RBF("median")], "ridge": [0.01, 1.0], "truncate": [False]}
     search = GridSearchCV(KernelIPCAC(), grid, cv=3).fit(X, y)
     assert search.best_score_ > 0.97
 
@@ -146,8 +149,8 @@ WEIGHED = {
     "three axes": {"truncate": 3, "threshold": "balanced"},
     "variance": {"variance": 0.9, "threshold": "mahalanobis"},
     "truncated by variance": {"truncate": True, "variance": 0.9, "threshold": "mahalanobis"},
-    "landmarks": {"landmarks": True},
-    "truncated landmarks": {"landmarks": True, "truncate": 3},
+    "landmarks": {"n_landmarks": 20},
+    "truncated landmarks": {"n_landmarks": 20, "truncate": 3},
 }
 
 
@@ -156,8 +159,8 @@ WEIGHED = {
 def test_a_weight_is_the_row_so_many_times(options, n_classes):
     X, y = labelled(80, 3, n_classes)
     weights = np.random.default_rng(0).integers(0, 4, 80)
-    if "landmarks" in options:
-        options = {**options, "landmarks": X[:20], "kernel_gamma": 0.2}
+    if "n_landmarks" in options:
+        options = {**options, "n_landmarks": X[:20], "kernel": RBF(0.2)}
     model, many = KernelIPCAC(**options), KernelIPCAC(**options)
     model.fit(X, y, sample_weight=weights)
     many.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
@@ -173,9 +176,9 @@ def test_a_weight_is_the_row_so_many_times(options, n_classes):
 def test_folds_hold_out_a_row_with_all_its_weight(options):
     """Rows of weight zero were never there."""
     X, y = make_moons(80, noise=0.2, random_state=0)
-    options = {**options, "threshold": "held-out", "kernel_gamma": 1.0, "random_state": 0}
+    options = {**options, "threshold": "held-out", "kernel": RBF(1.0), "random_state": 0}
     if "n_landmarks" in options:
-        options["landmarks"] = X[: options.pop("n_landmarks")]
+        options["n_landmarks"] = X[: options["n_landmarks"]]
     weights = np.repeat([1.0, 0.0], [60, 20])
     model = KernelIPCAC(**options).fit(X, y, weights)
     without = KernelIPCAC(**options).fit(X[:60], y[:60], np.ones(60))

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import rbf_kernel
 
 from separatrix import ClassMoments, KernelIPCAC
+from separatrix.base.feature_space import compute_centred_gram
 from separatrix.ipcac import left_out
 from separatrix.ipcac.left_out import (
     can_leave_out,
@@ -18,7 +19,7 @@ from separatrix.ipcac.left_out import (
     truncated_left_out,
 )
 from separatrix.ipcac.threshold import held_out_scores
-from separatrix.kernels import compute_centred_gram, settle_kernel
+from separatrix.kernels import RBF, settle_kernel
 from separatrix.moments.labelled import LabelledRows
 
 CODES = np.repeat([0, 1], (25, 15))
@@ -75,9 +76,9 @@ def test_a_rare_class_is_left_out_as_a_whole(monkeypatch):
 
 @pytest.mark.parametrize("truncate", [True, 3])
 def test_truncated_models_score_other_folds_as_models_of_these_do(truncate):
-    model = KernelIPCAC(truncate=truncate, kernel_gamma=0.5).fit(X, CODES)
+    model = KernelIPCAC(truncate=truncate, kernel=RBF(0.5)).fit(X, CODES)
     rows = LabelledRows(X, CODES, np.arange(2))
-    gram = compute_centred_gram(X, settle_kernel(X, "rbf", kernel_gamma=0.5))
+    gram = compute_centred_gram(X, settle_kernel(X, RBF(0.5)))
     found = truncated_left_out(gram, CODES, model._n_by_rows)
     assert_allclose(found, held_out_scores(model, rows), rtol=1e-9, atol=1e-9)
 
@@ -86,8 +87,8 @@ def test_small_axes_do_not_add_the_mean_to_scores():
     rng = np.random.default_rng(0)
     y = np.arange(300) % 2
     Z = rng.standard_normal((300, 2)) + 2 * y[:, None]
-    model = KernelIPCAC(truncate=True, kernel_gamma=0.02)
-    gram = compute_centred_gram(Z, settle_kernel(Z, "rbf", kernel_gamma=0.02))
+    model = KernelIPCAC(truncate=True, kernel=RBF(0.02))
+    gram = compute_centred_gram(Z, settle_kernel(Z, RBF(0.02)))
     found = truncated_left_out(gram, y, model._n_by_rows)
     expected = held_out_scores(model, LabelledRows(Z, y, np.arange(2)))
     # the last axes are near numerical zero: with the mean in them scores differ by their size
@@ -95,7 +96,7 @@ def test_small_axes_do_not_add_the_mean_to_scores():
 
 
 def test_many_rows_are_judged_in_single_precision(monkeypatch):
-    gram = compute_centred_gram(X, settle_kernel(X, "rbf", kernel_gamma=0.5))
+    gram = compute_centred_gram(X, settle_kernel(X, RBF(0.5)))
     double = truncated_left_out(gram, CODES, lambda n: 3)
     monkeypatch.setattr(left_out, "MAX_DENSE_ORDER", 10)
     single = truncated_left_out(gram, CODES, lambda n: 3)
@@ -109,7 +110,7 @@ def test_many_rows_are_judged_in_single_precision(monkeypatch):
 
 
 def test_a_class_in_one_group_is_always_fitted_to():
-    gram = compute_centred_gram(X, settle_kernel(X, "rbf", kernel_gamma=0.5))
+    gram = compute_centred_gram(X, settle_kernel(X, RBF(0.5)))
     groups = np.arange(40) // 15  # the first rows are all of one class
     together = np.where(CODES == 1, 7, groups)
     scores = truncated_left_out(gram, CODES, lambda n: 3, groups=together)

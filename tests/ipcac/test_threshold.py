@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from separatrix import IPCAC, KernelIPCAC, OnlineIPCAC, TruncatedIPCAC, datasets, merge
 from separatrix.ipcac.threshold import held_out_scores
+from separatrix.kernels import RBF
 from separatrix.moments.labelled import LabelledRows
 
 MODELS = [IPCAC, TruncatedIPCAC, OnlineIPCAC]
@@ -148,8 +149,8 @@ def test_narrow_kernels_decide_as_well_as_their_direction_allows(options):
     train = datasets.make_gaussian_mixtures(30, 60, e=1.0, random_state=0)
     new = datasets.make_gaussian_mixtures(100, 60, e=1.0, random_state=1)
     gamma = 4 / (60 * train.data.var())
-    literal = KernelIPCAC(kernel_gamma=gamma, threshold="mahalanobis", **options)
-    model = KernelIPCAC(kernel_gamma=gamma, **options).fit(train.data, train.target)
+    literal = KernelIPCAC(kernel=RBF(gamma), threshold="mahalanobis", **options)
+    model = KernelIPCAC(kernel=RBF(gamma), **options).fit(train.data, train.target)
     assert model.threshold_rule_ == "held-out"
     s = model.decision_function(new.data)
     best = max(np.mean((s > cut) == new.target) for cut in np.sort(s))
@@ -164,7 +165,7 @@ def test_precomputed_kernels_hold_out_pairs(options):
     train = datasets.make_gaussian_mixtures(10, 6, e=0.5, random_state=0)
     K = rbf_kernel(train.data, gamma=0.3)
     given = KernelIPCAC("precomputed", **options).fit(K, train.target)
-    computed = KernelIPCAC(kernel_gamma=0.3, **options).fit(train.data, train.target)
+    computed = KernelIPCAC(kernel=RBF(0.3), **options).fit(train.data, train.target)
     assert_allclose(given.threshold_, computed.threshold_, atol=1e-9)
 
 

@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from separatrix import KernelLDG
-from separatrix.kernels import compute_centred_gram, settle_kernel
+from separatrix.base.feature_space import compute_centred_gram
+from separatrix.kernels import settle_kernel
 from separatrix.ldg.graph import (
     GraphScatters,
     neighbours_by_products,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,7 +12,8 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.neighbors import KNeighborsClassifier
 
 from separatrix import LDG, KernelLDG
-from separatrix.kernels import CentredGram
+from separatrix.base.feature_space import CentredGram
+from separatrix.kernels import RBF
 from separatrix.moments.neighbours import class_neighbours
 from separatrix.selection import dimension_path
 from tests.discovery import SHAPES, TALL, same_up_to_sign
@@ -62,7 +65,7 @@ def test_the_linear_kernel_is_ldg(X, y):
 
 
 @every_shape
-@pytest.mark.parametrize("kernel", ["rbf", "poly", "cosine"])
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian"])
 def test_the_dual_coefficients_solve_the_problem_in_feature_space(X, y, kernel):
     model = KernelLDG(4, kernel=kernel, **FIXED).fit(X, y)
     K = model._map.kernel.between(X, model._map.points)
@@ -93,8 +96,8 @@ def test_neighbours_are_sought_in_the_feature_space():
 def test_precomputed_and_callable_kernels_are_the_named_one(params):
     X, y = TALL
     new = X[::3] + 0.1
-    named = KernelLDG("auto", kernel_gamma=0.05, **params).fit(X, y)
-    called = KernelLDG("auto", kernel=rbf_kernel, kernel_params={"gamma": 0.05}, **params)
+    named = KernelLDG("auto", kernel=RBF(0.05), **params).fit(X, y)
+    called = KernelLDG("auto", kernel=partial(rbf_kernel, gamma=0.05), **params)
     called.fit(X, y)
     given = KernelLDG("auto", kernel="precomputed", **params).fit(rbf_kernel(X, gamma=0.05), y)
     Z = named.transform(new)
@@ -104,9 +107,9 @@ def test_precomputed_and_callable_kernels_are_the_named_one(params):
 
 def test_as_many_landmarks_as_rows_are_exact_and_fewer_are_close():
     X, y = TALL
-    exact = KernelLDG(2, kernel_gamma="median", **FIXED).fit(X, y)
-    every = KernelLDG(2, kernel_gamma="median", n_landmarks=90, **FIXED).fit(X, y)
-    some = KernelLDG(2, kernel_gamma="median", n_landmarks=45, **FIXED).fit(X, y)
+    exact = KernelLDG(2, kernel=RBF("median"), **FIXED).fit(X, y)
+    every = KernelLDG(2, kernel=RBF("median"), n_landmarks=90, **FIXED).fit(X, y)
+    some = KernelLDG(2, kernel=RBF("median"), n_landmarks=45, **FIXED).fit(X, y)
     assert_allclose(every.transform(X), exact.transform(X), atol=1e-9)
     assert some.dual_coef_.shape == (2, 45)
     correlation = np.corrcoef(some.transform(X)[:, 0], exact.transform(X)[:, 0])[0, 1]
@@ -125,7 +128,7 @@ def test_circles_are_unrolled():
 
 def test_a_path_takes_precomputed_kernels_by_rows_and_columns():
     X, y = TALL
-    named = dimension_path(KernelLDG(kernel_gamma=0.05, **FIXED), X, y)
+    named = dimension_path(KernelLDG(kernel=RBF(0.05), **FIXED), X, y)
     given = KernelLDG(kernel="precomputed", **FIXED)
     assert_array_equal(
         dimension_path(given, rbf_kernel(X, gamma=0.05), y).scores[:, :8], named.scores[:, :8]

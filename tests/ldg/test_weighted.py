@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from separatrix import LDG, KernelLDG, SparseLDG
+from separatrix.kernels import RBF
 from separatrix.ldg.ldg import LDGProblem
 from separatrix.ldg.weighted import weighted_averaging, weighted_neighbours
 from separatrix.linalg import principal_angles
@@ -41,26 +42,26 @@ def test_a_weight_is_a_number_of_copies(X, y, model):
     assert_allclose(weighted.priors_, np.bincount(np.repeat(y, weights)) / weights.sum())
 
 
-@pytest.mark.parametrize("kernel_gamma", ["scale", "median", 0.1])
-def test_a_weight_is_a_number_of_copies_in_feature_space(kernel_gamma):
+@pytest.mark.parametrize("width", ["scale", "median", 0.1])
+def test_a_weight_is_a_number_of_copies_in_feature_space(width):
     X, y = labelled(40, 5)
     weights = np.arange(40) // 4 % 3
-    model = KernelLDG(2, gamma=0.7, n_neighbors=3, kernel_gamma=kernel_gamma)
+    model = KernelLDG(2, gamma=0.7, n_neighbors=3, kernel=RBF(width))
     repeated = model.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    width, expected = repeated.kernel_gamma_, repeated.transform(X)
+    width, expected = repeated.kernel_.gamma, repeated.transform(X)
     weighted = model.fit(X, y, sample_weight=weights)
-    assert_allclose(weighted.kernel_gamma_, width)
+    assert_allclose(weighted.kernel_.gamma, width)
     assert_allclose(np.abs(weighted.transform(X)), np.abs(expected), atol=1e-8)
 
 
 @pytest.mark.parametrize("n_landmarks", [None, 10])
-@pytest.mark.parametrize("kernel_gamma", [0.1, 1e-5], ids=["triangular", "eigenvectors"])
-def test_kernel_values_with_rows_without_weight_may_be_given(n_landmarks, kernel_gamma):
+@pytest.mark.parametrize("width", [0.1, 1e-5], ids=["triangular", "eigenvectors"])
+def test_kernel_values_with_rows_without_weight_may_be_given(n_landmarks, width):
     X, y = labelled(40, 5)
     weights = np.arange(40) // 4 % 3
     counted = weights > 0
     model = KernelLDG(2, kernel="precomputed", gamma=0.7, n_neighbors=3, n_landmarks=n_landmarks)
-    K = rbf_kernel(X, gamma=kernel_gamma)
+    K = rbf_kernel(X, gamma=width)
     some = model.fit(K[np.ix_(counted, counted)], y[counted], weights[counted])
     expected = some.transform(K[:, counted])
     model.fit(K, y, sample_weight=weights)

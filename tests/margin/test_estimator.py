@@ -18,6 +18,7 @@ from separatrix import (
     SupportVectorProjection,
     WithinSupportVectorDiscriminant,
 )
+from separatrix.kernels import RBF
 from tests.discovery import TALL, same_up_to_sign
 from tests.margin.margin_data import (
     PAIR,
@@ -106,12 +107,10 @@ WEIGHTED = {
     "wsvda": WithinSupportVectorDiscriminant(4),
     "pairs": SupportVectorProjection(C=0.5, multiclass="ovo", redundancy=2),
     "ica": SupportVectorICA(5, C=0.5, random_state=0, contrast="cube"),
-    "curved": MarginMaximizingDiscriminant(2, kernel="rbf", kernel_gamma="median"),
-    "curved wsvda": WithinSupportVectorDiscriminant(
-        2, kernel="rbf", kernel_gamma="median", shrinkage=0.1
-    ),
-    "curved pairs": SupportVectorProjection(kernel="rbf", kernel_gamma="median", multiclass="ovo"),
-    "curved ica": KernelSupportVectorICA(kernel_gamma="median", ica_max_iter=5, random_state=0),
+    "curved": MarginMaximizingDiscriminant(2, kernel=RBF("median")),
+    "curved wsvda": WithinSupportVectorDiscriminant(2, kernel=RBF("median"), shrinkage=0.1),
+    "curved pairs": SupportVectorProjection(kernel=RBF("median"), multiclass="ovo"),
+    "curved ica": KernelSupportVectorICA(kernel=RBF("median"), ica_max_iter=5, random_state=0),
 }
 
 
@@ -142,7 +141,7 @@ def test_a_weight_is_how_often_a_row_counts(model, X, y, sparse):
 def test_weights_with_kernel_values_given(model):
     X, y = PAIR
     weights = np.arange(len(X)) % 3
-    options = {"kernel_gamma": 0.05} if model.kernel == "rbf" else {}
+    options = {"kernel": RBF(0.05)}
     given = clone(model).set_params(kernel="precomputed")
     values = rbf_kernel(X, gamma=0.05)
     found = given.fit(values, y, sample_weight=weights).decision_function(values)

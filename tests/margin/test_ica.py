@@ -13,6 +13,7 @@ from separatrix import (
     SupportVectorICA,
     SupportVectorProjection,
 )
+from separatrix.kernels import RBF
 from separatrix.margin.ica import (
     CONTRASTS,
     independent_directions,
@@ -62,8 +63,8 @@ def centred(K):
 @quiet
 @every_data
 def test_the_identities_of_the_uncorrelated_subspace_hold(X, y):
-    model = KernelSupportVectorICA(kernel_gamma="median", random_state=0).fit(X, y)
-    K = centred(rbf_kernel(X, gamma=model.kernel_gamma_))
+    model = KernelSupportVectorICA(kernel=RBF("median"), random_state=0).fit(X, y)
+    K = centred(rbf_kernel(X, gamma=model.kernel_.gamma))
     beta, A = model.uncorrelated_coef_.T, model.dual_coef_.T
     G = (K @ A[:, : model.n_normals_]).T
     scale = np.abs(G).max()
@@ -82,7 +83,7 @@ def test_the_identities_of_the_uncorrelated_subspace_hold(X, y):
 @quiet
 def test_the_uncorrelated_subspace_is_that_of_the_printed_matrix():
     X, y = PAIR
-    model = KernelSupportVectorICA(kernel_gamma=0.05, random_state=0).fit(X, y)
+    model = KernelSupportVectorICA(kernel=RBF(0.05), random_state=0).fit(X, y)
     K = centred(rbf_kernel(X, gamma=0.05))
     G = (K @ model.dual_coef_[: model.n_normals_].T).T
     E = (np.eye(len(K)) - G.T @ np.linalg.solve(G @ K @ G.T, G @ K)) @ K  # (3.36), t = 1

@@ -17,6 +17,7 @@ from separatrix import (
     load,
     save,
 )
+from separatrix.kernels import RBF
 from tests.discovery import TALL
 from tests.margin.margin_data import AS_LIBSVM, PAIR, quiet, svc
 
@@ -57,7 +58,7 @@ def test_decisions_of_more_classes_are_those_of_one_against_the_rest(model):
 def test_the_decision_in_a_feature_space_is_the_kernel_machines():
     X, y = PAIR
     theirs = SVC(gamma=0.1, tol=1e-8).fit(X, y)
-    model = SupportVectorProjection(kernel="rbf", kernel_gamma=0.1).fit(X, y)
+    model = SupportVectorProjection(kernel=RBF(0.1)).fit(X, y)
     assert_allclose(model.decision_function(X), theirs.decision_function(X), atol=10 * AS_LIBSVM)
     values = (model.transform(X)[:, 0] + model.intercepts_[0]) / model.margins_[0]
     assert_allclose(values, model.decision_function(X), atol=1e-10)

@@ -16,6 +16,7 @@ from separatrix import (
     MarginMaximizingDiscriminant,
     WithinSupportVectorDiscriminant,
 )
+from separatrix.kernels import RBF
 from separatrix.linalg import principal_angles
 from separatrix.margin.hyperplane import soft_margin_hyperplane
 from separatrix.margin.planes import pose_problems
@@ -272,7 +273,7 @@ def test_a_kernel_bends_the_directions(model):
     assert FisherDiscriminant().fit(Z, y).score(Z, y) == 1
     assert FisherDiscriminant().fit(X, y).score(X, y) < 0.7
     given = clone(curved).set_params(kernel="precomputed")
-    K = rbf_kernel(X, gamma=curved.kernel_gamma_)
+    K = rbf_kernel(X, gamma=curved.kernel_.gamma)
     assert_allclose(same_up_to_sign(curved.transform(X), given.fit(K, y).transform(K)),
                     curved.transform(X), atol=1e-7)  # fmt: skip
     few = clone(curved).set_params(n_landmarks=40, random_state=0).fit(X, y)
@@ -281,7 +282,7 @@ def test_a_kernel_bends_the_directions(model):
 
 def test_the_kernel_direction_is_that_of_libsvm():
     X, y = make_circles(120, noise=0.2, factor=0.4, random_state=0)
-    ours = MarginMaximizingDiscriminant(kernel="rbf", kernel_gamma=0.7).fit(X, y)
+    ours = MarginMaximizingDiscriminant(kernel=RBF(0.7)).fit(X, y)
     theirs = SVC(gamma=0.7, tol=1e-8).fit(X, y)
     scores = theirs.decision_function(X) - theirs.intercept_
     Z = ours.transform(X)[:, 0]

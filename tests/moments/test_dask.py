@@ -571,7 +571,7 @@ def test_kernels_with_landmarks_learn_from_all_rows(estimator, X, y):
 
 
 def assert_same_kernel_model(model, whole, X):
-    assert_allclose(model.kernel_gamma_, whole.kernel_gamma_)
+    assert_allclose(model.kernel_.gamma, whole.kernel_.gamma)
     assert_allclose(model.ridge_, whole.ridge_)
     assert_allclose(model.transform(X), whole.transform(X), atol=1e-8)
     assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=1e-8)

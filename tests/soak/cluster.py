@@ -18,6 +18,7 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 from separatrix import IPCAC, FisherDiscriminant, KernelFisherDiscriminant, TruncatedIPCAC
+from separatrix.kernels import RBF
 
 N_CLASSES = 3
 N_WORKERS = 2
@@ -28,7 +29,7 @@ METHODS = (
     FisherDiscriminant(shrinkage=0.1),
     IPCAC(),
     TruncatedIPCAC(),
-    KernelFisherDiscriminant(kernel_gamma=0.01, n_landmarks=40, random_state=0),
+    KernelFisherDiscriminant(kernel=RBF(0.01), n_landmarks=40, random_state=0),
 )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Self
 
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import Tags
@@ -13,23 +14,26 @@ from sklearn.utils import Tags
 from separatrix.base.batches import Memory, Solved
 from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.estimator import SubspaceEstimator
+from separatrix.base.feature_space import empirical_kernel_map
 from separatrix.base.landmarks import (
-    LANDMARKS_DOC,
     check_landmarks,
     check_same_landmarks,
+    count_landmarks,
     draw_landmarks,
     in_landmarks,
     map_of_landmarks,
     summarize_in_landmarks,
     takes_landmarks,
 )
-from separatrix.base.parameters import Allowed, check_parameters, one_of, real_number, whole_number
+from separatrix.base.parameters import Allowed, check_parameters, one_of, whole_number
 from separatrix.base.rows import check_new_rows, unchanged_on_failure
 from separatrix.base.solution import NOTHING, Solution
 from separatrix.kernels import (
-    Kernel,
+    NAMED,
+    KernelLike,
     RandomState,
-    empirical_kernel_map,
+    SettledKernel,
+    is_precomputed,
     settle_kernel,
 )
 from separatrix.linalg import Array, threads_for
@@ -44,39 +48,19 @@ ROWS_PER_LANDMARK = 10
 
 KERNEL_PARAMETERS: dict[str, Sequence[Allowed]] = {
     "kernel": (
-        one_of("rbf", "poly", "linear", "cosine", "precomputed"),
-        Allowed(callable, "a function of two arrays of rows"),
+        one_of(*NAMED),
+        Allowed(
+            lambda v: callable(v) and not isinstance(v, type),
+            "a kernel such as separatrix.kernels.RBF(), or a function of two arrays of rows",
+        ),
     ),
-    "kernel_gamma": (one_of("scale", "median"), real_number(0, open_low=True)),
-    "degree": (whole_number(1),),
-    "coef0": (real_number(0),),
-    "kernel_params": (one_of(None), Allowed(lambda v: isinstance(v, Mapping), "a dictionary")),
-    "n_landmarks": (one_of(None), whole_number(1)),
+    "n_landmarks": (
+        one_of(None),
+        whole_number(1),
+        Allowed(lambda v: getattr(v, "ndim", 0) == 2 or sp.issparse(v), "an array of rows"),
+    ),
 }
 """Allowed values of the parameters that all kernel estimators share."""
-
-
-KERNEL_DOC = """\
-    kernel : "rbf", "poly", "linear", "cosine", "precomputed" or callable
-        A function takes two arrays of rows and returns the matrix of their kernel values, as
-        those of `sklearn.metrics.pairwise` do. Precomputed kernels are given as X: the values of
-        all pairs of training rows to `fit`, of new with training rows to the other methods.
-"""
-
-KERNEL_SETTINGS_DOC = """\
-    kernel_gamma : "scale", "median" or float
-        g of "rbf", ``exp(-g ‖x - x'‖²)``, and "poly". "scale" is ``1 / (n_features * X.var())``,
-        as in scikit-learn; "median" is one over the median squared distance between rows.
-    degree : int
-        Of "poly": ``(g x·x' + coef0)^degree``.
-    coef0 : float
-        Of "poly".
-    kernel_params : dict or None
-        Keyword arguments of a function.
-    n_landmarks : int or None
-        Number of landmarks that are the reference instead of all rows (Nyström): time and memory
-        grow with n times their number, not with n².
-"""
 
 
 class Mapped(NamedTuple):
@@ -100,30 +84,26 @@ class Mapped(NamedTuple):
 class KernelEstimator(SubspaceEstimator):
     """Base of the kernel methods: `_solve` sees the rows of a kernel map as if they were given.
 
-    A class takes the parameters of
-    `KERNEL_PARAMETERS` and `random_state`; with ``kernel=None``, where it allows that, it is the
-    linear method. In its docstring the lines ``<kernel>`` and ``<kernel settings>`` stand for the
-    documentation of these parameters. The map is the empirical kernel map; a method whose solution
-    is known to lie in fewer dimensions overrides `_map_rows` with those.
+    A class takes the parameters of `KERNEL_PARAMETERS` and `random_state`; with ``kernel=None``,
+    where it allows that, it is the linear method. The map is the empirical kernel map; a method
+    whose solution lies in fewer dimensions overrides `_map_rows` with those.
+
+    `n_landmarks` is a number of landmarks, or an array of them: ``kernel=model.kernel_,
+    n_landmarks=model.landmarks_`` gives another model the feature space of the first.
     """
 
-    kernel: str | Callable[..., Array] | None
-    kernel_gamma: float | str
-    degree: int
-    coef0: float
-    kernel_params: Mapping[str, Any] | None
-    n_landmarks: int | None
+    kernel: KernelLike | None
+    n_landmarks: int | ArrayLike | None
     random_state: RandomState
-    landmarks: Any = None
     _shared_when_merged = (
         "n_features_in_",
         "feature_names_in_",
         "_landmarks",
         "landmarks_",
-        "kernel_gamma_",
+        "kernel_",
     )
-    # the landmarks and the width that were used are compared instead
-    _may_differ_when_merged = ("landmarks", "n_landmarks", "kernel_gamma", "random_state")
+    # the landmarks and the kernel that were used are compared instead
+    _may_differ_when_merged = ("kernel", "n_landmarks", "random_state")
     _check_same_space = check_same_landmarks
     classes_: Array
     selection_: dict[str, Any]
@@ -137,13 +117,6 @@ class KernelEstimator(SubspaceEstimator):
     n_samples_seen_: Any = Solved()
     dual_coef_: Any = Solved()
     _map: Any = Solved()
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Insert the documentation of the parameters that all kernel methods share."""
-        super().__init_subclass__(**kwargs)
-        text = (cls.__doc__ or "").replace("    <kernel>\n", KERNEL_DOC)
-        text = text.replace("    <kernel settings>\n", KERNEL_SETTINGS_DOC)
-        cls.__doc__ = text.replace("    <landmarks>\n", LANDMARKS_DOC)
 
     def fit(  # type: ignore[override]
         self, X: ArrayLike, y: ArrayLike, *, groups: ArrayLike | None = None, cv: Any = None
@@ -196,7 +169,7 @@ class KernelEstimator(SubspaceEstimator):
         """`fit` for a Dask collection: landmarks among some rows, then moments of all."""
         check_parameters(self, self._allowed_parameters)
         self._check_blocks_suffice()
-        n_sampled = ROWS_PER_LANDMARK * int(self.n_landmarks or 100)
+        n_sampled = ROWS_PER_LANDMARK * count_landmarks(self, 100)
         some, labels = subsample(X, y, n_sampled, random_state=self.random_state)
         sample = self._validate(some, labels)
         if not takes_landmarks(self, len(labels)):
@@ -216,8 +189,7 @@ class KernelEstimator(SubspaceEstimator):
 
     def _check_blocks_suffice(self) -> None:
         super()._check_blocks_suffice()
-        given = self.n_landmarks is not None or self.landmarks is not None
-        if not given or self.kernel == "precomputed":
+        if self.n_landmarks is None or is_precomputed(self.kernel):
             raise ValueError(
                 f"{type(self).__name__} with kernel={self.kernel!r} and n_landmarks="
                 f"{self.n_landmarks} needs the kernel values of all pairs of rows, too many for a "
@@ -233,24 +205,14 @@ class KernelEstimator(SubspaceEstimator):
         if self._accepts_blocks and takes_landmarks(self, rows.X.shape[0]):
             return self._map_to_landmarks(rows)
         kernel = self._settle_kernel(rows.X, rows.weights)
-        gamma = kernel.params.get("gamma") if isinstance(kernel.name, str) else None
         mapped = self._map_rows(rows, kernel)
-        return mapped._replace(found={"kernel_gamma_": gamma, **mapped.found})
+        return mapped._replace(found={"kernel_": kernel.function, **mapped.found})
 
-    def _settle_kernel(self, X: Any, weights: Array | None = None) -> Kernel:
+    def _settle_kernel(self, X: Any, weights: Array | None = None) -> SettledKernel:
         assert self.kernel is not None, "linear methods have no map"
-        return settle_kernel(
-            X,
-            self.kernel,
-            kernel_gamma=self.kernel_gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            kernel_params=self.kernel_params,
-            random_state=self.random_state,
-            weights=weights,
-        )
+        return settle_kernel(X, self.kernel, random_state=self.random_state, weights=weights)
 
-    def _map_rows(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
+    def _map_rows(self, rows: LabelledRows, kernel: SettledKernel) -> Mapped:
         """A map to coordinates of the feature space, and the training rows there."""
         to_features, coordinates = empirical_kernel_map(
             rows.X, kernel, n_landmarks=self.n_landmarks, random_state=self.random_state
@@ -262,7 +224,7 @@ class KernelEstimator(SubspaceEstimator):
     ) -> Solution:
         """The solution in the feature space, oriented by its dual coefficients."""
         if mapped.map is None:
-            linear = {"_map": None, "dual_coef_": None, "kernel_gamma_": None}
+            linear = {"_map": None, "dual_coef_": None, "kernel_": None}
             return self._find(moments, mapped.rows, selected).with_extras(**linear)
         settled = {**selected, **mapped.found, "map": mapped.map}
         solution = self._solve(moments, mapped.rows, settled)
@@ -283,9 +245,10 @@ class KernelEstimator(SubspaceEstimator):
     # Landmarks: the map is settled first, and moments in its coordinates add ---------------------
 
     def _map_to_landmarks(self, rows: LabelledRows) -> Mapped:
-        if self.kernel == "precomputed":  # landmarks are columns of X: of no use to other rows
-            mapped = KernelEstimator._map_rows(self, rows, self._settle_kernel(rows.X))
-            return mapped._replace(found={"kernel_gamma_": None})
+        if is_precomputed(self.kernel):  # landmarks are columns of X: of no use to other rows
+            kernel = self._settle_kernel(rows.X)
+            mapped = KernelEstimator._map_rows(self, rows, kernel)
+            return mapped._replace(found={"kernel_": kernel.function})
         found = self._to_landmarks(rows.X, rows.weights)
         return Mapped(found["_landmarks"], in_landmarks(found["_landmarks"], rows), found)
 
@@ -295,10 +258,9 @@ class KernelEstimator(SubspaceEstimator):
         width_of = (X, weights) if landmarks is None else (landmarks, None)
         kernel = self._settle_kernel(*width_of)
         if landmarks is None:
-            landmarks = draw_landmarks(X, kernel, int(self.n_landmarks or 0), self.random_state)
-        gamma = kernel.params.get("gamma") if isinstance(kernel.name, str) else None
+            landmarks = draw_landmarks(X, kernel, count_landmarks(self), self.random_state)
         to_features = map_of_landmarks(kernel, landmarks)
-        return {"_landmarks": to_features, "landmarks_": landmarks, "kernel_gamma_": gamma}
+        return {"_landmarks": to_features, "landmarks_": landmarks, "kernel_": kernel.function}
 
     def _store(self, moments: ClassMoments, solution: Solution, rows: Any = None) -> None:
         if self._accepts_blocks:  # those whose moments in the space of landmarks add
@@ -311,7 +273,7 @@ class KernelEstimator(SubspaceEstimator):
     def _find(self, moments: Any, rows: Any, selected: Mapping[str, Any]) -> Solution:
         if self._landmarks is None or rows is not None:
             return super()._find(moments, rows, selected)
-        kept = ("_landmarks", "landmarks_", "kernel_gamma_")
+        kept = ("_landmarks", "landmarks_", "kernel_")
         found = {name: getattr(self, name) for name in kept}
         return self._find_in_features(moments, Mapped(self._landmarks, None, found), selected)
 
@@ -372,7 +334,7 @@ class KernelEstimator(SubspaceEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
 
 

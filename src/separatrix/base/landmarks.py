@@ -10,69 +10,64 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from separatrix.base.batches import Memory, open_classes
-from separatrix.base.parameters import Allowed, check_parameters, one_of
+from separatrix.base.feature_space import KernelMap, landmark_map, place_landmarks
+from separatrix.base.parameters import check_parameters
 from separatrix.base.rows import check_labelled_rows, unchanged_on_failure
-from separatrix.kernels import Kernel, KernelMap, RandomState, landmark_map, place_landmarks
+from separatrix.kernels import RandomState, SettledKernel, is_precomputed
 from separatrix.moments.checks import check_finite, is_dask
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.remainder import Remainder, subtract_part
 from separatrix.selection import draw_rows
 
-LANDMARKS = (
-    one_of(None),
-    Allowed(lambda v: getattr(v, "ndim", 0) == 2 or sp.issparse(v), "an array of rows"),
-)
-"""Allowed values of the parameter `landmarks`."""
-
-LANDMARKS_DOC = """\
-    landmarks : array (n_landmarks, n_features) or None
-        The landmarks themselves, such as ``landmarks_`` of another model, instead of a number of
-        them. "scale" and "median" then measure the landmarks. Models of the same landmarks and
-        width can be merged.
-"""
-
-
 # The map -------------------------------------------------------------------------------------
+
+
+def count_landmarks(model: Any, default: int = 0) -> int:
+    """How many landmarks a model asks for, or brings."""
+    wanted: Any = model.n_landmarks
+    if wanted is None:
+        return default
+    return int(wanted if np.ndim(wanted) == 0 and not sp.issparse(wanted) else wanted.shape[0])
+
+
+def brings_landmarks(model: Any) -> bool:
+    """Whether the parameter `n_landmarks` holds the landmarks themselves."""
+    return sp.issparse(model.n_landmarks) or np.ndim(model.n_landmarks) == 2
 
 
 def takes_landmarks(model: Any, n_samples: float) -> bool:
     """Whether landmarks are given or fewer than rows, so that the map is not exact."""
-    if getattr(model, "landmarks", None) is not None:
+    if brings_landmarks(model):
         return True
     return model.n_landmarks is not None and model.n_landmarks < n_samples
 
 
 def check_landmarks(model: Any, n_features: int) -> Any:
-    """The landmarks that are given, checked; None where there are none."""
-    if model.landmarks is None:
+    """The landmarks that a model brings, checked; None where it has a number of them."""
+    if not brings_landmarks(model):
         return None
-    found: Any = check_array(model.landmarks, accept_sparse="csr", dtype=np.float64)
-    if model.kernel == "precomputed":
+    found: Any = check_array(model.n_landmarks, accept_sparse="csr", dtype=np.float64)
+    if is_precomputed(model.kernel):
         raise ValueError(
-            'landmarks are rows of features, which kernel="precomputed" does not have: use '
-            "n_landmarks"
+            "n_landmarks holds rows of features, which a precomputed kernel does not have: give "
+            "their number"
         )
     if found.shape[1] != n_features:
         raise ValueError(
-            f"landmarks have {found.shape[1]} features, but X has {n_features}: take landmarks_ "
-            "of a model of the same features"
-        )
-    if model.n_landmarks not in (None, found.shape[0]):
-        raise ValueError(
-            f"n_landmarks={model.n_landmarks}, but {found.shape[0]} landmarks are given: leave "
-            "n_landmarks=None"
+            f"n_landmarks holds rows of {found.shape[1]} features, but X has {n_features}: take "
+            "landmarks_ of a model of the same features"
         )
     return found
 
 
-def draw_landmarks(X: Any, kernel: Kernel, n: int, random_state: RandomState) -> Any:
+def draw_landmarks(X: Any, kernel: SettledKernel, n: int, random_state: RandomState) -> Any:
     """Landmarks among these rows, in the coordinates of the features."""
     placed = place_landmarks(X, kernel, draw_rows(X.shape[0], n, random_state))
     return placed if kernel.origin is None else placed + kernel.origin
 
 
-def map_of_landmarks(kernel: Kernel, landmarks: Any) -> KernelMap:
+def map_of_landmarks(kernel: SettledKernel, landmarks: Any) -> KernelMap:
     """The map to the space of landmarks: a function of them and the width alone.
 
     Their own mean is the origin, so that models that share landmarks share every digit.
@@ -87,8 +82,7 @@ def map_of_landmarks(kernel: Kernel, landmarks: Any) -> KernelMap:
 
 def adds_up(model: Any) -> bool:
     """Whether moments in the space of landmarks are all that a model needs of its rows."""
-    given = model.n_landmarks is not None or model.landmarks is not None
-    return given and model.kernel != "precomputed"
+    return model.n_landmarks is not None and not is_precomputed(model.kernel)
 
 
 def add_rows(
@@ -102,8 +96,8 @@ def add_rows(
 
     The landmarks, and the width of the kernel, are those of the first batch unless they are given;
     they stay. After any sequence of batches the model is the one that `fit` gives on all rows
-    together with these `landmarks` and `kernel_gamma`. The subspace is computed when it is next
-    asked for. A batch that raises an error leaves the model as it was.
+    together with ``kernel=kernel_`` and ``n_landmarks=landmarks_``. The subspace is computed when
+    it is next asked for. A batch that raises an error leaves the model as it was.
 
     Parameters
     ----------
@@ -195,8 +189,7 @@ def _check_batch(
     if not first and model._landmarks is None:
         raise ValueError(
             "this model was fitted to all pairs of rows, not by landmarks, which were as many as "
-            "rows: nothing can be added. Set n_landmarks below the number of rows, or give "
-            "landmarks, and call fit"
+            "rows: nothing can be added. Set n_landmarks below the number of rows and call fit"
         )
     known = None if first else model.classes_
     if isinstance(classes, str):
@@ -222,7 +215,7 @@ def _place_by_first(model: Any, rows: LabelledRows) -> None:
         raise ValueError(
             f"the first batch has {rows.X.shape[0]} rows, and n_landmarks={model.n_landmarks}: "
             "landmarks are placed by more rows than there are landmarks. Begin with a larger "
-            "batch, or give landmarks"
+            "batch, or give the rows themselves as n_landmarks"
         )
     found = model._to_landmarks(rows.X)
     model.__dict__ = {**vars(model), **found}
@@ -231,12 +224,11 @@ def _place_by_first(model: Any, rows: LabelledRows) -> None:
 def check_same_landmarks(first: Any, model: Any, i: int) -> None:
     """Raise when the moments of two models are in the spaces of different landmarks."""
     own, other = first._landmarks, model._landmarks
-    remedy = "fit every model with landmarks=models[0].landmarks_ and kernel_gamma="
-    remedy += f"{first.kernel_gamma_!r}"
-    if own.kernel.params != other.kernel.params:
+    remedy = "fit every model with kernel=models[0].kernel_ and n_landmarks=models[0].landmarks_"
+    if not own.kernel.same_as(other.kernel):
         raise ValueError(
-            f"model {i} has kernel_gamma_={model.kernel_gamma_}, model 0 has "
-            f"kernel_gamma_={first.kernel_gamma_}: moments add only for one kernel; {remedy}"
+            f"model {i} has kernel_={model.kernel_}, model 0 has kernel_={first.kernel_}: moments "
+            f"add only for one kernel; {remedy}"
         )
     if not _same_points(own, other):
         raise ValueError(

@@ -196,7 +196,8 @@ def _check_alike(first: Prepared, part: Prepared, i: int) -> None:
     other._check_same_space(model, i)
     for name, value in other.get_params().items():
         given = model.get_params()[name]
-        if name not in other._may_differ_when_merged and not np.array_equal(given, value):
+        may_differ = name.partition("__")[0] in other._may_differ_when_merged
+        if not may_differ and not np.array_equal(given, value):
             raise ValueError(f"model {i} has {name}={given!r}, model 0 has {name}={value!r}")
     if is_text(model.classes_) != is_text(other.classes_):
         raise ValueError(

@@ -316,7 +316,7 @@ def _check_has_moments(model: Any) -> None:
     if getattr(model, "_landmarks", model) is None:
         raise ValueError(
             "it has no landmarks, so no moments that could be added: fit all models with the same "
-            "landmarks and kernel_gamma"
+            "kernel and n_landmarks, those of the first model (kernel_, landmarks_)"
         )
     if model.moments_ is None:
         raise ValueError("it has no moments: fit it with keep_moments=True to merge it")

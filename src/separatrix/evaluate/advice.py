@@ -304,7 +304,7 @@ def measure_complexity(method: MethodRecord) -> tuple[bool, bool, int, float, st
     """
     folds = [fold for fold in method.folds if fold.status == "done"]
     linear = method.estimator.startswith(LINEAR) or any(fold.loadings for fold in folds)
-    curved = not linear or "kernel_gamma" in method.grid
+    curved = not linear or "kernel__gamma" in method.grid
     tried = sum(len(values) for values in method.grid.values() if len(values) > 1)
     kept = [math.inf if fold.n_components is None else fold.n_components for fold in folds]
     return method.role != "LDA", curved, tried, max(kept, default=math.inf), method.name

@@ -17,11 +17,12 @@ import separatrix
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.evaluate.references import ALIASES, REFERENCES, list_references
 from separatrix.ipcac.ipcac import IPCAC
+from separatrix.kernels import RBF
 from separatrix.selection import MAX_COMPONENTS
 
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "*": {
-        "kernel_gamma": (1.0, 0.25, 4.0),
+        "kernel__gamma": (1.0, 0.25, 4.0),
         "C": (1.0, 10.0),
         "shrinkage": (None, 0.1),
         "sparsity": (5.0, 20.0),
@@ -59,7 +60,7 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "WithinSupportVectorDiscriminant": {"shrinkage": ("auto",)},
 }
 """Values that are tried for a parameter, the preferred first: under "*" for every method that has
-the parameter, under the name of a class for that class alone. Those of ``kernel_gamma``, and of
+the parameter, under the name of a class for that class alone. Those of ``kernel__gamma``, and of
 ``C`` where there is no kernel, are multiples of `IN_UNITS`. One parameter is chosen after the
 other, in this order.
 
@@ -67,7 +68,7 @@ Parameters that an estimator chooses itself ("auto": γ and neighbours of the LD
 to it; the ridge of `KernelIPCAC` does so for two classes only. The number of directions is chosen
 with each of these values."""
 
-IN_UNITS = ("kernel_gamma", "C")
+IN_UNITS = ("kernel__gamma", "C")
 """Parameters whose grid is in units of ``1 / (n_features * X.var())``, "scale" in scikit-learn:
 both are measured by squared lengths of rows."""
 
@@ -193,11 +194,11 @@ def _construct(name: str, cls: Any) -> Contender:
 def _construct_ours(name: str, cls: Any) -> Contender:
     # a graph of classifiers needs one for its nodes
     estimator = cls(IPCAC()) if name == "DDAGClassifier" else cls()
-    params = estimator.get_params(deep=False)
+    if getattr(estimator, "kernel", None) == "rbf":
+        estimator.set_params(kernel=RBF())  # the name has no parameters
+    params = estimator.get_params()
     tried = {**GRIDS["*"], **GRIDS.get(name, {})}
     grid = {p: values for p, values in tried.items() if p in params}
-    if params.get("kernel") is None:
-        grid.pop("kernel_gamma", None)
     return Contender(
         name,
         estimator,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,14 +10,15 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from separatrix.base.batches import Solved
+from separatrix.base.feature_space import CentredGram, KernelMap, compute_centred_gram
 from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped, fit_weighted
-from separatrix.base.landmarks import LANDMARKS, add_rows, adds_up, subtract_rows, take_rows
+from separatrix.base.landmarks import add_rows, adds_up, subtract_rows, take_rows
 from separatrix.base.parameters import N_COMPONENTS, Allowed, array_like, one_of, real_number
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
 from separatrix.decision.rules import check_priors
 from separatrix.fisher.directions import fisher_directions
-from separatrix.kernels import CentredGram, Kernel, KernelMap, RandomState, compute_centred_gram
+from separatrix.kernels import KernelLike, RandomState, SettledKernel
 from separatrix.linalg import Array, SingularMatrixError, cholesky_whitener
 from separatrix.moments.class_moments import ClassMoments, contrasts
 from separatrix.moments.labelled import LabelledRows
@@ -74,7 +75,7 @@ def ridge_share(ridge: float | str) -> float:
     return DEFAULT_RIDGE if isinstance(ridge, str) else float(ridge)
 
 
-def map_by_ridge(rows: LabelledRows, kernel: Kernel, share: float) -> Mapped:
+def map_by_ridge(rows: LabelledRows, kernel: SettledKernel, share: float) -> Mapped:
     """Few coordinates in which ridge directions lie; all where the scatter has no inverse."""
     gram = compute_centred_gram(rows.X, kernel)
     ridge = share * max(float(np.trace(gram.matrix)), 0.0) / rows.X.shape[0]
@@ -106,9 +107,14 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
     n_components : int, "auto" or None
         Number of directions, at most ``n_classes - 1``; None keeps all of them, "auto" as many as
         classify held-out rows best.
-    <kernel>
-    <kernel settings>
-    <landmarks>
+    kernel : str, Kernel or callable
+        A kernel of `separatrix.kernels`, such as ``RBF(gamma=0.1)``; "rbf", "polynomial",
+        "linear", "laplacian" or "precomputed" for one with its defaults; or a function of two
+        arrays of rows. A precomputed kernel takes kernel values in place of rows.
+    n_landmarks : int, array (n_landmarks, n_features) or None
+        Number of landmarks that are the reference in place of all rows (Nyström): time and memory
+        grow with n times their number, not with n². Or the landmarks themselves, as
+        ``landmarks_`` of another model.
     ridge : "auto" or float
         ρ as a share of the mean squared distance of the training rows from their mean in feature
         space. "auto" is 0.1; 0 is no ridge, which a smooth kernel punishes.
@@ -124,8 +130,8 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
         ``transform(X) = (k(X, reference) - centre) @ dual_coef_.T``.
     explained_ratio_ : array (n_components,)
         Share of each in the sum of the criterion over all directions.
-    kernel_gamma_ : float or None
-        The g that was used; None for kernels without one.
+    kernel_ : Kernel or callable
+        The kernel that was used, with numbers in place of words.
     ridge_ : float
         The ρ that was used.
     landmarks_ : array (n_landmarks, n_features) or None
@@ -185,7 +191,6 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         **KERNEL_PARAMETERS,
-        "landmarks": LANDMARKS,
         "ridge": (one_of("auto"), real_number(0)),
         "priors": (one_of(None), array_like()),
     }
@@ -194,32 +199,22 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
         self,
         n_components: int | str | None = None,
         *,
-        kernel: str | Callable[..., Array] = "rbf",
-        kernel_gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_params: Mapping[str, Any] | None = None,
-        n_landmarks: int | None = None,
-        landmarks: ArrayLike | None = None,
+        kernel: KernelLike = "rbf",
+        n_landmarks: int | ArrayLike | None = None,
         ridge: float | str = "auto",
         priors: ArrayLike | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
-        self.kernel_gamma = kernel_gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
         self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
         self.ridge = ridge
         self.priors = priors
         self.random_state = random_state
 
     fit = fit_weighted
 
-    def _map_rows(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
+    def _map_rows(self, rows: LabelledRows, kernel: SettledKernel) -> Mapped:
         if rows.weights is not None:  # all coordinates: those that suffice depend on the weights
             return super()._map_rows(rows, kernel)
         return map_by_ridge(rows, kernel, ridge_share(self.ridge))

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from separatrix.base.batches import Solved
+from separatrix.base.feature_space import CentredGram, KernelMap, compute_centred_gram
 from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped, fit_weighted
-from separatrix.base.landmarks import LANDMARKS, add_rows, adds_up, subtract_rows, take_rows
+from separatrix.base.landmarks import add_rows, adds_up, subtract_rows, take_rows
 from separatrix.base.parameters import (
     YES_OR_NO,
     Allowed,
@@ -52,7 +53,7 @@ from separatrix.ipcac.threshold import (
     check_threshold_of_blocks,
     held_out_scores,
 )
-from separatrix.kernels import CentredGram, Kernel, KernelMap, RandomState, compute_centred_gram
+from separatrix.kernels import KernelLike, RandomState, SettledKernel
 from separatrix.linalg import EPS, Array, SingularMatrixError, partial_whiten, squared_norms
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
@@ -87,9 +88,14 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
 
     Parameters
     ----------
-    <kernel>
-    <kernel settings>
-    <landmarks>
+    kernel : str, Kernel or callable
+        A kernel of `separatrix.kernels`, such as ``RBF(gamma=0.1)``; "rbf", "polynomial",
+        "linear", "laplacian" or "precomputed" for one with its defaults; or a function of two
+        arrays of rows. A precomputed kernel takes kernel values in place of rows.
+    n_landmarks : int, array (n_landmarks, n_features) or None
+        Number of landmarks that are the reference in place of all rows (Nyström): time and memory
+        grow with n times their number, not with n². Or the landmarks themselves, as
+        ``landmarks_`` of another model.
     truncate : bool or int
         Whiten the leading principal axes only and leave the others as they are: a number of
         them, or, for True, as many as hold the share `variance`, or ``log₂(n)²`` without one. It
@@ -126,7 +132,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         As in `IPCAC`.
     n_whitened_ : int or None
         Number of axes that were whitened when truncated.
-    kernel_gamma_, ridge_, landmarks_, moments_, explained_ratio_, classes_, priors_
+    kernel_, ridge_, landmarks_, moments_, explained_ratio_, classes_, priors_
         As in `KernelFisherDiscriminant`.
     components_, mean_, means_
         As in `IPCAC`, in orthonormal coordinates of the feature space.
@@ -179,7 +185,6 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     moments_without = available_if(adds_up)(subtract_rows)
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         **KERNEL_PARAMETERS,
-        "landmarks": LANDMARKS,
         "truncate": (YES_OR_NO, whole_number(1)),
         "variance": (one_of(None), real_number(0, 1, open_low=True)),
         "ridge": (one_of("auto"), real_number(0)),
@@ -188,14 +193,9 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
 
     def __init__(
         self,
-        kernel: str | Callable[..., Array] = "rbf",
+        kernel: KernelLike = "rbf",
         *,
-        kernel_gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_params: Mapping[str, Any] | None = None,
-        n_landmarks: int | None = None,
-        landmarks: ArrayLike | None = None,
+        n_landmarks: int | ArrayLike | None = None,
         truncate: bool | int = False,
         variance: float | None = None,
         ridge: float | str = "auto",
@@ -205,12 +205,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         random_state: RandomState = None,
     ) -> None:
         self.kernel = kernel
-        self.kernel_gamma = kernel_gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
         self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
         self.truncate = truncate
         self.variance = variance
         self.ridge = ridge
@@ -255,7 +250,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
             return self._ridge_share
         return choose_ridge_by_moments(moments) or self._ridge_share
 
-    def _map_rows(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
+    def _map_rows(self, rows: LabelledRows, kernel: SettledKernel) -> Mapped:
         if not self.truncate and self.variance is None:
             return self._map_by_ridge(rows, kernel)
         if rows.weights is not None:
@@ -284,7 +279,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     def _map_to_landmarks(self, rows: LabelledRows) -> Mapped:
         return self._with_folds(super()._map_to_landmarks(rows), rows, ("held-out",))
 
-    def _map_by_ridge(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
+    def _map_by_ridge(self, rows: LabelledRows, kernel: SettledKernel) -> Mapped:
         """The coordinate of the ridge direction, with scores of rows left out for two classes."""
         weights = rows.weights
         if len(rows.classes) != 2 or not can_leave_out(rows.codes, weights):
@@ -308,12 +303,12 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
             found["_left_out"] = fit.left_out / spread  # the direction has unit variance
         return Mapped(to_span, rows._replace(X=X, feature_names=None), found)
 
-    def _map_by_default_ridge(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
+    def _map_by_default_ridge(self, rows: LabelledRows, kernel: SettledKernel) -> Mapped:
         if rows.weights is not None:
             return self._map_weighted(rows, kernel)
         return map_by_ridge(rows, kernel, self._ridge_share)
 
-    def _map_weighted(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
+    def _map_weighted(self, rows: LabelledRows, kernel: SettledKernel) -> Mapped:
         """All coordinates, of which weighted moments are taken, and the ridge of weighted rows."""
         mapped = super()._map_rows(rows, kernel)
         Z = mapped.rows.X - np.average(mapped.rows.X, axis=0, weights=rows.weights)

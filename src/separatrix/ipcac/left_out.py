@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
+from separatrix.base.feature_space import CentredGram
 from separatrix.ipcac.expected import class_targets, expected_whitened, score_left_out
-from separatrix.kernels import CentredGram
 from separatrix.linalg import (
     MAX_DENSE_ORDER,
     Array,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from separatrix.kernels import TriangularMap
+from separatrix.base.feature_space import TriangularMap
 from separatrix.linalg import Array, numerical_rank, smallest_entries
 from separatrix.moments.neighbours import averaging_weights
 

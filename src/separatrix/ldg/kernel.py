@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix.base.estimator import SubspaceEstimator
+from separatrix.base.feature_space import TriangularMap, compute_centred_gram
 from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped, fit_weighted
 from separatrix.base.parameters import Allowed
 from separatrix.base.rows import check_several_classes
 from separatrix.base.solution import Solution
-from separatrix.kernels import Kernel, TriangularMap, compute_centred_gram
+from separatrix.kernels import KernelLike, SettledKernel, is_precomputed
 from separatrix.ldg.graph import GraphScatters
 from separatrix.ldg.ldg import LDG, LDGProblem
-from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 
@@ -34,8 +34,10 @@ class KernelLDG(KernelEstimator, LDG):
     ----------
     n_components : int, "auto" or None
         As in `LDG`.
-    <kernel>
-    <kernel settings>
+    kernel : str, Kernel or callable
+        As in `KernelFisherDiscriminant`.
+    n_landmarks : int, array (n_landmarks, n_features) or None
+        As in `KernelFisherDiscriminant`.
     gamma : "auto" or float in (0, 1]
         γ, as in `LDG`; it has nothing to do with the kernel.
     n_neighbors : "auto" or int
@@ -61,8 +63,8 @@ class KernelLDG(KernelEstimator, LDG):
     ----------
     dual_coef_ : array (n_components, n_points)
         α: weights of the training rows or landmarks, ascending by eigenvalue.
-    kernel_gamma_ : float or None
-        The number that was used.
+    kernel_ : Kernel or callable
+        The kernel that was used, with numbers in place of words.
     criterion_, explained_ratio_, gamma_, n_neighbors_, priors_, objective_, n_iter_, selection_
         As in `LDG`.
     classes_ : array (n_classes,)
@@ -106,12 +108,8 @@ class KernelLDG(KernelEstimator, LDG):
         self,
         n_components: int | str | None = None,
         *,
-        kernel: str | Callable[..., Array] = "rbf",
-        kernel_gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_params: Mapping[str, Any] | None = None,
-        n_landmarks: int | None = None,
+        kernel: KernelLike = "rbf",
+        n_landmarks: int | ArrayLike | None = None,
         gamma: float | str = "auto",
         n_neighbors: int | str = "auto",
         local: bool = True,
@@ -125,10 +123,6 @@ class KernelLDG(KernelEstimator, LDG):
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
-        self.kernel_gamma = kernel_gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
         self.n_landmarks = n_landmarks
         self.gamma = gamma
         self.n_neighbors = n_neighbors
@@ -150,14 +144,14 @@ class KernelLDG(KernelEstimator, LDG):
         sample_weight: ArrayLike | None = None,
         **splitting: Any,
     ) -> LabelledRows:
-        if self.kernel != "precomputed":
+        if not is_precomputed(self.kernel):
             return super()._validate(X, y, sample_weight, **splitting)
         # rows without weight are left out later, once X is known to have the values of all pairs
         rows = SubspaceEstimator._validate(self, X, y, sample_weight, **splitting)
         check_several_classes(self, rows.classes[rows.counts > 0])
         return rows
 
-    def _map_rows(self, rows: LabelledRows, kernel: Kernel) -> Mapped:
+    def _map_rows(self, rows: LabelledRows, kernel: SettledKernel) -> Mapped:
         """Any orthonormal coordinates do: those of a Cholesky factor where it is safe."""
         if rows.weights is not None and not rows.weights.all():  # of a precomputed kernel
             counted = np.flatnonzero(rows.weights)

@@ -12,10 +12,11 @@ from sklearn.base import ClassifierMixin
 
 from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.estimator import SubspaceEstimator
+from separatrix.base.feature_space import empirical_kernel_map
 from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, fit_weighted
 from separatrix.base.parameters import Allowed, one_of, real_number
 from separatrix.base.solution import Solution
-from separatrix.kernels import Kernel, empirical_kernel_map
+from separatrix.kernels import Linear, SettledKernel
 from separatrix.linalg import Array, Lift, range_basis, span
 from separatrix.margin.hyperplane import LOSSES, Hyperplane, soft_margin_hyperplane
 from separatrix.margin.planes import ClassWeight, decide_by_planes, predict_by_planes
@@ -68,7 +69,7 @@ def center_in_span(rows: LabelledRows, moments: ClassMoments) -> SpanCoordinates
         return SpanCoordinates(Z, lift)
     X = rows.X
     if sp.issparse(X) and X.shape[0] < X.shape[1]:
-        to_features, Z = empirical_kernel_map(X, Kernel("linear", {}))
+        to_features, Z = empirical_kernel_map(X, SettledKernel(Linear()))
         Z = Z if rows.weights is None else Z - np.average(Z, axis=0, weights=rows.weights)
         return SpanCoordinates(Z, lambda W: X.T @ (to_features.basis @ W))
     dense = X.toarray() if sp.issparse(X) else X

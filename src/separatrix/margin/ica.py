@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -20,7 +21,7 @@ from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.kernel import KERNEL_PARAMETERS
 from separatrix.base.parameters import N_COMPONENTS, Allowed, one_of, real_number, whole_number
 from separatrix.base.solution import Solution
-from separatrix.kernels import RandomState
+from separatrix.kernels import KernelLike, RandomState
 from separatrix.linalg import Array, numerical_rank
 from separatrix.margin.estimator import (
     MARGIN_PARAMETERS,
@@ -459,8 +460,10 @@ class KernelSupportVectorICA(MarginEstimator):
     class_weight : dict, "balanced" or None
         Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
         all.
-    <kernel>
-    <kernel settings>
+    kernel : str, Kernel or callable
+        As in `KernelFisherDiscriminant`.
+    n_landmarks : int, array (n_landmarks, n_features) or None
+        As in `KernelFisherDiscriminant`.
     loss : "hinge" or "squared_hinge"
         Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
     ica_tol : float
@@ -502,7 +505,7 @@ class KernelSupportVectorICA(MarginEstimator):
         ``margins_[i]`` on its margin.
     eliminated_, elimination_distances_ : array
         As in `SupportVectorProjection`.
-    components_, explained_ratio_, mean_, means_, classes_, rank_, kernel_gamma_, n_iter_
+    components_, explained_ratio_, mean_, means_, classes_, rank_, kernel_, n_iter_
         As in `MarginMaximizingDiscriminant`, in orthonormal coordinates of the feature space.
 
     Notes
@@ -551,12 +554,8 @@ class KernelSupportVectorICA(MarginEstimator):
         multiclass: str = "ovr",
         class_weight: ClassWeight = None,
         loss: str = "hinge",
-        kernel: str | Callable[..., Array] = "rbf",
-        kernel_gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_params: Mapping[str, Any] | None = None,
-        n_landmarks: int | None = None,
+        kernel: KernelLike = "rbf",
+        n_landmarks: int | ArrayLike | None = None,
         ica_tol: float = 1e-4,
         ica_max_iter: int = 200,
         ica_axes: int | None = None,
@@ -576,10 +575,6 @@ class KernelSupportVectorICA(MarginEstimator):
         self.class_weight = class_weight
         self.loss = loss
         self.kernel = kernel
-        self.kernel_gamma = kernel_gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
         self.n_landmarks = n_landmarks
         self.ica_tol = ica_tol
         self.ica_max_iter = ica_max_iter

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from separatrix.base.parameters import Allowed, one_of, real_number, whole_number
 from separatrix.base.solution import Solution
-from separatrix.kernels import RandomState
+from separatrix.kernels import KernelLike, RandomState
 from separatrix.linalg import Array
 from separatrix.margin.estimator import (
     MARGIN_PARAMETERS,
@@ -204,10 +205,11 @@ class SupportVectorProjection(MarginEstimator):
     class_weight : dict, "balanced" or None
         Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
         all.
-    kernel : None, "rbf", "poly", "linear", "cosine", "precomputed" or callable
+    kernel : str, Kernel, callable or None
         None is the linear method. With a kernel it is that in the kernel's feature space, as in
         `KernelFisherDiscriminant`.
-    <kernel settings>
+    n_landmarks : int, array (n_landmarks, n_features) or None
+        As in `KernelFisherDiscriminant`.
     loss : "hinge" or "squared_hinge"
         Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
     random_state : int, RandomState or None
@@ -238,7 +240,7 @@ class SupportVectorProjection(MarginEstimator):
         r of each.
     n_components_, explained_ratio_, mean_, means_, classes_, rank_
         As in `MarginMaximizingDiscriminant`.
-    dual_coef_, kernel_gamma_, n_iter_
+    dual_coef_, kernel_, n_iter_
         As in `MarginMaximizingDiscriminant`.
 
     Notes
@@ -287,12 +289,8 @@ class SupportVectorProjection(MarginEstimator):
         multiclass: str = "ovr",
         class_weight: ClassWeight = None,
         loss: str = "hinge",
-        kernel: str | Callable[..., Array] | None = None,
-        kernel_gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_params: Mapping[str, Any] | None = None,
-        n_landmarks: int | None = None,
+        kernel: KernelLike | None = None,
+        n_landmarks: int | ArrayLike | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.C = C
@@ -304,10 +302,6 @@ class SupportVectorProjection(MarginEstimator):
         self.class_weight = class_weight
         self.loss = loss
         self.kernel = kernel
-        self.kernel_gamma = kernel_gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
         self.n_landmarks = n_landmarks
         self.random_state = random_state
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from separatrix._warnings import warn_caller
 from separatrix.base.parameters import N_COMPONENTS, Allowed, one_of, real_number
 from separatrix.base.solution import Solution
 from separatrix.fisher.directions import ledoit_wolf
-from separatrix.kernels import RandomState
+from separatrix.kernels import KernelLike, RandomState
 from separatrix.linalg import (
     EPS,
     Array,
@@ -156,10 +157,11 @@ class MarginMaximizingDiscriminant(MarginEstimator):
     class_weight : dict, "balanced" or None
         Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
         all.
-    kernel : None, "rbf", "poly", "linear", "cosine", "precomputed" or callable
+    kernel : str, Kernel, callable or None
         None is the linear method. With a kernel it is that in the kernel's feature space, as in
         `KernelFisherDiscriminant`.
-    <kernel settings>
+    n_landmarks : int, array (n_landmarks, n_features) or None
+        As in `KernelFisherDiscriminant`.
     loss : "hinge" or "squared_hinge"
         Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
     random_state : int, RandomState or None
@@ -184,8 +186,8 @@ class MarginMaximizingDiscriminant(MarginEstimator):
     dual_coef_ : array (n_components, n_reference) or None
         With a kernel, the directions as combinations of reference rows; `components_`, `mean_` and
         `means_` are then in orthonormal coordinates of the feature space.
-    kernel_gamma_ : float or None
-        The g that was used.
+    kernel_ : Kernel, callable or None
+        The kernel that was used, with numbers in place of words.
     n_iter_ : int
         Steps that the slowest hyperplane took.
     normals_ : array (n_normals, n_features)
@@ -245,12 +247,8 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         C: float = 1.0,
         class_weight: ClassWeight = None,
         loss: str = "hinge",
-        kernel: str | Callable[..., Array] | None = None,
-        kernel_gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_params: Mapping[str, Any] | None = None,
-        n_landmarks: int | None = None,
+        kernel: KernelLike | None = None,
+        n_landmarks: int | ArrayLike | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
@@ -258,10 +256,6 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         self.class_weight = class_weight
         self.loss = loss
         self.kernel = kernel
-        self.kernel_gamma = kernel_gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
         self.n_landmarks = n_landmarks
         self.random_state = random_state
 
@@ -369,10 +363,11 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
     class_weight : dict, "balanced" or None
         Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
         all.
-    kernel : None, "rbf", "poly", "linear", "cosine", "precomputed" or callable
+    kernel : str, Kernel, callable or None
         None is the linear method. With a kernel it is that in the kernel's feature space, as in
         `KernelFisherDiscriminant`.
-    <kernel settings>
+    n_landmarks : int, array (n_landmarks, n_features) or None
+        As in `KernelFisherDiscriminant`.
     loss : "hinge" or "squared_hinge"
         Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
     random_state : int, RandomState or None
@@ -386,7 +381,7 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
         The s that was used.
     n_components_, explained_ratio_, mean_, means_, classes_, rank_
         As in `MarginMaximizingDiscriminant`.
-    dual_coef_, kernel_gamma_, n_iter_
+    dual_coef_, kernel_, n_iter_
         As in `MarginMaximizingDiscriminant`.
     normals_, class_of_normal_, intercepts_, margins_, support_
         As in `MarginMaximizingDiscriminant`.
@@ -440,12 +435,8 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
         shrinkage: float | str = "auto",
         class_weight: ClassWeight = None,
         loss: str = "hinge",
-        kernel: str | Callable[..., Array] | None = None,
-        kernel_gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_params: Mapping[str, Any] | None = None,
-        n_landmarks: int | None = None,
+        kernel: KernelLike | None = None,
+        n_landmarks: int | ArrayLike | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
@@ -454,10 +445,6 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
         self.class_weight = class_weight
         self.loss = loss
         self.kernel = kernel
-        self.kernel_gamma = kernel_gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
         self.n_landmarks = n_landmarks
         self.random_state = random_state
 

@@ -28,6 +28,7 @@ from separatrix import (
     TruncatedIPCAC,
     datasets,
 )
+from separatrix.kernels import RBF
 from separatrix.linalg import Array
 from separatrix_papers.ipcac import literal
 from separatrix_papers.ipcac.linear import Measures, Values, fold, held_out, share_right
@@ -91,7 +92,7 @@ def tuned_kernels(X: Array, y: Array, shares: dict[str, Any]) -> dict[str, dict[
     widths = [factor / (X.shape[1] * X.var()) for factor in FACTORS]
     found = {}
     for name, more in shares.items():
-        grid: dict[str, Any] = {"kernel_gamma": widths}
+        grid: dict[str, Any] = {"kernel": [RBF(width) for width in widths]}
         if more == {"truncate": True}:  # "appropriately tuned": the number of axes as well
             grid["truncate"] = AXES_TRIED
         found[name] = search_grid(KernelIPCAC(**more), grid, X, y)
@@ -148,7 +149,7 @@ def table5_3(row: str, seed: int) -> Measures:
     predicted = predictions(models, split) | {"best possible": best(split.X_test)}
     bare = KernelIPCAC(ridge=0, **settings["K-IPCAC"]).fit(split.X, split.y)
     predicted["K-IPCAC literal"] = literal.cut_at_training_row(bare, *split[:3])
-    gamma = settings["K-TIPCAC"]["kernel_gamma"]
+    gamma = settings["K-TIPCAC"]["kernel"].gamma
     predicted["K-TIPCAC literal"] = truncated_literally(split, gamma)
     return measure_scores(predicted, split.y_test)
 
@@ -226,7 +227,7 @@ def table5_6(row: str, repeat: int, data: Callable[[str], Any]) -> Measures:
     models["IPCAC_var, standardised, (3.17)"] = IPCAC(0.999, threshold="accuracy")
     predicted = predictions(models, split) | predictions({"IPCAC_var": IPCAC(0.999)}, plain)
     predicted["P-IPCAC, literal jury"] = literal.best_of_each_team(models["P-IPCAC"], split.X_test)
-    gamma = settings["K-TIPCAC"]["kernel_gamma"]
+    gamma = settings["K-TIPCAC"]["kernel"].gamma
     predicted["K-TIPCAC literal"] = truncated_literally(split, gamma)
     found = measure_scores(predicted, split.y_test, balanced=True)
     names = ("balanced accuracy", "sensitivity", "specificity")  # the healthy, 0, are positive

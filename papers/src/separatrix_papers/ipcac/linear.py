@@ -30,6 +30,7 @@ from separatrix import (
 from separatrix.decision.thresholds import accuracy_threshold
 from separatrix.evaluate.stream import prequential
 from separatrix.io.mails import message_text
+from separatrix.kernels import RBF
 from separatrix.linalg import Array, principal_angles
 from separatrix_papers.ipcac import literal
 from separatrix_papers.ipcac.peers import (
@@ -405,7 +406,7 @@ def tune_spam(data: Callable[[str], Any], name: str) -> SpamSettings:
         best(KNeighborsClassifier(), {"n_neighbors": [1, 3, 5, 10, 20]})["n_neighbors"],
         svm["C"],
         svm["gamma"] / scale,
-        best(KernelIPCAC(), {"kernel_gamma": widths})["kernel_gamma"] / scale,
+        best(KernelIPCAC(), {"kernel": [RBF(w) for w in widths]})["kernel"].gamma / scale,
     )
 
 
@@ -416,7 +417,7 @@ def spam_models(X: Array, settings: SpamSettings) -> dict[str, Any]:
         "IPCAC_var": IPCAC(0.99),
         "IPCAC_var, threshold (3.17)": IPCAC(0.99, threshold="accuracy"),
         "SVM": SVC(C=settings.C, gamma=settings.svm_factor * scale),
-        "K-IPCAC": KernelIPCAC(kernel_gamma=settings.ipcac_factor * scale),
+        "K-IPCAC": KernelIPCAC(RBF(settings.ipcac_factor * scale)),
     }
 
 

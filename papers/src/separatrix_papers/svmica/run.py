@@ -21,6 +21,7 @@ from separatrix import (
     SupportVectorICA,
     SupportVectorProjection,
 )
+from separatrix.kernels import RBF
 from separatrix.linalg import Array
 from separatrix_papers.figures import DataFolder, Figure, Piece
 from separatrix_papers.splits import TrainTest
@@ -179,7 +180,7 @@ def kernel_pca(split: TrainTest) -> Iterator[ReducedRows]:
 def kernel_fisher(split: TrainTest) -> Iterator[ReducedRows]:
     d = split.X.shape[1]
     for width in WIDTHS:
-        yield ReducedRows(KernelFisherDiscriminant(kernel_gamma=width / d), (4, 8, 12))
+        yield ReducedRows(KernelFisherDiscriminant(kernel=RBF(width / d)), (4, 8, 12))
 
 
 def project_svm(split: TrainTest) -> Iterator[ReducedRows]:
@@ -220,7 +221,7 @@ def rbf_kernel(split: TrainTest) -> Iterator[ReducedRows]:
     d = split.X.shape[1]
     for C in RBF_COSTS:
         for width in RBF_WIDTHS:
-            yield from normals_and_components(KernelSupportVectorICA, C=C, kernel_gamma=width / d)
+            yield from normals_and_components(KernelSupportVectorICA, C=C, kernel=RBF(width / d))
 
 
 METHODS: dict[str, Method] = {
