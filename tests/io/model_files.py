@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -26,7 +25,6 @@ from separatrix.io import models
 from tests.discovery import labelled
 
 NAMES = np.array(["ash", "birch", "cedar"])
-DATA = Path(__file__).parent.parent / "data"
 
 
 def saved_and_loaded(model, tmp_path):

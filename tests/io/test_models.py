@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import skops.io
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
@@ -44,7 +44,6 @@ from separatrix import (
 from separatrix.io import models as persist
 from tests.discovery import SHAPES, TALL, WIDE, all_estimators, labelled, name_of
 from tests.io.model_files import (
-    DATA,
     NAMES,
     around,
     assert_answers_alike,
@@ -422,26 +421,6 @@ def test_other_formats_say_why_they_are_not_read(
 def test_the_checksum_covers_the_number_of_the_format(content, tmp_path, monkeypatch):
     monkeypatch.setattr(persist, "MODEL_FORMAT", 3)
     assert_rejected(tmp_path, content.replace(b"model 2", b"model 3", 1), "altered")
-
-
-def answers(model, X):
-    """Probabilities, or the reliability of decisions after the first feature."""
-    if hasattr(model, "predict_proba"):
-        return model.predict_proba(X)[:, 0]
-    known = np.where(np.arange(X.shape[1]) == 0, X, np.nan)
-    return model.decide(known).reliability
-
-
-def test_the_parts_of_models_in_older_files_answer_as_they_did():
-    """The steps of a pipeline that is never run hold a model with a window, one with a kernel and
-    others; beside them are the rows and the answers when the file was written."""
-    stored = persist.read(DATA / "format2.model")
-    X = np.array(stored.notes["X"])
-    assert dict(stored.model.steps).keys() == {"window", "kernel", "local", "early", "scaled"}
-    for step, model in stored.model.steps:
-        # other versions of NumPy may add in another order
-        assert_allclose(answers(model, X), stored.notes["answers"][step], rtol=1e-9, atol=1e-12)
-    stored.model["window"].partial_fit(X, stored.notes["y"])
 
 
 def test_bundled_models_are_small(tmp_path):
