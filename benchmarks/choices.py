@@ -55,9 +55,6 @@ METHODS: dict[str, tuple[list[str], Mapping[str, Callable[[], Any]]]] = {
             "gamma 0.6": neighbours_after(gamma=0.6, n_neighbors=4),
             "None": neighbours_after(),
             "auto": neighbours_after(n_components="auto"),
-            "thesis": neighbours_after(n_components="auto", selection="thesis"),
-            "small": neighbours_after(n_components="auto", selection="thesis-small"),
-            "author": neighbours_after(n_components="auto", selection="author"),
         },
     ),
     "local_qda": (

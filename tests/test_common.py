@@ -52,7 +52,7 @@ every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
 def weights_beyond_repetition(estimator):
     """Where copies of a row are not a weight for scikit-learn; see the laws below."""
     reason = None
-    if hasattr(estimator, "selection") and estimator.gamma == "auto":
+    if isinstance(estimator, separatrix.LDG) and estimator.gamma == "auto":
         reason = "copies of a row go to unlike folds"
     if isinstance(estimator, separatrix.KernelSupportVectorICA):
         reason = "the largest dual weight gives a direction its sign, and copies share theirs"
@@ -269,7 +269,9 @@ COINCIDING = (
     np.tile([[1.0, 2], [-1, 2], [1, -2], [-1, -2]], (5, 1)),
     np.r_[np.zeros(12, int), np.ones(8, int)],
 )
-SEPARATED_WITHOUT_MEANS = ("KernelLDG", "LocalFisherDiscriminant", "MixtureIPCAC")
+SEPARATED_WITHOUT_MEANS = (
+    *("KernelLDG", "LDG", "LocalFisherDiscriminant", "MixtureIPCAC", "SparseLDG", "TransferLDG"),
+)
 
 
 @every
@@ -288,8 +290,6 @@ def test_coinciding_means_are_said_and_leave_the_majority(estimator):
 
 ALIKE = np.ones((10, 2)), np.arange(10) % 2
 HASTY = {  # searches that stop before they are done
-    "LDG": {"solver": "gradient", "max_iter": 1, "n_components": 1},
-    "SparseLDG": {"max_iter": 1, "n_components": 1},
     "SupportVectorICA": {"ica_max_iter": 1},
     "KernelSupportVectorICA": {"ica_max_iter": 1},
 }

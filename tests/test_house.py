@@ -34,7 +34,6 @@ TESTED_ELSEWHERE = {
     "_warnings": "test_common warns through every estimator",
     "cli.methods": "tests/cli/test_listings.py prints it",
     "ipcac.clusters": "tests/ipcac/test_mixture.py",
-    "ldg.scatters": "tests/ldg/test_ldg.py compares it with its definition",
     "linalg._types": "names of types only",
     "plots.axes": "every picture is drawn on them",
     "report.elements": "tests/report/test_page.py",

@@ -9,12 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from separatrix import KernelLDG
 from separatrix.base.feature_space import compute_centred_gram
 from separatrix.kernels import settle_kernel
-from separatrix.ldg.graph import (
-    GraphScatters,
-    neighbours_by_products,
-    pays,
-    weights_of_pairs,
-)
+from separatrix.ldg.graph import GraphScatters, neighbours_by_products
 from separatrix.ldg.scatters import local_scatters
 from separatrix.moments.neighbours import class_neighbours
 from tests.discovery import SHAPES, TALL, same_up_to_sign
@@ -52,31 +47,6 @@ def test_the_graph_has_the_scatters_of_sums_over_rows(X, y, k):
     # one that is zero but for rounding is none, whichever way the scale is found
     tiny = np.append(evals, -1e-15 * scale)
     assert graph.n_negative(0.4, tiny) == sums.n_negative(0.4, tiny) == np.sum(evals < -1e-9)
-
-
-@every_shape
-@pytest.mark.parametrize("k", [1, 3, 50])
-def test_weights_of_pairs_give_the_sums_over_rows(X, y, k, monkeypatch):
-    Z, priors = X - X.mean(axis=0), np.array([0.2, 0.3, 0.5])
-    found = class_neighbours(Z, y, k)
-    quick = {}
-    for way in (True, False):
-        monkeypatch.setattr("separatrix.ldg.scatters.pays", lambda *sizes, way=way: way)
-        quick[way] = local_scatters(Z, y, found, priors, k)
-    for a, b in zip(quick[True][:2], quick[False][:2], strict=True):
-        assert_allclose(a, b, atol=1e-12 * np.abs(b).max())
-    # blocks of few rows add to the same weights
-    whole = weights_of_pairs(found, y, priors)
-    monkeypatch.setattr("separatrix.ldg.graph.MAX_PAIRS_AT_ONCE", 1)
-    for a, b in zip(whole, weights_of_pairs(found, y, priors), strict=True):
-        assert_allclose(a, b, atol=1e-13)
-
-
-def test_weights_of_pairs_pay_for_wide_rows_of_many_classes():
-    assert pays(200, 199, 10, 4)
-    assert not pays(200, 199, 3, 4)
-    assert not pays(200, 199, 10, 40)
-    assert not pays(20_000, 19_999, 10, 4)
 
 
 def test_a_class_of_one_row_is_its_own_mean():

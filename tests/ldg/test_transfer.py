@@ -11,7 +11,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from separatrix import LDG, DomainScaler, TransferLDG
-from separatrix.ldg.choices import trust_source
 from tests.discovery import labelled
 
 FIXED = {"gamma": 0.7, "n_neighbors": 3}
@@ -86,51 +85,6 @@ def test_sparse_rows_give_what_dense_rows_give():
         assert_allclose(sparse, dense, atol=1e-8)
 
 
-def test_choices_are_judged_by_target_rows_left_out():
-    X, y, domain = two_domains(60, 10)
-    X = X + np.random.default_rng(0).standard_normal(X.shape)
-    model = TransferLDG(2, n_neighbors=3).fit(X, y, sample_domain=domain)
-    record = model.selection_["gamma"]
-    assert record.scores.shape == (10, 60)
-    target = np.flatnonzero(domain < 0)
-    for j in (0, 17, 59):
-        setting = record.settings[j]
-        right = []
-        for i in target:  # ten folds of ten rows: one row each, in some order
-            rest = np.arange(len(X)) != i
-            fold = TransferLDG(2, **setting).fit(X[rest], y[rest], sample_domain=domain[rest])
-            Z, new = fold.transform(X[rest]), fold.transform(X[[i]])
-            rules = [KNeighborsClassifier(k).fit(Z, y[rest]) for k in (1, 3, 5)]
-            right += [rule.predict(new)[0] == y[i] for rule in rules]
-        assert_allclose(record.scores[:, j].mean(), np.mean(right))
-    assert record.chosen == trust_source(record.settings, record.scores)
-    assert model.alpha_ == record.chosen["alpha"]
-    assert model.gamma_ == record.chosen["gamma"]
-
-
-def test_a_feature_that_lies_in_the_target_is_passed_over():
-    rng = np.random.default_rng(0)
-    y = np.arange(340) % 2
-    X = rng.standard_normal((340, 5))
-    X[:, 0] += 4 * y
-    X[:, 1] += 3 * y
-    domain = np.where(np.arange(340) < 300, 1, -1)
-    X[domain < 0, 0] = rng.standard_normal(40) + 4 * (1 - y[domain < 0])
-    source = LDG(1, gamma=0.6, n_neighbors=4).fit(X[domain > 0], y[domain > 0])
-    transfer = TransferLDG(1).fit(X, y, sample_domain=domain)
-    assert source.components_[0, 0] > 0.6
-    assert abs(transfer.components_[0, 0]) < 0.2
-    assert transfer.alpha_ < 0.1
-
-
-def test_the_same_domain_twice_does_not_forget_the_source():
-    X, y = labelled(150, 8)
-    X = X + 2 * np.random.default_rng(0).standard_normal(X.shape)
-    domain = np.where(np.arange(150) % 10 == 0, -1, 1)
-    model = TransferLDG().fit(X, y, sample_domain=domain)
-    assert model.alpha_ > 0
-
-
 def test_the_dimension_is_chosen_by_target_rows_left_out():
     X, y, domain = two_domains(60, 10)
     model = TransferLDG("auto", alpha=0.1, **FIXED).fit(X, y, sample_domain=domain)
@@ -180,12 +134,6 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was():
     with pytest.raises(ValueError, match="no rows of class"):
         model.fit(X[:, :4], np.where(domain < 0, 9, y), sample_domain=domain)
     assert vars(model) == before
-
-
-def test_the_choice_of_the_dimension_is_told(capsys):
-    X, y, domain = two_domains()
-    TransferLDG("auto", alpha=0.3, verbose=True, **FIXED).fit(X, y, sample_domain=domain)
-    assert "[TransferLDG] fold 10 of 10: best score" in capsys.readouterr().out
 
 
 def test_both_work_in_a_pipeline_by_metadata_routing():

@@ -8,7 +8,11 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from separatrix.moments import neighbours
-from separatrix.moments.neighbours import averaging_matrix, class_neighbours
+from separatrix.moments.neighbours import (
+    averaging_matrix,
+    class_neighbours,
+    weighted_averaging,
+)
 from tests.discovery import labelled
 
 X, y = labelled(60, 3)
@@ -105,3 +109,25 @@ def test_neighbours_in_blocks_of_columns_are_those_at_once(monkeypatch, rng, k):
     monkeypatch.setattr("separatrix.moments.neighbours.MAX_BLOCK_COLUMNS", 7)
     for found, expected in zip(class_neighbours(rows, codes, k), at_once, strict=True):
         assert_array_equal(found, expected)
+
+
+def test_the_nearest_weight_is_averaged():
+    # row 0 of weight 2.5 has 1.5 left of itself, then 1 of row 1, then 0.5 of row 2
+    weights = np.array([2.5, 1.0, 4.0, 1.0])
+    found = weighted_averaging(np.array([[1, 2, 3, 0]]), np.array([0]), weights, 3).toarray()
+    assert_allclose(found, [[0.5, 1 / 3, 1 / 6, 0]])
+    other = weighted_averaging(np.array([[1, 2, 3]]), np.array([-1]), weights, 3).toarray()
+    assert_allclose(other, [[0, 1 / 3, 2 / 3, 0]])
+    alone = weighted_averaging(np.array([[0]]), np.array([0]), np.ones(1), 3).toarray()
+    assert_allclose(alone, [[1.0]])
+
+
+def test_light_rows_are_searched_until_they_have_the_weight():
+    X = np.arange(20.0)[:, None]
+    codes = np.arange(20) % 2
+    found = class_neighbours(X, codes, 2, weights=np.full(20, 0.25))
+    assert [f.shape[1] for f in found] == [8, 8]
+    found = class_neighbours(X, codes, 2, weights=np.full(20, 1.0))
+    assert [f.shape[1] for f in found] == [2, 2]
+    found = class_neighbours(X, codes, 2, weights=np.full(20, 0.1))
+    assert [f.shape[1] for f in found] == [10, 10]

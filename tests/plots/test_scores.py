@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
-from separatrix import LDG, FisherDiscriminant, datasets
+from separatrix import LDG, FisherDiscriminant, TransferLDG, datasets
 from separatrix.evaluate.ranking import rank_methods
 from separatrix.evaluate.stream import prequential
 from separatrix.ldg.choices import GAMMAS
@@ -43,22 +43,24 @@ def test_a_path_shows_the_average_of_each_dimension_and_the_choice():
         plot_dimension_path(LDG(2, gamma=0.5).fit(wine.data, wine.target))
 
 
-def test_grid_scores_are_a_line_for_each_number_of_neighbours_over_gamma():
+def test_grid_scores_are_a_line_over_gamma():
     wine = datasets.load("wine")
     model = LDG().fit(wine.data, wine.target)
     figure = Figure()
     ax = figure.subplots()
     assert plot_grid_scores(model, ax=ax) is ax
-    texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert texts == ["n_neighbors=4", "n_neighbors=1", "n_neighbors=16"]
-    assert list(ax.lines[0].get_xdata()) == sorted(GAMMAS)
+    assert [text.get_text() for text in ax.get_xticklabels()][-2:] == ["0.7", "inf"]
     record = model.selection_["gamma"]
-    at = [
-        i
-        for i, s in enumerate(record.settings)
-        if s == {"n_neighbors": 4, "gamma": sorted(GAMMAS)[1]}
-    ]
-    assert ax.lines[0].get_ydata()[1] == record.scores.mean(axis=0)[at[0]]
+    at = record.settings.index({"gamma": sorted(GAMMAS)[1]})
+    assert ax.lines[0].get_ydata()[1] == record.scores.mean(axis=0)[at]
+
+
+def test_grid_scores_of_two_domains_are_a_line_for_each_alpha():
+    wine = datasets.load("wine")
+    domain = np.where(np.arange(len(wine.target)) % 7, 1, -1)
+    model = TransferLDG(2).fit(wine.data, wine.target, sample_domain=domain)
+    texts = [text.get_text() for text in plot_grid_scores(model).get_legend().get_texts()]
+    assert texts[:2] == ["alpha=0.1", "alpha=0.01"]
 
 
 def bars_of(ax):

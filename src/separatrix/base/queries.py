@@ -12,11 +12,13 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from separatrix._warnings import warn_caller
 from separatrix.base.parameters import one_of, whole_number
-from separatrix.linalg import Array, principal_angles
+from separatrix.linalg import Array, principal_angles, squared_norms
+from separatrix.moments.labelled import LabelledRows, row_blocks
 from separatrix.selection import draw_rows_by_class
 
 MAX_EXACT_ROWS = 1 << 16
@@ -32,6 +34,55 @@ MIN_CLASS_QUERIES = 4 * N_GROUPS
 """Rows of a class that are drawn at least, or all it has."""
 
 N_QUERIES = (one_of("auto", None), whole_number(MIN_CLASS_QUERIES))
+
+
+DISTANCE_STEP = 1e-7
+"""Distances from the mean, as shares of the largest, that count as one: far above the rounding of
+a mean of rows in any order."""
+
+
+def order_by_content(rows: LabelledRows, *, of_pairs: bool = False) -> Array:
+    """Numbers of the rows in an order that does not depend on the one they came in.
+
+    Class after class, by the distance from the mean, which stays when the data are moved, turned
+    or stretched; of rows at one distance by their values. Equal rows of a class are next to each
+    other. With `of_pairs` X holds the inner products of all pairs of the rows.
+
+    Examples
+    --------
+    >>> rows = LabelledRows(np.array([[3.0], [1], [8], [0]]), np.array([1, 0, 0, 0]), np.arange(2))
+    >>> order_by_content(rows).tolist()
+    [1, 3, 2, 0]
+    """
+    X = rows.X
+    with np.errstate(invalid="ignore", over="ignore"):  # NaN is refused later, by name
+        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        if of_pairs:
+            squares = X.diagonal() - 2 * mean + mean.mean()
+            X = np.sort(X.toarray() if sp.issparse(X) else X, axis=1)
+        elif sp.issparse(X):
+            squares = squared_norms(X) - 2 * (X @ mean) + mean @ mean
+        else:
+            blocks = row_blocks(*X.shape)
+            squares = np.concatenate([squared_norms(X[block] - mean) for block in blocks])
+        distances = np.sqrt(squares.clip(0.0))
+        steps = np.round(distances / (DISTANCE_STEP * max(distances.max(), 1e-300)))
+    weights = np.zeros(len(rows.codes)) if rows.weights is None else rows.weights
+    return np.lexsort((weights, _hash_rows(X), steps, rows.codes))
+
+
+def _hash_rows(X: Any) -> Array:
+    """A number of 64 bits for each row, by its values and their places; exact in any order."""
+    factors = np.random.default_rng(0).integers(1 << 62, size=X.shape[1], dtype=np.uint64) * 2 + 1
+    if sp.issparse(X):
+        bits = (X.data.astype(np.float64) + 0.0).view(np.uint64)
+        sums = np.concatenate([[np.uint64(0)], np.cumsum(bits * factors[X.indices])])
+        return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+    hashes = np.empty(len(X), dtype=np.uint64)
+    for block in row_blocks(*X.shape):
+        bits = np.add(X[block], 0.0, dtype=np.float64, order="C").view(np.uint64)  # -0.0 is 0.0
+        hashes[block] = bits @ factors
+    return hashes
 
 
 class Queries(NamedTuple):

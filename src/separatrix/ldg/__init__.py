@@ -1,5 +1,1 @@
-"""Local discriminative Gaussians."""
-
-from separatrix.ldg.ldg import LDG, gamma_path
-
-__all__ = ["LDG", "gamma_path"]
+"""Local discriminative Gaussians: as they are, with a kernel, sparse, and across domains."""

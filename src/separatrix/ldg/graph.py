@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from separatrix.base.feature_space import TriangularMap
 from separatrix.linalg import Array, numerical_rank, smallest_entries
-from separatrix.moments.neighbours import averaging_weights
+from separatrix.moments.neighbours import averaging_matrix
 
 
 def neighbours_by_products(G: Array, codes: Array, n_neighbors: int) -> list[Array]:
@@ -34,19 +35,6 @@ def neighbours_by_products(G: Array, codes: Array, n_neighbors: int) -> list[Arr
         D[members, np.arange(len(members))] = np.finfo(D.dtype).max  # farther than any other
         found.append(members.astype(np.int32)[smallest_entries(D, n_neighbors).columns])
     return found
-
-
-MAX_GRAPH_ROWS = 4096
-"""Rows up to which weights of all pairs of them are held (128 MB)."""
-
-MAX_PAIRS_AT_ONCE = 1 << 20
-"""Largest number of pairs whose weights are added at once."""
-
-
-def pays(n_samples: int, n_features: int, n_classes: int, n_neighbors: int) -> bool:
-    """Whether weights of pairs are a quicker way to V and A than sums of products over classes."""
-    few = n_samples <= MAX_GRAPH_ROWS and 2 * (n_samples + n_features) < n_classes * n_features
-    return few and 16 * (n_neighbors + 1) <= n_features  # to add a weight costs 240 products
 
 
 def weights_of_pairs(
@@ -75,21 +63,12 @@ def weights_of_pairs(
            [ 0.,  0.,  0.]])
     """
     n = len(codes)
-    V, A = np.zeros((2, n * n))
+    V = A = sp.csr_array((n, n))
     for j, (near, p) in enumerate(zip(neighbours, priors, strict=True)):
-        size = max(1, MAX_PAIRS_AT_ONCE // (near.shape[1] + 1) ** 2)
-        for start in range(0, n, size):
-            block = slice(start, start + size)
-            rows = np.arange(n)[block]
-            shares = averaging_weights(near[block], rows)
-            at = np.column_stack([rows, near[block]])
-            delta = np.column_stack([np.ones(len(rows)), -shares])
-            pairs = n * at[:, :, None] + at[:, None]
-            weights = delta[:, :, None] * delta[:, None]
-            own = codes[block] == j
-            np.add.at(V, pairs[own].ravel(), weights[own].ravel())
-            np.add.at(A, pairs.ravel(), p * weights.ravel())
-    return V.reshape(n, n), A.reshape(n, n)
+        D = sp.eye_array(n, format="csr") - averaging_matrix(near, np.arange(n), n)
+        same = D[codes == j]
+        V, A = V + same.T @ same, A + p * (D.T @ D)
+    return V.toarray(), A.toarray()
 
 
 class GraphScatters(NamedTuple):
@@ -124,7 +103,7 @@ class GraphScatters(NamedTuple):
         The last row is minus the sum of the others, whose coordinates are the triangle L: with M
         between Xᵀ and X and ``P = [I, -1]ᵀ`` the criterion is ``Lᵀ (Pᵀ M P) L``.
         """
-        M = gamma * self.A - self.V
+        M = self.A if np.isinf(gamma) else gamma * self.A - self.V
         inner = M[:-1, :-1] - M[-1, :-1]
         inner += M[-1, -1] - M[:-1, -1:]
         Z, info = lapack.dsygst(inner.T, self.map.L, itype=2, lower=1, overwrite_a=1)
@@ -134,5 +113,5 @@ class GraphScatters(NamedTuple):
     def n_negative(self, gamma: float, evals: Array) -> int:
         """How many eigenvalues of ``V - γ A`` are below zero by more than rounding."""
         # the sum of the traces
-        size = float(np.vdot(self.V + gamma * self.A, self.map.gram.matrix))
+        size = float(np.vdot(self.V + min(gamma, 1.0) * self.A, self.map.gram.matrix))
         return numerical_rank(-evals, len(self.map.L), largest=size)

@@ -12,11 +12,14 @@ from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.feature_space import TriangularMap, compute_centred_gram
 from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped, fit_weighted
 from separatrix.base.parameters import Allowed
+from separatrix.base.queries import order_by_content
 from separatrix.base.rows import check_several_classes
 from separatrix.base.solution import Solution
 from separatrix.kernels import KernelLike, SettledKernel, is_precomputed
 from separatrix.ldg.graph import GraphScatters
 from separatrix.ldg.ldg import LDG, LDGProblem
+from separatrix.linalg import Array
+from separatrix.moments.checks import check_finite
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 
@@ -38,31 +41,21 @@ class KernelLDG(KernelEstimator, LDG):
         As in `KernelFisherDiscriminant`.
     n_landmarks : int, array (n_landmarks, n_features) or None
         As in `KernelFisherDiscriminant`.
-    gamma : "auto" or float in (0, 1]
+    gamma : "auto" or float in (0, inf]
         γ, as in `LDG`; it has nothing to do with the kernel.
     n_neighbors : "auto" or int
         As in `LDG`; neighbours are those in the feature space.
-    local : bool
-        As in `LDG`.
-    solver : "eigen" or "gradient"
-        As in `LDG`.
-    priors : array (n_classes,) or None
-        As in `LDG`.
-    max_iter : int
+    local, solver, priors, n_queries
         As in `LDG`.
     random_state : int, RandomState or None
         Source of the folds of "auto", and of the landmarks.
-    verbose : bool
-        Print how "auto" proceeds.
-    selection : "refit", "thesis", "thesis-small" or "author"
-        As in `LDG`.
-    n_queries : "auto", int or None
-        As in `LDG`.
 
     Attributes
     ----------
     dual_coef_ : array (n_components, n_points)
         α: weights of the training rows or landmarks, ascending by eigenvalue.
+    support_ : array (n_points,) or None
+        Numbers of the training rows that `dual_coef_` weighs; None with landmarks.
     kernel_ : Kernel or callable
         The kernel that was used, with numbers in place of words.
     criterion_, explained_ratio_, gamma_, n_neighbors_, priors_, objective_, n_iter_, selection_
@@ -115,11 +108,8 @@ class KernelLDG(KernelEstimator, LDG):
         local: bool = True,
         solver: str = "eigen",
         priors: ArrayLike | None = None,
-        max_iter: int = 100,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-        selection: str = "refit",
         n_queries: int | str | None = "auto",
+        random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -129,11 +119,8 @@ class KernelLDG(KernelEstimator, LDG):
         self.local = local
         self.solver = solver
         self.priors = priors
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-        self.selection = selection
         self.n_queries = n_queries
+        self.random_state = random_state
 
     fit = fit_weighted
 
@@ -144,20 +131,35 @@ class KernelLDG(KernelEstimator, LDG):
         sample_weight: ArrayLike | None = None,
         **splitting: Any,
     ) -> LabelledRows:
-        if not is_precomputed(self.kernel):
-            return super()._validate(X, y, sample_weight, **splitting)
         # rows without weight are left out later, once X is known to have the values of all pairs
         rows = SubspaceEstimator._validate(self, X, y, sample_weight, **splitting)
         check_several_classes(self, rows.classes[rows.counts > 0])
         return rows
 
+    def _to_features(self, rows: LabelledRows) -> Mapped:
+        """The rows of positive weight, in an order that follows from their values."""
+        check_finite(rows.X, rows.feature_names)
+        of_pairs = is_precomputed(self.kernel)
+        if of_pairs and rows.X.shape[0] != rows.X.shape[1]:
+            return super()._to_features(rows)  # refuses it
+
+        def some(numbers: Array) -> LabelledRows:
+            part = rows.subset(numbers)
+            return part._replace(X=part.X[:, numbers]) if of_pairs else part
+
+        counted = (
+            np.arange(len(rows.codes)) if rows.weights is None else np.flatnonzero(rows.weights)
+        )
+        order = counted
+        if rows.cv is None:  # a splitter may go by the places of the rows
+            order = counted[order_by_content(some(counted), of_pairs=of_pairs)]
+        mapped = super()._to_features(some(order))
+        found = {**mapped.found, "support_": None if self.n_landmarks is not None else order}
+        to_features = mapped.map.renumbered(order) if of_pairs else mapped.map
+        return mapped._replace(map=to_features, found=found)
+
     def _map_rows(self, rows: LabelledRows, kernel: SettledKernel) -> Mapped:
         """Any orthonormal coordinates do: those of a Cholesky factor where it is safe."""
-        if rows.weights is not None and not rows.weights.all():  # of a precomputed kernel
-            counted = np.flatnonzero(rows.weights)
-            some = rows.subset(counted)
-            mapped = self._map_rows(some._replace(X=some.X[:, counted]), kernel)
-            return mapped._replace(map=mapped.map.renumbered(counted))
         if self.n_landmarks is not None:
             return super()._map_rows(rows, kernel)
         gram = compute_centred_gram(rows.X, kernel)
@@ -174,14 +176,15 @@ class KernelLDG(KernelEstimator, LDG):
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         to_features = selected["map"]
         problem = self._problem(rows, moments, spanned=self.n_landmarks is None)
-        chosen = self._choose(problem)
-        if not self._has_graph(problem, to_features):
-            return self._solve_problem(problem, self._scatters(problem, chosen), chosen)
-        assert chosen.n_neighbors is not None, "a graph has neighbours"
-        found = GraphScatters.of(to_features, rows.codes, problem.priors, chosen.n_neighbors)
-        return self._solve_problem(problem, found, chosen)
+        gamma, records = self._choose(problem)
+        scatters: Any
+        if self._k is not None and self._has_graph(problem, to_features):
+            scatters = GraphScatters.of(to_features, rows.codes, problem.priors, self._k)
+        else:
+            scatters = problem.scatters(self._k)
+        return self._solve_problem(problem, scatters, gamma, records)
 
     def _has_graph(self, problem: LDGProblem, to_features: Any) -> bool:
         """Whether a graph of neighbours has all that the eigenvectors need."""
-        simple = self.local and self.solver == "eigen" and problem.rows.weights is None
+        simple = self.solver == "eigen" and problem.rows.weights is None
         return simple and problem.queries is None and isinstance(to_features, TriangularMap)

@@ -8,16 +8,11 @@ rows near the mean of their own class and away from the others: the smallest eig
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
-from itertools import product
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.sparse.linalg import aslinearoperator
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix._warnings import warn_caller
@@ -28,7 +23,6 @@ from separatrix.base.parameters import (
     YES_OR_NO,
     Allowed,
     array_like,
-    check_parameters,
     one_of,
     real_number,
     whole_number,
@@ -39,31 +33,21 @@ from separatrix.base.queries import (
     count_queries,
     draw_queries,
     jackknife_angle,
+    order_by_content,
     warn_of_queries,
 )
 from separatrix.base.rows import check_several_classes
 from separatrix.base.solution import Solution
 from separatrix.decision.rules import check_priors
-from separatrix.ldg.choices import (
-    SELECTION_RULES,
-    SelectionRule,
-    author_neighbours,
-    count_folds,
-    judging_dimension,
-    judging_parts,
-    thesis_neighbours,
-    tried_neighbours,
-)
+from separatrix.ldg.choices import AUTO_NEIGHBORS, GAMMAS, choose_gamma, vote_scores
+from separatrix.ldg.gradient import MAX_STEPS, DiscriminativeGaussians, orthonormal_descent
 from separatrix.ldg.scatters import (
-    DiscriminativeGaussians,
     LDGScatters,
     block_scatters,
     global_scatters,
     local_scatters,
-    orthonormal_descent,
     sampled_scatters,
 )
-from separatrix.ldg.weighted import weighted_averaging, weighted_neighbours, weighted_scatters
 from separatrix.linalg import Array, Lift, range_basis, tridiagonalize
 from separatrix.moments.blocks import Blocks
 from separatrix.moments.class_moments import ClassMoments
@@ -74,12 +58,10 @@ from separatrix.selection import (
     AtMost,
     DimensionPath,
     GridScores,
-    best_rule,
     dimension_path,
-    leave_one_out_scores,
-    score_projections,
-    search,
 )
+
+GAMMA = (one_of("auto"), real_number(0, open_low=True))
 
 
 class LDGProblem(NamedTuple):
@@ -95,17 +77,17 @@ class LDGProblem(NamedTuple):
     basis : array
         Orthonormal columns, in the same coordinates, that span the rows.
     priors : array (n_classes,)
-    given : LabelledRows or None
+    features : LabelledRows or None
         The rows in their own features.
     queries : Queries or None
-        The rows whose neighbours are sought, where these are not all.
+        The rows whose neighbours are searched, where these are not all.
     """
 
     rows: Any
     lift: Lift
     basis: Array
     priors: Array
-    given: Any
+    features: Any
     queries: Queries | None = None
 
     @property
@@ -124,7 +106,7 @@ class LDGProblem(NamedTuple):
         *,
         spanned: bool = False,
     ) -> LDGProblem:
-        """The problem of these rows; priors are the class shares when not given.
+        """The problem of these rows; without priors the class shares take their place.
 
         Rows that are known to be `spanned` have no coordinate, in any basis, without scatter.
         """
@@ -137,68 +119,34 @@ class LDGProblem(NamedTuple):
         queries = draw_queries(rows.codes, n_queries, random_state) if counted else None
         return cls(small, lift, basis, shares if priors is None else priors, rows, queries)
 
-    def scatters(self, n_neighbors: Sequence[int], *, local: bool) -> Iterator[LDGScatters]:
-        """V and A for each number of neighbours, from one search."""
-        if not local:
-            yield global_scatters(ClassMoments.from_rows(self.rows), self.priors)
-            return
+    def scatters(self, n_neighbors: int | None) -> LDGScatters:
+        """V and A, about the means of k neighbours or of the whole classes."""
+        if n_neighbors is None:
+            return global_scatters(ClassMoments.from_rows(self.rows), self.priors)
         X, codes, weights = self.rows.X, self.rows.codes, self.rows.weights
-        queries = self.queries
-        if weights is not None:
-            found = weighted_neighbours(X, codes, weights, max(n_neighbors))
-            for k in n_neighbors:
-                yield weighted_scatters(X, codes, found, self.priors, k, weights)
-            return
-        if queries is None:
-            found = class_neighbours(X, codes, max(n_neighbors))
-            for k in n_neighbors:
-                yield local_scatters(X, codes, found, self.priors, k)
-            return
-        own = queries.numbers
-        found = class_neighbours(X[own], codes, max(n_neighbors), among=X, own=own)
+        if self.queries is None:
+            near = class_neighbours(X, codes, n_neighbors, weights=weights)
+            return local_scatters(X, codes, near, self.priors, n_neighbors, weights)
+        own = self.queries.numbers
+        near = class_neighbours(X[own], codes, n_neighbors, among=X, own=own)
         moments = ClassMoments.from_rows(self.rows)
-        total = global_scatters(moments, self.priors)
-        for k in n_neighbors:
-            means = self._averaging(found, k)
-            yield sampled_scatters(
-                X[own], codes[own], queries, means, moments.means, total, self.priors
-            )
-
-    def _averaging(self, found: Sequence[Array], k: int) -> Callable[[Array, int], Any]:
-        """The map from some of the queries to the means of their k nearest rows of class j."""
-        assert self.queries is not None
-        X, own = self.rows.X, self.queries.numbers
-        return lambda at, j: averaging_matrix(found[j][at, :k], own[at], X.shape[0]) @ X
+        return sampled_scatters(
+            X[own],
+            codes[own],
+            self.queries,
+            lambda at, j: averaging_matrix(near[j][at], own[at], X.shape[0]) @ X,
+            moments.means,
+            global_scatters(moments, self.priors),
+            self.priors,
+        )
 
     def gaussians(self, n_neighbors: int | None) -> DiscriminativeGaussians:
         """The criterion of the gradient solver, with neighbours or with class means."""
-        X, codes, weights = self.rows.X, self.rows.codes, self.rows.weights
-        averages: list[Any]
-        numbers = np.arange(len(codes))
+        rows, queries = self.rows, self.queries
+        make = DiscriminativeGaussians
         if n_neighbors is None:
-            ones = aslinearoperator(np.ones((len(codes), 1)))
-            count = np.ones(len(codes)) if weights is None else weights
-            members = [(codes == j)[None] * count for j in range(len(self.priors))]
-            averages = [ones @ aslinearoperator(m / m.sum()) for m in members]
-        elif weights is None:
-            own = numbers if self.queries is None else self.queries.numbers
-            found = class_neighbours(X[own], codes, n_neighbors, among=X, own=own)
-            averages = [averaging_matrix(f, own, len(codes)) for f in found]
-        else:
-            found = weighted_neighbours(X, codes, weights, n_neighbors)
-            averages = [
-                weighted_averaging(f, np.where(codes == j, numbers, -1), weights, n_neighbors)
-                for j, f in enumerate(found)
-            ]
-        return DiscriminativeGaussians(X, codes, averages, self.priors, self.queries, weights)
-
-
-class Chosen(NamedTuple):
-    """The settings that a fit uses, and the records of how they were chosen."""
-
-    gamma: float
-    n_neighbors: int | None
-    records: dict[str, Any]
+            return make.about_means(rows, self.priors, queries)
+        return make.about_neighbours(rows, self.priors, n_neighbors, queries)
 
 
 def projection(W: Array) -> Callable[[Any], Array]:
@@ -219,14 +167,16 @@ class LDG(SubspaceEstimator):
     ----------
     n_components : int, "auto" or None
         Number of directions, up to the rank of the centred data. None keeps every direction with
-        a negative eigenvalue of ``V - γ A``, and the leading one where γ or k was chosen for what
-        it kept in the folds and keeps none on all rows; "auto" as many as cross-validation
-        favours, up to 40.
-    gamma : "auto" or float in (0, 1]
-        γ, the worth of distance from the other classes beside nearness to the own; "auto" chooses
-        it as `selection` says.
+        a negative eigenvalue of ``V - γ A``, and at least the leading one where γ was chosen;
+        "auto" as many as cross-validation favours, up to 40.
+    gamma : "auto" or float in (0, inf]
+        γ, the worth of distance from the other classes compared with nearness to the own. "auto"
+        fits again in five folds with γ = 0.01, 0.05, 0.2, 0.7 and infinity, and takes the best
+        average of 1, 3 and 5 nearest neighbours, in `n_components` dimensions or in those that
+        None keeps. With γ = inf nearness does not count: None then keeps the whole space, and a
+        number of directions are the principal axes of A.
     n_neighbors : "auto" or int
-        k. A class with no more rows than k gives all it has. "auto" chooses it with γ.
+        k; "auto" is 4. A class with no more rows than k gives all it has.
     local : bool
         False takes the mean of the whole class for the mean of neighbours.
     solver : "eigen" or "gradient"
@@ -235,30 +185,13 @@ class LDG(SubspaceEstimator):
         the units: standardise the features first. Its directions depend on how many are kept.
     priors : array (n_classes,) or None
         p; the proportions in the training data by default.
-    max_iter : int
-        Steps of the gradient solver.
-    random_state : int, RandomState or None
-        Source of the folds of "auto", and of the rows that `n_queries` draws.
-    verbose : bool
-        Print how "auto" proceeds.
     n_queries : "auto", int or None
-        Number of rows, drawn by class, whose neighbours are sought among all rows: V and A are
+        Number of rows, drawn by class, whose neighbours are searched among all rows: V and A are
         estimated by them. None takes all; "auto" all rows up to 65,536, and 20,000 of more, with
         a warning. With `sample_weight` all rows are taken. All rows of a Dask collection are
         brought into memory where none are drawn.
-    selection : "refit", "thesis", "thesis-small" or "author"
-        Rule by which "auto" chooses.
-
-        "refit" tries γ = 0.01, 0.02, 0.05, 0.1, 0.2, … 0.9 and k = 1, 4, 16 by fitting again in
-        three (many rows) to ten folds (up to 200 rows). The score is the average of 1, 3 and 5
-        nearest neighbours; the dimension that of `n_components`, and with None or "auto" the
-        directions that None keeps in the fold, where none scores zero. "auto" then scores each
-        dimension. "thesis" (section 3.4) takes the k of local QDA in five folds, γ from 0.2, 0.4,
-        … 1 by leaving rows out of their own neighbours, not of the fit, in five dimensions more
-        than classes, and adds directions until the score drops. "thesis-small" (section 3.5)
-        takes γ from 0.01, 0.1, 0.3, … 0.9 by fitting again, in ``n_classes - 1`` dimensions.
-        "author" is the author's program: γ = 0.9, k of local QDA by leaving one out, directions
-        until 25 more bring nothing. The last three need dense rows to choose k.
+    random_state : int, RandomState or None
+        Source of the folds of "auto", and of the rows that `n_queries` draws.
 
     Attributes
     ----------
@@ -279,8 +212,8 @@ class LDG(SubspaceEstimator):
         Standard error of the subspace in degrees, where `n_queries` rows stand for all: how far
         its directions are from those of all rows. Zero where none are drawn.
     selection_ : dict
-        What "auto" was decided by: under "n_components" a `selection.DimensionPath`, under
-        "gamma" a `selection.GridScores` of settings of gamma and n_neighbors.
+        The scores behind "auto": under "n_components" a `selection.DimensionPath`, under "gamma"
+        a `selection.GridScores`.
     mean_, means_, classes_
         As in `FisherDiscriminant`.
     rank_ : int
@@ -300,11 +233,14 @@ class LDG(SubspaceEstimator):
     weight of 2 is the same as the row twice. What "auto" chooses may differ: it deals rows into
     folds, and lets all of them judge alike.
 
-    Cost, after the search for neighbours in blocks,
-    n·C·d² multiplications; d is the rank of the rows when they are fewer than features.
+    The order of the rows changes nothing: folds are dealt, and equal distances decided, in an
+    order that follows from the values of the rows.
 
-    "refit" fits again in each fold. Leaving rows out of the neighbours alone, as the thesis does,
-    overfits when features are more than rows.
+    Cost, after the search for neighbours in blocks, n·C·d² multiplications; d is the rank of the
+    rows when they are fewer than features. "auto" costs about eight such fits, as each fold is
+    fitted once for all γ. Choosing by rows left out of their own neighbours, but not of the fit,
+    as the thesis does, overfits when features are more than rows. A search over k gained nothing
+    over k = 4 (19 sets of series and 9 tables, `benchmarks.choices`).
 
     References
     ----------
@@ -325,19 +261,15 @@ class LDG(SubspaceEstimator):
 
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
-        "gamma": (one_of("auto"), real_number(0, 1, open_low=True)),
+        "gamma": GAMMA,
         "n_neighbors": (one_of("auto"), whole_number(1)),
         "local": (YES_OR_NO,),
         "solver": (one_of("eigen", "gradient"),),
         "priors": (one_of(None), array_like()),
-        "max_iter": (whole_number(1),),
-        "verbose": (YES_OR_NO,),
-        "selection": (one_of(*SELECTION_RULES),),
         "n_queries": N_QUERIES,
     }
     _accepts_blocks = True
-    selection: str = "refit"  # of the methods that build on this one, too
-    n_queries: int | str | None = None
+    n_queries: int | str | None = None  # of the methods that build on this one, too
 
     def __init__(
         self,
@@ -348,11 +280,8 @@ class LDG(SubspaceEstimator):
         local: bool = True,
         solver: str = "eigen",
         priors: ArrayLike | None = None,
-        max_iter: int = 100,
-        random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
-        selection: str = "refit",
         n_queries: int | str | None = "auto",
+        random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.n_components = n_components
         self.gamma = gamma
@@ -360,11 +289,8 @@ class LDG(SubspaceEstimator):
         self.local = local
         self.solver = solver
         self.priors = priors
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-        self.selection = selection
         self.n_queries = n_queries
+        self.random_state = random_state
 
     def _validate(
         self,
@@ -373,12 +299,23 @@ class LDG(SubspaceEstimator):
         sample_weight: ArrayLike | None = None,
         **splitting: Any,
     ) -> LabelledRows:
+        rows = self._checked(X, y, sample_weight, **splitting)
+        # a splitter may go by the places of the rows
+        return rows if rows.cv is not None else rows.subset(order_by_content(rows))
+
+    def _checked(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **splitting: Any,
+    ) -> LabelledRows:
+        """Valid rows of positive weight, in the order they came in."""
         rows = super()._validate(X, y, sample_weight, **splitting)
-        if rows.weights is None:
-            return rows
-        # rows without weight are nobody's neighbours
-        rows = rows.subset(np.flatnonzero(rows.weights > 0))
-        check_several_classes(self, rows.classes)
+        if rows.weights is not None:
+            # rows without weight are nobody's neighbours
+            rows = rows.subset(np.flatnonzero(rows.weights > 0))
+            check_several_classes(self, rows.classes)
         return rows
 
     def _summarize(self, rows: LabelledRows) -> ClassMoments:
@@ -419,19 +356,18 @@ class LDG(SubspaceEstimator):
         basis = range_basis(moments.St, moments.eps)
         scatters = global_scatters(moments, priors)
         problem = LDGProblem(None, lambda W: W, basis, priors, None)
-        if self.local and n_queries is not None:
+        if self._k is not None and n_queries is not None:
             drawn = BlockQueries.draw(blocks, moments, n_queries, self.random_state)
-            scatters = block_scatters(drawn, int(self.n_neighbors), moments, scatters, priors)
-            problem = problem._replace(rows=drawn.rows, given=drawn.rows, queries=drawn.queries)
-        chosen = Chosen(float(self.gamma), int(self.n_neighbors) if self.local else None, {})
-        return self._solve_problem(problem, scatters, chosen)
+            scatters = block_scatters(drawn, self._k, moments, scatters, priors)
+            problem = problem._replace(rows=drawn.rows, features=drawn.rows, queries=drawn.queries)
+        return self._solve_problem(problem, scatters, float(self.gamma), {})
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         if isinstance(rows, Blocks):
             return self._solve_blocks(moments, rows)
         problem = self._problem(rows, moments)
-        chosen = self._choose(problem)
-        return self._solve_problem(problem, self._scatters(problem, chosen), chosen)
+        gamma, records = self._choose(problem)
+        return self._solve_problem(problem, problem.scatters(self._k), gamma, records)
 
     def _problem(
         self, rows: LabelledRows, moments: ClassMoments, *, spanned: bool = False
@@ -440,132 +376,77 @@ class LDG(SubspaceEstimator):
         n_queries = self.n_queries if self.local else None  # class means are those of all rows
         return LDGProblem.of(rows, moments, priors, n_queries, self.random_state, spanned=spanned)
 
-    def _scatters(self, problem: LDGProblem, chosen: Chosen) -> LDGScatters:
-        counts = () if chosen.n_neighbors is None else (chosen.n_neighbors,)
-        return next(problem.scatters(counts, local=self.local))
+    @property
+    def _k(self) -> int | None:
+        """The number of neighbours; None where class means take their place."""
+        if not self.local:
+            return None
+        return AUTO_NEIGHBORS if isinstance(self.n_neighbors, str) else int(self.n_neighbors)
 
     # Choosing ---------------------------------------------------------------------------------
 
-    @property
-    def _selection_rule(self) -> SelectionRule:
-        return SELECTION_RULES[self.selection]
-
-    def _choose(self, problem: LDGProblem) -> Chosen:
-        """Give γ, k and the dimension their values, where they are "auto"."""
-        gammas = self._selection_rule.gammas if self.gamma == "auto" else (float(self.gamma),)
-        settings = [
-            {"n_neighbors": k, "gamma": g} for k, g in product(self._counts_tried(problem), gammas)
-        ]
-        best: Mapping[str, Any] = settings[0]
+    def _choose(self, problem: LDGProblem) -> tuple[float, dict[str, Any]]:
+        """γ, and the records of all that "auto" leaves to rows held out."""
         records: dict[str, Any] = {}
-        if len(settings) > 1 and problem.rank > 0:
-            refits = self._selection_rule.refits
-            score = self._score_settings if refits else self._resubstitute_settings
-            records["gamma"] = score(problem, settings)
-            best = records["gamma"].chosen
-        chosen = Chosen(best["gamma"], best["n_neighbors"], records)
+        gamma = GAMMAS[-1] if self.gamma == "auto" else float(self.gamma)
+        if self.gamma == "auto" and problem.rank > 0:
+            records["gamma"] = self._score_gammas(problem)
+            gamma = records["gamma"].chosen["gamma"]
         if self.n_components == "auto":
-            records["n_components"] = self._score_dimensions(problem, chosen)
-        return chosen
+            records["n_components"] = self._score_dimensions(problem, gamma)
+        return gamma, records
 
-    def _counts_tried(self, problem: LDGProblem) -> Sequence[Any]:
-        """Numbers of neighbours to try; the rules of the thesis come with one."""
-        if not self.local:
-            return (None,)
-        if self.n_neighbors != "auto":
-            return (self.n_neighbors,)
-        if self.selection == "refit":
-            return tried_neighbours(np.bincount(problem.rows.codes))
-        X, codes = problem.given.X, problem.given.codes
-        if sp.issparse(X):
-            raise ValueError(
-                f'selection={self.selection!r} chooses n_neighbors="auto" by local QDA, which '
-                "needs dense rows: give n_neighbors a number"
-            )
-        if self.selection == "author":
-            return (author_neighbours(X, codes),)
-        return (thesis_neighbours(X, codes, self.random_state),)
-
-    def _score_dimensions(self, problem: LDGProblem, chosen: Chosen) -> DimensionPath:
-        """Scores of each dimension, of the eigenvectors: they are nested."""
-        if problem.rank == 0:
-            return NOTHING_TO_CHOOSE
-        model = LDG(
-            "auto",
-            gamma=chosen.gamma,
-            n_neighbors=chosen.n_neighbors or 1,
-            local=self.local,
-            priors=self.priors,
-            n_queries=None if problem.queries is None else len(problem.queries.numbers),
-        )
-        rule, rows = self._selection_rule, problem.rows
-        n_folds = rule.n_folds or count_folds(len(rows.codes))
-        # in the span of the rows, or in a feature space, nothing but the coordinates differs
-        return dimension_path(
-            model,
-            rows.X,
-            rows.labels,
-            rule.scorer if rule.refits else None,
-            rule=rule.dimension_rule,
-            n_folds=n_folds if rule.refits else None,
-            fit_params={} if rows.weights is None else {"sample_weight": rows.weights},
-            **rows.splitting,
-            random_state=self.random_state,
-            progress=self._report_progress,
-        )
-
-    def _scoring_dimension(self, problem: LDGProblem) -> int | None:
-        """Dimension in which settings are scored; None is the one that None keeps in the fold."""
-        n_classes, rank = len(problem.rows.classes), problem.rank
-        if self.selection == "thesis-small":
-            return min(max(n_classes - 1, 1), rank)
+    def _judged_dimension(self, problem: LDGProblem) -> int | None:
+        """Dimension in which γ is judged; None is the one that None keeps in the fold."""
         if self.n_components is None or self.n_components == "auto":
             return None
-        asked = isinstance(self.n_components, Integral) and self.n_components < rank
+        asked = isinstance(self.n_components, Integral) and self.n_components < problem.rank
         if asked and not isinstance(self.n_components, AtMost):
             return int(self.n_components)
-        return judging_dimension(n_classes, rank)
+        # in all dimensions every γ would score alike
+        n_classes = len(problem.rows.classes)
+        return min(n_classes + 5, max(n_classes - 1, problem.rank // 2, 1))
 
-    def _score_settings(self, problem: LDGProblem, settings: list[dict[str, Any]]) -> GridScores:
-        """Held-out scores of settings of γ and k."""
-        rows = problem.rows
-        k = self._scoring_dimension(problem)
-        counts = list(dict.fromkeys(s["n_neighbors"] for s in settings))
-        gammas = list(dict.fromkeys(s["gamma"] for s in settings))
+    def _score_gammas(self, problem: LDGProblem) -> GridScores:
+        """Held-out scores of each γ, fitted again in the folds."""
+        rows, k = problem.rows, self._judged_dimension(problem)
 
         def fit(train: Array) -> Iterator[Callable[[Any], Array]]:
             part = rows.subset(train)
             priors = None if self.priors is None else problem.priors
             n_queries = None if problem.queries is None else len(problem.queries.numbers)
             fold = LDGProblem.of(part, ClassMoments.from_rows(part), priors, n_queries)
-            for scatters in fold.scatters(counts, local=self.local):
-                for gamma in gammas:
-                    W = fold.lift(scatters.leading(gamma, fold.basis, k))
-                    yield projection(W)
+            scatters = fold.scatters(self._k)
+            for gamma in GAMMAS:
+                yield projection(fold.lift(scatters.leading(gamma, fold.basis, k)))
 
-        def score(train: Array, held: Array) -> list[float]:
-            X, codes = rows.X, rows.codes
-            return score_projections(
-                fit(train), X[train], codes[train], X[held], codes[held],
-                scorer=self._selection_rule.scorer, n_components=k or problem.rank,
-            )  # fmt: skip
+        return choose_gamma(fit, rows, k or problem.rank, self.random_state)
 
-        parts = judging_parts(
-            rows.codes, self._selection_rule.n_folds, self.random_state, **rows.splitting
+    def _score_dimensions(self, problem: LDGProblem, gamma: float) -> DimensionPath:
+        """Scores of each dimension, of the eigenvectors: they are nested."""
+        if problem.rank == 0:
+            return NOTHING_TO_CHOOSE
+        model = LDG(
+            "auto",
+            gamma=gamma,
+            n_neighbors=self._k or 1,
+            local=self.local,
+            priors=self.priors,
+            n_queries=None if problem.queries is None else len(problem.queries.numbers),
         )
-        return search(settings, score, parts, progress=self._report_progress)
+        # in the span of the rows, or in a feature space, nothing but the coordinates differs
+        return self._path_of(model, problem.rows)
 
-    def _resubstitute_settings(
-        self, problem: LDGProblem, settings: list[dict[str, Any]]
-    ) -> GridScores:
-        """Scores of γ on the rows that were fitted, each left out of its own neighbours (3.4)."""
-        rows = problem.rows
-        k = min(len(rows.classes) + 5, problem.rank)
-        counts = () if settings[0]["n_neighbors"] is None else (settings[0]["n_neighbors"],)
-        scatters = next(problem.scatters(counts, local=self.local))
-        found = [rows.X @ scatters.leading(s["gamma"], problem.basis, k) for s in settings]
-        scores = np.array([[leave_one_out_scores(Z, rows.codes, [k])[0] for Z in found]])
-        return GridScores(tuple(settings), scores, settings[best_rule(scores[0])])
+    def _path_of(self, model: Any, rows: LabelledRows) -> DimensionPath:
+        return dimension_path(
+            model,
+            rows.X,
+            rows.labels,
+            vote_scores,
+            fit_params={} if rows.weights is None else {"sample_weight": rows.weights},
+            **rows.splitting,
+            random_state=self.random_state,
+        )
 
     # Solving ----------------------------------------------------------------------------------
 
@@ -578,18 +459,20 @@ class LDG(SubspaceEstimator):
             return 1  # the setting was chosen for the directions it kept in the folds
         return n_negative
 
-    def _solve_problem(self, problem: LDGProblem, scatters: Any, chosen: Chosen) -> Solution:
+    def _solve_problem(
+        self, problem: LDGProblem, scatters: Any, gamma: float, records: dict[str, Any]
+    ) -> Solution:
         basis, steps = problem.basis, np.zeros(0)
-        reduced = tridiagonalize(scatters.criterion(chosen.gamma, basis))
+        reduced = tridiagonalize(scatters.criterion(gamma, basis))
         criterion = reduced.evals()
         rank = len(criterion)
-        k = self._n_kept(rank, scatters.n_negative(chosen.gamma, -criterion), chosen.records)
+        k = self._n_kept(rank, scatters.n_negative(gamma, -criterion), records)
         U = reduced.leading(k, criterion)[1]
         U = U if rank == len(basis) else basis @ U
         if self.solver == "gradient" and 0 < k < rank:
-            U, criterion, steps = self._descend(problem, scatters, U, criterion, chosen)
-        extras = self._chosen_attributes(problem, chosen) | {
-            "angle_error_": self._angle_error(problem, scatters, U, chosen),
+            U, criterion, steps = self._descend(problem, scatters, U, criterion, gamma)
+        extras = self._chosen_attributes(problem, gamma, records) | {
+            "angle_error_": self._angle_error(problem, scatters, U, gamma),
             "criterion_": criterion[:k],
             "objective_": steps,
             "n_iter_": max(1, len(steps) - 1),
@@ -597,23 +480,25 @@ class LDG(SubspaceEstimator):
         return Solution(problem.lift(U), criterion, rank, extras=extras)
 
     def _angle_error(
-        self, problem: LDGProblem, scatters: LDGScatters, U: Array, chosen: Chosen
+        self, problem: LDGProblem, scatters: LDGScatters, U: Array, gamma: float
     ) -> float:
         """Standard error of the subspace of the eigenvectors U, in degrees."""
         if problem.queries is None:
             return 0.0
         queries = problem.queries
-        others = (s.leading(chosen.gamma, problem.basis, U.shape[1]) for s in scatters.without)
+        others = (s.leading(gamma, problem.basis, U.shape[1]) for s in scatters.without)
         angle = jackknife_angle(U, others, len(queries.numbers) / queries.n_samples)
         warn_of_queries(self, queries, angle)
         return angle
 
-    def _chosen_attributes(self, problem: LDGProblem, chosen: Chosen) -> dict[str, Any]:
+    def _chosen_attributes(
+        self, problem: LDGProblem, gamma: float, records: Mapping[str, Any]
+    ) -> dict[str, Any]:
         return {
             "priors_": problem.priors,
-            "gamma_": chosen.gamma,
-            "n_neighbors_": chosen.n_neighbors,
-            "selection_": chosen.records,
+            "gamma_": gamma,
+            "n_neighbors_": self._k,
+            "selection_": records,
         }
 
     def _descend(
@@ -622,18 +507,17 @@ class LDG(SubspaceEstimator):
         scatters: LDGScatters,
         U: Array,
         criterion: Array,
-        chosen: Chosen,
+        gamma: float,
     ) -> tuple[Array, Array, Array]:
         """Where the gradient leads, turned so that ``V - γ A`` is diagonal; criteria and steps."""
-        objective = problem.gaussians(chosen.n_neighbors)
-        descent = orthonormal_descent(objective, U, max_iter=self.max_iter, tol=1e-6)
+        descent = orthonormal_descent(problem.gaussians(self._k), U)
         if not descent.converged:
             warn_caller(
-                f"the gradient solver of LDG stopped after max_iter={self.max_iter} steps before "
-                "it converged: raise max_iter to go on",
+                f"the gradient solver of LDG stopped after {MAX_STEPS} steps before it converged: "
+                'standardise the features, or use solver="eigen"',
                 ConvergenceWarning,
             )
-        evals, W = scatters.smallest(chosen.gamma, descent.B)
+        evals, W = scatters.smallest(gamma, descent.B)
         missing = np.clip(criterion, 0.0, None).sum() + np.clip(evals, None, 0.0).sum()
         return W, np.append(-evals, max(missing, 0.0)), descent.values
 
@@ -644,48 +528,3 @@ class LDG(SubspaceEstimator):
             "own along every one, as when class means coincide. transform returns no columns; "
             "give n_components to keep the least bad ones."
         )
-
-
-def gamma_path(estimator: LDG, X: ArrayLike, y: ArrayLike, gammas: Sequence[float]) -> list[LDG]:
-    """The model for each of several γ, at hardly more than the cost of one.
-
-    Parameters
-    ----------
-    estimator : LDG
-        Its other parameters are used; it is not changed. What is "auto" among them is chosen
-        once, for the first γ.
-    X, y : array (n_samples, n_features), (n_samples,)
-        Training rows and their labels.
-    gammas : sequence of float
-        Values of γ.
-
-    Returns
-    -------
-    list of LDG
-        Fitted models.
-
-    Examples
-    --------
-    >>> from separatrix import LDG, datasets
-    >>> from separatrix.ldg import gamma_path
-    >>> wine = datasets.load("wine")
-    >>> path = gamma_path(LDG(n_neighbors=4), wine.data, wine.target, [0.2, 0.5, 1.0])
-    >>> [model.gamma_ for model in path]
-    [0.2, 0.5, 1.0]
-    """
-    if type(estimator) is not LDG:
-        raise TypeError(f"gamma_path is for LDG, got a {type(estimator).__name__}")
-    if len(gammas) == 0:
-        raise ValueError("gammas is empty: give at least one value of gamma in (0, 1]")
-    first = clone(estimator).set_params(gamma=float(gammas[0]))
-    rows = first._validate(X, y)
-    moments = first._summarize(rows)
-    problem = first._problem(rows, moments)
-    chosen = first._choose(problem)
-    scatters = first._scatters(problem, chosen)
-    models = [copy(first).set_params(gamma=float(gamma)) for gamma in gammas]
-    for model in models:
-        check_parameters(model, model._allowed_parameters)
-        with_gamma = chosen._replace(gamma=float(model.gamma))
-        model._store(moments, model._solve_problem(problem, scatters, with_gamma).oriented())
-    return models

@@ -7,16 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import logsumexp
 from sklearn.utils import gen_batches
 
 from separatrix.base.block_queries import BlockQueries
 from separatrix.base.queries import Estimate, Queries
-from separatrix.ldg.graph import pays, weights_of_pairs
 from separatrix.linalg import Array, numerical_rank, top_eigh, tridiagonalize
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import rows_per_block
-from separatrix.moments.neighbours import averaging_matrix
+from separatrix.moments.neighbours import averaging_matrix, weighted_averaging
 
 # The mathematics -----------------------------------------------------------------------------
 
@@ -40,8 +38,8 @@ class LDGScatters(NamedTuple):
         return LDGScatters(own * self.V + others * other.V, own * self.A + others * other.A)
 
     def criterion(self, gamma: float, basis: Array) -> Array:
-        """``γ A - V`` inside an orthonormal basis."""
-        Z = gamma * self.A - self.V
+        """``γ A - V`` inside an orthonormal basis, and A where γ is infinite."""
+        Z = self.A if np.isinf(gamma) else gamma * self.A - self.V
         return Z if basis.shape[1] == len(Z) else basis.T @ Z @ basis  # all there is has none
 
     def smallest(self, gamma: float, basis: Array, k: int | None = None) -> tuple[Array, Array]:
@@ -51,7 +49,7 @@ class LDGScatters(NamedTuple):
 
     def n_negative(self, gamma: float, evals: Array) -> int:
         """How many eigenvalues of ``V - γ A`` are below zero by more than rounding."""
-        size = float(np.trace(self.V) + gamma * np.trace(self.A))
+        size = float(np.trace(self.V) + min(gamma, 1.0) * np.trace(self.A))
         return numerical_rank(-evals, len(self.V), largest=size)
 
     def leading(self, gamma: float, basis: Array, k: int | None) -> Array:
@@ -70,9 +68,8 @@ def local_scatters(
     neighbours: Sequence[Array],
     priors: Array,
     n_neighbors: int,
-    among: Any = None,
-    own: Array | None = None,
     weights: Array | None = None,
+    among: Any = None,
 ) -> LDGScatters:
     """``V = Σ Δ_ig Δ_igᵀ`` and ``A = Σ_i Σ_j p_j Δ_ij Δ_ijᵀ`` (3.9, 3.10).
 
@@ -85,30 +82,27 @@ def local_scatters(
     codes : array (n_samples,)
         Their classes.
     neighbours : list of arrays
-        From `class_neighbours`, with at least so many.
+        From `class_neighbours`, with the same k.
     priors : array (n_classes,)
         p.
     n_neighbors : int
         k.
-    among : array or sparse matrix (n_known, n_features), optional
-        Where the neighbours were sought; X itself by default.
-    own : array (n_samples,), optional
-        Numbers of the rows of X in `among`, where they are some of these.
     weights : array (n_samples,), optional
-        How many rows each stands for.
+        How many rows each stands for, as a neighbour and in the sums.
+    among : array or sparse matrix (n_known, n_features), optional
+        Where the neighbours were searched; X itself by default.
     """
     known = X if among is None else among
-    if own is None:
-        own = np.arange(X.shape[0]) if among is None else np.full(X.shape[0], -1)
-
-    plain = among is None and weights is None and not sp.issparse(X)
-    if plain and pays(X.shape[0], X.shape[1], len(priors), n_neighbors):
-        near = [found[:, :n_neighbors] for found in neighbours]
-        return LDGScatters(*(X.T @ (M @ X) for M in weights_of_pairs(near, codes, priors)))
+    numbers = np.arange(X.shape[0]) if among is None else np.full(X.shape[0], -1)
+    # a row weighs in the means of its own class as often as it is there, less itself
+    counted = None if among is not None else weights
 
     def means(block: slice, j: int) -> Any:
-        found = neighbours[j][block, :n_neighbors]
-        return averaging_matrix(found, own[block], known.shape[0]) @ known
+        near, own = neighbours[j][block], numbers[block]
+        if counted is None:
+            return averaging_matrix(near, own, known.shape[0]) @ known
+        own = np.where(codes[block] == j, own, -1)
+        return weighted_averaging(near, own, counted, n_neighbors) @ known
 
     return scatters_about(means, X, codes, priors, weights)
 
@@ -205,108 +199,6 @@ def global_scatters(moments: ClassMoments, priors: Array) -> LDGScatters:
     shift = (moments.counts / n_samples - priors) @ (moments.means - moments.mean)
     between = moments.Sb + n_samples * np.outer(shift, shift) + by_priors.T @ by_priors
     return LDGScatters(Sw, Sw + between)
-
-
-class DiscriminativeGaussians:
-    """The criterion that LDG approximates: how badly local Gaussians tell the classes apart.
-
-    ``J(B) = Σ_i log Σ_j p_j exp(-‖BᵀΔ_ij‖²/2) + ‖BᵀΔ_ig‖²/2`` for orthonormal B (3.4), and its
-    gradient (3.5). Only projected rows are averaged: nothing of size n × classes × d is held.
-
-    Parameters
-    ----------
-    X : array or sparse matrix (n_samples, n_features)
-        Rows, near the origin.
-    codes : array (n_samples,)
-        Their classes.
-    averages : list of sparse matrices (n_samples, n_samples)
-        For each class, what takes rows to the means of their neighbours in it.
-    priors : array (n_classes,)
-        p.
-    queries : Queries, optional
-        The rows that stand for all; `averages` have one row for each of them.
-    weights : array (n_samples,), optional
-        What each row counts in the sum over i.
-    """
-
-    def __init__(
-        self,
-        X: Any,
-        codes: Array,
-        averages: Sequence[Any],
-        priors: Array,
-        queries: Queries | None = None,
-        weights: Array | None = None,
-    ) -> None:
-        self.X, self.averages, self.queries = X, averages, queries
-        self.weights: Any = 1.0 if weights is None else weights
-        if queries is not None:
-            codes, self.weights = codes[queries.numbers], queries.weights
-        self.own = codes[None] == np.arange(len(averages))[:, None]
-        with np.errstate(divide="ignore"):
-            self.log_priors = np.log(priors)[:, None]
-
-    def __call__(self, B: Array) -> tuple[float, Array]:
-        """The criterion and its gradient (n_features, k)."""
-        Y = self.X @ B
-        at = slice(None) if self.queries is None else self.queries.numbers
-        deltas = [Y[at] - N @ Y for N in self.averages]
-        halves = np.stack([np.einsum("ij,ij->i", D, D) for D in deltas]) / 2
-        exponents = self.log_priors - halves
-        total = logsumexp(exponents, axis=0)
-        value = float(np.sum(self.weights * (total + np.sum(halves * self.own, axis=0))))
-        weights = self.weights * (self.own - np.exp(exponents - total))
-        back = np.zeros_like(Y)
-        for N, D, w in zip(self.averages, deltas, weights, strict=True):
-            weighted = w[:, None] * D
-            back[at] += weighted
-            back -= N.T @ weighted
-        return value, self.X.T @ back
-
-
-class Descent(NamedTuple):
-    """Where a descent over orthonormal B ended: B, the values on the way, whether it settled."""
-
-    B: Array
-    values: Array
-    converged: bool
-
-
-def orthonormal_descent(
-    objective: Callable[[Array], tuple[float, Array]], B: Array, *, max_iter: int, tol: float
-) -> Descent:
-    """Go down along the gradient with ``BᵀB = I``; the value never rises (Algorithm 1).
-
-    The objective must depend on the span of B only. A step is the gradient less its part in the
-    span of B, then a QR; its length is Barzilai and Borwein's, halved until the value falls.
-    """
-    value, gradient = objective(B)
-    values = [value]
-    slope = gradient - B @ (B.T @ gradient)
-    length = 1.0 / max(float(np.linalg.norm(slope)), 1e-300)
-    scale = max(float(np.linalg.norm(gradient)), 1e-300)
-    for _ in range(max_iter):
-        if np.linalg.norm(slope) <= tol * scale:
-            return Descent(B, np.array(values), True)
-        for _ in range(60):
-            Q, R = np.linalg.qr(B - length * slope)
-            new = Q * np.where(np.diagonal(R) < 0, -1.0, 1.0)
-            new_value, gradient = objective(new)
-            if new_value <= value:
-                break
-            length /= 2
-        else:
-            return Descent(B, np.array(values), True)  # no step however small goes down
-        new_slope = gradient - new @ (new.T @ gradient)
-        step, change = new - B, new_slope - slope
-        curvature = abs(float(np.sum(step * change)))
-        length = float(np.sum(step * step)) / curvature if curvature > 0 else 2 * length
-        B, value, slope = new, new_value, new_slope
-        values.append(value)
-    return Descent(B, np.array(values), bool(np.linalg.norm(slope) <= tol * scale))
-
-
-# Estimators ----------------------------------------------------------------------------------
 
 
 def varying_features(X: Any) -> Array:

@@ -21,7 +21,7 @@ from separatrix.base.parameters import (
     whole_number,
 )
 from separatrix.base.solution import Solution
-from separatrix.ldg.ldg import LDG, Chosen, LDGProblem
+from separatrix.ldg.ldg import GAMMA, LDG, LDGProblem
 from separatrix.ldg.scatters import LDGScatters, varying_features
 from separatrix.linalg import Array, numerical_rank
 from separatrix.selection import AtMost, DimensionPath
@@ -34,6 +34,9 @@ SIFTED_AFTER = 10
 
 KEPT = 4
 """How many do."""
+
+MAX_STEPS = 2000
+"""Steps of a search."""
 
 SETTLED = 1e-9
 """Fall of a value, as a share of it, at which a search has settled."""
@@ -194,7 +197,7 @@ def descend(
     search: Search,
     largest: float,
     radius: float,
-    max_iter: int,
+    max_steps: int,
     tol: float,
 ) -> Search:
     """Steps ``b ← sparse_unit(σ b - Z b)`` until all columns settle.
@@ -204,7 +207,7 @@ def descend(
     """
     B, values, sigma, settled, done = search
     ZB = apply(B)
-    for i in range(max_iter):
+    for i in range(max_steps):
         new = sparse_unit(sigma * B - ZB, radius)
         Znew = apply(new)
         new_values = np.sum(new * Znew, axis=0)
@@ -218,11 +221,11 @@ def descend(
         values = np.where(falls, new_values, values)
         if settled.all():
             return Search(B, values, sigma, settled, done + i + 1)
-    return Search(B, values, sigma, settled, done + max_iter)
+    return Search(B, values, sigma, settled, done + max_steps)
 
 
 def sparse_smallest(
-    Z: Deflated, sparsity: float, starts: Array, largest: float, *, max_iter: int, tol: float
+    Z: Deflated, sparsity: float, starts: Array, largest: float, tol: float
 ) -> SparseDirection:
     """Minimise ``bᵀ Z b`` subject to ``‖b‖₂ = 1`` and ``‖b‖₁² ≤ sparsity``.
 
@@ -234,15 +237,15 @@ def sparse_smallest(
     values = np.sum(B * Z.apply(B), axis=0)
     sigma = np.full(B.shape[1], max(0.05 * largest, float(-values.min()), 1e-300))
     search = Search(B, values, sigma, np.zeros(B.shape[1], dtype=bool), 0)
-    search = descend(Z.apply, search, largest, radius, min(SIFTED_AFTER, max_iter), tol).best(KEPT)
-    while not search.settled.all() and search.n_iter < max_iter:
+    search = descend(Z.apply, search, largest, radius, SIFTED_AFTER, tol).best(KEPT)
+    while not search.settled.all() and search.n_iter < MAX_STEPS:
         pull = search.sigma * search.B - Z.apply(search.B)
         chosen = ((sparse_unit(pull, radius) != 0) | (search.B != 0)).any(axis=1)
         strongest = np.argsort(-np.abs(pull).max(axis=1), kind="stable")
         chosen[strongest[: max(WORKED_ON, 2 * np.count_nonzero(chosen))]] = True
         inner = Z.among(chosen).__matmul__
         some = search._replace(B=search.B[chosen])
-        some = descend(inner, some, largest, radius, max_iter - search.n_iter, tol)
+        some = descend(inner, some, largest, radius, MAX_STEPS - search.n_iter, tol)
         whole = np.zeros_like(search.B)
         whole[chosen] = some.B
         left_out = sparse_unit(some.sigma * whole - Z.apply(whole), radius)[~chosen]
@@ -295,8 +298,6 @@ def sparse_directions(
     sparsity: float,
     U: Array,
     largest: float,
-    *,
-    max_iter: int,
     tol: float = SETTLED,
 ) -> tuple[Array, int, bool]:
     """Sparse directions one after the other, the steps of the longest search, and if all settled.
@@ -313,8 +314,6 @@ def sparse_directions(
         Smallest eigenvectors of Z, from which the searches start, and from single features.
     largest : float
         Largest eigenvalue of Z.
-    max_iter : int
-        Steps of a search.
     tol : float
         Fall of a value, as a share of it, at which a search ends.
     """
@@ -329,9 +328,7 @@ def sparse_directions(
             if Z.project or not i
             else np.linalg.norm(Z.B * np.sqrt(np.clip(Z.rho, 0, None)), 2) ** 2
         )
-        found = sparse_smallest(
-            Z, sparsity, starts, float(worst + raised), max_iter=max_iter, tol=tol
-        )
+        found = sparse_smallest(Z, sparsity, starts, float(worst + raised), tol)
         if found.value > -1e-9 * worst and Z.Q is not None and Z.outside == 0:
             # where no row varies the value is zero, smaller than the positive ones to come
             Z = Z._replace(outside=worst)
@@ -379,20 +376,12 @@ class SparseLDG(LDG):
         projection, finds the features that the next direction names, and among these the best
         direction orthogonal to all before; where few features leave no room for that, more are
         named.
-    gamma : "auto" or float in (0, 1]
+    gamma : "auto" or float in (0, inf]
         γ, as in `LDG`, chosen without sparsity.
-    n_neighbors : "auto" or int
-        As in `LDG`, chosen without sparsity.
-    local : bool
+    n_neighbors, local, priors
         As in `LDG`.
-    priors : array (n_classes,) or None
-        As in `LDG`.
-    max_iter : int
-        Steps of the search for a direction.
     random_state : int, RandomState or None
         Source of the folds of "auto".
-    verbose : bool
-        Print how "auto" proceeds.
 
     Attributes
     ----------
@@ -449,12 +438,10 @@ class SparseLDG(LDG):
         "n_components": N_COMPONENTS,
         "sparsity": (real_number(1),),
         "deflation": (one_of("sparse", "orthonormal"),),
-        "gamma": (one_of("auto"), real_number(0, 1, open_low=True)),
+        "gamma": GAMMA,
         "n_neighbors": (one_of("auto"), whole_number(1)),
         "local": (YES_OR_NO,),
         "priors": (one_of(None), array_like()),
-        "max_iter": (whole_number(1),),
-        "verbose": (YES_OR_NO,),
     }
     solver = "eigen"
 
@@ -468,9 +455,7 @@ class SparseLDG(LDG):
         n_neighbors: int | str = "auto",
         local: bool = True,
         priors: ArrayLike | None = None,
-        max_iter: int = 2000,
         random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
     ) -> None:
         self.n_components = n_components
         self.sparsity = sparsity
@@ -479,22 +464,20 @@ class SparseLDG(LDG):
         self.n_neighbors = n_neighbors
         self.local = local
         self.priors = priors
-        self.max_iter = max_iter
         self.random_state = random_state
-        self.verbose = verbose
 
     def _solve_problem(
-        self, problem: LDGProblem, scatters: LDGScatters, chosen: Chosen
+        self, problem: LDGProblem, scatters: LDGScatters, gamma: float, records: dict[str, Any]
     ) -> Solution:
-        evals, U = scatters.smallest(chosen.gamma, problem.basis)
-        rank, n_features = len(evals), problem.given.X.shape[1]
-        k = self._n_kept(rank, scatters.n_negative(chosen.gamma, evals), chosen.records)
-        S = scatters.V - chosen.gamma * scatters.A
+        evals, U = scatters.smallest(gamma, problem.basis)
+        rank, n_features = len(evals), problem.features.X.shape[1]
+        k = self._n_kept(rank, scatters.n_negative(gamma, evals), records)
+        S = -scatters.criterion(gamma, np.eye(len(scatters.V)))
         # a feature that is constant is no part of the problem
         used = np.ones(n_features, dtype=bool)
         Q = None
         if rank < n_features:
-            used = varying_features(problem.given.X)
+            used = varying_features(problem.features.X)
             k = min(k, int(np.count_nonzero(used)))
             S = problem.basis.T @ S @ problem.basis
             Q = problem.lift(problem.basis)[used]
@@ -508,7 +491,7 @@ class SparseLDG(LDG):
         missing = np.clip(-evals, 0.0, None).sum() - gains.sum()
         W = np.zeros((n_features, k))
         W[used] = B
-        extras = self._chosen_attributes(problem, chosen) | {
+        extras = self._chosen_attributes(problem, gamma, records) | {
             "criterion_": -np.sum(B * Z.plain(B), axis=0),
             "n_iter_": n_iter,
         }
@@ -517,13 +500,11 @@ class SparseLDG(LDG):
     def _search(self, Z: Deflated, k: int, starts: Array, largest: float) -> tuple[Array, int]:
         """Sparse directions and the number of steps; a search that did not settle is warned of."""
         tol = ROUGHLY if isinstance(self.n_components, AtMost) else SETTLED
-        B, n_iter, settled = sparse_directions(
-            Z, k, self.sparsity, starts, largest, max_iter=self.max_iter, tol=tol
-        )
+        B, n_iter, settled = sparse_directions(Z, k, self.sparsity, starts, largest, tol)
         if not settled:
             warn_caller(
-                f"a search of SparseLDG stopped after max_iter={self.max_iter} steps before it "
-                "settled: raise max_iter to go on",
+                f"a search of SparseLDG stopped after {MAX_STEPS} steps before it settled: "
+                "standardise the features, or give another sparsity",
                 ConvergenceWarning,
             )
         return B, n_iter
@@ -534,8 +515,6 @@ class SparseLDG(LDG):
             return k
         return min(k, n_negative + BEYOND, MOST_SPARSE)
 
-    def _score_dimensions(self, problem: LDGProblem, chosen: Chosen) -> DimensionPath:
-        model = clone(self)
-        model.set_params(gamma=chosen.gamma, n_neighbors=chosen.n_neighbors or 1)
+    def _score_dimensions(self, problem: LDGProblem, gamma: float) -> DimensionPath:
         # few non-zero entries mean something in the features only
-        return model._dimension_path(problem.given)
+        return self._path_of(clone(self).set_params(gamma=gamma), problem.features)

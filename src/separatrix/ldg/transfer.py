@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
 from itertools import product
 from typing import Any, ClassVar, Self
 
@@ -20,11 +19,12 @@ from separatrix.base.parameters import (
     real_number,
     whole_number,
 )
+from separatrix.base.queries import order_by_content
 from separatrix.base.rows import unchanged_on_failure
 from separatrix.base.solution import Solution
-from separatrix.ldg.choices import GAMMAS, tried_neighbours, trust_source, vote_scores
+from separatrix.ldg.choices import GAMMAS, vote_scores
 from separatrix.ldg.domains import check_domains
-from separatrix.ldg.ldg import LDG, Chosen, LDGProblem, projection
+from separatrix.ldg.ldg import GAMMA, LDG, LDGProblem, projection
 from separatrix.ldg.scatters import LDGScatters, local_scatters, scatters_about
 from separatrix.linalg import Array, range_basis
 from separatrix.moments.class_moments import ClassMoments
@@ -35,6 +35,7 @@ from separatrix.selection import (
     NOTHING_TO_CHOOSE,
     DimensionPath,
     GridScores,
+    best_rule,
     neighbour_scores,
     pick_dimension,
     score_projections,
@@ -62,17 +63,18 @@ class DomainScatters:
         Their classes.
     source : array of bool (n_samples,)
         Which rows are of the source domain.
-    n_neighbors : sequence of int
-        Numbers of neighbours that will be asked for; none when class means are wanted.
+    n_neighbors : int or None
+        k; None stands for class means.
     """
 
-    def __init__(self, X: Any, codes: Array, source: Array, n_neighbors: Sequence[int]) -> None:
+    def __init__(self, X: Any, codes: Array, source: Array, n_neighbors: int | None) -> None:
         self.rows = {True: X[source], False: X[~source]}
         self.codes = {True: codes[source], False: codes[~source]}
         counts = np.bincount(self.codes[True])
         self.priors = counts / counts.sum()
-        if n_neighbors:
-            search = (self.codes[True], max(n_neighbors))
+        self.n_neighbors = n_neighbors
+        if n_neighbors is not None:
+            search = (self.codes[True], n_neighbors)
             self.neighbours = {
                 True: class_neighbours(self.rows[True], *search),
                 False: class_neighbours(self.rows[False], *search, among=self.rows[True]),
@@ -81,16 +83,16 @@ class DomainScatters:
             rows = LabelledRows(self.rows[True], self.codes[True], np.arange(len(counts)))
             self.means = ClassMoments.from_rows(rows, scatter=False).means
 
-    def of_source(self, k: int | None) -> LDGScatters:
-        """With k neighbours, or with class means."""
-        rows, codes = self.rows[True], self.codes[True]
+    def of_source(self) -> LDGScatters:
+        """V and A of all source rows."""
+        rows, codes, k = self.rows[True], self.codes[True], self.n_neighbors
         if k is None:
             return scatters_about(lambda _, j: self.means[j], rows, codes, self.priors)
         return local_scatters(rows, codes, self.neighbours[True], self.priors, k)
 
-    def of_target(self, k: int | None, some: Array) -> LDGScatters:
+    def of_target(self, some: Array) -> LDGScatters:
         """The same for some of the target rows, by number or by a mask."""
-        rows, codes = self.rows[False][some], self.codes[False][some]
+        rows, codes, k = self.rows[False][some], self.codes[False][some], self.n_neighbors
         if k is None:
             return scatters_about(lambda _, j: self.means[j], rows, codes, self.priors)
         found = [f[some] for f in self.neighbours[False]]
@@ -128,6 +130,38 @@ def check_source(sample_domain: ArrayLike | None, rows: LabelledRows) -> Array:
     return source
 
 
+def trust_source(settings: Sequence[dict[str, Any]], scores: Array) -> dict[str, Any]:
+    """The setting to take of several α, γ and k: α first, towards the source, then γ and k.
+
+    An α is judged by the average of all its settings, in which the noise of few rows cancels.
+    The largest α counts whose average is within one standard error, over the folds, of the best.
+    Of its settings the first of the best is taken.
+
+    Parameters
+    ----------
+    settings : sequence of dict
+        Each names alpha.
+    scores : array (n_folds, n_settings)
+
+    Examples
+    --------
+    >>> settings = [{"alpha": 0.0, "gamma": 0.9}, {"alpha": 1.0, "gamma": 0.9}]
+    >>> trust_source(settings, np.array([[1.0, 0.5], [0.0, 0.4]]))["alpha"]
+    1.0
+    >>> trust_source(settings, np.array([[1.0, 0.5], [0.9, 0.4]]))["alpha"]
+    0.0
+    """
+    alphas = np.array([setting["alpha"] for setting in settings])
+    tried = np.unique(alphas)[::-1]
+    profiles = np.stack([scores[:, alphas == alpha].mean(axis=1) for alpha in tried], axis=1)
+    average = profiles.mean(axis=0)
+    best = profiles[:, best_rule(average)]
+    error = best.std(ddof=1) / np.sqrt(len(best)) if len(best) > 1 else 0.0
+    alpha = tried[best_rule((average >= average.max() - error - 1e-12).astype(float))]
+    of_alpha = np.flatnonzero(alphas == alpha)
+    return settings[of_alpha[best_rule(scores[:, of_alpha].mean(axis=0))]]
+
+
 # Estimators ----------------------------------------------------------------------------------
 
 
@@ -155,8 +189,6 @@ class TransferLDG(LDG):
         As in `LDG`.
     random_state : int, RandomState or None
         Source of the folds of "auto".
-    verbose : bool
-        Print how "auto" proceeds.
 
     Attributes
     ----------
@@ -205,10 +237,9 @@ class TransferLDG(LDG):
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         "alpha": (one_of("auto"), real_number(0, 1)),
-        "gamma": (one_of("auto"), real_number(0, 1, open_low=True)),
+        "gamma": GAMMA,
         "n_neighbors": (one_of("auto"), whole_number(1)),
         "local": (YES_OR_NO,),
-        "verbose": (YES_OR_NO,),
     }
     priors = None
     solver = "eigen"
@@ -222,7 +253,6 @@ class TransferLDG(LDG):
         n_neighbors: int | str = "auto",
         local: bool = True,
         random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
@@ -230,7 +260,6 @@ class TransferLDG(LDG):
         self.n_neighbors = n_neighbors
         self.local = local
         self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_domain: ArrayLike | None = None) -> Self:
         """Find the subspace.
@@ -259,8 +288,10 @@ class TransferLDG(LDG):
                     X, sample_domain = _safe_indexing(X, known), given[known]
                     # what is left may have a simpler type
                     y = np.array(np.asarray(y)[known].tolist())
-            rows = self._validate(X, y)
+            rows = self._checked(X, y)
             source = check_source(sample_domain, rows)
+            order = order_by_content(rows)
+            rows, source = rows.subset(order), source[order]
             moments = self._summarize(rows)
             solution = self._find(moments, rows, {"source": source})
             self._store(moments, solution)
@@ -271,9 +302,8 @@ class TransferLDG(LDG):
         if source.all():
             return super()._solve(moments, rows, selected).with_extras(alpha_=1.0)
         problem = LDGProblem.of(rows, moments, None)
-        settings = self._settings(problem, source)
-        counts = tuple(dict.fromkeys(s["n_neighbors"] for s in settings)) if self.local else ()
-        scatters = DomainScatters(problem.rows.X, problem.rows.codes, source, counts)
+        settings = self._settings()
+        scatters = DomainScatters(problem.rows.X, problem.rows.codes, source, self._k)
         problem = problem._replace(priors=scatters.priors)
         best: Mapping[str, Any] = settings[0]
         records: dict[str, Any] = {}
@@ -282,25 +312,18 @@ class TransferLDG(LDG):
             best = records["gamma"].chosen
         if self.n_components == "auto":
             records["n_components"] = self._target_path(problem, scatters, best, source)
-        alpha, k = best["alpha"], best["n_neighbors"]
+        alpha, gamma = best["alpha"], best["gamma"]
         everything = np.ones(np.count_nonzero(~source), dtype=bool)
-        total = scatters.of_target(k, everything).plus(scatters.of_source(k), 1 - alpha, alpha)
-        chosen = Chosen(best["gamma"], k, records)
-        return self._solve_problem(problem, total, chosen).with_extras(alpha_=alpha)
+        total = scatters.of_target(everything).plus(scatters.of_source(), 1 - alpha, alpha)
+        return self._solve_problem(problem, total, gamma, records).with_extras(alpha_=alpha)
 
     # Choosing ---------------------------------------------------------------------------------
 
-    def _settings(self, problem: LDGProblem, source: Array) -> list[dict[str, Any]]:
-        """Values of k, α and γ to try, the preferred ones first."""
-        counts: Sequence[Any] = (self.n_neighbors,)
-        if self.n_neighbors == "auto":
-            counts = tried_neighbours(np.bincount(problem.rows.codes[source]))
-        grid = product(
-            counts if self.local else (None,),
-            ALPHAS if self.alpha == "auto" else (float(self.alpha),),
-            GAMMAS if self.gamma == "auto" else (float(self.gamma),),
-        )
-        return [{"n_neighbors": k, "alpha": a, "gamma": g} for k, a, g in grid]
+    def _settings(self) -> list[dict[str, Any]]:
+        """Values of α and γ to try, the preferred ones first."""
+        alphas = ALPHAS if self.alpha == "auto" else (float(self.alpha),)
+        gammas = GAMMAS if self.gamma == "auto" else (float(self.gamma),)
+        return [{"alpha": a, "gamma": g} for a, g in product(alphas, gammas)]
 
     def _parts(self, codes: Array, source: Array) -> list[tuple[Array, Array]]:
         """All rows but some of the target, and these, for each fold."""
@@ -321,16 +344,16 @@ class TransferLDG(LDG):
         source: Array,
     ) -> Callable[[Array], Iterator[Callable[[Any], Array]]]:
         """What fits every setting to some rows; the source is summed once for all folds."""
-        of_source = cache(scatters.of_source)
+        of_source = scatters.of_source()
         target = np.flatnonzero(~source)
 
         def fit(train: Array) -> Iterator[Callable[[Any], Array]]:
             part = problem.rows.subset(train)
             basis = range_basis(ClassMoments.from_rows(part).St)
-            of_target = cache(partial(scatters.of_target, some=np.isin(target, train)))
+            of_target = scatters.of_target(np.isin(target, train))
             for setting in settings:
-                k, alpha = setting["n_neighbors"], setting["alpha"]
-                total = of_target(k).plus(of_source(k), 1 - alpha, alpha)
+                alpha = setting["alpha"]
+                total = of_target.plus(of_source, 1 - alpha, alpha)
                 yield projection(total.leading(setting["gamma"], basis, n_components))
 
         return fit
@@ -344,7 +367,7 @@ class TransferLDG(LDG):
     ) -> GridScores:
         """Scores of settings on target rows that were left out."""
         rows = problem.rows
-        k = self._scoring_dimension(problem)
+        k = self._judged_dimension(problem)
         fit = self._refits(problem, scatters, settings, k, source)
 
         def score(train: Array, held: Array) -> list[float]:
@@ -354,8 +377,7 @@ class TransferLDG(LDG):
                 scorer=vote_scores, n_components=k or problem.rank,
             )  # fmt: skip
 
-        parts = self._parts(rows.codes, source)
-        found = search(settings, score, parts, progress=self._report_progress)
+        found = search(settings, score, self._parts(rows.codes, source))
         return found._replace(chosen=trust_source(settings, found.scores))
 
     def _target_path(
@@ -376,8 +398,7 @@ class TransferLDG(LDG):
             return neighbour_scores(Z, rows.codes[train], Z_held, rows.codes[held], ends)
 
         tried = [{"n_components": k} for k in range(1, MAX_COMPONENTS + 1)]
-        parts = self._parts(rows.codes, source)
-        scores = search(tried, score, parts, progress=self._report_progress).scores
+        scores = search(tried, score, self._parts(rows.codes, source)).scores
         if not scores.size:
             return NOTHING_TO_CHOOSE
         dimensions = np.arange(1, scores.shape[1] + 1)

@@ -39,7 +39,12 @@ N_SPARE = 3
 
 
 def class_neighbours(
-    X: Any, codes: Array, n_neighbors: int, among: Any = None, own: Array | None = None
+    X: Any,
+    codes: Array,
+    n_neighbors: int,
+    among: Any = None,
+    own: Array | None = None,
+    weights: Array | None = None,
 ) -> list[Array]:
     """For each class, the rows of it that are nearest to each row, the nearest first.
 
@@ -58,6 +63,8 @@ def class_neighbours(
         Where neighbours are sought; among X itself by default.
     own : array (n_samples,), optional
         Numbers of the rows of X in `among`, where they are some of these.
+    weights : array (n_known,), optional
+        Positive weights: there are as many neighbours as have the weight k for certain.
 
     Returns
     -------
@@ -72,6 +79,8 @@ def class_neighbours(
     """
     known = X if among is None else among
     own = np.arange(len(codes)) if among is None else own
+    if weights is not None:
+        n_neighbors = _count_for_weight(n_neighbors, codes, weights)
     counts = np.bincount(codes)
     order = np.argsort(codes, kind="stable")
     many = X.shape[0] ** 2 >= MIN_SINGLE_DISTANCES and X.shape[1] >= MIN_SYMMETRIC_FEATURES
@@ -85,6 +94,13 @@ def class_neighbours(
         nearest = nearest_rows(X, known[members], n_neighbors, place - start)
         found.append(members.astype(np.int32)[nearest])
     return found
+
+
+def _count_for_weight(weight: float, codes: Array, weights: Array) -> int:
+    """How many rows of any class, besides the row itself, have this weight for certain."""
+    lightest = [np.cumsum(np.sort(weights[codes == j])) for j in range(int(codes.max()) + 1)]
+    # one more than the rows before: any so many rows have the weight together
+    return max(1, *(int(np.searchsorted(sums, weight)) + 1 for sums in lightest))
 
 
 def _neighbours_of_all(X: Array, order: Array, counts: Array, k: int) -> list[Array]:
@@ -294,3 +310,43 @@ def averaging_matrix(neighbours: Array, rows: Array, n_known: int) -> Any:
     weights = averaging_weights(neighbours, rows)
     starts = np.arange(0, neighbours.size + 1, neighbours.shape[1])
     return sp.csr_array((weights.ravel(), neighbours.ravel(), starts), (len(rows), n_known))
+
+
+def weighted_averaging(
+    neighbours: Array, rows: Array, weights: Array, n_neighbors: float
+) -> sp.csr_array:
+    """Sparse matrix (n_rows, n_known) that averages the nearest weight k about each of the rows.
+
+    Neighbours are taken with their weights, the nearest first, until these sum to k; the last one
+    as far as it is needed. A row leaves out itself once: of a weight w there is ``w - 1`` left at
+    distance zero. Where nothing is left the row is its own mean.
+
+    Parameters
+    ----------
+    neighbours : array (n_rows, m)
+        Numbers of neighbours in one class, the nearest first.
+    rows : array (n_rows,)
+        Numbers of the rows themselves; -1 for rows of other classes.
+    weights : array (n_known,)
+    n_neighbors : float
+        k.
+
+    Examples
+    --------
+    >>> near = np.array([[1, 2]])
+    >>> weighted_averaging(near, np.array([0]), np.array([2.0, 1.0, 3.0]), 3).toarray().round(2)
+    array([[0.33, 0.33, 0.33]])
+    """
+    itself = neighbours == rows[:, None]
+    available = np.where(itself, 0.0, weights[neighbours])
+    own = np.where(rows >= 0, np.maximum(weights[np.maximum(rows, 0)] - 1, 0), 0.0)
+    available = np.column_stack([own, available])
+    before = np.cumsum(available, axis=1) - available
+    taken = np.clip(n_neighbors - before, 0.0, available)
+    total = taken.sum(axis=1, keepdims=True)
+    alone = total[:, 0] == 0
+    taken[alone, 0], total[alone] = 1.0, 1.0
+    columns = np.column_stack([np.maximum(rows, 0), neighbours])
+    starts = np.arange(0, columns.size + 1, columns.shape[1])
+    shape = (len(rows), len(weights))
+    return sp.csr_array(((taken / total).ravel(), columns.ravel(), starts), shape)

@@ -117,19 +117,22 @@ def plot_grid_scores(scores: GridScores | SubspaceEstimator, *, ax: Any = None) 
     >>> from separatrix.plots import plot_grid_scores
     >>> wine = datasets.load("wine")
     >>> len(plot_grid_scores(LDG().fit(wine.data, wine.target)).lines)
-    3
+    1
     """
     found = find_record(scores, "gamma", GridScores)
     ax = get_axes(ax)
     others = [{n: v for n, v in s.items() if n != "gamma"} for s in found.settings]
+    tried = sorted({s["gamma"] for s in found.settings})  # in even steps: the last may be infinite
     for other in [o for i, o in enumerate(others) if o not in others[:i]]:
         at = [i for i, o in enumerate(others) if o == other]
         at.sort(key=lambda i: found.settings[i]["gamma"])
-        gammas = [found.settings[i]["gamma"] for i in at]
+        places = [tried.index(found.settings[i]["gamma"]) for i in at]
         name = ", ".join(f"{n}={v}" for n, v in other.items())
-        draw_scores(ax, gammas, found.scores[:, at], name)
+        draw_scores(ax, places, found.scores[:, at], name)
+    ax.set_xticks(range(len(tried)), [f"{gamma:g}" for gamma in tried])
     ax.set_xlabel("gamma")
-    ax.legend(frameon=False)
+    if any(others):
+        ax.legend(frameon=False)
     return ax
 
 

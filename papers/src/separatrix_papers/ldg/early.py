@@ -14,7 +14,6 @@ from sklearn.svm import LinearSVC
 
 from separatrix import LDG, EarlyClassifier, LocalQDA
 from separatrix.evaluate.early import ReliabilityRecord, reliability_curve
-from separatrix.ldg.choices import THESIS_LOCAL_QDA
 from separatrix.linalg import Array
 from separatrix.selection import greedy_rule
 from separatrix_papers.figures import DataFolder, Figure, Piece
@@ -103,7 +102,7 @@ MakeClassifier = Callable[[], EarlyClassifier]
 
 
 def local(**settings: Any) -> MakeClassifier:
-    return lambda: EarlyClassifier(LocalQDA(**THESIS_LOCAL_QDA), score="model", **settings)
+    return lambda: EarlyClassifier(LocalQDA(**literal.THESIS_LOCAL_QDA), score="model", **settings)
 
 
 def linear(**settings: Any) -> MakeClassifier:
@@ -118,7 +117,7 @@ REGIONS: dict[str, MakeClassifier] = {
     "linear SVM, box": linear(region="box"),
     "linear SVM, Chebyshev": linear(region="chebyshev"),
 }
-AUTHORS_LOCAL_QDA: dict[str, Any] = {**THESIS_LOCAL_QDA, "standardize": True}
+AUTHORS_LOCAL_QDA: dict[str, Any] = {**literal.THESIS_LOCAL_QDA, "standardize": True}
 """Local QDA in the program that the author published: standardised features, variances + 1e-4."""
 
 
@@ -128,7 +127,7 @@ def decide_as_author() -> EarlyClassifier:
         LocalQDA(**AUTHORS_LOCAL_QDA),
         region="diagonal",
         regularization=0.2,
-        reducer=LDG("auto", selection="author"),
+        reducer=literal.AuthorsLDG(),
         score="model",
     )
 
@@ -242,7 +241,8 @@ def fixed_time_neighbour(X: Array, y: Array, X_new: Array) -> Array:
 
 def fixed_time_qda(model: LocalQDA, series: Series, t: int) -> EarlyLabels:
     """Local QDA of the first t values alone, with the k of the complete series."""
-    prefix = LocalQDA(model.n_neighbors_, **THESIS_LOCAL_QDA).fit(series.X[:, :t], series.y)
+    rule = LocalQDA(model.n_neighbors_, **literal.THESIS_LOCAL_QDA)
+    prefix = rule.fit(series.X[:, :t], series.y)
     label = prefix.predict(series.X_test[:, :t])
     return EarlyLabels(label, np.full(len(label), t), model.predict(series.X_test))
 
@@ -251,7 +251,7 @@ RELIABLE: dict[str, MakeClassifier] = {
     "Rel. Class.": REGIONS["local QDA, quadratic"],
     "LDG Rel. Class.": local(reducer=LDG("auto")),
     "Rel. Class., reg = 0.1": lambda: EarlyClassifier(
-        LocalQDA(**THESIS_LOCAL_QDA | {"reg": 0.1}), score="model"
+        LocalQDA(**literal.THESIS_LOCAL_QDA | {"reg": 0.1}), score="model"
     ),
 }
 
@@ -269,7 +269,7 @@ def compare_methods(row: str, data: DataFolder) -> dict[str, Line]:
     """Every line of figures 5.8 to 5.11; fixed times are those of a line before, rounded up."""
     series = series_of(row, data).some(MOST_SERIES)
     n_times = series.X.shape[1]
-    qda = LocalQDA(**THESIS_LOCAL_QDA).fit(series.X, series.y)
+    qda = LocalQDA(**literal.THESIS_LOCAL_QDA).fit(series.X, series.y)
     neighbours = fixed_time_neighbour(series.X, series.y, series.X_test)
 
     def line(labels: list[EarlyLabels]) -> Line:
@@ -302,7 +302,7 @@ def compare_methods(row: str, data: DataFolder) -> dict[str, Line]:
     )
     for reg in (1e-4, 0.1):
         complete = (
-            LocalQDA(**THESIS_LOCAL_QDA | {"reg": reg})
+            LocalQDA(**literal.THESIS_LOCAL_QDA | {"reg": reg})
             .fit(series.X, series.y)
             .predict(series.X_test)
         )

@@ -8,17 +8,49 @@ import numpy as np
 import scipy.linalg
 import scipy.stats
 
+from separatrix import LDG, LocalQDA
 from separatrix.fisher.local import AffinityScatters, affinity_scatters
 from separatrix.ldg.sparse import Deflated, single_features, sparse_smallest
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
+from separatrix.selection import best_rule, dimension_path
+
+THESIS_GAMMAS = (1.0, 0.8, 0.6, 0.4, 0.2)
+"""Values of γ in section 3.4."""
+
+THESIS_LOCAL_QDA: dict[str, Any] = {"reg": 1e-4, "covariance": "diag", "standardize": False}
+"""Parameters of `LocalQDA` as in the thesis."""
 
 
 def grown_until_drop(scores: Array) -> int:
     """Dimension before the one that makes the score drop for the first time (section 3.4)."""
     drops = np.flatnonzero(np.diff(scores) < 0)
     return int(drops[0]) + 1 if len(drops) else len(scores)
+
+
+def author_neighbours(X: Array, y: Array) -> int:
+    """The k of the author's program: the largest of the best of 4, 8, … 128, leaving one out."""
+    model = LocalQDA(**THESIS_LOCAL_QDA).fit(X, y)
+    if not model.selection_:
+        return int(model.n_neighbors_)
+    record = model.selection_["n_neighbors"]
+    tried = np.array([setting["n_neighbors"] for setting in record.settings])
+    some = (tried >= min(4, tried[-1])) & (tried <= 128)
+    return int(tried[some][::-1][best_rule(record.scores[0][some][::-1])])
+
+
+class AuthorsLDG(LDG):
+    """LDG as the author's program has it: γ = 0.9, and directions until 25 more bring nothing."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        k = author_neighbours(X, y)
+        model = LDG(gamma=0.9, n_neighbors=k)
+        most = self.n_components
+        if most is None:
+            most = dimension_path(model, X, y, rule="patient", n_folds=None).n_components
+        self.set_params(n_components=most, gamma=0.9, n_neighbors=k)
+        return super().fit(X, y)
 
 
 # A singular scatter within classes -------------------------------------------------------------
@@ -84,7 +116,7 @@ def sparse_direction(Z: Array, sparsity: float) -> Array:
     plain = Deflated(Z, None, np.zeros((len(Z), 0)), np.zeros(0), False)
     starts = np.hstack([U, single_features(plain)])
     largest = max(float(evals[-1]), 0.0)
-    return sparse_smallest(plain, sparsity, starts, largest, max_iter=2000, tol=1e-9).b
+    return sparse_smallest(plain, sparsity, starts, largest, 1e-9).b
 
 
 def sparse_deflation(Z: Array, k: int, sparsity: float) -> Array:

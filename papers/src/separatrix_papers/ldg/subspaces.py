@@ -23,8 +23,6 @@ from separatrix import (
     LocalQDA,
     datasets,
 )
-from separatrix.ldg.choices import THESIS_GAMMAS, THESIS_LOCAL_QDA
-from separatrix.ldg.ldg import gamma_path
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.selection import (
@@ -160,9 +158,12 @@ def most_directions(split: ScoredSplit) -> int:
 
 def source_ldg(split: ScoredSplit) -> LDG:
     """LDG with k and γ chosen as the thesis does, and up to 40 directions."""
-    k = LocalQDA(**THESIS_LOCAL_QDA).fit(split.X, split.y).n_neighbors_
+    k = LocalQDA(**literal.THESIS_LOCAL_QDA).fit(split.X, split.y).n_neighbors_
     most = most_directions(split)
-    models = gamma_path(LDG(most, n_neighbors=k), split.X, split.y, THESIS_GAMMAS)
+    models = [
+        LDG(most, gamma=gamma, n_neighbors=k).fit(split.X, split.y)
+        for gamma in literal.THESIS_GAMMAS
+    ]
     at = [min(split.n_classes + 5, most)]
     scores = [
         leave_one_out_scores(m.transform(split.X)[:, : at[0]], split.y, at)[0] for m in models
@@ -231,7 +232,7 @@ def table31(piece: Piece, data: DataFolder) -> list[Figure]:
     split = split31(piece.row, data, piece.seed)
     values = {name: method(split) for name, method in METHODS31.items()}
     values |= refitted31(split)
-    as_author = LDG("auto", selection="author").fit(split.X, split.y)
+    as_author = literal.AuthorsLDG().fit(split.X, split.y)
     values["LDG, author's program"] = split.accuracy_in(as_author, None)
     if piece.row in NCA_SETS:
         values["NCA"] = grown_nca(split)
@@ -295,7 +296,7 @@ def score_in(path: DimensionPath, k: int) -> float:
 
 
 def small_ldgs(split: ScoredSplit) -> list[LDG]:
-    k = LocalQDA(**THESIS_LOCAL_QDA).fit(split.X, split.y).n_neighbors_
+    k = LocalQDA(**literal.THESIS_LOCAL_QDA).fit(split.X, split.y).n_neighbors_
     return [LDG(gamma=gamma, n_neighbors=k) for gamma in SMALL_GAMMAS]
 
 
@@ -373,10 +374,10 @@ def small(row: str, seed: int, data: DataFolder) -> Small:
     few["LDG auto"] = split.accuracy_in(LDG(split.n_classes - 1).fit(split.X, split.y), None)
     best["LDG auto"] = split.accuracy_in(LDG("auto").fit(split.X, split.y), None)
     few["LDG, author's program"] = split.accuracy_in(
-        LDG(split.n_classes - 1, selection="author").fit(split.X, split.y), None
+        literal.AuthorsLDG(split.n_classes - 1).fit(split.X, split.y), None
     )
     best["LDG, author's program"] = split.accuracy_in(
-        LDG("auto", selection="author").fit(split.X, split.y), None
+        literal.AuthorsLDG().fit(split.X, split.y), None
     )
     return Small(few, best)
 

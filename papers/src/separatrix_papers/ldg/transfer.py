@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from separatrix import LDG, DomainScaler, FisherDiscriminant, LocalQDA, TransferLDG
-from separatrix.ldg.choices import THESIS_LOCAL_QDA
 from separatrix.linalg import Array
 from separatrix.selection import neighbour_scores
 from separatrix_papers.figures import DataFolder, Figure, Piece
@@ -192,7 +191,7 @@ def transfer_lines(given: Transfer) -> dict[str, Any]:
     """Fitted models."""
     X, y, domain = given.split.X, given.split.y, given.domain
     source = domain > 0
-    k = LocalQDA(**THESIS_LOCAL_QDA).fit(X[source], y[source]).n_neighbors_
+    k = LocalQDA(**literal.THESIS_LOCAL_QDA).fit(X[source], y[source]).n_neighbors_
     most = max(DRAWN_DIMENSIONS)
     make = partial(TransferLDG, most)
     return {

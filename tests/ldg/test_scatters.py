@@ -1,4 +1,4 @@
-"""Neighbours by weights: a weight of two is the row twice."""
+"""Scatters of rows with weights: a weight of two is the row twice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from separatrix import LDG, KernelLDG, SparseLDG
 from separatrix.kernels import RBF
 from separatrix.ldg.ldg import LDGProblem
-from separatrix.ldg.weighted import weighted_averaging, weighted_neighbours
 from separatrix.linalg import principal_angles
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
@@ -23,8 +22,8 @@ MODELS = {
     "local": LDG(3, gamma=0.7, n_neighbors=3),
     "many neighbours": LDG(3, gamma=0.7, n_neighbors=50),
     "global": LDG(3, gamma=0.7, local=False),
-    "gradient": LDG(2, gamma=0.7, n_neighbors=3, solver="gradient", max_iter=20),
-    "gradient, global": LDG(2, gamma=0.7, local=False, solver="gradient", max_iter=20),
+    "gradient": LDG(2, gamma=0.7, n_neighbors=3, solver="gradient"),
+    "gradient, global": LDG(2, gamma=0.7, local=False, solver="gradient"),
     "sparse": SparseLDG(2, gamma=0.7, n_neighbors=3),
 }
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
@@ -94,28 +93,6 @@ def test_weights_of_one_change_nothing_and_sparse_rows_give_what_dense_rows_give
     assert not np.allclose(dense, plain, atol=1e-3)
 
 
-def test_the_nearest_weight_is_averaged():
-    # row 0 of weight 2.5 has 1.5 left of itself, then 1 of row 1, then 0.5 of row 2
-    weights = np.array([2.5, 1.0, 4.0, 1.0])
-    found = weighted_averaging(np.array([[1, 2, 3, 0]]), np.array([0]), weights, 3).toarray()
-    assert_allclose(found, [[0.5, 1 / 3, 1 / 6, 0]])
-    other = weighted_averaging(np.array([[1, 2, 3]]), np.array([-1]), weights, 3).toarray()
-    assert_allclose(other, [[0, 1 / 3, 2 / 3, 0]])
-    alone = weighted_averaging(np.array([[0]]), np.array([0]), np.ones(1), 3).toarray()
-    assert_allclose(alone, [[1.0]])
-
-
-def test_light_rows_are_searched_until_they_have_the_weight():
-    X = np.arange(20.0)[:, None]
-    codes = np.arange(20) % 2
-    found = weighted_neighbours(X, codes, np.full(20, 0.25), 2)
-    assert [f.shape[1] for f in found] == [8, 8]
-    found = weighted_neighbours(X, codes, np.full(20, 1.0), 2)
-    assert [f.shape[1] for f in found] == [2, 2]
-    found = weighted_neighbours(X, codes, np.full(20, 0.1), 2)
-    assert [f.shape[1] for f in found] == [10, 10]
-
-
 def test_a_class_without_weight_is_not_there():
     X, y = labelled(60, 5)
     model = LDG(1, gamma=0.7, n_neighbors=3).fit(X, y, sample_weight=(y != 1).astype(float))
@@ -131,7 +108,7 @@ def test_what_is_chosen_knows_the_weights():
     assert model.selection_["gamma"].scores.any()
     rows = LabelledRows(X, y, np.unique(y), weights)
     problem = LDGProblem.of(rows, ClassMoments.from_rows(rows), None)
-    scatters = next(problem.scatters((model.n_neighbors_,), local=True))
+    scatters = problem.scatters(model.n_neighbors_)
     W = model.components_
-    expected = -np.diag(W @ (scatters.V - model.gamma_ * scatters.A) @ W.T)
+    expected = np.diag(W @ scatters.criterion(model.gamma_, np.eye(6)) @ W.T)
     assert_allclose(model.criterion_, expected)
