@@ -14,7 +14,7 @@ from separatrix.linalg import Array
 from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.neighbours import averaging_matrix, class_neighbours, weighted_averaging
 
-MAX_STEPS = 100
+MAX_GRADIENT_STEPS = 100
 """Steps of the descent; on the data of the tests and of table 3.1 it converges in 20 to 70."""
 
 FLAT = 1e-6
@@ -116,7 +116,7 @@ class Descent(NamedTuple):
 
 
 def orthonormal_descent(
-    objective: Callable[[Array], tuple[float, Array]], B: Array, max_steps: int = MAX_STEPS
+    objective: Callable[[Array], tuple[float, Array]], B: Array, max_steps: int = MAX_GRADIENT_STEPS
 ) -> Descent:
     """Go down along the gradient with ``BᵀB = I``; the value never rises (Algorithm 1).
 

@@ -35,7 +35,7 @@ SIFTED_AFTER = 10
 KEPT = 4
 """How many do."""
 
-MAX_STEPS = 2000
+MAX_SEARCH_STEPS = 2000
 """Steps of a search."""
 
 SETTLED = 1e-9
@@ -238,14 +238,14 @@ def sparse_smallest(
     sigma = np.full(B.shape[1], max(0.05 * largest, float(-values.min()), 1e-300))
     search = Search(B, values, sigma, np.zeros(B.shape[1], dtype=bool), 0)
     search = descend(Z.apply, search, largest, radius, SIFTED_AFTER, tol).best(KEPT)
-    while not search.settled.all() and search.n_iter < MAX_STEPS:
+    while not search.settled.all() and search.n_iter < MAX_SEARCH_STEPS:
         pull = search.sigma * search.B - Z.apply(search.B)
         chosen = ((sparse_unit(pull, radius) != 0) | (search.B != 0)).any(axis=1)
         strongest = np.argsort(-np.abs(pull).max(axis=1), kind="stable")
         chosen[strongest[: max(WORKED_ON, 2 * np.count_nonzero(chosen))]] = True
         inner = Z.among(chosen).__matmul__
         some = search._replace(B=search.B[chosen])
-        some = descend(inner, some, largest, radius, MAX_STEPS - search.n_iter, tol)
+        some = descend(inner, some, largest, radius, MAX_SEARCH_STEPS - search.n_iter, tol)
         whole = np.zeros_like(search.B)
         whole[chosen] = some.B
         left_out = sparse_unit(some.sigma * whole - Z.apply(whole), radius)[~chosen]
@@ -503,7 +503,7 @@ class SparseLDG(LDG):
         B, n_iter, settled = sparse_directions(Z, k, self.sparsity, starts, largest, tol)
         if not settled:
             warn_caller(
-                f"a search of SparseLDG stopped after {MAX_STEPS} steps before it settled: "
+                f"a search of SparseLDG stopped after {MAX_SEARCH_STEPS} steps before it settled: "
                 "standardise the features, or give another sparsity",
                 ConvergenceWarning,
             )
