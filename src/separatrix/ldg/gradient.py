@@ -116,7 +116,9 @@ class Descent(NamedTuple):
 
 
 def orthonormal_descent(
-    objective: Callable[[Array], tuple[float, Array]], B: Array, max_steps: int = MAX_GRADIENT_STEPS
+    objective: Callable[[Array], tuple[float, Array]],
+    B: Array,
+    max_steps: int = MAX_GRADIENT_STEPS,
 ) -> Descent:
     """Go down along the gradient with ``BᵀB = I``; the value never rises (Algorithm 1).
 

@@ -40,7 +40,11 @@ from separatrix.base.rows import check_several_classes
 from separatrix.base.solution import Solution
 from separatrix.decision.rules import check_priors
 from separatrix.ldg.choices import AUTO_NEIGHBORS, GAMMAS, choose_gamma, vote_scores
-from separatrix.ldg.gradient import MAX_GRADIENT_STEPS, DiscriminativeGaussians, orthonormal_descent
+from separatrix.ldg.gradient import (
+    MAX_GRADIENT_STEPS,
+    DiscriminativeGaussians,
+    orthonormal_descent,
+)
 from separatrix.ldg.scatters import (
     LDGScatters,
     block_scatters,
@@ -513,8 +517,8 @@ class LDG(SubspaceEstimator):
         descent = orthonormal_descent(problem.gaussians(self._k), U)
         if not descent.converged:
             warn_caller(
-                f"the gradient solver of LDG stopped after {MAX_GRADIENT_STEPS} steps before it converged: "
-                'standardise the features, or use solver="eigen"',
+                f"the gradient solver of LDG stopped after {MAX_GRADIENT_STEPS} steps before it "
+                'converged: standardise the features, or use solver="eigen"',
                 ConvergenceWarning,
             )
         evals, W = scatters.smallest(gamma, descent.B)
