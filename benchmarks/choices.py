@@ -55,7 +55,7 @@ def nearest_after(reducer: Any) -> Callable[[], Any]:
 class FewLocalFisher(LocalFisherDiscriminant):
     """As many directions as classes less one."""
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> Any:
+    def fit(self, X: Any, y: Any, **more: Any) -> Any:  # type: ignore[override]
         return super().set_params(n_components=len(np.unique(y)) - 1).fit(X, y)
 
 

@@ -140,7 +140,7 @@ class Laplacian(_Scaled):
     def __call__(self, A: Any, B: Any = None) -> Array:
         """Values of the Laplacian kernel."""
         K = manhattan_distances(A, B)
-        K *= -self.gamma  # in place: n×n once
+        K *= -float(self.gamma)  # in place: n×n once
         return np.exp(K, K)
 
     def _measure(
@@ -308,7 +308,7 @@ class SettledKernel(NamedTuple):
         if not isinstance(self.function, Kernel):
             return self.function == other.function
         alike = type(self.function) is type(other.function)
-        return alike and self.function.get_params() == other.function.get_params()
+        return alike and vars(self.function) == vars(other.function)
 
 
 def settle_kernel(

@@ -441,8 +441,8 @@ def random_splits(
     (5, 2, True)
     """
     counts = np.bincount(codes)
-    n_strata = max(np.count_nonzero(counts > 1), 1)
-    n_held = int(np.clip(round(test_size * len(codes)), n_strata, len(codes) - n_strata))
+    n_strata = max(int(np.count_nonzero(counts > 1)), 1)
+    n_held = min(max(round(test_size * len(codes)), n_strata), len(codes) - n_strata)
     cv = StratifiedShuffleSplit(n_splits, test_size=n_held, random_state=random_state)
     return split_keeping_classes(cv, codes)
 

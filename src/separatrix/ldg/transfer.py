@@ -261,7 +261,9 @@ class TransferLDG(LDG):
         self.local = local
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_domain: ArrayLike | None = None) -> Self:
+    def fit(  # type: ignore[override]
+        self, X: ArrayLike, y: ArrayLike, sample_domain: ArrayLike | None = None
+    ) -> Self:
         """Find the subspace.
 
         Parameters

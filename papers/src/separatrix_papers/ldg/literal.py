@@ -43,7 +43,7 @@ def author_neighbours(X: Array, y: Array) -> int:
 class AuthorsLDG(LDG):
     """LDG as the author's program has it: γ = 0.9, and directions until 25 more bring nothing."""
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any) -> Any:  # type: ignore[override]
         k = author_neighbours(X, y)
         model = LDG(gamma=0.9, n_neighbors=k)
         most = self.n_components
