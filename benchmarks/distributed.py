@@ -34,7 +34,7 @@ import psutil
 from distributed import Client, LocalCluster
 
 from separatrix import FisherDiscriminant, TruncatedIPCAC
-from separatrix.io.dask_tables import BLOCK_BYTES, from_npy
+from separatrix.files.dask_tables import BLOCK_BYTES, from_npy
 from separatrix.moments import class_moments
 from separatrix.moments.class_moments import ClassMoments
 

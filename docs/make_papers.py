@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, NamedTuple
 
-from separatrix.io.originals import ORIGINALS
+from separatrix.files.originals import ORIGINALS
 from separatrix_papers import show
 from separatrix_papers.results import read_dates, read_results, read_versions
 from separatrix_papers.scoring import build_record

@@ -29,7 +29,7 @@ N_ROWS, N_FEATURES, N_CLASSES, BLOCK = 120_000, 40, 6, 10_000
 # ---------------------------------------
 #
 # In earnest a block is read from a file: ``dask.dataframe.read_parquet``,
-# ``dask.array.from_zarr`` or `from_npy <separatrix.io.dask_tables.from_npy>` give the
+# ``dask.array.from_zarr`` or `from_npy <separatrix.files.dask_tables.from_npy>` give the
 # same kind of collection. Labels are one more column.
 
 MEANS = 1.3 * np.random.default_rng(0).normal(size=(N_CLASSES, N_FEATURES))

@@ -57,7 +57,7 @@ def test_the_quickstart_is_short():
 
 REFERENCE = re.compile(r"`~?([A-Za-z_]\w*(?:\.\w+)+)(?:\([^`]*\))?`")
 FILE_ENDINGS = {"css", "csv", "html", "js", "json", "md", "py", "rst", "sh", "toml"}
-OTHERS = {"dask", "model", "sklearn"}
+OTHERS = {"dask", "model", "separatrix_papers", "sklearn"}
 """Other packages, and ``model`` for any fitted model."""
 PAGES = [  # papers.rst is generated, and has names of files
     *(page for page in (ROOT / "docs").glob("*.rst") if page.name != "papers.rst"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
-from separatrix.io.originals import MissingData
+from separatrix.files.originals import MissingData
 from separatrix_papers.figures import Figure, Piece
 from separatrix_papers.rerun import find_oldest_date, rerun
 from separatrix_papers.tables import (

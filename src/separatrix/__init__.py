@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from separatrix.decision.local_qda import LocalQDA
     from separatrix.decision.rejection import WithRejection
     from separatrix.early.classifier import EarlyClassifier
+    from separatrix.files.models import load, save
     from separatrix.fisher.erase import ClassEraser
     from separatrix.fisher.fisher import FisherDiscriminant, MaximumMarginCriterion
     from separatrix.fisher.gaussian import QuadraticDiscriminant
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
         NullSpaceDiscriminant,
     )
     from separatrix.fisher.structure import Decoupled, Toeplitz
-    from separatrix.io.models import load, save
     from separatrix.ipcac.ipcac import IPCAC, TruncatedIPCAC
     from separatrix.ipcac.kernel import KernelIPCAC
     from separatrix.ipcac.mixture import MixtureIPCAC
@@ -98,8 +98,8 @@ CONTENTS = {
     "EarlyClassifier": "early.classifier",  # decides on incomplete rows, with a reliability
     # measuring and keeping
     "evaluate": "evaluate",
-    "save": "io.models",  # models in files that hold no code
-    "load": "io.models",
+    "save": "files.models",  # models in files that hold no code
+    "load": "files.models",
     "export": "base.export",  # linear models for other programs: JSON, CSV, ONNX
 }
 """Public name → the module that defines it."""

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, softmax
 from sklearn.utils import Bunch, check_random_state
 
-from separatrix.io import originals
-from separatrix.io.bundled import BUNDLED, load_bundled
+from separatrix.files import originals
+from separatrix.files.bundled import BUNDLED, load_bundled
 
 OPENML = {
     "gcm": "GCM",
@@ -23,7 +23,7 @@ OPENML = {
     "image_segmentation": "segment",
     "pima_diabetes": "diabetes",
 }
-"""Names at openml.org of sets that have other names in `separatrix.io.originals`."""
+"""Names at openml.org of sets that have other names in `separatrix.files.originals`."""
 
 
 def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Bunch:
@@ -33,7 +33,7 @@ def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Bunch:
     ----------
     name : str
         One of "breast_cancer", "digits", "iris", "wine"; with a `folder` a set that
-        `separatrix.io.originals` knows, such as "sonar" or "ucr_GunPoint".
+        `separatrix.files.originals` knows, such as "sonar" or "ucr_GunPoint".
     folder : path, optional
         Where its files are.
 
@@ -41,7 +41,7 @@ def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Bunch:
     -------
     Bunch
         With ``data`` (n_samples, n_features), ``target`` (labels by name), ``feature_names``
-        and a description ``DESCR``; from files what `separatrix.io.originals.load_original` gives.
+        and a description ``DESCR``; from files what `files.originals.load_original` gives.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def fetch(name: str, *, version: int | str = "active", folder: str | None = None
     Parameters
     ----------
     name : str
-        Its name there, such as "glass", or the name it has in `separatrix.io.originals`. Of those
+        Its name there, such as "glass", or the name it has in `files.originals`. Of those
         there are arrhythmia, dermatology, gcm, german_credit, heart_hungarian, heart_statlog,
         image_segmentation, ionosphere, isolet, pima_diabetes, satimage, sonar, splice, usps, wine;
         rcv1_ccat, the Reuters corpus, comes through `sklearn.datasets.fetch_rcv1`.

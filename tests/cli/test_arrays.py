@@ -26,7 +26,7 @@ def written(kind="f8", n=300, d=6):
 @pytest.mark.parametrize("kind", ["f8", "f4", "f2"])
 @pytest.mark.parametrize("method", [FisherDiscriminant, IPCAC])
 def test_one_pass_is_a_fit_to_all_rows(monkeypatch, kind, method):
-    monkeypatch.setattr("separatrix.io.arrays.LabelledArrays.batches", in_parts)
+    monkeypatch.setattr("separatrix.files.arrays.LabelledArrays.batches", in_parts)
     X, y = written(kind)
     run("fit", "X.npy", "--labels", "y.npy", "-m", method.__name__, "-o", "a.model")
     run("fit", "X.npy", "--labels", "y.npy", "-m", method.__name__, "--no-scale", "-o", "b.model")

@@ -22,9 +22,9 @@ from separatrix import (
 )
 from separatrix.cli import console
 from separatrix.cli.compare import prepare_rows
-from separatrix.io import models
-from separatrix.io.preparation import preprocessing
-from separatrix.io.tables import read_table
+from separatrix.files import models
+from separatrix.files.preparation import preprocessing
+from separatrix.files.tables import read_table
 from tests.cli.running import process, refused, run
 
 

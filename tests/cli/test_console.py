@@ -27,7 +27,7 @@ def test_a_fault_of_the_program_is_not_taken_for_the_users(monkeypatch):
     def broken(name):
         raise KeyError("inside")
 
-    monkeypatch.setattr("separatrix.io.bundled.load_bundled", broken)
+    monkeypatch.setattr("separatrix.files.bundled.load_bundled", broken)
     assert "This is a fault of the program" in refused("datasets", code=70)
     result = CliRunner().invoke(program, ["--debug", "datasets"])
     assert isinstance(result.exception, KeyError)

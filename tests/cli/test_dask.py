@@ -13,8 +13,8 @@ from sklearn.datasets import load_wine
 
 from separatrix import load
 from separatrix.cli.program import program as main
-from separatrix.io import dask_tables
-from separatrix.io.dask_tables import open_table
+from separatrix.files import dask_tables
+from separatrix.files.dask_tables import open_table
 
 pytest.importorskip("dask.dataframe")
 

@@ -22,7 +22,7 @@ from separatrix import (
 )
 from separatrix.evaluate.comparison import compare
 from separatrix.evaluate.records import to_plain
-from separatrix.io.models import read
+from separatrix.files.models import read
 from separatrix.selection import random_splits
 from tests.cli.running import fitted, flowers, predicted, refused, run
 
@@ -163,7 +163,7 @@ def test_separators_of_any_kind(bare_table):
 
 def test_the_command_gives_the_model_that_was_judged():
     frame = flowers(90).drop(columns="plant")
-    frame[["v0", "v1", "v2"]] += np.random.default_rng(0).normal(size=(90, 3))
+    frame[["v0", "v1", "v2"]] += 0.5 * np.random.default_rng(0).normal(size=(90, 3))
     frame.to_csv("all.csv", index=False)
     options = ["-t", "kind", "--seed", "4", "--decision", "3nn"]
     compared = ["compare", "all.csv", *options, "--methods", "LDG", "--splits", "1"]

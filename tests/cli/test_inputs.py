@@ -21,7 +21,7 @@ from separatrix import (
     save,
 )
 from separatrix.cli import console
-from separatrix.io.tables import read_table
+from separatrix.files.tables import read_table
 from tests.cli.running import (
     ENVIRONMENT,
     fitted,

@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix import load
 from separatrix.features.proteins import RESIDUES
-from separatrix.io.tables import read_table
+from separatrix.files.tables import read_table
 from tests.cli.running import run
 
 LIKES = {"nucleus": "KR", "golgi": "LV", "cytoplasm": "DE"}

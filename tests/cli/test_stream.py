@@ -19,8 +19,8 @@ from separatrix import (
     load,
 )
 from separatrix.cli import console
-from separatrix.io import models
-from separatrix.io.models import read
+from separatrix.files import models
+from separatrix.files.models import read
 from tests.cli.running import process, refused, run, stream_file
 
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from separatrix import IPCAC, FisherDiscriminant
 from separatrix.decision.several import SeveralLabels, split_labels
-from tests.io.model_files import saved_and_loaded
+from tests.files.model_files import saved_and_loaded
 
 
 def rows(n=200, seed=0):

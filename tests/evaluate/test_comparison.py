@@ -19,7 +19,7 @@ from separatrix import FisherDiscriminant
 from separatrix.evaluate.comparison import compare, tuned
 from separatrix.evaluate.methods import contenders
 from separatrix.evaluate.records import to_plain
-from separatrix.io.preparation import encode_text, preprocessing
+from separatrix.files.preparation import encode_text, preprocessing
 from separatrix.selection import random_splits
 from tests.discovery import labelled
 from tests.evaluate.comparing import CHEAP, Broken, X, Y, by_hand, parts, without_times

@@ -15,10 +15,10 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from separatrix import FisherDiscriminant, OnlineIPCAC, datasets
 from separatrix.evaluate.stream import StreamProgress, learn, prequential
-from separatrix.io.batches import iter_batches
-from separatrix.io.tables import read_table
+from separatrix.files.batches import iter_batches
+from separatrix.files.tables import read_table
 from tests.discovery import labelled
-from tests.io.streamed import table_bytes
+from tests.files.streamed import table_bytes
 
 X, Y = labelled(230, 6, 3)
 

@@ -15,7 +15,7 @@ from separatrix.features.spectra import (
     StandardNormalVariate,
     make_row_steps,
 )
-from tests.io.model_files import assert_answers_alike, saved_and_loaded
+from tests.files.model_files import assert_answers_alike, saved_and_loaded
 
 STEPS = [StandardNormalVariate(), SpectrumDerivative(window=3), Detrend(degree=1)]
 

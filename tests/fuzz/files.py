@@ -18,11 +18,11 @@ from sklearn.exceptions import NotFittedError
 import separatrix
 from separatrix import load
 from separatrix.cli.program import program
-from separatrix.io import models
-from separatrix.io.columns import check_features
-from separatrix.io.tables import read_table
+from separatrix.files import models
+from separatrix.files.columns import check_features
+from separatrix.files.tables import read_table
+from tests.files.model_files import archive_of, rewritten, wrapped
 from tests.fuzz.checks import FindingError, observed, require
-from tests.io.model_files import archive_of, rewritten, wrapped
 
 # Tables --------------------------------------------------------------------------------------
 

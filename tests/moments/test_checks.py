@@ -59,7 +59,7 @@ def test_rows_that_are_not_in_memory_are_named_with_the_remedy():
     with pytest.raises(TypeError, match=r"LazyFrame, which holds no rows yet: call X\.collect"):
         check_in_memory(LazyFrame())
     da = pytest.importorskip("dask.array")
-    with pytest.raises(TypeError, match=r"LocalQDA looks at all rows.*distributed\.subsample"):
+    with pytest.raises(TypeError, match=r"LocalQDA looks at all rows.*moments\.subsample"):
         check_in_memory(da.zeros((3, 2)), "LocalQDA")
     check_in_memory(np.zeros((3, 2)))
 

@@ -693,7 +693,7 @@ def test_nothing_imports_dask_before_it_is_needed():
         "import sys, numpy as np, separatrix;"
         "X = np.random.default_rng(0).normal(size=(20, 3));"
         "separatrix.FisherDiscriminant().fit(X, np.arange(20) % 2).predict(X);"
-        "import separatrix.moments, separatrix.io.dask_tables;"
+        "import separatrix.moments, separatrix.files.dask_tables;"
         "assert not any(name.partition('.')[0] in ('dask', 'distributed') for name in sys.modules)"
     )
     done = subprocess.run(

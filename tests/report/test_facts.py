@@ -31,7 +31,7 @@ def test_leaderboard_repeats_the_records_in_the_order_of_the_ranking(iris):
     rows = facts(iris)["leaderboard"]["rows"]
     ranking = evaluate.rank_methods(iris)
     assert {row["name"] for row in rows} == set(ranking.methods)
-    assert [row["mean"] for row in rows] == list(ranking.mean_scores)
+    assert [row["mean"] for row in rows] == pytest.approx(list(ranking.mean_scores))
     for row in rows:
         summary = iris[row["name"]].summary
         assert row["mean"] == pytest.approx(summary["accuracy"].mean)

@@ -11,7 +11,7 @@ import click
 from separatrix.cli.console import Console
 from separatrix.cli.options import complete_from, console_options
 from separatrix.cli.output import check_outputs
-from separatrix.io.text import format_columns
+from separatrix.files.text import format_columns
 
 
 def list_table_names() -> list[str]:
@@ -149,7 +149,7 @@ def _print_verdicts(
     record: dict[str, Any] = {"tables": records}
     text = "\n\n".join(map(format_text, records))
     if html is not None:
-        from separatrix.io.models import write_whole
+        from separatrix.files.models import write_whole
 
         write_whole(html, render_page("What was printed, run again", records).encode())
         record["html"] = str(Path(html).absolute())

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from separatrix.io.text import format_columns
+from separatrix.files.text import format_columns
 from separatrix.report.elements import (
     Html,
     make_scrollable,

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.base.prepared import find_names, read_step
-from separatrix.io.models import write_whole
+from separatrix.files.models import write_whole
 from separatrix.linalg import Array
 
 JSON_FORMAT = "separatrix linear model 1"

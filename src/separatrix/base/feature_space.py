@@ -204,8 +204,9 @@ def compute_centred_gram(
 
     Examples
     --------
+    >>> from separatrix.kernels import Linear
     >>> X = np.array([[0.0], [1.0], [5.0]])
-    >>> compute_centred_gram(X, settle_kernel(X, "linear")).matrix
+    >>> compute_centred_gram(X, SettledKernel(Linear())).matrix
     array([[ 4.,  2., -6.],
            [ 2.,  1., -3.],
            [-6., -3.,  9.]])
@@ -261,7 +262,8 @@ def empirical_kernel_map(
     Examples
     --------
     >>> X = np.array([[0.0, 1.0], [2.0, 0.0], [1.0, 1.0], [3.0, 2.0]])
-    >>> to_features, rows = empirical_kernel_map(X, settle_kernel(X, "rbf"))
+    >>> from separatrix.kernels import RBF
+    >>> to_features, rows = empirical_kernel_map(X, SettledKernel(RBF(0.5)))
     >>> rows.shape, bool(np.allclose(to_features.project(X), rows))
     ((4, 3), True)
     """

@@ -24,8 +24,8 @@ def fit_arrays(
     import numpy as np
 
     from separatrix.base.prepared import put_behind_scaler
-    from separatrix.io.arrays import open_labelled_arrays
-    from separatrix.io.tables import check_label_column
+    from separatrix.files.arrays import open_labelled_arrays
+    from separatrix.files.tables import check_label_column
 
     _check_needs_no_rows(estimator, decision)
     table = open_labelled_arrays(data, labels)

@@ -103,8 +103,8 @@ def compare_command(
       separatrix compare visits.csv -t outcome --group patient --score auc
       separatrix compare train.csv -t kind --test test.csv --rivals all
     """
-    from separatrix.io.mails import FILE, is_mail_source
-    from separatrix.io.notices import notice_copied_rows
+    from separatrix.files.mails import FILE, is_mail_source
+    from separatrix.files.notices import notice_copied_rows
     from separatrix.report import facts
 
     console = Console(as_json, quiet)
@@ -163,7 +163,7 @@ def compare_command(
 
 def _write_report(report: str, described: Mapping[str, Any], kept: str | None) -> Exception | None:
     """Write the page; an error is returned, so that the table is printed whatever happens."""
-    from separatrix.io.models import write_whole
+    from separatrix.files.models import write_whole
     from separatrix.report import render
 
     try:
@@ -221,8 +221,8 @@ def list_ids(kept: Any, columns: Sequence[str]) -> list[str] | None:
 
 def prepare_rows(table: Any, options: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     """Rows as numbers, the preprocessing of each training part as `fit` has it, and names."""
-    from separatrix.io.columns import find_text_columns
-    from separatrix.io.preparation import count_texts, encode_text
+    from separatrix.files.columns import find_text_columns
+    from separatrix.files.preparation import count_texts, encode_text
 
     prepared = {name: options[name] for name in ("scale", "categorical", "missing")}
     prepared["rows"] = split_names(options.get("rows", ""))

@@ -32,8 +32,8 @@ def fit_blocks(
     """
     from sklearn.pipeline import make_pipeline
 
-    from separatrix.io.dask_tables import import_dask, open_table, scale_table
-    from separatrix.io.tables import check_no_fractions
+    from separatrix.files.dask_tables import import_dask, open_table, scale_table
+    from separatrix.files.tables import check_no_fractions
 
     import_dask()
     _check_needs_no_rows(estimator, decision, options)

@@ -100,7 +100,7 @@ def early_command(
       separatrix predict gestures.model so-far.csv
     """
     from separatrix.early.classifier import EarlyClassifier
-    from separatrix.io.columns import check_features
+    from separatrix.files.columns import check_features
 
     console = Console(as_json, quiet)
     check_outputs([output, model_file, report], inputs=[data, test], tables=True)
@@ -162,7 +162,7 @@ def _split_rows(table: Any, test_size: float, seed: int) -> Any:
 
 def _remedies() -> Any:
     """What to do about rows that cannot be decided on value by value."""
-    from separatrix.io.columns import Remedies
+    from separatrix.files.columns import Remedies
 
     return Remedies(
         "Leave them out (--ignore)",
@@ -175,8 +175,8 @@ def _read_test_rows(
     console: Console, test: str, table: Any, options: Mapping[str, Any]
 ) -> tuple[Any, Any]:
     """The columns of the training table, by name, and the labels if there are any."""
-    from separatrix.io.columns import check_features
-    from separatrix.io.tables import read_table, same_features
+    from separatrix.files.columns import check_features
+    from separatrix.files.tables import read_table, same_features
 
     reading = {name: options[name] for name in READING}
     new = read_table(test, target=table.target, labelled=None, **reading)
@@ -233,7 +233,7 @@ def _write_report(model: Any, X: Any, y: Any, data: str, path: str) -> None:
 
 
 def _save(model: Any, path: str, table: Any, method: str, data: str) -> None:
-    from separatrix.io.models import save
+    from separatrix.files.models import save
 
     notes = {"target": table.target, "words": [], "method": method, "rows": len(table.y)}
     notes |= {"data": data, "fitted": datetime.now(UTC).isoformat(timespec="seconds")}

@@ -66,7 +66,7 @@ def epochs_command(
         reduce_rate,
         subtract_baseline,
     )
-    from separatrix.io.epochs import check_connected, read_recording
+    from separatrix.files.epochs import check_connected, read_recording
 
     console = Console(as_json, quiet)
     if not output.endswith(".npz"):
@@ -126,7 +126,7 @@ def _write(output: str, X: Any, found: Any, times: Any) -> None:
 
     import numpy as np
 
-    from separatrix.io.models import write_whole
+    from separatrix.files.models import write_whole
 
     buffer = io.BytesIO()
     labels = found.labels.astype(str)

@@ -147,7 +147,7 @@ def fit_command(
 
 def has_words(data: str, text: Sequence[str]) -> bool:
     """Whether words are learned from, so that rows are wide and sparse."""
-    from separatrix.io.mails import is_mail_source
+    from separatrix.files.mails import is_mail_source
 
     return bool(text) or is_mail_source(data)
 
@@ -171,8 +171,8 @@ def _fit_in_memory(
     """A model of a table that is read whole; `to_tune` names a method that is tuned to it."""
     from separatrix.evaluate.contents import judge_novelty
     from separatrix.features.words import named_empty_vocabulary
-    from separatrix.io.columns import find_text_columns
-    from separatrix.io.preparation import preprocessing
+    from separatrix.files.columns import find_text_columns
+    from separatrix.files.preparation import preprocessing
 
     keep = () if options["group"] is None else (options["group"],)
     options = {**options, "ignore": (*options["ignore"], *keep)}
@@ -241,7 +241,7 @@ def assemble(prepare: Any, estimator: Any, decision: str, n_rows: int) -> Any:
 
 def _clip(console: Console, table: Any, clip: float) -> Any:
     """A table whose rows are no longer than `clip`."""
-    from separatrix.io.columns import check_features
+    from separatrix.files.columns import check_features
     from separatrix.moments.noise import clip_rows
 
     check_features(table.X)  # gaps and text have no length
@@ -255,7 +255,7 @@ def _clip(console: Console, table: Any, clip: float) -> Any:
 def _save(
     fitted: Fitted, output: str, method: str, missing: str, clip: float | None, data: str
 ) -> None:
-    from separatrix.io.models import save
+    from separatrix.files.models import save
 
     notes = {
         "target": fitted.target,

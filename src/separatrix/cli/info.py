@@ -67,7 +67,7 @@ def _list_features(found: Any, n_features: int) -> list[dict[str, Any]]:
 
 
 def _describe(model: str, found: Any, table: list[dict[str, Any]], stored: Any) -> str:
-    from separatrix.io.text import format_columns
+    from separatrix.files.text import format_columns
 
     notes = stored.notes
     lines = [f"{model}: {found.method}"]

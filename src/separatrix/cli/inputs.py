@@ -21,8 +21,8 @@ def read_labelled_table(
     console: Console, data: str, options: Mapping[str, Any], keep: Sequence[str] = ()
 ) -> Any:
     """A table with labels of at least two classes; `keep` are columns to return as they are."""
-    from separatrix.io.notices import find_notices
-    from separatrix.io.tables import check_label_column, find_row_numbers, read_table
+    from separatrix.files.notices import find_notices
+    from separatrix.files.tables import check_label_column, find_row_numbers, read_table
 
     how = {name: options[name] for name in ("target", *READING)}
     table = read_table(data, keep=keep, text=options.get("text", ()), **how)
@@ -49,7 +49,7 @@ def note_skipped(console: Console, table: Any) -> None:
 
 def read_model(path: str) -> Any:
     """A model with its notes."""
-    from separatrix.io.models import read
+    from separatrix.files.models import read
 
     if Path(path).exists() and stat.S_ISFIFO(Path(path).stat().st_mode):
         raise ValueError(f"{path} is a pipe: models are read from files, which can be checked")
@@ -67,8 +67,8 @@ def read_model_and_rows(
     console: Console, path: str, data: str, keep: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[Any, Any]:
     """A model, and a table with the columns that it knows, in its order."""
-    from separatrix.io.columns import PREDICT, check_features
-    from separatrix.io.tables import read_table, same_features
+    from separatrix.files.columns import PREDICT, check_features
+    from separatrix.files.tables import read_table, same_features
 
     stored = read_model(path)
     known = getattr(stored.model, "feature_names_in_", None)
@@ -102,7 +102,7 @@ def read_model_and_rows(
 
 def _positional_names(path: str, model: Any, X: Any) -> Any:
     """All columns of a table, for a model that was fitted to an array without names."""
-    from separatrix.io.tables import check_header
+    from separatrix.files.tables import check_header
 
     n_features = getattr(model, "n_features_in_", X.shape[1])
     if X.shape[1] != n_features:
@@ -143,7 +143,7 @@ def note_unknown_columns(console: Console, columns: Iterable[str], known: Iterab
 
 def _note_unknown_values(console: Console, model: Any, X: Any, table: Any) -> None:
     """Name values of text that the model does not know, and why labels are not compared."""
-    from separatrix.io.preparation import unseen_values
+    from separatrix.files.preparation import unseen_values
 
     for name, values in unseen_values(model, X).items():
         console.note(

@@ -76,7 +76,7 @@ def tell_interruption(console: Console, results: str | None, *, named: bool) -> 
         Whether the user named it.
     """
     from separatrix.evaluate.checkpoint import read_folds
-    from separatrix.io.text import format_columns
+    from separatrix.files.text import format_columns
 
     methods = summarize_folds([] if results is None else read_folds(results))
     if not methods:

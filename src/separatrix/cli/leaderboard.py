@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from separatrix.io.text import format_columns
+from separatrix.files.text import format_columns
 
 
 def summarize_comparison(comparison: Any, verdict: Mapping[str, Any]) -> dict[str, Any]:

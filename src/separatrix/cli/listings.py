@@ -9,7 +9,7 @@ import click
 from separatrix.cli.console import Console
 from separatrix.cli.methods import OWN_COMMANDS
 from separatrix.cli.options import console_options, list_bundled
-from separatrix.io.text import format_columns
+from separatrix.files.text import format_columns
 
 
 @click.command("methods")
@@ -72,7 +72,7 @@ def datasets_command(as_json: bool, quiet: bool) -> None:
       separatrix datasets
       separatrix compare iris
     """
-    from separatrix.io.bundled import load_bundled
+    from separatrix.files.bundled import load_bundled
 
     records = []
     for name in list_bundled():

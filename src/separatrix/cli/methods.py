@@ -26,7 +26,7 @@ def check_methods(names: Iterable[str]) -> list[str]:
     """The names without repetition; an unknown one is an error that proposes the nearest."""
     from separatrix.evaluate.methods import LEFT_OUT, find_method_class
     from separatrix.evaluate.references import ALIASES
-    from separatrix.io.tables import check_known_name
+    from separatrix.files.tables import check_known_name
 
     asked = [name.strip() for name in names]
     for name in asked:
@@ -45,7 +45,7 @@ def build_estimator(method: str, settings: Sequence[str], seed: int | None) -> A
     A parameter that holds another method takes its name, and after that the parameters of the
     other: ``estimator=KernelIPCAC``, ``estimator__ridge=0.1``.
     """
-    from separatrix.io.tables import check_known_name
+    from separatrix.files.tables import check_known_name
 
     estimator = construct(method)
     for parameter, value in map(parse_setting, settings):

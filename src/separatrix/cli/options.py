@@ -47,7 +47,7 @@ def complete_from(list_names: Callable[[], Sequence[str]]) -> Callable[..., list
 
 def list_bundled() -> list[str]:
     """Names of the data sets that come along."""
-    from separatrix.io.bundled import BUNDLED
+    from separatrix.files.bundled import BUNDLED
 
     return sorted(BUNDLED)
 
@@ -129,7 +129,7 @@ class Filling(click.ParamType):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """The value as it is, if it is one."""
-        from separatrix.io.preparation import read_constant
+        from separatrix.files.preparation import read_constant
 
         try:
             known = value in self.words or read_constant(value) is not None

@@ -79,7 +79,7 @@ def _try_to_write(output: str, folder: Path) -> None:
 
 def find_table_format(output: str) -> str:
     """The format in which a table is written, by the name of its file."""
-    from separatrix.io.readers import NO_PARQUET, SEPARATORS, SUFFIXES
+    from separatrix.files.readers import NO_PARQUET, SEPARATORS, SUFFIXES
 
     path = Path(output)
     packed = path.suffix == ".gz"
@@ -142,8 +142,8 @@ def list_plain_values(column: Any) -> list[Any]:
 
 def write_frame(frame: Any, output: str) -> None:
     """Write a table in the format that the name of the file says."""
-    from separatrix.io.models import write_whole
-    from separatrix.io.readers import SEPARATORS
+    from separatrix.files.models import write_whole
+    from separatrix.files.readers import SEPARATORS
 
     form = find_table_format(output)
     buffer = io.BytesIO()

@@ -211,7 +211,7 @@ def read_costs(path: str) -> Any:
     """A table of costs with labels in its first line and its first column."""
     import pandas as pd
 
-    from separatrix.io.readers import SEPARATORS, SUFFIXES
+    from separatrix.files.readers import SEPARATORS, SUFFIXES
 
     form = SUFFIXES.get("." + path.rpartition(".")[2].lower(), "csv")
     return pd.read_csv(path, sep=SEPARATORS.get(form, ","), index_col=0)
@@ -223,7 +223,7 @@ def _add_test_file(table: Any, options: Mapping[str, Any]) -> Any:
 
     from separatrix.cli.inputs import READING
     from separatrix.evaluate.splits import check_test_columns, check_test_labels
-    from separatrix.io.tables import read_table
+    from separatrix.files.tables import read_table
 
     known = list(table.X.columns)
     how = {name: options[name] for name in READING}
@@ -237,7 +237,7 @@ def _add_test_file(table: Any, options: Mapping[str, Any]) -> Any:
 
 
 def _read_names(path: str, how: Mapping[str, Any]) -> list[str]:
-    from separatrix.io.tables import read_table
+    from separatrix.files.tables import read_table
 
     table = read_table(path, labelled=False, **{**how, "ignore": ()})
     return [str(name) for name in table.X.columns]

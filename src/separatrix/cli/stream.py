@@ -160,7 +160,7 @@ def _learn(
 ) -> Any:
     """Learn the batches, write the model now and then, and return how far it came."""
     from separatrix.evaluate.stream import learn
-    from separatrix.io.readers import DAMAGE_ERRORS
+    from separatrix.files.readers import DAMAGE_ERRORS
 
     model, progress, n_noted = start.model, start.progress, 0
     with _listen_for_stop() as stop, console.progress("stream") as update:
@@ -196,7 +196,7 @@ def _save(
     """Write the model with all that resuming needs."""
     from sklearn.pipeline import make_pipeline
 
-    from separatrix.io.models import save
+    from separatrix.files.models import save
 
     if output is not None:
         notes = {
@@ -281,7 +281,7 @@ def _check_learned(console: Console, model: Any, progress: Any) -> None:
 
 def _locate(data: str, progress: Any, message: str) -> str:
     """A message, and where in which stream it is about."""
-    from separatrix.io.readers import find_source_name
+    from separatrix.files.readers import find_source_name
 
     name = find_source_name(data)
     batch = f"in the batch after {progress.rows} rows" if progress.rows else ""
@@ -332,7 +332,7 @@ class Start(NamedTuple):
 
     def with_words(self, text: Sequence[str], data: str) -> Start:
         """The same with the columns whose words are learned from: as asked for, or as before."""
-        from separatrix.io.mails import TEXT, is_mail_source
+        from separatrix.files.mails import TEXT, is_mail_source
 
         if self.notes is None:
             columns = (*text, *([TEXT] if is_mail_source(data) else []))
@@ -346,9 +346,9 @@ class Start(NamedTuple):
 
     def vectorize(self, batches: Iterable[Any]) -> Iterator[Any]:
         """The batches, with words as sparse columns where there are any."""
-        from separatrix.io.columns import check_features
-        from separatrix.io.preparation import hash_words
-        from separatrix.io.tables import same_features
+        from separatrix.files.columns import check_features
+        from separatrix.files.preparation import hash_words
+        from separatrix.files.tables import same_features
 
         for batch in batches:
             if not self.text:

@@ -14,8 +14,8 @@ def open_source(
     data: str, form: str | None, lines: dict[str, Any], reading: dict[str, Any]
 ) -> Iterator[TextSource | TableSource]:
     """Text that is read line by line, or a table of another format; `lines` is how lines are."""
-    from separatrix.io.mails import is_mail_source
-    from separatrix.io.readers import SEPARATORS, find_format, open_bytes
+    from separatrix.files.mails import is_mail_source
+    from separatrix.files.readers import SEPARATORS, find_format, open_bytes
 
     whole = is_mail_source(data) or (data != "-" and not Path(data).exists())
     form = form or (None if whole else "csv" if data == "-" else find_format(data))
@@ -36,7 +36,7 @@ class TextSource(NamedTuple):
 
     def batches(self, ignore: Sequence[str]) -> Iterator[Any]:
         """One batch after the other."""
-        from separatrix.io.batches import iter_batches
+        from separatrix.files.batches import iter_batches
 
         return iter_batches(self.file, ignore=ignore, **self.reading)
 
@@ -53,7 +53,7 @@ class TableSource(NamedTuple):
 
     def batches(self, ignore: Sequence[str]) -> Iterator[Any]:
         """One batch after the other."""
-        from separatrix.io.batches import table_batches
+        from separatrix.files.batches import table_batches
 
         return table_batches(self.data, ignore=ignore, **self.reading)
 
@@ -66,7 +66,7 @@ class RecognisedFile:
     """A file that remembers its first bytes, by which it is recognised when it is read again."""
 
     def __init__(self, file: Any) -> None:
-        from separatrix.io.batches import HASHED_BYTES
+        from separatrix.files.batches import HASHED_BYTES
 
         self.file, self.first, self.n_remembered = file, b"", HASHED_BYTES
 
@@ -88,6 +88,6 @@ class RecognisedFile:
 
     def digest(self, place: int) -> str:
         """The digest of what was read up to a byte."""
-        from separatrix.io.batches import hash_first_bytes
+        from separatrix.files.batches import hash_first_bytes
 
         return hash_first_bytes(io.BytesIO(self.first), place)

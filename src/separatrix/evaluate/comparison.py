@@ -50,7 +50,7 @@ from separatrix.evaluate.records import (
 from separatrix.evaluate.runner import fold_id, run_folds
 from separatrix.evaluate.scores import Judge, check_costs, choose_score
 from separatrix.evaluate.splits import SplitPlan, add_test_rows, check_groups, plan_splits
-from separatrix.io.notices import find_notices, notice_copied_rows
+from separatrix.files.notices import find_notices, notice_copied_rows
 from separatrix.moments.checks import check_finite, check_in_memory, encode_labels
 from separatrix.moments.labelled import LabelledRows
 

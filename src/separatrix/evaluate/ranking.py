@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from separatrix.evaluate.records import LOSS_SCORES, SCORES, Comparison
-from separatrix.io.text import align_cells
+from separatrix.files.text import align_cells
 from separatrix.linalg import Array
 
 FEWEST_SPLITS = 5

@@ -8,7 +8,7 @@ import numpy as np
 
 from separatrix.evaluate.advice import measure_seconds
 from separatrix.evaluate.records import Comparison, MethodRecord
-from separatrix.io.text import align_cells
+from separatrix.files.text import align_cells
 
 MAX_PRINTED = 40
 """Methods that a table of text has, at most."""

@@ -29,7 +29,7 @@ from separatrix import (
 )
 from separatrix.decision.thresholds import accuracy_threshold
 from separatrix.evaluate.stream import prequential
-from separatrix.io.mails import message_text
+from separatrix.files.mails import message_text
 from separatrix.kernels import RBF
 from separatrix.linalg import Array, principal_angles
 from separatrix_papers.ipcac import literal

@@ -1,0 +1,220 @@
+"""E-mails and other texts in folders, Maildirs and mbox files: a message is a row."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from separatrix.files.fasta import is_protein_source
+
+TEXT, KIND, FILE = "text", "kind", "file"
+"""Columns of a table of messages: what it says, its class, where it is from."""
+
+
+class Message(NamedTuple):
+    """One message: its place, for messages, its kind (None where folders say none), its bytes."""
+
+    place: str
+    kind: str | None
+    content: bytes
+
+
+def is_mail_source(source: Any) -> bool:
+    """Whether a path is a folder, or a file of messages."""
+    if not isinstance(source, str | Path):
+        return False
+    path = Path(source)
+    if path.is_dir():
+        return not is_protein_source(path)
+    return path.is_file() and path.suffix.lower() in (".mbox", ".eml")
+
+
+def iter_messages(source: str | os.PathLike[str]) -> Iterator[Message]:
+    """All messages of a folder, a Maildir, an mbox file or one file, in the order of names.
+
+    Parameters
+    ----------
+    source : path
+        A folder with a folder, Maildir or mbox file for each kind; or messages without kinds: a
+        folder of files, a Maildir, ``.mbox`` or ``.eml``.
+    """
+    path = Path(source)
+    if path.is_dir() and not _is_maildir(path):
+        parts = [p for p in sorted(path.iterdir()) if p.is_dir() or p.suffix == ".mbox"]
+        for part in parts:
+            for place, content in _messages_in(part):
+                yield Message(place, find_mail_kind(part.name), content)
+        if parts:
+            return
+    for place, content in _messages_in(path):
+        yield Message(place, None, content)
+
+
+def _is_maildir(path: Path) -> bool:
+    return (path / "cur").is_dir()
+
+
+def _messages_in(part: Path) -> Iterator[tuple[str, bytes]]:
+    """Place and bytes of the messages of one kind."""
+    import mailbox
+
+    if part.suffix == ".mbox":
+        box: mailbox.Mailbox[Any] = mailbox.mbox(part, create=False)
+        for number, key in enumerate(box.iterkeys(), start=1):
+            yield f"{part}:{number}", box.get_bytes(key)
+    elif part.is_file():
+        yield str(part), part.read_bytes()
+    elif _is_maildir(part):
+        box = mailbox.Maildir(part, create=False)
+        for key in sorted(box.iterkeys()):
+            yield f"{part}/{key}", box.get_bytes(key)
+    else:
+        # cmds is a list of commands that comes with each folder of the SpamAssassin corpus
+        for path in sorted(p for p in part.iterdir() if p.is_file() and p.name != "cmds"):
+            if not path.name.startswith("."):
+                yield str(path), path.read_bytes()
+
+
+def find_mail_kind(name: str) -> str:
+    """Ham or spam where the name of a folder says so, or else the name.
+
+    Examples
+    --------
+    >>> find_mail_kind("20030228_easy_ham_2"), find_mail_kind("spam.mbox"), find_mail_kind("news")
+    ('ham', 'spam', 'news')
+    """
+    word = name.removesuffix(".mbox")
+    return next((kind for kind in ("ham", "spam") if kind in word.lower().split("_")), word)
+
+
+def read_messages(folder: str | os.PathLike[str]) -> Bunch:
+    """E-mails of several kinds, each in a folder, a Maildir or an mbox file.
+
+    Parameters
+    ----------
+    folder : path
+        With a folder for each kind, as the SpamAssassin corpus has it: a file is a message, and
+        ``easy_ham``, ``hard_ham_2`` … are all ham, ``spam_2`` … spam. A folder with ``cur`` and
+        ``new`` is a Maildir; a file that ends with ``.mbox`` has all messages of its kind.
+
+    Returns
+    -------
+    Bunch
+        With ``messages``, as bytes, and ``y``, the kinds.
+    """
+    found = [message for message in iter_messages(folder) if message.kind is not None]
+    if len({message.kind for message in found}) < 2:
+        raise ValueError(f"{folder} needs e-mails of two kinds or more, each in a folder")
+    return Bunch(
+        messages=[message.content for message in found],
+        y=np.array([message.kind for message in found]),
+    )
+
+
+def message_text(message: bytes) -> str:
+    r"""Subject and text of an e-mail; of parts in several forms the plain one, tags left out.
+
+    Examples
+    --------
+    >>> message_text(b"Subject: Offer\nContent-Type: text/html\n\n<b>Buy</b> now")
+    'Offer\nBuy now'
+    """
+    import email.policy  # here: tables without messages do not wait for it
+    from email.message import EmailMessage
+
+    try:
+        parsed = email.message_from_bytes(message, policy=email.policy.default)
+        body = parsed.get_body(("plain", "html")) if isinstance(parsed, EmailMessage) else None
+        text = "" if body is None else str(body.get_content())
+        subject = str(parsed.get("subject", ""))
+        if body is not None and body.get_content_type() == "text/html":
+            text = html.unescape(re.sub(r"<[^>]*>", "", text))
+    except (LookupError, ValueError, KeyError, AttributeError, TypeError):
+        # spam breaks every rule: what cannot be taken apart is read as it is
+        head, _, text = message.decode("latin-1").partition("\n\n")
+        found = re.search(r"^subject:(.*)$", head, re.IGNORECASE | re.MULTILINE)
+        subject = found[1].strip() if found else ""
+    return f"{subject}\n{text}".strip()
+
+
+def read_mail_columns(
+    source: str | os.PathLike[str], *, skip_bad: bool = False
+) -> tuple[dict[str, list[Any]], list[str]]:
+    """Messages as columns `file`, `text` and, where folders say it, `kind`.
+
+    Kinds alternate by their shares, as in a mailbox: whoever learns row by row meets all of them.
+
+    Parameters
+    ----------
+    source : path
+        As in `iter_messages`.
+    skip_bad : bool
+        Leave out messages without a word, in place of an error that names the first.
+
+    Returns
+    -------
+    columns : dict of lists
+    skipped : list of str
+        Places of messages that were left out.
+    """
+    _check_holds_no_tables(Path(source))
+    columns: dict[str, list[Any]] = {FILE: [], TEXT: [], KIND: []}
+    skipped = []
+    for message in iter_messages(source):
+        text = message_text(message.content)
+        if not re.search(r"\w", text):
+            if not skip_bad:
+                raise ValueError(
+                    f"{message.place} has no text: mend it, or leave out such messages "
+                    "(--skip-bad)"
+                )
+            skipped.append(message.place)
+            continue
+        columns[FILE].append(message.place)
+        columns[TEXT].append(text)
+        columns[KIND].append(message.kind)
+    if not columns[FILE]:
+        raise ValueError(
+            f"{source} has no messages: give a folder with a folder, Maildir or .mbox file for "
+            "each class, or tables by their names"
+        )
+    if columns[KIND][0] is None:
+        del columns[KIND]
+        return columns, skipped
+    order = alternate(columns[KIND])
+    return {name: [values[i] for i in order] for name, values in columns.items()}, skipped
+
+
+def alternate(kinds: list[Any]) -> list[int]:
+    """The order in which kinds come by their shares, each in its own order.
+
+    Examples
+    --------
+    >>> [list("aaab")[i] for i in alternate(list("aaab"))]
+    ['a', 'a', 'b', 'a']
+    """
+    n_rows, n_before = Counter(kinds), Counter[Any]()
+    places = []
+    for i, kind in enumerate(kinds):
+        places.append(((n_before[kind] + 0.5) / n_rows[kind], i))
+        n_before[kind] += 1
+    return [i for _, i in sorted(places)]
+
+
+def _check_holds_no_tables(folder: Path) -> None:
+    """Raise for a folder of tables: each would pass for a message."""
+    tables = (".csv", ".tsv", ".parquet", ".npz", ".arff", ".xlsx", ".npy", ".gz", ".zarr")
+    found = [p for p in folder.iterdir() if p.suffix in tables] if folder.is_dir() else []
+    if found:
+        raise ValueError(
+            f"{folder} holds tables, such as {found[0].name}: name one of them, or read them all "
+            "as one table by `separatrix fit --engine dask`"
+        )

@@ -1,0 +1,451 @@
+"""Model files: what is saved comes back bit by bit, and nothing else does."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pickle
+import stat
+import subprocess
+import sys
+import zipfile
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import skops.io
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import RidgeClassifier, SGDClassifier
+from sklearn.metrics.pairwise import laplacian_kernel
+from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.svm import SVC
+
+from separatrix import (
+    LDG,
+    ClassMoments,
+    DDAGClassifier,
+    FisherDiscriminant,
+    KernelFisherDiscriminant,
+    OnlineIPCAC,
+    TruncatedIPCAC,
+    datasets,
+    load,
+    save,
+)
+from separatrix.files import models as persist
+from tests.discovery import SHAPES, TALL, WIDE, all_estimators, labelled, name_of
+from tests.files.model_files import (
+    NAMES,
+    around,
+    assert_answers_alike,
+    assert_rejected,
+    mixed_table,
+    pipeline_file,
+    saved_and_loaded,
+)
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:the within-class scatter has no null space",
+    "ignore:.*found no direction that separates",
+    "ignore:FastICA did not converge",
+)
+every = pytest.mark.parametrize("estimator", all_estimators(), ids=name_of)
+every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
+
+
+# There and back ------------------------------------------------------------------------------
+
+
+@every
+@every_shape
+def test_every_estimator_comes_back_bit_by_bit(estimator, X, y, tmp_path):
+    model = clone(estimator).fit(pd.DataFrame(X).add_prefix("x"), NAMES[y])
+    again = saved_and_loaded(model, tmp_path)
+    assert type(again) is type(model)
+    assert repr(again) == repr(model)
+    assert vars(again).keys() == vars(model).keys()
+    # layouts decide how products are rounded: many rows and few
+    for rows in (X, X[:1], X[:7], X.astype(np.float32)):
+        assert_answers_alike(model, again, pd.DataFrame(rows).add_prefix("x"))
+
+
+def test_arrays_keep_the_order_of_their_axes(tmp_path):
+    """Products with an array in another order are rounded differently."""
+    model = FisherDiscriminant().fit(*TALL)
+    every_second = np.zeros((4, 6), order="F")[::2]
+    every_second[:] = model.components_
+    model.components_ = every_second
+    again = saved_and_loaded(model, tmp_path)
+    assert_array_equal(again.components_, model.components_)
+    assert again.components_.flags.f_contiguous
+
+
+@every
+def test_an_estimator_that_was_not_fitted_comes_back(estimator, tmp_path):
+    assert repr(saved_and_loaded(estimator, tmp_path)) == repr(estimator)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        FisherDiscriminant(),
+        FisherDiscriminant(shrinkage=0.1, window=40),
+        FisherDiscriminant(decay=0.98),
+        TruncatedIPCAC(3),
+        OnlineIPCAC(),
+        OnlineIPCAC(rank=4, n_whitened=2),
+        OnlineIPCAC(window=30),
+        OnlineIPCAC(decay=0.9),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("d", [6, 60])
+def test_learning_goes_on_as_if_never_stopped(model, d, tmp_path):
+    X, y = labelled(120, d, n_classes=2)
+    never, stopped = clone(model), clone(model)
+    for i, part in enumerate(np.split(np.arange(120), [8, 9, 10, 40, 43, 71, 90])):
+        for learner in (never, stopped):
+            learner.partial_fit(X[part], NAMES[y[part]], classes=NAMES[:2])
+        if i in (2, 5):  # once after rows that are not solved for yet
+            stopped = saved_and_loaded(stopped, tmp_path)
+        assert_answers_alike(never, stopped, X)
+
+
+def test_a_window_of_sparse_and_dense_rows_goes_on(tmp_path):
+    X, y = labelled(90, 12, n_classes=2)
+    X[np.abs(X) < 1] = 0
+    never, stopped = OnlineIPCAC(window=30), OnlineIPCAC(window=30)
+    for i in range(0, 90, 5):
+        rows = sp.csr_array(X[i : i + 5]) if i % 2 else X[i : i + 5].astype(np.float32)
+        for learner in (never, stopped):
+            learner.partial_fit(rows, y[i : i + 5], classes=[0, 1])
+        stopped = saved_and_loaded(stopped, tmp_path)
+    assert_answers_alike(never, stopped, X)
+
+
+def test_a_window_of_single_rows_is_few_arrays(tmp_path):
+    X, y = labelled(200, 4, n_classes=2)
+    model = OnlineIPCAC(window=100)
+    for i in range(200):
+        model.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
+    save(model, tmp_path / "a.model")
+    with zipfile.ZipFile(tmp_path / "a.model") as entries:
+        assert len(entries.namelist()) < 100
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        FisherDiscriminant(),
+        make_pipeline(
+            PCA(3),
+            LDG(2, gamma=0.5, n_neighbors=4),
+            KNeighborsClassifier(3, algorithm="brute"),
+        ),
+    ],
+    ids=["classifier", "subspace"],
+)
+def test_a_pipeline_around_a_model_comes_back(model, tmp_path):
+    table, y = mixed_table()
+    model = around(model).fit(table, NAMES[y])
+    again = saved_and_loaded(model, tmp_path)
+    table.loc[0, "kind"] = "never seen"
+    assert_array_equal(again.predict_proba(table), model.predict_proba(table))
+    assert_array_equal(again.feature_names_in_, list(table.columns))
+
+
+@pytest.mark.parametrize(
+    ("model", "data"),
+    [
+        (KernelFisherDiscriminant(), sp.csr_array(TALL[0])),
+        (KernelFisherDiscriminant(kernel="precomputed"), TALL[0] @ TALL[0].T),
+        (TruncatedIPCAC(4), sp.csr_matrix(TALL[0])),
+        (FisherDiscriminant(2), sp.csr_array(TALL[0])),
+        (FisherDiscriminant("auto"), TALL[0].astype(np.float32)),
+        (FisherDiscriminant(priors=np.array([0.2, 0.3, 0.5])), TALL[0]),
+        (DDAGClassifier(FisherDiscriminant()), TALL[0]),
+    ],
+)
+def test_options_that_change_what_a_model_holds(model, data, tmp_path):
+    model.fit(data, TALL[1])
+    assert_answers_alike(model, saved_and_loaded(model, tmp_path), data)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RidgeClassifier(),
+        make_pipeline(
+            NeighborhoodComponentsAnalysis(2, random_state=0, max_iter=5),
+            KNeighborsClassifier(3, algorithm="brute"),
+        ),
+        make_pipeline(FunctionTransformer(), KNeighborsClassifier(3, algorithm="brute")),
+    ],
+    ids=["ridge", "NCA", "raw"],
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_references_and_linear_classifiers_come_back(model, n_classes, tmp_path):
+    X, y = labelled(60, 5, n_classes=n_classes)
+    model = clone(model).fit(X, NAMES[y])
+    assert_answers_alike(model, saved_and_loaded(model, tmp_path), X)
+
+
+def test_columns_that_pass_a_transformer_come_back(tmp_path):
+    table, y = mixed_table()
+    kinds = OneHotEncoder(drop="if_binary", sparse_output=False)
+    columns = ColumnTransformer([("kinds", kinds, ["kind"])], remainder="passthrough")
+    model = make_pipeline(columns, SimpleImputer(), FisherDiscriminant()).fit(table, y)
+    again = saved_and_loaded(model, tmp_path)
+    assert_array_equal(again.predict_proba(table), model.predict_proba(table))
+
+
+def test_sparse_moments_come_back(tmp_path):
+    moments = ClassMoments.from_data(sp.csr_array(WIDE[0]), WIDE[1], per_class=True)
+    again = saved_and_loaded(moments, tmp_path)
+    assert_array_equal(again.class_scatters, moments.class_scatters)
+    assert_array_equal((again + again).St, (moments + moments).St)
+
+
+def test_notes_and_versions_are_kept_beside_the_model(tmp_path):
+    model = FisherDiscriminant().fit(*TALL)
+    save(model, tmp_path / "a.model", notes={"target": "kind", "rows": 90})
+    stored = persist.read(tmp_path / "a.model")
+    assert stored.notes == {"target": "kind", "rows": 90}
+    assert stored.versions["numpy"] == np.__version__
+    assert stored.versions.keys() == {"python", "separatrix", "scikit-learn", "numpy", "scipy"}
+
+
+WITHOUT_EXTRAS = """
+import sys
+for package in ("click", "pandas", "rich", "skops"):
+    sys.modules[package] = None  # an import of it fails
+from separatrix import FisherDiscriminant, datasets, load, save
+wine = datasets.load("wine")
+model = FisherDiscriminant().fit(wine.data, wine.target)
+save(model, sys.argv[1])
+assert (load(sys.argv[1]).predict_proba(wine.data) == model.predict_proba(wine.data)).all()
+"""
+
+
+def test_files_need_no_package_but_those_of_the_library_itself(tmp_path):
+    program = [sys.executable, "-c", WITHOUT_EXTRAS, str(tmp_path / "a.model")]
+    done = subprocess.run(program, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_saving_leaves_the_model_as_it_was(tmp_path):
+    model = OnlineIPCAC(window=20).partial_fit(*TALL)
+    before = pickle.dumps(model)
+    save(model, tmp_path / "a.model")
+    assert pickle.dumps(model) == before
+
+
+# What is not saved ---------------------------------------------------------------------------
+
+
+def own_kernel(A, B):
+    return A @ B.T
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (KernelFisherDiscriminant(kernel=laplacian_kernel), "kernel is the function sklearn"),
+        (KernelFisherDiscriminant(kernel=own_kernel), "kernel is the function .*own_kernel"),
+        (LDG(random_state=np.random.RandomState(0)), "random_state is a random generator"),
+        (DDAGClassifier(SVC()), r"estimator is a sklearn.svm._classes.SVC, which is not among"),
+        (make_pipeline(RandomForestClassifier()), "RandomForestClassifier, which is not among"),
+        (SGDClassifier(), "SGDClassifier, which is not among"),
+        (KNeighborsClassifier(metric="haversine", algorithm="brute").fit(*TALL), "haversine"),
+        (OneHotEncoder(max_categories=2).fit([["a"], ["b"]]), "rare categories"),
+        (FunctionTransformer(np.log1p), "func is the function"),
+        (FunctionTransformer(str), "has a function"),
+        (make_pipeline(LDG(), memory="folder"), "keeps results in a folder"),
+    ],
+    ids=[
+        "function",
+        "own function",
+        "generator",
+        "SVC",
+        "forest",
+        "sgd",
+        "metric",
+        "rare",
+        "transformer",
+        "type",
+        "memory",
+    ],
+)
+def test_what_no_file_can_hold_is_rejected_by_its_place(model, message, tmp_path):
+    with pytest.raises(ValueError, match=f"cannot be saved: .*{message}"):
+        save(model, tmp_path / "a.model")
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_can_be_kept_is_listed_where_something_cannot(tmp_path):
+    with pytest.raises(ValueError, match=r"PCA, Pipeline, .*StandardScaler"):
+        save(make_pipeline(RandomForestClassifier()), tmp_path / "a.model")
+
+
+def test_only_models_are_saved(tmp_path):
+    with pytest.raises(TypeError, match="save takes an estimator, not a dict"):
+        save({"a": 1}, tmp_path / "a.model")
+
+
+# Files that are whole or not there -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+@pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "No space left"), KeyboardInterrupt()])
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(step, failure, tmp_path, monkeypatch):
+    path = tmp_path / "a.model"
+    save(FisherDiscriminant().fit(*TALL), path)
+    before = path.read_bytes()
+
+    def fail(*_):
+        raise failure
+
+    monkeypatch.setattr(os, step, fail)
+    with pytest.raises(type(failure)):
+        save(FisherDiscriminant(1).fit(*TALL), path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["a.model"]
+
+
+def test_files_keep_their_rights_and_links_their_target(tmp_path):
+    path, link = tmp_path / "a.model", tmp_path / "link"
+    model = FisherDiscriminant().fit(*TALL)
+    save(model, path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~persist._umask()
+    path.chmod(0o640)
+    link.symlink_to(path)
+    save(model, link)
+    assert link.is_symlink()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    with pytest.raises(IsADirectoryError):
+        save(model, tmp_path)
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
+    pipe, model = tmp_path / "pipe", FisherDiscriminant().fit(*TALL)
+    os.mkfifo(pipe)
+    end = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        save(model, pipe)
+        (tmp_path / "a.model").write_bytes(os.read(end, 1 << 20))
+    finally:
+        os.close(end)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert_answers_alike(load(tmp_path / "a.model"), model, TALL[0])
+
+
+# Files that are refused ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def content():
+    return pipeline_file()
+
+
+def test_a_file_that_is_cut_short_or_longer_is_rejected(content, tmp_path):
+    assert_rejected(tmp_path, b"", "not a model file of separatrix: it is empty")
+    for size in np.linspace(1, len(content) - 1, 60).astype(int):
+        assert_rejected(
+            tmp_path, content[:size], "not a model file|is cut short: .* bytes are left"
+        )
+    assert_rejected(tmp_path, content + b"x", "altered")
+    rest = content.split(b"\n", 1)[1]
+    absurd = b"separatrix model 2 %d %s\n" % (10**14, b"0" * 64)
+    assert_rejected(tmp_path, absurd + rest, f"cut short: {len(rest)} of {10**14} bytes")
+
+
+def test_every_bit_counts(content, tmp_path):
+    """All flips in what is read first, and many elsewhere."""
+    rng = np.random.default_rng(0)
+    first = content.index(b"\n") * 8
+    places = [*range(first + 8), *rng.integers(first, 8 * len(content), 100)]
+    for place in places:
+        flipped = bytearray(content)
+        flipped[place // 8] ^= 1 << (place % 8)
+        assert_rejected(tmp_path, bytes(flipped), "altered|not a model file|cut short|format")
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (lambda model, path: path.write_bytes(pickle.dumps(model)), "looks like a pickle"),
+        (joblib.dump, "not a model file"),
+        (lambda model, path: joblib.dump(model, path, compress=3), "looks like a pickle"),
+        (skops.io.dump, "looks like a zip"),
+        (lambda model, path: path.write_text("a,b\n1,2\n"), "not a model file of separatrix$"),
+        (lambda model, path: np.savez(path, a=1), "not a model file"),
+    ],
+    ids=["pickle", "joblib", "packed joblib", "skops", "table", "npz"],
+)
+def test_other_files_are_rejected(write, message, tmp_path):
+    path = tmp_path / "a.npz"
+    write(FisherDiscriminant().fit(*TALL), path)
+    with pytest.raises(ValueError, match=message):
+        load(path)
+
+
+def test_a_missing_file_is_missing(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("now", "oldest", "message"),
+    [
+        (0, 0, "has format 2, newer than 0, the newest that separatrix .* reads: upgrade"),
+        (4, 3, "has format 2, older than 3, the oldest .* fit the model again"),
+    ],
+)
+def test_other_formats_say_why_they_are_not_read(
+    now, oldest, message, content, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(persist, "MODEL_FORMAT", now)
+    monkeypatch.setattr(persist, "OLDEST_FORMAT", oldest)
+    assert_rejected(tmp_path, content, message)
+
+
+def test_the_checksum_covers_the_number_of_the_format(content, tmp_path, monkeypatch):
+    monkeypatch.setattr(persist, "MODEL_FORMAT", 3)
+    assert_rejected(tmp_path, content.replace(b"model 2", b"model 3", 1), "altered")
+
+
+def test_bundled_models_are_small(tmp_path):
+    wine = datasets.load("wine")
+    save(FisherDiscriminant().fit(wine.data, wine.target), tmp_path / "a.model")
+    assert (tmp_path / "a.model").stat().st_size < 100_000
+
+
+def test_what_killed_writers_left_is_swept_and_nothing_else(tmp_path):
+    model = FisherDiscriminant().fit([[0.0], [1.0]], [0, 1])
+    names = [
+        ".a.model.abcdefgh.part",
+        ".b.model.abcdefgh.part",
+        "a.model.abcdefgh.part",
+        ".a.model.x",
+    ]
+    for name in [*names, ".a.model.12345678.part", ".a.model.87654321.part"]:
+        (tmp_path / name).write_bytes(b"half a model")
+        os.utime(tmp_path / name, (0, 0))
+    os.utime(tmp_path / ".a.model.12345678.part")  # just made: not locked yet
+    with (tmp_path / ".a.model.87654321.part").open("rb") as written:
+        fcntl = pytest.importorskip("fcntl")
+        fcntl.flock(written, fcntl.LOCK_EX)  # as its writer does
+        save(model, tmp_path / "a.model")
+    left = {".a.model.12345678.part", ".a.model.87654321.part", "a.model", *names[1:]}
+    assert {path.name for path in tmp_path.iterdir()} == left
+    with pytest.raises(ValueError, match="not a model file"):
+        load(tmp_path / names[1])
