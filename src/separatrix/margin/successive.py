@@ -465,7 +465,7 @@ def whiten_within(
         rows = rows._replace(X=Z, feature_names=None)
         moments = ClassMoments.from_rows(rows)
     Sw = np.array(moments.Sw)
-    spread, size = float(np.trace(Sw)), float(np.sum(Z**2))
+    spread, size = float(np.trace(Sw)), float(np.sum(moments.total_diagonal()))
     if spread <= Z.shape[1] * moments.eps * size:  # classes are points: Sw is numerical zero
         return cholesky_whitener(size / n_dimensions * np.eye(len(Sw))), 1.0
     s = shrinkage
