@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
-from separatrix_papers import scoring
+from separatrix_papers import scoring, show
 from separatrix_papers.figures import Measured
 from separatrix_papers.tables import Printed, read_tables
 
@@ -98,32 +99,34 @@ def test_claims_are_judged_by_means_or_by_rows_won(example):
     m = Measured
     cells = {"a": {"X": m(90, 1, 4), "Y": m(80, 1, 4)}, "b": {"X": m(70, 1, 4), "Y": m(72, 1, 4)}}
     assert claim(example, cells).verdict == "holds"
-    assert claim(example, cells, lower=True).verdict == "differs"
-    assert claim(example, cells, claim={"rows": ["b"]}).verdict == "differs"
-    assert claim(example, cells, claim={"not_so": True}).verdict == "differs"
+    assert claim(example, cells, lower=True).verdict == "does not hold"
+    assert claim(example, cells, claim={"rows": ["b"]}).verdict == "does not hold"
+    assert claim(example, cells, claim={"not_so": True}).verdict == "does not hold"
     assert claim(example, cells, claim={"wins": 1}).verdict == "holds"
-    assert claim(example, cells, claim={"wins": 2}).verdict == "differs"
+    assert claim(example, cells, claim={"wins": 2}).verdict == "does not hold"
     assert claim(example, cells, claim={"wins": 2}).why == "best or level in 1 of 2 rows"
     assert claim(example, cells, claim={"right": 79.0}).verdict == "holds"
-    assert claim(example, cells, claim={"right": ["Y", 80.5]}).verdict == "differs"
+    assert claim(example, cells, claim={"right": ["Y", 82.5]}).verdict == "does not hold"
     near = {"a": {"X": m(80.1, 1, 4), "Y": m(80, 1, 4)}}
     assert claim(example, near, claim={"rows": ["a"]}).why.endswith("within chance")
+    assert claim(example, near, claim={"rows": ["a"]}).verdict == "undecided"
+    assert claim(example, near, claim={"rows": ["a"], "not_so": True}).verdict == "undecided"
     once = {"b": {"X": m(72, 0, 1), "Y": m(70, 0, 1)}}  # of 100 decisions
-    assert claim(example, once, claim={"rows": ["b"]}).why == "72 beside 70 of Y, within chance"
-    assert claim(example, once, decisions=None, claim={"rows": ["b"]}).why == "72 beside 70 of Y"
+    assert claim(example, once, claim={"rows": ["b"]}).why == "72 against 70 of Y, within chance"
+    assert claim(example, once, decisions=None, claim={"rows": ["b"]}).why == "72 against 70 of Y"
 
 
 def test_a_claim_to_be_as_good_holds_unless_it_is_worse_by_more_than_chance(example):
     m = Measured
-    for gap, verdict in [(1.0, "holds"), (0.0, "holds"), (-1.4, "holds"), (-1.5, "differs")]:
+    for gap, verdict in [(1.0, "holds"), (0.0, "holds"), (-1.4, "holds"), (-1.5, "does not hold")]:
         # an error of 0.5 each: two errors of the difference are 1.414
         cells = {"a": {"X": m(80 + gap, 1, 4), "Y": m(80, 1, 4)}}
         as_good = {"rows": ["a"], "at_least": True}
         assert claim(example, cells, claim=as_good).verdict == verdict
         turned = claim(example, cells, claim={**as_good, "not_so": True}).verdict
-        assert {turned, verdict} == {"holds", "differs"}
+        assert {turned, verdict} == {"holds", "does not hold"}
     level = {"a": {"X": m(80, 0, 1), "Y": m(80, 0, 1)}}
-    assert claim(example, level, claim={"rows": ["a"]}).verdict == "differs"
+    assert claim(example, level, claim={"rows": ["a"]}).verdict == "undecided"
     assert claim(example, level, claim={"rows": ["a"], "at_least": True}).verdict == "holds"
 
 
@@ -132,7 +135,7 @@ def test_lines_of_a_curve_count_decisions_of_their_own(example):
     curve = {"curve": True, "published": {}, "claim": {"at_least": True}}
     assert claim(example, lines, decisions={"X": 100}, **curve).verdict == "holds"
     curve["claim"] = {"at_least": True}
-    assert claim(example, lines, decisions={"1": 100}, **curve).verdict == "differs"
+    assert claim(example, lines, decisions={"1": 100}, **curve).verdict == "does not hold"
 
 
 def test_claims_wait_for_the_rows_they_are_about(example):
@@ -151,9 +154,38 @@ def test_claims_on_curves_compare_lines(example):
         "Y": {"1": Measured(6, 0, 1), "2": Measured(7, 0, 1)},
     }
     assert claim(example, lines, curve=True, published={}).verdict == "holds"
-    assert (
-        claim(example, lines, curve=True, published={}, claim={"rows": ["1"]}).verdict == "differs"
+    first = claim(example, lines, curve=True, published={}, claim={"rows": ["1"]})
+    assert first.verdict == "does not hold"
+
+
+def test_rows_won_are_beyond_chance_with_the_probability_that_their_errors_leave(example):
+    """Of a thousand normal draws of the gaps as many reach the number of wins."""
+    rows = {name: {"X": Measured(80 + gap, 1, 4), "Y": Measured(80, 1, 4)}
+            for name, gap in [("a", 0.5), ("b", 0.7), ("c", 3.0)]}  # fmt: skip
+    gaps = np.array([0.5, 0.7, 3.0]) + math.hypot(0.5, 0.5) * np.random.default_rng(0).normal(
+        size=(20000, 3)
     )
+    for wins, verdict in [(1, "holds"), (2, "undecided"), (3, "undecided"), (4, "does not hold")]:
+        share = np.mean((gaps >= 0).sum(axis=1) >= wins)
+        assert (share > 0.977, share < 0.023) == (verdict == "holds", verdict == "does not hold")
+        stated = {"wins": wins, "rows": ["a", "b", "c"]}
+        assert claim(example, rows, claim=stated).verdict == verdict
+    gap = scoring.Gap(0.7, math.hypot(0.5, 0.5), 80.7, 80, "")
+    assert gap.probability == pytest.approx(np.mean(gaps[:, 1] >= 0), abs=0.01)
+
+
+def test_counts_are_equal_or_unequal_and_never_better(example):
+    table = read_tables(example)[0]._replace(exact=True, repeats=None, decisions=None)
+    cells = {"a": {"X": Measured(90.104, 0, 1), "Y": Measured(81.0, 0, 1)}}
+    judged = {cell.column: cell for cell in scoring.judge_cells(table, cells) if cell.row == "a"}
+    assert (judged["X"].verdict, judged["X"].side) == ("holds", "")
+    assert (judged["Y"].verdict, judged["Y"].side) == ("differs", "")
+    counts = scoring.count_verdicts(judged.values())
+    assert (counts["holds"], counts["differs"], counts["ahead"], counts["behind"]) == (1, 1, 0, 0)
+    assert scoring.judge_columns(table, judged.values()) == []
+    assert "1 are unequal" in show.describe_counts(counts)
+    record = scoring.build_record(table, cells)
+    assert "81/80≠" in [cell for line in show.build_grid(record)[1] for cell in line]
 
 
 def test_columns_of_ours_that_pass_all_that_is_printed_are_counted(example):

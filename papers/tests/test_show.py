@@ -36,11 +36,11 @@ def test_what_nobody_printed_stays_out_of_the_totals(example):
     printed = scoring.build_record(table, cells)
     derived = scoring.build_record(table._replace(derived=True), cells)
     text = make_papers.summary({"example": [printed, derived]}, {"example": "An example"})
-    assert '"all", "5", "1", "1", "1", "0", "1", "1", "2", "0", "5", "0", "2", "0"' in text
+    assert '"all", "5", "1", "1", "1", "0", "1", "1", "2", "0", "5", "0", "2", "0", "0"' in text
     assert show.describe_counts(derived["counts"], True).startswith(
         "Of 5 numbers that follow from what"
     )
-    assert "Of 5 printed numbers 1 hold" in show.describe_result(printed)
+    assert "Of 5 printed numbers 1 agree" in show.describe_result(printed)
     assert show.pair_numbers([derived]) == {}
     assert show.pair_numbers([printed, derived]) == {
         "holds": [(90.1, 90.1)],
@@ -63,20 +63,22 @@ def test_a_source_in_a_minute_says_what_holds_and_what_does_not(example):
         "b": {"X": Measured(80.0, 0.1, 9), "Y": Measured(40.0, 0.1, 9)},
     }
     record = scoring.build_record(table, cells)
-    holds, behind, *rest = show.describe_source([record])
-    assert holds.about == "Holds"
-    assert holds.says.startswith("2 of 4 numbers that could be rerun are reached (1 passed)")
-    assert "1 of 1 claims hold" in holds.says
+    numbers, behind, holds, *rest = show.describe_source([record])
+    assert numbers.says == (
+        "Of 5 printed numbers 1 agree (1 to the last digit), 1 are better here, "
+        "2 are worse here, 1 cannot be rerun."
+    )
+    assert holds.about == "1 claim holds"
     assert behind == (
-        "Does not",
-        "2 numbers are behind print. Off as a whole, the furthest first:",
+        "Worse here",
+        "2 numbers are worse than printed. Off as a whole, the furthest first:",
         ["Y (example/table1)"],
     )
     assert rest == [("Not rerun", f"1 number, because {table.missing['b / Z']}.", [])]
     turned = scoring.build_record(table, {"a": {"X": Measured(40.0, 1, 9), "Y": cells["a"]["Y"]}})
     failed = {point.about: point for point in show.describe_source([turned])}
-    (claim,) = failed["Claims that do not hold"].examples
-    assert claim.startswith("“X is better than Y”: 40 beside 50 of Y")
+    (claim,) = failed["1 claim does not hold"].examples
+    assert claim.startswith("“X is better than Y”: 40 against 50 of Y")
 
 
 def test_a_reason_is_shown_only_while_a_method_is_behind(example):
@@ -109,7 +111,7 @@ def test_claims_about_settings_of_today_are_not_counted(example):
     cells = {"a": {"X": Measured(90.1, 0.1, 9), "Y": Measured(50.0, 0.1, 9)}}
     record = scoring.build_record(table._replace(claims=[*table.claims, own]), cells)
     assert [claim["says"] for claim in show.list_claims([record])] == ["X is better than Y"]
-    assert "1 of 1 claims hold" in show.describe_source([record])[0].says
+    assert "1 claim holds" in [point.about for point in show.describe_source([record])]
 
 
 def test_tables_that_changes_concern_are_named_as_old():
@@ -137,6 +139,15 @@ def test_tables_with_fewer_repeats_than_planned_are_named():
         "table6.4": {"END": {"SVM": Measured(0.5, 0.0, 1)}},
     }
     assert manual().find_cut_short("ipcac", kept) == ["section4.1"]
+
+
+def test_claims_to_know_first_exist_and_are_shown_with_their_figures():
+    make_papers = manual()
+    records = {name: make_papers.records_of(f) for name, f in make_papers.list_sources().items()}
+    text = make_papers.describe_highlights(records)
+    assert text.count("\n- ") == len(make_papers.HIGHLIGHTS)
+    assert "Holds:" in text
+    assert "Does not hold:" in text
 
 
 def test_totals_are_drawn(example, tmp_path):

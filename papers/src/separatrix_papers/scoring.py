@@ -10,9 +10,12 @@ binomial one. The error of a printed number is, whichever is known first,
 
 and always that of its last digit; of a ratio of printed numbers that of theirs as well.
 
-A column is judged as a whole, too, because many small differences of one sign may each be chance
-and together none: by the mean difference of its cells beside its error, and by a sign test.
-No verdict is written anywhere else.
+A count or an identity is equal to what is printed, to its last digit, or differs; neither is
+better. A column is judged as a whole, too, because many small differences of one sign may each be
+chance and together none: by the mean difference of its cells and its error, and by a sign test.
+
+A claim holds or fails only beyond chance, at the same two standard errors; between them it is
+undecided. No verdict is written anywhere else.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 from separatrix_papers.figures import Cells, Measured
@@ -27,6 +31,10 @@ from separatrix_papers.tables import Claim, Printed, PublishedTable
 
 HOLDS, DIFFERS, IMPOSSIBLE, NOT_RUN = "holds", "differs", "cannot be rerun", "not run"
 VERDICTS = (HOLDS, DIFFERS, IMPOSSIBLE, NOT_RUN)
+"""Of printed numbers."""
+FAILS, UNDECIDED = "does not hold", "undecided"
+CLAIM_VERDICTS = (HOLDS, FAILS, UNDECIDED, IMPOSSIBLE, NOT_RUN)
+"""Of claims."""
 MAX_STANDARD_ERRORS = 2.0
 """Standard errors by which two numbers may differ by chance."""
 MIN_SIGN_P_VALUE = 0.05
@@ -128,7 +136,7 @@ def _judge_cell(
         _error_of_ours(table, row, ours), _error_of_printed(table, row, published, ours)
     )
     same = abs(difference) <= 0.5 * 10.0**-published.decimals + 1e-9
-    far = abs(difference) > MAX_STANDARD_ERRORS * error + 1e-9
+    far = not same if table.exact else abs(difference) > MAX_STANDARD_ERRORS * error + 1e-9
     verdict = DIFFERS if far else HOLDS
     return JudgedCell(
         row,
@@ -138,7 +146,7 @@ def _judge_cell(
         difference,
         error,
         verdict,
-        _name_side(table, difference) if far else "",
+        _name_side(table, difference) if far and not table.exact else "",
         same,
         counted=counted,
     )
@@ -194,6 +202,8 @@ def _binomial_error(share: float, n: float | None, unit: str) -> float | None:
 
 def judge_columns(table: PublishedTable, found: Iterable[JudgedCell]) -> list[JudgedColumn]:
     """Each method over all its counted cells, then the whole table; from two cells upwards."""
+    if table.exact:
+        return []
     cells = [cell for cell in found if cell.counted and cell.difference is not None]
     names = dict.fromkeys(cell.row if table.curve else cell.column for cell in cells)
     groups = {
@@ -237,23 +247,24 @@ def compare_signs(above: int, below: int) -> float:
 
 
 def judge_claims(table: PublishedTable, cells: Cells) -> list[JudgedClaim]:
-    """Each claim of a table by our figures.
+    """Each claim of a table by our figures: it holds, does not hold, or chance may decide it.
 
     Without `wins` the mean over the rows of `left` must be better than that of each of `right`,
-    columns or a number; with `wins` it must be at least as good as all of them in `wins` rows.
-    With `at_least`, for sentences that say "as good as", the means may be level: it holds unless
-    `left` is worse by more than chance. `not_so` turns a claim around. In a curve `left` and
-    `right` are lines, and `rows` are places on the axis.
+    columns or a number, by more than two standard errors. With `wins` it must be at least as good
+    as all of them in `wins` rows, with the probability that the same errors leave. With
+    `at_least`, for sentences that say "as good as", it holds unless `left` is worse by more than
+    chance. `not_so` turns a claim around. In a curve `left` and `right` are lines, and `rows` are
+    places on the axis.
     """
     by_column = _transpose(cells) if table.curve else cells
     rows = list(_list_printed_columns(table) if table.curve else table.published) or list(
         by_column
     )
-    found = [_judge_claim(table, claim, by_column, claim.rows or rows) for claim in table.claims]
-    turned = {HOLDS: DIFFERS, DIFFERS: HOLDS}
+    judged = [_judge_claim(table, claim, by_column, claim.rows or rows) for claim in table.claims]
+    turned = {HOLDS: FAILS, FAILS: HOLDS}
     return [
         j._replace(verdict=turned.get(j.verdict, j.verdict)) if j.claim.not_so else j
-        for j in found
+        for j in judged
     ]
 
 
@@ -272,63 +283,94 @@ def _list_printed_columns(table: PublishedTable) -> list[str]:
 def _judge_claim(
     table: PublishedTable, claim: Claim, cells: Cells, rows: Sequence[str]
 ) -> JudgedClaim:
-    rivals = _list_rivals(claim)
+    rivals = claim.right if isinstance(claim.right, list) else [claim.right]
     columns = [claim.left, *(rival for rival in rivals if isinstance(rival, str))]
     usable = [row for row in rows if all(c in cells.get(row, {}) for c in columns)]
     if not usable:
         why = table.missing.get("*", "")
         return JudgedClaim(claim, IMPOSSIBLE if why else NOT_RUN, why)
-    sign = -1.0 if table.lower else 1.0
-    gaps = {
-        row: min(
-            sign * (_read_value(cells[row], claim.left) - _read_value(cells[row], r))
-            for r in rivals
-        )
-        for row in usable
-    }
-    of_rows = "" if len(usable) == len(rows) else f" ({len(usable)} of {len(rows)} rows run)"
-    if claim.wins is not None:
-        won = sum(gap >= 0 for gap in gaps.values())
-        if len(usable) < len(rows) and won < claim.wins <= won + len(rows) - len(usable):
-            return JudgedClaim(
-                claim, NOT_RUN, f"best or level in {won} of {len(usable)} rows{of_rows}"
-            )
-        verdict = HOLDS if won >= claim.wins else DIFFERS
-        return JudgedClaim(
-            claim, verdict, f"best or level in {won} of {len(usable)} rows{of_rows}"
-        )
-    return _judge_by_means(table, claim, cells, usable, of_rows)
+    n_missing = len(rows) - len(usable)
+    run = f" ({len(usable)} of {len(rows)} rows run)" if n_missing else ""
+    if claim.wins is None:
+        gap = _compare_to_best(table, cells, usable, claim.left, rivals)
+        verdict = HOLDS if claim.at_least else UNDECIDED
+        if abs(gap.value) > MAX_STANDARD_ERRORS * gap.error + 1e-9:
+            verdict = HOLDS if gap.value > 0 else FAILS
+        within = "" if verdict != UNDECIDED and not claim.at_least else gap.describe_chance()
+        ours, best = f"{gap.left:.4g}", f"{gap.right:.4g}"
+        return JudgedClaim(claim, verdict, f"{ours} against {best}{gap.of}{within}{run}")
+    gaps = [_compare_to_best(table, cells, [row], claim.left, rivals) for row in usable]
+    n_won = sum(gap.value >= 0 for gap in gaps)
+    why = f"best or level in {n_won} of {len(usable)} rows{run}"
+    if n_won < claim.wins <= n_won + n_missing:
+        return JudgedClaim(claim, NOT_RUN, why)
+    p = _probability_of_wins([gap.probability for gap in gaps], claim.wins)
+    chance = NormalDist().cdf(-MAX_STANDARD_ERRORS)
+    if chance < p < 1 - chance:
+        return JudgedClaim(claim, UNDECIDED, f"{why}, within chance")
+    return JudgedClaim(claim, HOLDS if p >= 1 - chance else FAILS, why)
 
 
-def _list_rivals(claim: Claim) -> Sequence[str | float]:
-    return claim.right if isinstance(claim.right, list) else [claim.right]
+class Gap(NamedTuple):
+    """By how much one method is better than its best rival, in the mean of some rows."""
+
+    value: float
+    error: float
+    left: float
+    right: float
+    of: str
+
+    @property
+    def probability(self) -> float:
+        """That the method is at least as good, by a normal error."""
+        if self.error == 0:
+            return float(self.value >= 0)
+        return NormalDist().cdf(self.value / self.error)
+
+    def describe_chance(self) -> str:
+        """Says that two standard errors cover the gap, if they do."""
+        within = abs(self.value) <= MAX_STANDARD_ERRORS * self.error + 1e-9
+        return ", within chance" if within else ""
 
 
-def _read_value(row: Mapping[str, Measured], column: str | float) -> float:
-    return row[column].mean if isinstance(column, str) else float(column)
-
-
-def _judge_by_means(
-    table: PublishedTable, claim: Claim, cells: Cells, rows: Sequence[str], of_rows: str
-) -> JudgedClaim:
+def _compare_to_best(
+    table: PublishedTable,
+    cells: Cells,
+    rows: Sequence[str],
+    left: str,
+    rivals: Sequence[str | float],
+) -> Gap:
     def mean(column: str | float) -> float:
-        return sum(_read_value(cells[row], column) for row in rows) / len(rows)
+        if not isinstance(column, str):
+            return float(column)
+        return sum(cells[row][column].mean for row in rows) / len(rows)
 
     sign = -1.0 if table.lower else 1.0
-    best = max(_list_rivals(claim), key=lambda rival: sign * mean(rival))
-    gap = sign * (mean(claim.left) - mean(best))
+    best = max(rivals, key=lambda rival: sign * mean(rival))
     errors = [
         _error_of_ours(table, column if table.curve else row, cells[row][column])
         for row in rows
-        for column in (claim.left, best)
+        for column in (left, best)
         if isinstance(column, str)
     ]
-    by_chance = MAX_STANDARD_ERRORS * math.hypot(*errors) / len(rows)
-    chance = ", within chance" if abs(gap) <= by_chance else ""
-    beside = f"{mean(best):.4g}" + (f" of {best}" if isinstance(best, str) else "")
-    why = f"{mean(claim.left):.4g} beside {beside}{chance}{of_rows}"
-    holds = gap >= -by_chance - 1e-9 if claim.at_least else gap > 0
-    return JudgedClaim(claim, HOLDS if holds else DIFFERS, why)
+    of = f" of {best}" if isinstance(best, str) else ""
+    gap = sign * (mean(left) - mean(best))
+    return Gap(gap, math.hypot(*errors) / len(rows), mean(left), mean(best), of)
+
+
+def _probability_of_wins(probabilities: Iterable[float], n_wins: int) -> float:
+    """That at least so many of independent events happen, each with its own probability.
+
+    Examples
+    --------
+    >>> _probability_of_wins([0.5, 0.5, 1.0], 2)
+    0.75
+    """
+    exactly = [1.0]  # the probability of each number of wins so far
+    for p in probabilities:
+        lost, won = [q * (1 - p) for q in exactly], [q * p for q in exactly]
+        exactly = [a + b for a, b in zip([*lost, 0.0], [0.0, *won], strict=True)]
+    return math.fsum(exactly[n_wins:])
 
 
 # Summary ---------------------------------------------------------------------------------------

@@ -17,12 +17,13 @@ from separatrix.report.elements import (
     render_table,
     tag,
 )
+from separatrix_papers.scoring import CLAIM_VERDICTS, FAILS, HOLDS, UNDECIDED
 
 Record = Mapping[str, Any]
 
 SIDE_MARKS = {"ahead": "↑", "behind": "↓"}
 KEY = (
-    "ours/printed; ↑ ours is better by more than chance, ↓ worse, * not comparable, "
+    "ours/printed; ↑ ours is better by more than chance, ↓ worse, ≠ unequal, * not comparable, "
     "° shown and not counted"
 )
 
@@ -45,19 +46,25 @@ def format_cell(cell: Record) -> str:
     ours = "–" if cell["ours"] is None else f"{cell['ours']['mean']:.{decimals}f}"
     if printed is None:
         return ours
-    mark = "*" if cell["verdict"] == "cannot be rerun" else SIDE_MARKS.get(cell["side"], "")
+    mark = "*" if cell["verdict"] == "cannot be rerun" else _mark_difference(cell)
     return f"{ours}/{printed['value']:.{decimals}f}{mark}{'' if cell['counted'] else '°'}"
+
+
+def _mark_difference(cell: Record) -> str:
+    return SIDE_MARKS.get(cell["side"], "≠" if cell["verdict"] == "differs" else "")
 
 
 def describe_counts(counts: Mapping[str, int], derived: bool = False) -> str:
     """How many cells hold, in words."""
     if not counts["printed"]:
         return "No number is counted." if counts["shown only"] else "No numbers are printed."
-    sides = f" ({counts['ahead']} ahead, {counts['behind']} behind)" if counts["differs"] else ""
     same = f" ({counts['same digits']} to the last digit)" if counts["same digits"] else ""
+    unequal = counts["differs"] - counts["ahead"] - counts["behind"]
     parts = {
-        f"{counts['holds']} hold{same}": counts["holds"],
-        f"{counts['differs']} differ{sides}": counts["differs"],
+        f"{counts['holds']} agree{same}": counts["holds"],
+        f"{counts['ahead']} are better here": counts["ahead"],
+        f"{counts['behind']} are worse here": counts["behind"],
+        f"{unequal} are unequal": unequal,
         f"{counts['cannot be rerun']} cannot be rerun": counts["cannot be rerun"],
         f"{counts['not run']} were not run": counts["not run"],
     }
@@ -136,19 +143,17 @@ class Point(NamedTuple):
 def describe_source(records: Sequence[Record]) -> list[Point]:
     """What holds of a source, what does not and why, and where today's settings go beyond it."""
     counts = total_counts(records)
-    judged = [c for c in list_claims(records) if c["verdict"] in ("holds", "differs")]
-    held, failed = ([c for c in judged if c["verdict"] == v] for v in ("holds", "differs"))
-    rerun = counts["holds"] + counts["differs"]
-    said = (
-        f"{counts['holds'] + counts['ahead']} of {rerun} numbers that could be rerun are reached "
-        f"({counts['ahead']} passed), and {len(held)} of {len(judged)} claims hold."
-        if rerun
-        else f"{len(held)} of {len(judged)} claims. None of {counts['printed']} printed numbers "
-        "could be rerun."
-    )
-    points = [Point("Holds", said, _quote_claims(held)), *_describe_behind(records)]
+    verdicts = {v: [c for c in list_claims(records) if c["verdict"] == v] for v in CLAIM_VERDICTS}
+    held, failed, undecided = (verdicts[v] for v in (HOLDS, FAILS, UNDECIDED))
+    points = [Point("Numbers", describe_counts(counts)), *_describe_behind(records)]
+    if held:
+        points.append(Point(_count_claims(held, "hold", "holds"), "", _quote_claims(held)))
     if failed:
-        points.append(Point("Claims that do not hold", "", _quote_claims(failed)))
+        title = _count_claims(failed, "do not hold", "does not hold")
+        points.append(Point(title, "", _quote_claims(failed)))
+    if undecided:
+        are = "are within chance, either way" if undecided[1:] else "is within chance, either way"
+        points.append(Point("Undecided", f"{len(undecided)} {are}."))
     beyond = [ahead for record in records for ahead in record["beyond"].values()]
     if beyond:
         said = (
@@ -157,6 +162,10 @@ def describe_source(records: Sequence[Record]) -> list[Point]:
         )
         points.append(Point("Beyond print", said))
     return points + _describe_impossible(records)
+
+
+def _count_claims(claims: Sequence[Record], several: str, one: str) -> str:
+    return f"{len(claims)} claims {several}" if claims[1:] else f"1 claim {one}"
 
 
 def _describe_behind(records: Sequence[Record]) -> list[Point]:
@@ -175,16 +184,21 @@ def _describe_behind(records: Sequence[Record]) -> list[Point]:
         for (table, why), names in shown
     ]
     whole = " Off as a whole, the furthest first:" if off else ""
-    said = f"{n} number{'s are' if n > 1 else ' is'} behind print.{whole}"
+    said = f"{n} number{'s are' if n > 1 else ' is'} worse than printed.{whole}"
     left = len(off) - sum(len(names) for _, names in shown)
-    return [Point("Does not", said, _list_some(named, left))]
+    return [Point("Worse here", said, _list_some(named, left))]
 
 
 def _quote_claims(claims: Iterable[Record]) -> list[str]:
     """Some claims with the figures that decide them, those beyond chance first."""
-    found = sorted(claims, key=lambda c: "within chance" in c["why"])
-    named = [f"“{c['says']}”: {c['why']}" for c in found[:MAX_SHOWN_METHODS]]
-    return _list_some(named, len(found) - len(named))
+    ordered = sorted(claims, key=lambda c: "within chance" in c["why"])
+    named = [quote_claim(claim) for claim in ordered[:MAX_SHOWN_METHODS]]
+    return _list_some(named, len(ordered) - len(named))
+
+
+def quote_claim(claim: Record) -> str:
+    """A claim with the figures that decide it."""
+    return f"“{claim['says']}”: {claim['why']}"
 
 
 def _describe_impossible(records: Iterable[Record]) -> list[Point]:
@@ -212,16 +226,9 @@ def _join(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def describe_claim_verdict(claim: Record) -> str:
-    """The verdict on a claim: numbers differ, claims hold or do not."""
-    return "does not hold" if claim["verdict"] == "differs" else str(claim["verdict"])
-
-
 def describe_claim(claim: Record) -> str:
     """A claim with its verdict and the figures behind it."""
-    return f"{describe_claim_verdict(claim)}: {claim['says']}" + (
-        f" ({claim['why']})" if claim["why"] else ""
-    )
+    return f"{claim['verdict']}: {claim['says']}" + (f" ({claim['why']})" if claim["why"] else "")
 
 
 def describe_rows_ahead(beyond: Mapping[str, bool]) -> str:
@@ -388,9 +395,9 @@ def draw_agreement(records: Iterable[Record], to: Any, form: str = "png") -> boo
 def draw_totals(sources: Mapping[str, Sequence[Record]], to: Any, form: str = "png") -> None:
     """A bar for each source: printed numbers that hold, differ, or cannot be rerun."""
     kinds = {
-        "holds": ("holds", "C0"),
-        "ahead": ("ours is better", "C2"),
-        "behind": ("ours is worse", "C1"),
+        "holds": ("agree", "C0"),
+        "ahead": ("better here", "C2"),
+        "behind": ("worse here", "C1"),
         "cannot be rerun": ("cannot be rerun", "0.85"),
         "not run": ("not run", "0.6"),
     }

@@ -58,6 +58,8 @@ class PublishedTable(NamedTuple):
         One for all cells. ``%`` in front says that values are shares in percent.
     lower : bool
         Whether less is better.
+    exact : bool
+        Counts and identities: they are equal to the last printed digit, or they differ.
     published : dict of dict of Printed
         By row (data set or setting), then column (method).
     derived : bool
@@ -95,6 +97,7 @@ class PublishedTable(NamedTuple):
     minutes_quick: float = 1
     unit: str = "% accuracy"
     lower: bool = False
+    exact: bool = False
     published: dict[str, dict[str, Printed]] = {}  # noqa: RUF012
     derived: bool = False
     ours: dict[str, str] = {}  # noqa: RUF012
@@ -122,6 +125,11 @@ def list_sources() -> dict[str, Path]:
 def read_title(folder: Path) -> str:
     """Author, title and year of a source."""
     return str(_read_toml(folder)["title"])
+
+
+def read_short_title(folder: Path) -> str:
+    """First author, year and subject of a source, as a heading."""
+    return str(_read_toml(folder)["short"])
 
 
 def read_methods(folder: Path) -> list[str]:
