@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
@@ -167,17 +166,6 @@ def test_sparse_pca_is_dense_pca(X, y, pca):
     dense = FisherDiscriminant(pca=pca).fit(X, y)
     sparse = FisherDiscriminant(pca=pca).fit(sp.csr_array(X), y)
     assert_allclose(sparse.components_, dense.components_, atol=1e-8)
-
-
-@every_shape
-@pytest.mark.parametrize("pca", [None, 5])
-def test_automatic_shrinkage_is_ledoit_and_wolfs(X, y, pca):
-    Z = X if pca is None else PCA(pca).fit_transform(X)
-    centred = Z - np.stack([Z[y == c].mean(axis=0) for c in range(3)])[y]
-    expected = ledoit_wolf_shrinkage(centred / centred.std(axis=0), assume_centered=True)
-    model = FisherDiscriminant(shrinkage="auto", pca=pca).fit(X, y)
-    assert 0 < expected <= 1
-    assert_allclose(model.shrinkage_, expected, rtol=1e-9)
 
 
 def test_shrinkage_in_the_span_is_shrinkage_in_all_features():

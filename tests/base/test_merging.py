@@ -131,7 +131,6 @@ def test_what_cannot_be_merged_is_an_error_with_the_reason():
         "belong together": None,
         "they differ in type": [model, IPCAC().fit(X, y.astype(str))],
         "needs all rows at once": [IPCAC(threshold="accuracy").fit(X, y)] * 2,
-        'shrinkage="auto"': [FisherDiscriminant(shrinkage="auto").fit(X, y)] * 2,
     }
     for message, models in cases.items():
         with pytest.raises(ValueError, match=message):

@@ -218,7 +218,7 @@ def test_fractions_may_be_names_in_some_blocks(tmp_path):
     [
         (["--no-scale"], 1),
         ([], 2),
-        (["-m", "FisherDiscriminant", "--set", "shrinkage=auto"], 3),
+        (["-m", "FisherDiscriminant", "--set", "shrinkage=auto"], 2),
         (["-m", "KernelFisherDiscriminant", "--set", "n_landmarks=5"], 3),
     ],
     ids=["plain", "scale", "shrinkage", "kernel"],

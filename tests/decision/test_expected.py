@@ -10,7 +10,7 @@ from separatrix.decision.expected import (
     Metric,
     Spectrum,
     calibrate,
-    choose_by_leaving_out,
+    best_ridge,
     left_out_distances,
     ridge_metric,
     ridges_to_try,
@@ -163,18 +163,31 @@ def test_rows_that_count_twice_are_rows_that_come_twice(rng):
     assert weighted.error == pytest.approx(repeated.error)
 
 
-def test_the_chosen_metric_has_the_least_log_loss(rng):
+def test_the_chosen_ridge_has_the_least_log_loss_of_its_neighbours(rng):
     X, codes = draw_classes(rng, 60, 30, 3, distance=0.3)
     spectrum, rows = decompose(X, codes, 3)
     priors = np.full(3, 1 / 3)
-    metrics = [ridge_metric(spectrum, alpha) for alpha in ridges_to_try()]
-    at, best = choose_by_leaving_out(spectrum, rows, codes, metrics, priors)
+    best = best_ridge(spectrum, rows, codes, priors)
     losses = [
-        calibrate(left_out_distances(spectrum, rows, codes, m), codes, priors).log_loss
-        for m in metrics
+        calibrate(
+            left_out_distances(spectrum, rows, codes, ridge_metric(spectrum, alpha)), codes, priors
+        ).log_loss
+        for alpha in ridges_to_try()
     ]
-    assert at == int(np.argmin(losses))
     assert best.log_loss == pytest.approx(min(losses), rel=1e-4)
+    assert best.alpha == pytest.approx(ridges_to_try()[int(np.argmin(losses))])
+
+
+def test_a_row_of_weight_two_is_left_out_as_the_row_twice(rng):
+    X, codes = draw_classes(rng, 30, 8, 3)
+    weights = rng.integers(1, 4, 30)
+    at = np.repeat(np.arange(30), weights)
+    spectrum, rows = decompose(X[at], codes[at], 3)
+    metric = ridge_metric(spectrum, 0.1)
+    twice = left_out_distances(spectrum, rows, codes[at], metric)
+    first = np.unique(at, return_index=True)[1]
+    weighted = left_out_distances(spectrum, rows[first], codes, metric, weights.astype(float))
+    np.testing.assert_allclose(weighted, twice[first])
 
 
 def test_without_signal_probabilities_stay_near_the_priors(rng):
@@ -182,9 +195,8 @@ def test_without_signal_probabilities_stay_near_the_priors(rng):
     for _ in range(5):
         X, codes = rng.standard_normal((60, 300)), rng.integers(0, 2, 60)
         spectrum, rows = decompose(X, codes, 2)
-        metrics = [ridge_metric(spectrum, alpha) for alpha in ridges_to_try()]
-        at, best = choose_by_leaving_out(spectrum, rows, codes, metrics, np.full(2, 0.5))
-        distances = left_out_distances(spectrum, rows, codes, metrics[at])
+        best = best_ridge(spectrum, rows, codes, np.full(2, 0.5))
+        distances = left_out_distances(spectrum, rows, codes, ridge_metric(spectrum, best.alpha))
         odds = softmax(-0.5 * best.slope * distances + best.offsets, axis=1)
         largest.append(odds.max(axis=1).mean())
     assert np.mean(largest) < 0.65

@@ -78,7 +78,7 @@ def test_files_name_types_without_their_modules_and_the_table_has_no_other():
     # and those of spectra and of several labels
     elsewhere |= {"Detrend", "SpectrumDerivative", "StandardNormalVariate", "SeveralLabels"}
     # and of kernels: those that are no default
-    elsewhere |= {"Laplacian", "Linear", "Polynomial", "Precomputed"}
+    elsewhere |= {"LeftOut", "Laplacian", "Linear", "Polynomial", "Precomputed"}
     assert set(names.PART_TYPES) - written == elsewhere
     assert set(separatrix.CONTENTS) & written == {type(e).__name__ for e in all_estimators()} | {
         "ClassMoments"

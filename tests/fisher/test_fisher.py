@@ -8,7 +8,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.covariance import OAS, EmpiricalCovariance, GraphicalLasso, ledoit_wolf_shrinkage
+from sklearn.covariance import OAS, EmpiricalCovariance, GraphicalLasso
 from sklearn.datasets import load_digits, load_iris
 
 from separatrix import (
@@ -255,8 +255,6 @@ def test_partial_fit_takes_new_classes_only_when_announced():
 
 def test_partial_fit_says_what_it_cannot_do():
     X, y = TALL
-    with pytest.raises(ValueError, match="needs all rows at once"):
-        FisherDiscriminant(shrinkage="auto").partial_fit(X, y)
     with pytest.raises(ValueError, match="n_components=3 is too large"):
         FisherDiscriminant(n_components=3).partial_fit(X, y)
 
@@ -317,16 +315,6 @@ def test_shrinkage_keeps_variances_and_shrinks_correlations():
     assert_allclose(scaled.decision_function(X * units), model.decision_function(X), rtol=1e-9)
 
 
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("shape", [(60, 5), (20, 50)])
-def test_its_automatic_shrinkage_is_that_of_rows_in_units_of_their_deviations(shape, make):
-    X, y = labelled(*shape)
-    model = FisherDiscriminant(shrinkage="auto").fit(make(X), y)
-    Z = X - np.stack([X[y == c].mean(axis=0) for c in range(3)])[y]
-    expected = ledoit_wolf_shrinkage(Z / Z.std(axis=0), assume_centered=True)
-    assert_allclose(model.shrinkage_, expected, rtol=1e-9)
-
-
 def test_a_covariance_estimator_takes_the_place_of_shrinkage():
     X, y = labelled(90, 6)
     Z = X - np.stack([X[y == c].mean(axis=0) for c in range(3)])[y]
@@ -346,7 +334,6 @@ def test_ways_to_estimate_the_covariance_do_not_mix():
     X, y = labelled(60, 6)
     for how, words in (
         ({"covariance": OAS(), "shrinkage": 0.1}, "covariance=.* and shrinkage=0.1 do not go"),
-        ({"covariance": Toeplitz(2), "shrinkage": "auto"}, "do not go together"),
         ({"covariance": Toeplitz(2), "pca": 3}, "do not go together"),
         ({"covariance": "oas"}, "covariance='oas'"),
     ):

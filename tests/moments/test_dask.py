@@ -60,8 +60,8 @@ pytestmark = [
 
 ESTIMATORS = [
     FisherDiscriminant(),
-    FisherDiscriminant(shrinkage="auto"),
-    FisherDiscriminant(pca=4, shrinkage="auto", keep_moments=False),
+    FisherDiscriminant(shrinkage="moments"),
+    FisherDiscriminant(pca=4, shrinkage="moments", keep_moments=False),
     NullSpaceDiscriminant(),
     DirectDiscriminant(),
     DirectDiscriminant(regularization=0.5),
@@ -392,8 +392,7 @@ def test_domains_of_lazy_rows_are_one():
 def test_one_pass_over_the_blocks_unless_the_docstring_says_two(estimator):
     X, y, calls = counted(*TALL)
     model = clone(estimator).fit(X, y)
-    twice = estimator.get_params().get("shrinkage") == "auto" or "groups" in estimator.get_params()
-    passes = 2 if twice else 1
+    passes = 2 if "groups" in estimator.get_params() else 1
     assert len(calls) == 4
     assert set(calls.values()) == {passes}
     if passes == 2:

@@ -42,6 +42,12 @@ class LinearRule(NamedTuple):
         scores = self.scores(Z)
         return scores[:, 1] - scores[:, 0] if len(self.coef) == 2 else scores
 
+    def calibrated(self, slope: float, offsets: Array, log_priors: Array) -> LinearRule:
+        """The rule with all but the priors times a slope, and offsets added."""
+        allowed = np.isfinite(log_priors)
+        likelihoods = np.where(allowed, self.intercept, 0.0) - np.where(allowed, log_priors, 0.0)
+        return LinearRule(slope * self.coef, slope * likelihoods + log_priors + offsets)
+
     @property
     def linear(self) -> LinearRule:
         """The decision as a linear function: one row for two classes."""

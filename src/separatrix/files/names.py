@@ -37,6 +37,7 @@ PART_TYPES = {
     "Precomputed": "kernels.Precomputed",
     "RBF": "kernels.RBF",
     "SettledKernel": "kernels.SettledKernel",
+    "LeftOut": "decision.expected.LeftOut",
     "LinearRule": "decision.rules.LinearRule",
     "Quadratic": "decision.rules.Quadratic",
     "QuadraticRule": "decision.quadratic.QuadraticRule",

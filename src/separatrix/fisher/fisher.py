@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from separatrix.base.batches import MomentEstimator, Solved
@@ -21,19 +19,19 @@ from separatrix.base.parameters import (
     real_number,
     whole_number,
 )
-from separatrix.base.rows import centred_product
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
+from separatrix.decision.expected import LeftOut
 from separatrix.decision.nearest import RULES, decide_by_means
 from separatrix.decision.quadratic import decide_quadratically
 from separatrix.decision.rules import check_priors
 from separatrix.fisher.directions import (
     fisher_directions,
-    ledoit_wolf,
     rank_of_means,
     reduce_to_leading_axes,
     shrink,
 )
+from separatrix.fisher.left_out import SolvedSpace, leave_rows_out
 from separatrix.fisher.shrinkage import shrink_nonlinearly
 from separatrix.fisher.structure import (
     estimates_covariance,
@@ -43,26 +41,15 @@ from separatrix.fisher.structure import (
 )
 from separatrix.linalg import Array, Lift, range_basis, top_eigh
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.labelled import LabelledRows, row_blocks
+from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.novelty import oas_shrinkage
 from separatrix.moments.spectra import (
     drop_constant_features,
-    fourth_moment,
     in_units_of_deviations,
     reduce_to_range,
     reduce_to_span,
-    within_units,
+    span_of_held_rows,
 )
-
-
-def _fourth_moment_in_units(moments: ClassMoments, units: Array, rows: LabelledRows) -> float:
-    """`spectra.fourth_moment` of rows in units of their own for each feature."""
-    scaled, total = moments.rescaled(np.zeros_like(units), 1 / units), 0.0
-    for block in row_blocks(*rows.X.shape):
-        part = rows.part(block)
-        X = part.X.toarray() if sp.issparse(part.X) else part.X
-        total += fourth_moment(scaled, part._replace(X=X / units))
-    return total
-
 
 # Estimators ----------------------------------------------------------------------------------
 
@@ -80,10 +67,13 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         Number of directions, at most ``n_classes - 1``; None keeps all of them, "auto" as many as
         cross-validation favours (`selection.dimension_path`). The decision is made in the space
         of the directions kept.
-    shrinkage : None, "auto", "nonlinear" or float in [0, 1]
-        Replace Sw by ``(1 - α) Sw + α diag(Sw)``: correlations shrink, variances do not, and
-        features may have any units. "auto" takes Ledoit and Wolf's α for rows in units of their
-        deviations within classes, which is a second pass over the blocks of a Dask collection.
+    shrinkage : "auto", "moments", "nonlinear", None or float in [0, 1]
+        Replace Sw by ``(1 - α) Sw + α t I`` in units of the deviation of each feature within
+        classes, t the mean variance: correlations shrink, and features may have any units.
+        "auto" takes the α whose log-loss of rows left out is least; each row is left out exactly
+        (`decision.expected`), and the decision takes its slope and its offsets from the same
+        scores. "moments" takes α from moments alone, and so does "auto" where no row is left, as
+        in batches, merged models and Dask collections: then merging is fitting the union.
         "nonlinear" moves each eigenvalue of Sw by its own amount
         (`fisher.shrinkage.quadratic_inverse`). It needs no rows: such models merge and stream.
     covariance : object or None
@@ -132,6 +122,9 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         Rank of Sw in the space where the problem was solved.
     shrinkage_ : float or None
         The α that was used; None with ``shrinkage="nonlinear"``.
+    left_out_ : LeftOut or None
+        What rows left out say: the α, the slope and the offsets of the decision, and its log-loss
+        and its error on these rows, classes weighted by their priors. None where none were.
     selection_ : dict
         The scores that decided "auto": under "n_components" a `selection.DimensionPath`.
     moments_ : ClassMoments or None
@@ -171,10 +164,11 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
     """
 
     shrinkage_: Any = Solved()
+    left_out_: Any = Solved()
     _summarizes_on_device = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
-        "shrinkage": (one_of(None, "auto", "nonlinear"), real_number(0, 1)),
+        "shrinkage": (one_of(None, "auto", "moments", "nonlinear"), real_number(0, 1)),
         "covariance": (one_of(None), Allowed(estimates_covariance, "a covariance estimator")),
         "pca": (one_of(None), whole_number(1), real_number(0, 1, open_low=True)),
         "priors": (one_of(None), array_like()),
@@ -213,7 +207,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
         found = super()._add_decision(solution, moments, rows)
         if self.rule == "linear":
-            return found
+            return _calibrate(found, moments)
         if self.rule != "quadratic":
             return decide_by_means(found, moments, self.rule)
         alpha = found.extras["shrinkage_"] if self.covariance is None else None
@@ -226,11 +220,6 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
 
     def _check_moments_suffice(self, classes: Array) -> None:
         super()._check_moments_suffice(classes)
-        if self.shrinkage == "auto":
-            raise ValueError(
-                'shrinkage="auto" needs all rows at once: use fit, or give a number to update or '
-                "merge models"
-            )
         if self._needs_rows:
             raise ValueError(
                 f"covariance={self.covariance!r} needs all rows at once: use fit, or shrinkage to "
@@ -245,10 +234,8 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
     def _check_combination(self) -> None:
         """Raise for two ways to estimate the covariance at once."""
         other = None
-        if self._needs_rows and self.shrinkage is not None:
+        if self._needs_rows and self.shrinkage not in (None, "auto", "moments"):
             other = f"shrinkage={self.shrinkage!r}"
-        elif self.covariance is not None and not self._needs_rows and self.shrinkage == "auto":
-            other = 'shrinkage="auto"'
         elif self.covariance is not None and not self._needs_rows and self.pca is not None:
             other = f"pca={self.pca!r}"
         if other is not None:
@@ -261,11 +248,21 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
     ) -> Solution:
         self._check_combination()
         space = self._reduced(moments)
-        Sw, alpha = self._shrunk(moments, space, rows)
-        Hb = space.small.between_rows(check_priors(self.priors, moments.classes))
+        given = check_priors(self.priors, moments.classes)
+        judged = None
+        if self.shrinkage == "auto" and self._is_automatic and isinstance(rows, LabelledRows):
+            shares = moments.counts / moments.n_samples if given is None else given
+            judged = leave_rows_out(space, moments, rows, shares)
+        Sw, alpha = self._shrunk(moments, space, rows, judged)
+        Hb = space.small.between_rows(given)
         found = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
-        found = found.with_extras(shrinkage_=alpha)
+        found = found.with_extras(shrinkage_=alpha, left_out_=judged)
         return self._keep_wanted(found, space.lift, moments, selected, more_to_come=rows is None)
+
+    @property
+    def _is_automatic(self) -> bool:
+        """Whether the data choose the shrinkage; a covariance that is given is not shrunk."""
+        return self.shrinkage in ("auto", "moments") and self.covariance is None
 
     def _reduced(self, moments: ClassMoments) -> SolvedSpace:
         """The space where the problem is solved: few coordinates, in the units of shrinkage."""
@@ -286,56 +283,48 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
             return SolvedSpace(small, lift, n_features)
         if self.shrinkage == "nonlinear":
             small, lift = _after(lift, *reduce_to_range(small))
-        elif self.shrinkage:
+        elif self.shrinkage and (not isinstance(self.shrinkage, str) or self._is_automatic):
             small, lift = _after(lift, *in_units_of_deviations(small))
-        return SolvedSpace(*_after(lift, *reduce_to_span(small)), n_features)
+        spanned = span_of_held_rows(small)
+        small, lift = _after(lift, *spanned[:2])
+        return SolvedSpace(small, lift, n_features, spanned.rows)
 
     def _shrunk(
-        self, moments: ClassMoments, space: SolvedSpace, rows: Rows | None
+        self,
+        moments: ClassMoments,
+        space: SolvedSpace,
+        rows: Rows | None,
+        judged: LeftOut | None,
     ) -> tuple[Array, float | None]:
         """The scatter within classes to decide by, and the α that was used."""
-        small, lift, n_features = space
+        small, n_features = space.small, space.n_features
         if self._needs_rows:
-            W = lift(np.eye(small.n_features))
+            W = space.lift(np.eye(small.n_features))
             return fit_covariance(self.covariance, moments, rows, W), None
+        n_free = moments.n_samples - np.count_nonzero(moments.counts)
         if self.shrinkage == "nonlinear":
-            n_free = moments.n_samples - np.count_nonzero(moments.counts)
             return shrink_nonlinearly(small.Sw, n_free, n_features, moments.eps), None
-        alpha = self.shrinkage or 0.0
-        if isinstance(alpha, str):
-            alpha = self._ledoit_wolf(moments, space, rows)
+        alpha = 0.0 if isinstance(self.shrinkage, str) else self.shrinkage or 0.0
+        if judged is not None:
+            alpha = judged.alpha
+        elif self._is_automatic and n_free > 0:
+            variances = np.linalg.eigvalsh(small.Sw).clip(0.0) / n_free
+            alpha = oas_shrinkage(variances, n_features, n_free)
         return shrink(small.Sw, alpha, n_features), float(alpha)
 
-    def _ledoit_wolf(self, moments: ClassMoments, space: SolvedSpace, rows: Rows | None) -> float:
-        assert rows is not None, "_check_moments_suffice comes first"
-        if self.pca is None:
-            in_units = partial(_fourth_moment_in_units, moments, within_units(moments))
-        else:
-            W = space.lift(np.eye(space.small.n_features))
-            in_units = partial(_fourth_moment_along, space.small, moments.mean, W)
-        fourth = rows.total(in_units, moments.classes)
-        return ledoit_wolf(space.small.Sw, fourth, moments.n_samples, space.n_features)
 
-
-def _fourth_moment_along(small: ClassMoments, mean: Array, W: Array, rows: LabelledRows) -> float:
-    """`spectra.fourth_moment` of rows in the coordinates W."""
-    return fourth_moment(small, rows._replace(X=centred_product(rows.X, mean, W)))
-
-
-class SolvedSpace(NamedTuple):
-    """Moments where a problem is solved, the map of directions back, and the features counted.
-
-    Attributes
-    ----------
-    small : ClassMoments
-    lift : callable
-    n_features : int
-        Number of features, or principal axes, whose scatter a shrinkage is spread over.
-    """
-
-    small: ClassMoments
-    lift: Lift
-    n_features: int
+def _calibrate(found: Solution, moments: ClassMoments) -> Solution:
+    """The solution with the slope and offsets of rows left out, if any were."""
+    judged = found.extras.get("left_out_")
+    if judged is None:
+        return found
+    # distances of rows left out are by Sw / ν, those of the rule by Sw / n
+    n_free = moments.n_samples - np.count_nonzero(moments.counts)
+    slope = judged.slope * n_free / moments.n_samples
+    with np.errstate(divide="ignore"):
+        log_priors = np.log(np.where(moments.counts > 0, found.extras["priors_"], 0.0))
+    rule = found.extras["_rule"].calibrated(slope, judged.offsets, log_priors)
+    return found.with_extras(_rule=rule)
 
 
 def _after(before: Lift, small: ClassMoments, lift: Lift) -> tuple[ClassMoments, Lift]:

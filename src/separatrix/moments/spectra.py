@@ -131,9 +131,31 @@ def reduce_to_span(moments: ClassMoments) -> tuple[ClassMoments, Lift]:
     rotation-equivariant method is exact there. Moments that hold a d×d matrix already are
     returned as they are.
     """
+    return span_of_held_rows(moments)[:2]
+
+
+class HeldSpan(NamedTuple):
+    """Moments in coordinates of the span of their rows.
+
+    Attributes
+    ----------
+    small : ClassMoments
+    lift : callable
+    rows : array (n_rows, n_coordinates) or None
+        The rows that the moments hold in these coordinates, in the order in which they are held;
+        None where the moments are as they were given.
+    """
+
+    small: ClassMoments
+    lift: Lift
+    rows: Array | None
+
+
+def span_of_held_rows(moments: ClassMoments) -> HeldSpan:
+    """`reduce_to_span`, and the rows in these coordinates."""
     rows = [(weight, R) for scatter in moments.scatters for weight, R in scatter.rows]
     if not moments.is_thin or sum(R.shape[0] for _, R in rows) >= moments.n_features:
-        return moments, lambda W: W
+        return HeldSpan(moments, lambda W: W, None)
     Hb = moments.between_rows()
     # the rows of a class sum to zero
     bound = sum(R.shape[0] for _, R in rows) - 1
@@ -150,7 +172,8 @@ def reduce_to_span(moments: ClassMoments) -> tuple[ClassMoments, Lift]:
     ]
     deviations = contrasts(moments.counts) @ parts[-1]
     offsets = deviations / np.sqrt(np.where(moments.counts > 0, moments.counts, 1.0))[:, None]
-    return moments.in_coordinates(offsets, scatters), spanned.lift
+    small = moments.in_coordinates(offsets, scatters)
+    return HeldSpan(small, spanned.lift, np.vstack(parts[:-1]))
 
 
 def drop_constant_features(moments: ClassMoments) -> tuple[ClassMoments, Lift]:

@@ -196,6 +196,13 @@ def _summarize_wide(rows: LabelledRows, per_class: bool, factored: bool) -> Stat
     return Statistics(rows.counts, offsets, origin, scatters, precision_of(X))
 
 
+def held_order(rows: LabelledRows, per_class: bool) -> Array:
+    """The order in which `summarize` holds rows, where it holds them: by class, or as they are."""
+    if sp.issparse(rows.X) and not per_class:
+        return np.arange(len(rows.codes))
+    return _by_class(rows)[0]
+
+
 def _centre_rows(Z: Array, weights: Array, origin: Array) -> Array:
     """Subtract the mean from rows in place; return it as a difference from the origin.
 

@@ -1,0 +1,102 @@
+"""The shrinkage by which rows that are left out are predicted best, where rows are in memory."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from separatrix.decision.expected import LeftOut, Spectrum, best_ridge
+from separatrix.linalg import Array, Lift, scatter_eps
+from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows, row_blocks
+from separatrix.moments.summarize import held_order
+from separatrix.selection import draw_rows_by_class
+
+MAX_LEFT_OUT = 5000
+"""Rows that are left out in turn: each is left out exactly, so that fewer only judge with more
+noise. ``python -m benchmarks.decisions cost`` has the times."""
+
+MAX_LEFT_OUT_DISTANCES = 1 << 20
+"""Largest number of distances, of rows to class means."""
+
+
+class SolvedSpace(NamedTuple):
+    """Moments where a problem is solved, the map of directions back, and the features counted.
+
+    Attributes
+    ----------
+    small : ClassMoments
+    lift : callable
+    n_features : int
+        Number of features, or principal axes, whose scatter a shrinkage is spread over.
+    held : array (n_rows, n_coordinates), optional
+        The rows that the moments hold, in these coordinates.
+    """
+
+    small: ClassMoments
+    lift: Lift
+    n_features: int
+    held: Array | None = None
+
+
+def leave_rows_out(
+    space: SolvedSpace, moments: ClassMoments, rows: LabelledRows, priors: Array
+) -> LeftOut | None:
+    """The shrinkage of least left-out log-loss; None where no row can be left out.
+
+    Parameters
+    ----------
+    space : SolvedSpace
+    moments : ClassMoments
+        Of the rows, as they were given.
+    rows : LabelledRows
+    priors : array (n_classes,)
+    """
+    small = space.small
+    seen = np.where(moments.counts > 0, priors, 0.0)
+    n_free = moments.n_samples - np.count_nonzero(moments.counts)
+    Sw = small.Sw
+    # classes that are points have a scatter of rounding errors
+    dust = scatter_eps(moments.eps, moments.n_samples, len(Sw)) * np.trace(small.Sb)
+    if n_free <= 1 or np.count_nonzero(seen) < 2 or not np.trace(Sw) > dust:
+        return None
+    evals, V = np.linalg.eigh(Sw)
+    means = np.where(moments.counts[:, None] > 0, small.means - small.mean, 0.0) @ V
+    unit = float(evals.sum()) / n_free / space.n_features
+    n_classes = len(moments.classes)
+    outside = np.zeros((n_classes, n_classes))
+    spectrum = Spectrum(evals.clip(0.0) / n_free, means, outside, moments.counts, unit)
+    judged, weights = _draw(rows)
+    if space.held is not None and len(space.held) == len(rows.codes):
+        coordinates = _find_held(space.held, rows, moments.per_class, judged) @ V
+    else:
+        coordinates = _project(moments, rows.part(judged), space.lift(V))
+    return best_ridge(spectrum, coordinates, rows.codes[judged], seen, weights)
+
+
+def _draw(rows: LabelledRows) -> tuple[Array, Array | None]:
+    """Numbers of the rows to leave out, and their weights."""
+    weighted = np.arange(len(rows.codes)) if rows.weights is None else np.flatnonzero(rows.weights)
+    n_classes = len(rows.classes)
+    most = max(min(MAX_LEFT_OUT, MAX_LEFT_OUT_DISTANCES // n_classes), 2 * n_classes)
+    drawn = draw_rows_by_class(rows.codes[weighted], most, 0, least=most // (2 * n_classes))
+    judged = weighted[drawn]
+    return judged, None if rows.weights is None else rows.weights[judged]
+
+
+def _find_held(held: Array, rows: LabelledRows, per_class: bool, judged: Array) -> Array:
+    """The rows with some numbers among those that moments hold, times the roots of weights."""
+    places = np.empty(len(rows.codes), dtype=np.intp)
+    places[held_order(rows, per_class)] = np.arange(len(rows.codes))
+    found = held[places[judged]]
+    return found if rows.weights is None else found / np.sqrt(rows.weights[judged])[:, None]
+
+
+def _project(moments: ClassMoments, rows: LabelledRows, W: Array) -> Array:
+    """The rows less their class means, along W."""
+    found = np.empty((len(rows.codes), W.shape[1]))
+    for block in row_blocks(*rows.X.shape):
+        part = rows.part(block)
+        found[block] = moments.centred(part.X, part.codes) @ W
+    return found
