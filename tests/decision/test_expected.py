@@ -9,8 +9,8 @@ from scipy.special import softmax
 from separatrix.decision.expected import (
     Metric,
     Spectrum,
-    calibrate,
     best_ridge,
+    calibrate,
     left_out_distances,
     ridge_metric,
     ridges_to_try,
