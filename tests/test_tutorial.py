@@ -87,6 +87,6 @@ def test_files_that_the_manual_names_exist():
 def test_every_extra_has_its_line():
     text = (DOCS / "install.rst").read_text()
     settings = (DOCS.parent / "pyproject.toml").read_text()
-    for extra in ("app", "plot", "parquet", "excel", "dask", "zarr", "onnx"):
+    for extra in ("app", "plot", "parquet", "excel", "dask", "zarr", "onnx", "sql"):
         assert f"``{extra}``" in text
         assert re.search(rf"^{extra} = ", settings, re.MULTILINE)

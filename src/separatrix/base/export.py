@@ -1,4 +1,4 @@
-"""Linear models for other programs: JSON, CSV and ONNX."""
+"""Linear models for other programs: JSON, CSV, ONNX and SQL."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import os
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,8 +16,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.base.prepared import find_names, read_step
+from separatrix.base.solution import NOTHING
 from separatrix.files.models import write_whole
 from separatrix.linalg import Array
+from separatrix.moments.sql import double, number, quote, quote_table
 
 JSON_FORMAT = "separatrix linear model 1"
 
@@ -44,6 +48,8 @@ class LinearScores(NamedTuple):
         Taken off each row first, so that offsets cost no digits.
     coef : array (n_classes, n_features)
     intercept : array (n_classes,)
+    fills : dict
+        Values that take the place of gaps, by feature.
     """
 
     model: str
@@ -52,6 +58,7 @@ class LinearScores(NamedTuple):
     centre: Array
     coef: Array
     intercept: Array
+    fills: Mapping[str, float] = NOTHING
 
     def scores(self, X: Array) -> Array:
         """One column for each class."""
@@ -62,7 +69,9 @@ class LinearScores(NamedTuple):
         return self.classes[self.scores(X).argmax(axis=1)]
 
 
-def export(model: Any, path: str | os.PathLike[str]) -> None:
+def export(
+    model: Any, path: str | os.PathLike[str], *, dialect: str = "duckdb", table: str = "rows"
+) -> None:
     """Write a linear model, with its scaler, in a form that other programs read.
 
     Parameters
@@ -73,7 +82,13 @@ def export(model: Any, path: str | os.PathLike[str]) -> None:
     path : str or path
         Its ending says the form. ``.json``: an object with classes, features, coefficients and
         rows to check a reader by. ``.csv``: a line for each feature. ``.onnx``: a graph from rows
-        of float32 to labels and scores (``pip install 'separatrix[onnx]'``).
+        of float32 to labels and scores (``pip install 'separatrix[onnx]'``). ``.sql``: a query
+        that adds to each row its ``prediction`` and a column ``score_<class>`` for each class. A
+        row with a gap in a feature gets NULL, unless the model fills gaps.
+    dialect : "duckdb", "postgresql" or "sqlite"
+        The engine that a query is for.
+    table : str
+        The table that a query reads; its schema may stand before a point.
 
     Notes
     -----
@@ -95,13 +110,24 @@ def export(model: Any, path: str | os.PathLike[str]) -> None:
     (['class_0', 'class_1', 'class_2'], 13)
     """
     form = Path(path).suffix.lower()
-    if form not in WRITERS:
-        raise ValueError(f"{path} has the ending {form!r}: use one of {', '.join(WRITERS)}")
+    if form not in (*WRITERS, ".sql"):
+        raise ValueError(f"{path} has the ending {form!r}: use one of {', '.join(WRITERS)}, .sql")
     check_is_fitted(model)
+    if dialect not in DIALECTS:
+        raise ValueError(f"dialect={dialect!r} is not valid: it must be one of {DIALECTS}")
     linear = read_linear(model)
+    if linear.fills and form != ".sql":
+        raise ValueError(
+            "this model fills gaps before its linear part, which only a query can do: export it "
+            "to sql, or fit it to columns without gaps"
+        )
     rows = rows_around_boundaries(linear)
     _check_equal(linear.predict(rows), model, rows, np.inf)
-    write_whole(path, WRITERS[form](linear, model, rows))
+    if form == ".sql":
+        content = (_to_sql(linear, dialect, table) + "\n").encode()
+    else:
+        content = WRITERS[form](linear, model, rows)
+    write_whole(path, content)
 
 
 def read_linear(model: Any) -> LinearScores:
@@ -116,27 +142,28 @@ def read_linear(model: Any) -> LinearScores:
         ) from None
     before = model[:-1] if isinstance(model, Pipeline) else None
     names = find_names(model if before is None else before)
-    centre, coef = _undo_steps(before, names, coef, last)
+    centre, coef, fills = _undo_steps(before, names, coef, last)
     intercept = np.ravel(intercept) + coef @ centre[1]
     if len(coef) == 1:  # of two classes the first has the score zero
         coef, intercept = np.vstack([0 * coef, coef]), np.array([0.0, intercept[0]])
-    return LinearScores(type(last).__name__, names, last.classes_, centre[0], coef, intercept)
+    kind = type(last).__name__
+    return LinearScores(kind, names, last.classes_, centre[0], coef, intercept, fills)
 
 
 def _undo_steps(
     steps: Any, names: list[str], coef: Array, last: Any
-) -> tuple[tuple[Array, Array], Array]:
-    """The centre in units of the table, its value behind the steps, and the coefficients."""
+) -> tuple[tuple[Array, Array], Array, Mapping[str, float]]:
+    """The centre in units of the table, its value behind the steps, coefficients, and fills."""
     if steps is None:
         centre = np.asarray(getattr(last, "mean_", np.zeros(coef.shape[1])))
-        return (centre, centre), coef
+        return (centre, centre), coef, {}
     columns = read_step(steps, names)
-    if columns.names != names or any(key.startswith("the value") for key in columns.agreed):
+    if columns.names != names or columns.indicators:
         raise ValueError(
-            "only columns of numbers without gaps are exported: this model makes columns of text, "
-            "or fills gaps, before its linear part"
+            "only columns of numbers are exported: this model makes columns of text, or leaves "
+            "columns out, before its linear part"
         )
-    return (columns.shift, np.zeros(len(names))), coef / columns.scale
+    return (columns.shift, np.zeros(len(names))), coef / columns.scale, columns.fills
 
 
 def rows_around_boundaries(linear: LinearScores) -> Array:
@@ -158,7 +185,10 @@ def _check_equal(labels: Array, model: Any, rows: Array, precision: float) -> No
     clear = margins > 1e-9 * np.abs(top).max()
     if np.isfinite(precision):
         clear = margins > precision * np.abs(top).max()
-    differ = np.flatnonzero((np.asarray(labels) != model.predict(rows)) & clear)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        expected = model.predict(rows)
+    differ = np.flatnonzero((np.asarray(labels) != expected) & clear)
     if len(differ):
         raise ValueError(
             f"the exported model would decide {len(differ)} of {len(rows)} rows otherwise than "
@@ -259,6 +289,72 @@ def _onnx_model(linear: LinearScores) -> Any:
     )
     # an older opset and format than the newest, which runtimes in use read
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+DIALECTS = ("duckdb", "postgresql", "sqlite")
+"""Engines that queries are written for."""
+
+TERMS_PER_LINE = 8
+"""Products in one pair of parentheses: engines bound the depth of sums."""
+
+
+def _to_sql(linear: LinearScores, dialect: str, table: str) -> str:
+    """A query that adds scores and predictions to each row of a table."""
+    values = [_sql_value(name, dialect, linear.fills.get(name)) for name in linear.features]
+    centred = [f"({value} - {number(a)})" for value, a in zip(values, linear.centre, strict=True)]
+    names = [quote(f"score_{label}") for label in linear.classes.tolist()]
+    scores = [
+        f"{_sql_sum(centred, weights, intercept)} AS {name}"
+        for name, weights, intercept in zip(names, linear.coef, linear.intercept, strict=True)
+    ]
+    labels = [_sql_label(label) for label in linear.classes.tolist()]
+    best = f"{'max' if dialect == 'sqlite' else 'GREATEST'}({', '.join(names)})"
+    cases = "\n".join(
+        f"         WHEN {name} THEN {label}" for name, label in zip(names, labels, strict=True)
+    )
+    # a gap makes the scores NULL, and GREATEST ignores NULL: a score is asked first
+    gap = " OR ".join(f"{name} IS NULL" for name in names)
+    comma = ",\n         "
+    return (
+        f"-- {linear.model}, {dialect}: the class with the largest score, the first of equal "
+        f"ones; NULL where a feature has no value\n"
+        f"SELECT *,\n       CASE WHEN {gap} THEN NULL ELSE CASE {best}\n{cases}\n"
+        f"       END END AS prediction\n"
+        f"FROM (\n  SELECT *,\n         {comma.join(scores)}\n  FROM {quote_table(table)}\n"
+        f") AS scored"
+    )
+
+
+def _sql_value(name: str, dialect: str, fill: float | None) -> str:
+    """A feature as float64: NULL where there is no number, or what fills such gaps."""
+    value = double(name)
+    if dialect == "sqlite":  # where text would count as zero
+        value = f"CASE WHEN typeof({quote(name)}) IN ('integer', 'real') THEN {value} END"
+    else:
+        value = f"NULLIF({value}, CAST('NaN' AS DOUBLE PRECISION))"
+    return f"({value})" if fill is None else f"COALESCE({value}, {number(fill)})"
+
+
+def _sql_sum(values: list[str], weights: Array, intercept: float) -> str:
+    terms = [f"{number(w)} * {x}" for w, x in zip(weights.tolist(), values, strict=True)]
+    lines = [
+        f"({' + '.join(terms[i : i + TERMS_PER_LINE])})"
+        for i in range(0, len(terms), TERMS_PER_LINE)
+    ]
+    while len(lines) > TERMS_PER_LINE:  # a balanced sum
+        lines = [
+            f"({' + '.join(lines[i : i + TERMS_PER_LINE])})"
+            for i in range(0, len(lines), TERMS_PER_LINE)
+        ]
+    return "(" + "\n          + ".join([number(intercept), *lines]) + ")"
+
+
+def _sql_label(label: Any) -> str:
+    if isinstance(label, bool):
+        return "TRUE" if label else "FALSE"
+    if isinstance(label, int):
+        return str(label)
+    return number(label) if isinstance(label, float) else "'" + str(label).replace("'", "''") + "'"
 
 
 WRITERS = {".json": _to_json, ".csv": _to_csv, ".onnx": _to_onnx}

@@ -16,7 +16,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 
-from separatrix.base.batches import Memory
+from separatrix.base.batches import Memory, MomentEstimator
+from separatrix.base.parameters import check_parameters
+from separatrix.base.rows import check_several_classes
+from separatrix.base.solution import NOTHING
 from separatrix.linalg import EPS, Array
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.remainder import subtract_part
@@ -43,6 +46,8 @@ class Columns(NamedTuple):
         Properties that models must share to be merged, by their names in messages.
     indicators : tuple of int
         Columns that say whether a column of text has a value.
+    fills : dict
+        Values that take the place of gaps, by the names of columns.
     """
 
     names: list[str]
@@ -51,6 +56,7 @@ class Columns(NamedTuple):
     scalers: list[tuple[Any, Array]]
     agreed: dict[str, Any]
     indicators: tuple[int, ...] = ()
+    fills: Mapping[str, Any] = NOTHING
 
     @classmethod
     def as_they_are(cls, names: Sequence[str]) -> Columns:
@@ -95,7 +101,8 @@ def _read_imputer(step: Any, names: Sequence[str]) -> Columns:
     # a constant was learned from no row, so that it stays when rows are forgotten
     kind = "constant" if step.strategy == "constant" else "value"
     agreed = {f"the {kind} that fills gaps of {name!r}": filled[name] for name in kept}
-    return Columns.as_they_are(kept)._replace(agreed=agreed)
+    fills = {name: filled[name] for name in kept}
+    return Columns.as_they_are(kept)._replace(agreed=agreed, fills=fills)
 
 
 def _read_encoder(step: Any, names: Sequence[str]) -> Columns:
@@ -115,7 +122,8 @@ def _read_pipeline(step: Any, names: Sequence[str]) -> Columns:
                 "let the scaler be the last step before the model"
             )
         found = read_step(inner, columns.names)
-        columns = found._replace(agreed={**columns.agreed, **found.agreed})
+        fills = {**found.fills, **columns.fills}
+        columns = found._replace(agreed={**columns.agreed, **found.agreed}, fills=fills)
     return columns
 
 
@@ -136,6 +144,7 @@ def _read_column_transformer(step: Any, names: Sequence[str]) -> Columns:
         [scaler for part in parts for scaler in part.scalers],
         {key: value for part in parts for key, value in part.agreed.items()},
         tuple(i for part in parts for i in part.indicators),
+        {name: value for part in parts for name, value in part.fills.items()},
     )
 
 
@@ -230,6 +239,40 @@ def _store(model: Any, moments: ClassMoments) -> Any:
     model._keep(Memory(moments))
     model._store(moments, model._find(moments, None, {}))
     return model
+
+
+def fit_moments(
+    model: Any, moments: ClassMoments, feature_names: Sequence[str] | None = None
+) -> Any:
+    """Fit a moment model to moments that were made elsewhere, such as by a database.
+
+    Parameters
+    ----------
+    model : estimator
+        One that needs nothing but moments; it is fitted in place.
+    moments : ClassMoments
+    feature_names : sequence of str, optional
+
+    Examples
+    --------
+    >>> from separatrix import ClassMoments, FisherDiscriminant
+    >>> X, y = [[0.0, 1], [1, 0], [5, 5], [6, 7]], ["a", "a", "b", "b"]
+    >>> model = fit_moments(FisherDiscriminant(shrinkage=0.1), ClassMoments.from_data(X, y))
+    >>> model.predict(X).tolist()
+    ['a', 'a', 'b', 'b']
+    """
+    if not isinstance(model, MomentEstimator):
+        raise TypeError(
+            f"{type(model).__name__} looks at rows: only methods of class moments, such as "
+            "FisherDiscriminant, are fitted to moments"
+        )
+    check_parameters(model, model._allowed_parameters)
+    check_several_classes(model, moments.classes)
+    model._check_moments_suffice(moments.classes)
+    model.n_features_in_ = moments.n_features
+    if feature_names is not None:
+        model.feature_names_in_ = np.array(feature_names, dtype=object)
+    return _store(model, moments)
 
 
 def set_scale(scaler: Any, moments: ClassMoments, at: Array) -> None:

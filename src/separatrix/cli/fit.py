@@ -11,6 +11,7 @@ import click
 from separatrix.cli.arrays import check_arrays, fit_arrays, labels_option
 from separatrix.cli.console import Console
 from separatrix.cli.dask import engine_option, fit_blocks
+from separatrix.cli.databases import fit_database, sums_suffice
 from separatrix.cli.inputs import read_labelled_table
 from separatrix.cli.methods import build_estimator
 from separatrix.cli.options import (
@@ -103,6 +104,7 @@ def fit_command(
       separatrix fit site1.csv -o site1.model    # it says whether `merge` takes it
       separatrix fit embeddings.npy --labels labels.npy -o head.model    # one pass, any size
       separatrix fit days/ --engine dask -t kind -o days.model    # larger than memory
+      separatrix fit "duckdb:trips/*.parquet" -t kind -o trips.model    # no row is read
       separatrix fit mails/ -o spam.model    # folders ham/ and spam/
       separatrix fit reviews.csv -t stars --text review -o reviews.model
     """
@@ -135,6 +137,10 @@ def fit_command(
         model, n_rows = fit_arrays(console, data, labels, estimator, decision, scale)
         names = estimator.classes_.tolist()
         fitted = Fitted(model, "y", n_rows, estimator.n_features_in_, names)
+    elif several is None and sums_suffice(data, estimator, decision, {**options, **given}):
+        model, target, n_rows = fit_database(console, data, estimator, options)
+        names = estimator.classes_.tolist()
+        fitted = Fitted(model, target, n_rows, model.n_features_in_, names)
     elif engine == "dask":
         fitted = _fit_blocks(console, data, estimator, decision, options)
     else:

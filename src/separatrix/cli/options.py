@@ -13,7 +13,9 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 DATA_HELP = """DATA is a file (csv, tsv, parquet, npz, arff, xlsx; also packed, as .csv.gz), a
 folder with a folder, Maildir or .mbox of e-mails for each class, the name of a bundled data set
-(see `separatrix datasets`), or - for standard input."""
+(see `separatrix datasets`), a database (duckdb:PATTERN of parquet or csv, duckdb:///f.db?table=t,
+sqlite:///f.db?table=t, postgresql://user@host/db?table=t, or ?query=SELECT… at the end), or - for
+standard input."""
 
 
 def combine(*options: Decorator) -> Decorator:

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from separatrix.files.bundled import BUNDLED, load_bundled
+from separatrix.files.databases import is_address, read_database
 from separatrix.files.epochs import flatten_epochs, read_mne_epochs
 from separatrix.files.fasta import is_protein_source, read_protein_columns
 from separatrix.files.mails import FILE, TEXT, is_mail_source, read_mail_columns
@@ -75,6 +76,8 @@ def read_frame(
     as a gap among labels is in ``frame.attrs["gaps"]``; columns that are no features by their
     origin in ``frame.attrs["ids"]``, items that were left out in ``frame.attrs["skipped"]``.
     """
+    if is_address(source):
+        return read_database(source)
     if form is None and is_protein_source(source):
         return _from_items(*read_protein_columns(source, skip_bad=skip_bad), "name")
     if form is None and is_mail_source(source):

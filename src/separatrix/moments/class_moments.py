@@ -160,6 +160,77 @@ class ClassMoments:
         return cls.from_rows(LabelledRows(rows, codes, labels, weights), per_class=per_class)
 
     @classmethod
+    def from_sums(
+        cls,
+        classes: ArrayLike,
+        counts: ArrayLike,
+        sums: ArrayLike,
+        products: ArrayLike | None = None,
+        *,
+        shift: ArrayLike | None = None,
+        class_products: ArrayLike | None = None,
+    ) -> ClassMoments:
+        """Moments from sums that another program has made, such as a database.
+
+        Parameters
+        ----------
+        classes : array (n_classes,)
+            Labels, each once.
+        counts : array (n_classes,)
+            Rows of each.
+        sums : array (n_classes, n_features)
+            Sums of the rows less `shift`, by class.
+        products : array (n_features, n_features)
+            Sum over all rows of ``z zᵀ``, z a row less `shift`.
+        shift : array (n_features,), optional
+            What was subtracted from the rows, zero by default. Without a shift near the means an
+            offset costs twice its digits.
+        class_products : array (n_classes, n_features, n_features), optional
+            In place of `products` these sums by class: the scatter of each class is kept.
+
+        Examples
+        --------
+        >>> moments = ClassMoments.from_sums(["a", "b"], [2, 1], [[4.0], [7.0]], [[59.0]])
+        >>> moments.means.ravel(), moments.Sw
+        (array([2., 7.]), array([[2.]]))
+        """
+        labels, order = np.unique(np.asarray(classes), return_index=True)
+        n, s = np.asarray(counts, np.float64), np.asarray(sums, np.float64)
+        per_class = class_products is not None
+        if per_class == (products is not None):
+            raise ValueError("give products, or class_products, and not both")
+        P = np.asarray(class_products if per_class else [products], np.float64)
+        d = s.shape[-1]
+        origin = np.zeros(d) if shift is None else np.array(shift, np.float64)
+        expected = (len(n), d), (len(n) if per_class else 1, d, d), (d,), len(labels)
+        if (s.shape, P.shape, origin.shape, np.size(classes)) != expected:
+            raise ValueError(
+                f"sums of {len(n)} classes have the shapes {s.shape}, {P.shape[1 - per_class :]} "
+                f"and {origin.shape}, for {len(labels)} different labels: these do not belong "
+                "together"
+            )
+        if not all(np.isfinite(part).all() for part in (n, s, P, origin)) or (n < 0).any():
+            raise ValueError("counts must not be negative, and sums must be finite")
+        n, s = n[order], s[order]
+        offsets = s / np.where(n > 0, n, 1.0)[:, None]
+        means = np.sqrt(n)[:, None] * offsets  # of the class's share in the products
+        shares = [means[[c]] for c in range(len(n))] if per_class else [means]
+        scatters = []
+        for Pc, R in zip(P[order] if per_class else P, shares, strict=True):
+            S = (Pc + Pc.T) / 2 - R.T @ R
+            # what is left of equal values is rounding
+            slack = EPS * (16 + n.sum() ** 0.5) * np.diagonal(Pc)
+            nothing = np.diagonal(S) <= slack
+            if (np.diagonal(S) < -slack).any():
+                raise ValueError(
+                    "the products are smaller than sums allow: a variance is negative"
+                )
+            S[nothing], S[:, nothing] = 0.0, 0.0
+            scatters.append(Scatter(d, S))
+        moments = cls(labels, n, offsets, origin, scatters, EPS, per_class=per_class)
+        return moments._spread(labels, moments.mean)
+
+    @classmethod
     def from_rows(
         cls,
         rows: LabelledRows,
