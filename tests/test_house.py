@@ -26,6 +26,7 @@ MAX_OWN_CLASSES = 4
 """Classes of this package from which an estimator is made, itself included."""
 
 NAMES_IN_SEVERAL_MODULES = {
+    "summarize": "rows in memory, rows in a database",
     "load": "datasets.load and files.models.load are public, as numpy.load and joblib.load are",
 }
 

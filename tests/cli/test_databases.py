@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from pathlib import Path
 
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
 from separatrix import load
-from tests.cli.running import flowers, refused, run
+from tests.cli.running import refused, run
 from tests.moments.databases import fill
 
 
@@ -54,16 +53,6 @@ def test_files_by_duckdb_compared(table):
     assert "learned 40 rows" in said
 
 
-def test_a_model_becomes_a_query(database, table):
-    run("fit", database, "--ignore", "plant", "-o", "a.model")
-    run("export", "a.model", "-o", "a.sql", "--dialect", "sqlite", "--table", "flowers")
-    with sqlite3.connect("f.db") as connection:
-        found = pd.read_sql(Path("a.sql").read_text(encoding="utf-8"), connection)
-    connection.close()
-    run("predict", "a.model", database, "-o", "a.csv")
-    assert (found["prediction"] == pd.read_csv("a.csv")["prediction"]).all()
-
-
 def test_mistakes_are_told_in_words(database, table):
     assert "no column 'kinds'" in refused("fit", database, "-t", "kinds", "-o", "m")
     assert "holds no numbers" in refused("fit", database, "-t", table.columns[-1], "-o", "m")
@@ -73,4 +62,3 @@ def test_mistakes_are_told_in_words(database, table):
     assert "has only the label 'a'" in refused("fit", one, "-o", "m")
     each = "sqlite:///f.db?query=SELECT 1 AS x, 1 AS y UNION SELECT 2, 2 UNION SELECT 3, 3"
     assert "looks like an identifier" in refused("fit", each, "-o", "m")
-    assert flowers().shape[0] == 60

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 from separatrix.cli.console import Console
@@ -23,7 +24,7 @@ def sums_suffice(data: str, estimator: Any, decision: str, options: Mapping[str,
     import numpy as np
 
     from separatrix.base.batches import MomentEstimator
-    from separatrix.files.databases import is_address
+    from separatrix.moments.sql import is_address
 
     if not is_address(data) or decision != "own" or not isinstance(estimator, MomentEstimator):
         return False
@@ -40,16 +41,42 @@ def fit_database(
     console: Console, data: str, estimator: Any, options: Mapping[str, Any]
 ) -> tuple[Any, str, int]:
     """A model of rows that stay where they are, the column of labels, and the number of rows."""
-    import numpy as np
-
     from separatrix.base.prepared import fit_moments, put_behind_scaler
-    from separatrix.files.databases import summarize_database
 
-    keeps = estimator._keeps_class_scatters(np.array([]))
-    found = summarize_database(
-        data, target=options["target"], ignore=options["ignore"], per_class=keeps
-    )
-    fit_moments(estimator, found.moments, found.features)
+    moments, target, features = _summarize(estimator, data, options["target"], options["ignore"])
+    fit_moments(estimator, moments, features)
     console.note("No row was read: the database added up counts, sums and products")
     model = put_behind_scaler(estimator) if options["scale"] else estimator
-    return model, found.target, round(found.moments.n_samples)
+    return model, target, round(moments.n_samples)
+
+
+def _summarize(
+    estimator: Any, data: str, target: str | None, ignore: Sequence[str]
+) -> tuple[Any, str, list[str]]:
+    """Moments with labels as text, as those of files are; the target, and the features."""
+    import numpy as np
+    import pandas as pd
+
+    from separatrix.files.tables import (
+        check_known_name,
+        check_label_column,
+        find_label_column,
+        format_labels,
+    )
+    from separatrix.moments.sql import DatabaseTable, connect, find_table, read_address, select_all
+
+    where = read_address(data)
+    with closing(connect(where)) as connection:
+        source = find_table(connection, where)
+        columns, _ = select_all(connection, source, where.where, limit=0)
+        for name in ignore:
+            check_known_name(name, columns, "column")
+        named = target or find_label_column(columns, ignore)
+        features = [name for name in columns if name not in (*ignore, named)]
+        table = DatabaseTable.open(connection, source, named, features, where.where)
+        table = table._replace(name_labels=lambda labels: format_labels(pd.Series(labels), named))
+        moments = table.summarize(per_class=estimator._keeps_class_scatters(np.array([])))
+    # as many labels as rows can show: one more than classes where any class has two
+    n_shown = min(len(moments.classes) + 1, round(moments.n_samples))
+    check_label_column(np.resize(moments.classes, n_shown), named)
+    return moments, named, features

@@ -9,14 +9,12 @@ from separatrix.cli.inputs import read_model
 from separatrix.cli.options import console_options, model_argument, output_option
 from separatrix.cli.output import check_outputs
 
-DIALECTS = ("duckdb", "postgresql", "sqlite")
-"""Those of `separatrix.base.export`, which is not imported for help."""
-
 
 @click.command("export")
 @model_argument
 @output_option("File (.json, .csv, .onnx, .sql).", required=True)
-@click.option("--dialect", type=click.Choice(DIALECTS), default="duckdb", show_default=True,
+@click.option("--dialect", type=click.Choice(["duckdb", "postgresql", "sqlite"]),
+              default="duckdb", show_default=True,
               help="The database that a query is for.")  # fmt: skip
 @click.option("--table", default="rows", show_default=True, help="The table that a query reads.")
 @console_options

@@ -19,10 +19,11 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from separatrix.files.bundled import BUNDLED, load_bundled
-from separatrix.files.databases import is_address, read_database
+from separatrix.files.databases import read_database
 from separatrix.files.epochs import flatten_epochs, read_mne_epochs
 from separatrix.files.fasta import is_protein_source, read_protein_columns
 from separatrix.files.mails import FILE, TEXT, is_mail_source, read_mail_columns
+from separatrix.moments.sql import is_address
 
 SUFFIXES = {
     ".csv": "csv",

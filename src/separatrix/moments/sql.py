@@ -35,7 +35,7 @@ N_SAMPLED_ROWS = 1000
 N_FETCHED_ROWS = 20_000
 """Rows that are fetched at once."""
 
-MAX_SHIFT = 100.0
+FAR_FROM_SHIFT = 100.0
 """Largest squared distance of a mean from the shift, in variances within classes: beyond it the
 sums are taken again from a better shift, because they have lost two digits."""
 
@@ -466,7 +466,7 @@ class DatabaseTable(NamedTuple):
         centre = self.sample_centre()
         moments = self.add_up(centre, width, per_class)
         variance = moments.within_diagonal() / moments.n_samples
-        if ((moments.mean - centre) ** 2 > MAX_SHIFT * variance).any():
+        if ((moments.mean - centre) ** 2 > FAR_FROM_SHIFT * variance).any():
             # where nothing varies the values of the sample are exact, and a mean would not be
             better = np.where(variance == 0, centre, moments.mean)
             moments = self.add_up(better, width, per_class)
