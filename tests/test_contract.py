@@ -47,6 +47,7 @@ PARAMETERS = {
     "WithRejection": {"level": 0.05, "rejected": None},
     "QuadraticDiscriminant": {"pooling": 0.0, "shrinkage": 0.0, "priors": None},
     "PartialLeastSquaresDiscriminant": {"n_components": 2},
+    "HeteroscedasticDiscriminant": {"n_components": None, "shrinkage": "auto", "priors": None},
     "ClassEraser": {},
     "merge": {"without": (), "epsilon": None},
     "export": {"model": ANY, "path": ANY},
@@ -96,6 +97,7 @@ MOMENT_MODELS = (
     "OnlineIPCAC",
     "QuadraticDiscriminant",
     "PartialLeastSquaresDiscriminant",
+    "HeteroscedasticDiscriminant",
 )
 
 OPTIONS = {

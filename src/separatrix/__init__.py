@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from separatrix.fisher.fisher import FisherDiscriminant, MaximumMarginCriterion
     from separatrix.fisher.gaussian import QuadraticDiscriminant
     from separatrix.fisher.grouped import GroupedDiscriminant
+    from separatrix.fisher.heteroscedastic import HeteroscedasticDiscriminant
     from separatrix.fisher.kernel import KernelFisherDiscriminant
     from separatrix.fisher.local import LocalFisherDiscriminant
     from separatrix.fisher.pls import PartialLeastSquaresDiscriminant
@@ -66,6 +67,7 @@ CONTENTS = {
     "MaximumMarginCriterion": "fisher.fisher",  # Sb - Sw, orthonormal, nothing inverted
     "LocalFisherDiscriminant": "fisher.local",  # neighbours: classes of several clusters
     "GroupedDiscriminant": "fisher.grouped",  # groups of features: more than C - 1 directions
+    "HeteroscedasticDiscriminant": "fisher.heteroscedastic",  # classes that differ in spread
     "PartialLeastSquaresDiscriminant": "fisher.pls",  # PLS-DA: covariance with the labels
     "Toeplitz": "fisher.structure",  # covariance of channels over time: by lag alone
     "Decoupled": "fisher.structure",  # the same: alike at all times

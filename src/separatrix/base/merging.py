@@ -36,7 +36,8 @@ def merge(
     ----------
     models : sequence of fitted estimators, or of pipelines
         Of one class that keeps moments (`FisherDiscriminant`, `QuadraticDiscriminant`,
-        `PartialLeastSquaresDiscriminant`, `IPCAC`, `TruncatedIPCAC`, `OnlineIPCAC`;
+        `HeteroscedasticDiscriminant`, `PartialLeastSquaresDiscriminant`, `IPCAC`,
+        `TruncatedIPCAC`, `OnlineIPCAC`;
         `KernelFisherDiscriminant`, `KernelIPCAC` of the same landmarks; `ClassEraser`), with the
         same parameters and features. They may stand behind a StandardScaler: the scaler of all
         rows follows from the moments. Imputers and one-hot encoders before it must have equal

@@ -39,8 +39,8 @@ def merge_command(
     """Make one model of several that were trained apart: the model of all their rows.
 
     For models fitted by `fit` with default options, scaled columns included, or by `stream`:
-    FisherDiscriminant, QuadraticDiscriminant, PartialLeastSquaresDiscriminant, IPCAC,
-    TruncatedIPCAC and OnlineIPCAC. Columns are found by name. `fit` says where a model cannot be
+    FisherDiscriminant, QuadraticDiscriminant, HeteroscedasticDiscriminant,
+    PartialLeastSquaresDiscriminant, IPCAC, TruncatedIPCAC and OnlineIPCAC. Columns are found by name. `fit` says where a model cannot be
     merged. Each site's influence is printed: how far its class means are from those of the others,
     in standard deviations, and by how many degrees the directions turn without it.
 

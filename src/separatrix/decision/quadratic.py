@@ -52,8 +52,8 @@ class QuadraticRule(NamedTuple):
     def linear(self) -> LinearRule:
         """There is none."""
         raise AttributeError(
-            'with rule="quadratic" there is no coef_ and no intercept_: the decision is not '
-            "linear in the features. Use decision_function"
+            "there is no coef_ and no intercept_: with a covariance for each class the decision "
+            "is not linear in the features. Use decision_function"
         )
 
 

@@ -32,6 +32,7 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
         "rule": ("linear", "quadratic"),
     },
     "DirectDiscriminant": {"regularization": (0.0, 0.01, 1.0)},
+    "HeteroscedasticDiscriminant": {"shrinkage": ("auto",)},
     "LocalFisherDiscriminant": {"n_neighbors": (7, 3, 15)},
     "GroupedDiscriminant": {"groups": (2, 4), "rule": ("linear", "quadratic")},
     "PartialLeastSquaresDiscriminant": {"scale": (True, False)},

@@ -109,7 +109,7 @@ MANUAL_PAGES = {
     "fisher": "FisherDiscriminant NullSpaceDiscriminant DirectDiscriminant GSVDDiscriminant "
     "MaximumMarginCriterion LocalFisherDiscriminant GroupedDiscriminant",
     "spectra": "PartialLeastSquaresDiscriminant",
-    "heads": "QuadraticDiscriminant WithRejection",
+    "heads": "QuadraticDiscriminant HeteroscedasticDiscriminant WithRejection",
     "ipcac": "IPCAC TruncatedIPCAC OnlineIPCAC",
     "kernel": "KernelFisherDiscriminant KernelIPCAC MixtureIPCAC",
     "ldg": "LDG KernelLDG SparseLDG TransferLDG",
