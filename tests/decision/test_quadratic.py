@@ -143,7 +143,7 @@ def test_it_has_no_coefficients_and_says_so():
     X, y = spread_classes()
     model = FisherDiscriminant(rule="quadratic").fit(X, y)
     assert not hasattr(model, "coef_")
-    with pytest.raises(AttributeError, match="there is no coef_ .* a covariance for each"):
+    with pytest.raises(AttributeError, match=r"there is no coef_ .* a covariance for each"):
         _ = model.intercept_
     with pytest.raises(ValueError, match="rule='cubic' is not valid for FisherDiscriminant"):
         FisherDiscriminant(rule="cubic").fit(X, y)

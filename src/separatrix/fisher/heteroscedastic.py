@@ -28,7 +28,7 @@ from separatrix.linalg import Array, column_signs, numerical_rank
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.spectra import drop_constant_features, reduce_to_range
 
-MIN_VARIANCE = 1e-6
+LEAST_SPREAD = 1e-6
 """Variance that every class has along any direction, in units of the deviations of the features:
 without scatter within classes the means decide first, and nothing is divided by zero."""
 
@@ -83,12 +83,12 @@ def borrow_from_pooled(covariance: Array, n_rows: float) -> Array:
 def whiten_classes(small: ClassMoments, pooled: Array) -> WhitenedClasses:
     """The classes in coordinates where the pooled covariance given is the identity.
 
-    Coordinates are in units of deviations; all classes have the `MIN_VARIANCE` in them.
+    Coordinates are in units of deviations; all classes have the `LEAST_SPREAD` in them.
     """
     A = np.linalg.inv(np.linalg.cholesky(pooled))
     counts = np.where(small.counts > 0, small.counts, 1.0)
     covariances = small.class_scatters / counts[:, None, None]
-    covariances += MIN_VARIANCE * np.eye(len(A))
+    covariances += LEAST_SPREAD * np.eye(len(A))
     means = np.where(small.counts[:, None] > 0, small.means - small.mean, 0.0)
     return WhitenedClasses(means @ A.T, A @ covariances @ A.T, small.counts, A.T)
 
@@ -193,7 +193,7 @@ class HeteroscedasticDiscriminant(MomentEstimator, SubspaceClassifier):
         varying, put_back = drop_constant_features(moments)
         units = np.sqrt(varying.total_diagonal() / moments.n_samples)
         small, lift = reduce_to_range(varying.rescaled(np.zeros_like(units), 1 / units))
-        Sw = small.Sw + moments.n_samples * MIN_VARIANCE * np.eye(small.n_features)
+        Sw = small.Sw + moments.n_samples * LEAST_SPREAD * np.eye(small.n_features)
         alpha = self.shrinkage
         if isinstance(alpha, str):
             n_free = moments.n_samples - np.count_nonzero(moments.counts)
