@@ -40,9 +40,10 @@ def merge_command(
 
     For models fitted by `fit` with default options, scaled columns included, or by `stream`:
     FisherDiscriminant, QuadraticDiscriminant, HeteroscedasticDiscriminant,
-    PartialLeastSquaresDiscriminant, IPCAC, TruncatedIPCAC and OnlineIPCAC. Columns are found by name. `fit` says where a model cannot be
-    merged. Each site's influence is printed: how far its class means are from those of the others,
-    in standard deviations, and by how many degrees the directions turn without it.
+    PartialLeastSquaresDiscriminant, IPCAC, TruncatedIPCAC and OnlineIPCAC. Columns are found
+    by name. `fit` says where a model cannot be merged. Each site's influence is printed: how
+    far its class means are from those of the others, in standard deviations, and by how many
+    degrees the directions turn without it.
 
     \b
     Examples:
