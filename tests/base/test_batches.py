@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -9,7 +11,16 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from separatrix import IPCAC, FisherDiscriminant, OnlineIPCAC, load, merge, save
+from separatrix import (
+    IPCAC,
+    FisherDiscriminant,
+    KernelIPCAC,
+    OnlineIPCAC,
+    load,
+    merge,
+    save,
+)
+from separatrix.kernels import RBF
 from tests.base.living import (
     DATA,
     assert_equal_decisions,
@@ -63,6 +74,37 @@ def test_a_new_class_is_announced(label, n_rows, said):
     assert label in model.classes_
 
 
+def test_open_classes_are_said_once(tmp_path):
+    X, y = shuffled(120, 6, 4)
+    landmarks = {"kernel": RBF(0.1), "n_landmarks": X[:10].copy()}
+    for model in (FisherDiscriminant(), OnlineIPCAC(window=80), KernelIPCAC(**landmarks)):
+        first = y < 2
+        model.partial_fit(X[first], y[first], classes="open")
+        save(model, tmp_path / "m")
+        for again in (model, load(tmp_path / "m")):
+            with pytest.warns(UserWarning, match="new class 2"):
+                again.partial_fit(X[y == 2], y[y == 2])
+            assert_array_equal(again.classes_, [0, 1, 2])
+    with pytest.raises(ValueError, match="not among classes"):
+        model.forget(X[y == 3], y[y == 3])
+    model = FisherDiscriminant().partial_fit(X, y, classes="open").fit(X[first], y[first])
+    with pytest.raises(ValueError, match="not among classes"):
+        model.partial_fit(X, y)
+
+
+def test_threads_that_add_rows_lose_none():
+    X, y = labelled(4000, 6, 3)
+    model = FisherDiscriminant()
+
+    def learn(i):
+        model.partial_fit(X[i : i + 20], y[i : i + 20], classes=[0, 1, 2])
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(learn, range(0, 4000, 20)))
+    assert model.n_samples_seen_ == 4000
+    assert_equal_decisions(model, FisherDiscriminant().fit(X, y), X)
+
+
 def test_labels_that_were_not_announced_stay_an_error():
     X, y = DATA["two classes"]
     model = IPCAC().fit(X, y)
@@ -70,6 +112,10 @@ def test_labels_that_were_not_announced_stay_an_error():
         model.partial_fit(X[:3], [2, 2, 2])
     with pytest.raises(ValueError, match="differ in type"):
         model.partial_fit(X[:3], ["a", "b", "c"], classes="open")
+    with pytest.raises(ValueError, match="differ in type"):
+        model.partial_fit(X[:3], y[:3], classes=["a", "b"])
+    with pytest.raises(ValueError, match="differ in type"):
+        model.partial_fit(X[:3], y[:3].astype(str))
     with pytest.raises(ValueError, match='must be an array or "open"'):
         model.partial_fit(X[:3], y[:3], classes="opne")
     assert_array_equal(model.classes_, [0, 1])
@@ -124,12 +170,10 @@ def test_weights_are_forgotten_as_they_were_given():
 
 
 def test_no_forgotten_row_is_left_in_the_model():
-    """The origin of means is a row of the data, and wide data are held as rows."""
+    """Wide data are held as rows."""
     for X, y in (DATA["three classes"], DATA["wide"]):
-        model = FisherDiscriminant().fit(X, y)
-        assert_array_equal(model.moments_.origin, X[0])
-        model.forget(X[:5], y[:5])
-        held = [model.moments_.origin[None]]
+        model = FisherDiscriminant().fit(X, y).forget(X[:5], y[:5])
+        held = [model.moments_.means]
         held += [R for s in model.moments_.scatters for _, R in s.rows]
         for rows in held:
             gaps = np.abs(rows[:, None] - X[:5]).max(axis=2)

@@ -8,14 +8,21 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, clone
 
-from separatrix import FisherDiscriminant
+from separatrix import ClassMoments, FisherDiscriminant, KernelIPCAC
 from separatrix.base.rows import (
     centred_product,
     check_labelled_rows,
     check_several_classes,
     unchanged_on_failure,
 )
-from tests.discovery import TALL, linear, name_of, subspace_estimators
+from tests.discovery import (
+    TALL,
+    linear,
+    name_of,
+    probabilistic_classifiers,
+    sparse_estimators,
+    subspace_estimators,
+)
 
 
 def test_checked_rows_have_codes_classes_weights_and_names():
@@ -88,3 +95,50 @@ def test_a_column_of_text_is_named():
     model = FisherDiscriminant().fit(X, y)
     with pytest.raises(ValueError, match="Column 'b' of X holds text"):
         model.predict(X.assign(b="x"))
+
+
+@pytest.mark.parametrize("estimator", sparse_estimators(), ids=name_of)
+def test_the_matrix_of_the_caller_is_not_sorted(estimator):
+    X, y = TALL
+    sparse = sp.csr_array(np.where(X > 0, X, 0))
+    turned = sp.csr_array((sparse.data, sparse.indices, sparse.indptr), sparse.shape)
+    for i in range(len(y)):  # each row from the last column to the first
+        part = slice(*sparse.indptr[i : i + 2])
+        turned.data[part], turned.indices[part] = (
+            turned.data[part][::-1].copy(),
+            turned.indices[part][::-1].copy(),
+        )
+    turned.has_sorted_indices = False
+    before = turned.indices.copy()
+    model = clone(estimator).fit(turned, y)
+    for ask in ("transform", "predict", "decision_function"):
+        if hasattr(model, ask):
+            getattr(model, ask)(turned)
+    assert_array_equal(turned.indices, before)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (["a", 1] * 45, "y mixes labels that are text with labels of type int"),
+        (np.array(["a", 1.5] * 45, object), "text with labels of type float"),
+        (np.array(["a", None] * 45, object), "y has labels that are None"),
+    ],
+)
+def test_labels_of_two_kinds_are_an_error_in_words(y, message):
+    X = TALL[0]
+    for fit in (FisherDiscriminant().fit, FisherDiscriminant().partial_fit, KernelIPCAC().fit):
+        with pytest.raises(ValueError, match=message):
+            fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        ClassMoments.from_data(X, y)
+    with pytest.raises(ValueError, match=message.replace("y ", "classes ", 1)):
+        FisherDiscriminant().partial_fit(X, TALL[1], classes=y[:2])
+
+
+@pytest.mark.parametrize("estimator", probabilistic_classifiers(), ids=name_of)
+def test_as_many_classes_as_rows_are_refused(estimator, rng):
+    """Every probability of such a model would be one; scikit-learn refuses them, too."""
+    X = rng.standard_normal((5, 3))
+    with pytest.raises(ValueError, match=r"row"):
+        clone(estimator).fit(X, np.arange(5))

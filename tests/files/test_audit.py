@@ -57,6 +57,12 @@ def hashing(**changes):
     return model
 
 
+def fisher(**changes):
+    model = FisherDiscriminant().fit(*TALL)
+    vars(model).update(changes)
+    return model
+
+
 N_WORDS = len(words().vocabulary_)
 ROWS, CODES = neighbours()._fit_X, neighbours()._y
 UNSOUND = {
@@ -87,6 +93,14 @@ UNSOUND = {
     "own words": (lambda: words(vocabulary=["a"]), "vocabulary of its own"),
     "columns of hashes": (lambda: hashing(n_features=1 << 40), "n_features="),
     "covered method": (lambda: neighbours(predict=str), "predict of a KNeighborsClassifier"),
+    "covered link": (
+        lambda: neighbours(_doc_link_template="javascript:alert(1)"),
+        "_doc_link_template of a KNeighborsClassifier",
+    ),
+    "covered tag of ours": (
+        lambda: fisher(patterns_="<script>"),
+        "patterns_ of a FisherDiscriminant",
+    ),
 }
 
 

@@ -430,7 +430,7 @@ def test_bundled_models_are_small(tmp_path):
 
 
 def test_what_killed_writers_left_is_swept_and_nothing_else(tmp_path):
-    model = FisherDiscriminant().fit([[0.0], [1.0]], [0, 1])
+    model = FisherDiscriminant().fit([[0.0], [1.0], [1.5]], [0, 1, 1])
     names = [
         ".a.model.abcdefgh.part",
         ".b.model.abcdefgh.part",

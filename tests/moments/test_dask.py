@@ -474,7 +474,7 @@ def test_a_block_of_another_kind_is_named(spoil, message):
         ([0.5, 1.5], r"^block 1: .*continuous"),
         (["a", "b"], r"block 1 has labels \['a', 'b'\], block 0 has .*differ in type"),
         ([np.nan, 1.0], r"^block 1: .*NaN"),
-        ([None, "a"], r"^block 1: .*'NoneType'"),
+        ([None, "a"], r"^block 1: y has labels that are None"),
     ],
 )
 def test_labels_of_another_kind_are_named_by_their_block(labels, message):

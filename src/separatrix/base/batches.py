@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import partial, reduce
 from operator import add
-from threading import RLock
+from threading import Lock, RLock
 from typing import Any, ClassVar, NamedTuple, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +21,12 @@ from separatrix.base.rows import check_labelled_rows, check_new_rows, unchanged_
 from separatrix.base.solution import Solution
 from separatrix.linalg import Array, threads_for
 from separatrix.moments.arrays import rows_to_numpy
-from separatrix.moments.checks import check_finite, is_dask, is_text
+from separatrix.moments.checks import (
+    check_finite,
+    check_labels_of_one_kind,
+    check_same_kind,
+    is_dask,
+)
 from separatrix.moments.class_moments import MIN_COUNT, ClassMoments
 from separatrix.moments.dask import apply_to_blocks, make_zero_row
 from separatrix.moments.labelled import LabelledRows
@@ -28,8 +34,16 @@ from separatrix.moments.novelty import NoveltyScores, conformal_pvalues
 from separatrix.moments.remainder import Remainder, subtract_part
 from separatrix.moments.window import SlidingWindow
 
-SOLVING = RLock()
-"""Held while a model solves for rows that have come: threads that ask at once solve once."""
+LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""A lock for each model that learns in batches, on no model: models are copied and saved."""
+
+MAKING_LOCKS = Lock()
+
+
+def lock_of(model: Any) -> Any:
+    """The lock that a thread holds while it changes a model, or solves for rows that have come."""
+    with MAKING_LOCKS:
+        return LOCKS.setdefault(model, RLock())
 
 
 class Solved:
@@ -45,7 +59,7 @@ class Solved:
     def __get__(self, model: Any, owner: type | None = None) -> Any:
         if model is None:
             return self
-        with SOLVING:  # another thread may have solved while this one waited
+        with lock_of(model):  # another thread may have solved while this one waited
             if self.name not in vars(model):
                 if not model._is_waiting():
                     kind = type(model).__name__
@@ -116,8 +130,8 @@ class MomentEstimator(SubspaceEstimator):
             Their labels.
         classes : array or "open", optional
             All labels that may come. The first call takes those of `y` when it is absent; later
-            calls may announce more, and labels never announced are an error. With "open" a label
-            that is new becomes a class of the model, and a warning names it.
+            calls may announce more, and labels never announced are an error. With "open", said
+            once, a label that is new becomes a class of the model, and a warning names it.
         sample_weight : array (n_samples,), optional
             Non-negative weights.
 
@@ -125,14 +139,18 @@ class MomentEstimator(SubspaceEstimator):
         -------
         self
             The updated estimator.
+
+        Notes
+        -----
+        Threads may call it at the same time: batches are added one after the other, in any order.
         """
         if is_dask(X):
             raise TypeError(
                 "partial_fit takes rows in memory: fit another model to the Dask collection and "
                 "merge the two (separatrix.merge)"
             )
-        with unchanged_on_failure(self):
-            rows = self._validate_batch(X, y, classes, sample_weight)
+        with lock_of(self), unchanged_on_failure(self):
+            rows = self._validate_batch(X, y, announce_classes(self, y, classes), sample_weight)
             grown = not self._is_fitted() or len(rows.classes) > len(self.classes_)
             n_rows, n_features = rows.X.shape
             with threads_for(n_rows * n_features**2):
@@ -171,7 +189,7 @@ class MomentEstimator(SubspaceEstimator):
         -----
         Subtracting cancels digits: `separatrix.moments.remainder.subtract_part` bounds the error.
         """
-        with unchanged_on_failure(self):
+        with lock_of(self), unchanged_on_failure(self):
             moments = self.moments_without(X, y, sample_weight).moments
             self._keep(Memory(moments))
             self.classes_, self.selection_ = moments.classes, {}
@@ -197,7 +215,8 @@ class MomentEstimator(SubspaceEstimator):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> ClassMoments:
         """Moments of rows of the classes of the model; nothing is changed."""
-        rows = self._validate_batch(X, y, None, sample_weight)
+        check_is_fitted(self)
+        rows = self._validate_batch(X, y, self.classes_, sample_weight)
         return self._summarize_as(self.classes_, rows)
 
     # What is new to the model, and what its directions mean ------------------------------------
@@ -300,6 +319,15 @@ class MomentEstimator(SubspaceEstimator):
         """
         return self.mean_ + np.asarray(Z) @ self.patterns_
 
+    @property
+    def stores_rows(self) -> bool:
+        """Whether the fitted model holds training rows, or such as tell them.
+
+        A window does, and so do moments of fewer rows than features, less the class means.
+        """
+        moments = self.moments_ if self._is_fitted() else None
+        return self.window is not None or (moments is not None and moments.is_thin)
+
     def _moments_to_read(self) -> ClassMoments:
         check_is_fitted(self)
         if self.moments_ is None:
@@ -324,21 +352,16 @@ class MomentEstimator(SubspaceEstimator):
         self,
         X: ArrayLike,
         y: ArrayLike,
-        classes: ArrayLike | str | None,
+        known: Array | None,
         sample_weight: ArrayLike | None,
     ) -> LabelledRows:
-        """Checked rows of a batch, coded by all labels that are known or announced."""
+        """Checked rows of a batch, coded by all labels that are known, or by their own."""
         check_parameters(self, self._allowed_parameters)
         if not self.keep_moments:
             raise ValueError("partial_fit adds to moments_: it needs keep_moments=True")
         first = not self._is_fitted()
         if not first and vars(self).get("moments_", self) is None:
             raise ValueError("this model was fitted with keep_moments=False: nothing to add to")
-        known = None if first else self.classes_
-        if isinstance(classes, str):
-            classes = open_classes(self, y, classes)
-        if classes is not None:
-            known = np.unique(classes) if known is None else np.union1d(known, classes)
         rows = check_labelled_rows(
             self,
             X,
@@ -457,7 +480,9 @@ class MomentEstimator(SubspaceEstimator):
     def _store(self, moments: ClassMoments, solution: Solution, rows: Any = None) -> None:
         kept: dict[str, Any] = {"moments_": moments if self.keep_moments else None}
         if rows is not None:  # a new fit; without rows the window of before goes on
-            self.__dict__.pop("noise_", None)  # that of a merged model that is fitted anew
+            # what a merged model, or one that learned in batches, has beside its results
+            for name in ("noise_", "_takes_new_classes"):
+                self.__dict__.pop(name, None)
             slides = self.window is not None and self.keep_moments
             kept["_window"] = self._open_window(rows, moments) if slides else None
         super()._store(moments, solution.with_extras(**kept), rows)
@@ -567,17 +592,38 @@ def _rank_among(score: Callable[[Any], Array], known: Array, rows: Any) -> Array
     return conformal_pvalues(score(rows), known)
 
 
-def open_classes(model: Any, y: ArrayLike, classes: str) -> Array:
-    """The labels of a batch as announced classes; those that are new to a model are named."""
-    if classes != "open":
-        raise ValueError(f'classes={classes!r} is not valid: it must be an array or "open"')
+def announce_classes(model: Any, y: ArrayLike, classes: ArrayLike | str | None) -> Array | None:
+    """All labels that a batch may have; None where those of `y` are all there are so far.
+
+    With "open" these are the labels of the batch, too; those that are new to a model are named.
+    The model remembers that it is open.
+    """
+    known = model.classes_ if model._is_fitted() else None
+    if isinstance(classes, str):
+        if classes != "open":
+            raise ValueError(f'classes={classes!r} is not valid: it must be an array or "open"')
+        model._takes_new_classes = True
+    elif classes is not None:
+        check_labels_of_one_kind(classes, "classes")
+        known = _join_labels(known, np.unique(np.asarray(classes)))
+    if not vars(model).get("_takes_new_classes", False):
+        return known
+    check_labels_of_one_kind(y)
     labels, counts = np.unique(np.asarray(y), return_counts=True)
-    if model._is_fitted():
-        check_same_kind(labels, model.classes_)
-        new = ~np.isin(labels, model.classes_)
+    if known is not None:
+        new = ~np.isin(labels, known)
+        joined = _join_labels(known, labels)
         for label, count in zip(labels[new].tolist(), counts[new].tolist(), strict=True):
-            warn_caller(describe_new_class(label, count, model.classes_))
+            warn_caller(describe_new_class(label, count, known))
+        return joined
     return labels
+
+
+def _join_labels(known: Array | None, labels: Array) -> Array:
+    if known is None:
+        return labels
+    check_same_kind(labels, known)
+    return np.union1d(known, labels)
 
 
 def describe_new_class(label: Any, count: int, known: Array) -> str:
@@ -591,12 +637,3 @@ def describe_new_class(label: Any, count: int, known: Array) -> str:
             if other.strip().casefold() == label.strip().casefold():
                 return f"{text}; it differs from {other!r} only in case"
     return text
-
-
-def check_same_kind(labels: Array, known: Array) -> None:
-    """Raise for text among numbers, or numbers among text."""
-    if is_text(labels) != is_text(known):
-        raise ValueError(
-            f"y has labels {labels.tolist()[:3]}, but the model knows {known.tolist()[:3]}: they "
-            "differ in type"
-        )

@@ -26,6 +26,7 @@ from separatrix.base.parameters import N_COMPONENTS, Allowed, check_parameters
 from separatrix.base.rows import (
     centred_product,
     check_labelled_rows,
+    check_more_rows_than_classes,
     check_new_rows,
     check_several_classes,
     unchanged_on_failure,
@@ -126,6 +127,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if not self._summarizes_on_device:
             rows = rows_to_numpy(rows)
         check_several_classes(self, rows.classes)
+        check_more_rows_than_classes(self, len(rows.codes), len(rows.classes))
         return rows
 
     def _check_blocks_suffice(self) -> None:
@@ -341,6 +343,11 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if suspicious:
             check_finite_columns(to_numpy(rows), getattr(self, "feature_names_in_", None))
         return Z
+
+    @property
+    def stores_rows(self) -> bool:
+        """Whether the fitted model holds training rows, or such as tell them."""
+        return False
 
     @property
     def _n_features_out(self) -> int:

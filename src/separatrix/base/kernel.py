@@ -107,7 +107,7 @@ class KernelEstimator(SubspaceEstimator):
     _check_same_space = check_same_landmarks
     classes_: Array
     selection_: dict[str, Any]
-    _landmarks: Any = None
+    _landmarks: Any
     # with landmarks these wait for the next question once rows have come: see base.landmarks
     components_: Any = Solved()
     mean_: Any = Solved()
@@ -271,7 +271,7 @@ class KernelEstimator(SubspaceEstimator):
         super()._store(moments, solution, rows)
 
     def _find(self, moments: Any, rows: Any, selected: Mapping[str, Any]) -> Solution:
-        if self._landmarks is None or rows is not None:
+        if vars(self).get("_landmarks") is None or rows is not None:
             return super()._find(moments, rows, selected)
         kept = ("_landmarks", "landmarks_", "kernel_")
         found = {name: getattr(self, name) for name in kept}
@@ -331,6 +331,11 @@ class KernelEstimator(SubspaceEstimator):
         rows = check_new_rows(self, X, accept_sparse=self._accepts_sparse)
         check_finite(rows, getattr(self, "feature_names_in_", None))
         return self._map.project(rows)
+
+    @property
+    def stores_rows(self) -> bool:
+        """Whether the fitted model holds training rows: kernels compare new rows with them."""
+        return self.kernel is not None and not is_precomputed(self.kernel)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

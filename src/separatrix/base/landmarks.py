@@ -9,11 +9,12 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from separatrix.base.batches import Memory, open_classes
+from separatrix.base.batches import Memory, announce_classes, lock_of
 from separatrix.base.feature_space import KernelMap, landmark_map, place_landmarks
 from separatrix.base.parameters import check_parameters
 from separatrix.base.rows import check_labelled_rows, unchanged_on_failure
 from separatrix.kernels import RandomState, SettledKernel, is_precomputed
+from separatrix.linalg import Array
 from separatrix.moments.checks import check_finite, is_dask
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
@@ -107,8 +108,8 @@ def add_rows(
         Their labels.
     classes : array or "open", optional
         All labels that may come. The first call takes those of `y` when it is absent; later
-        calls may announce more, and labels never announced are an error. With "open" a label
-        that is new becomes a class of the model, and a warning names it.
+        calls may announce more, and labels never announced are an error. With "open", said once,
+        a label that is new becomes a class of the model, and a warning names it.
     sample_weight : array (n_samples,), optional
         Non-negative weights.
 
@@ -122,9 +123,9 @@ def add_rows(
             "partial_fit takes rows in memory: fit another model with the same landmarks to the "
             "Dask collection and merge the two (separatrix.merge)"
         )
-    with unchanged_on_failure(self):
+    with lock_of(self), unchanged_on_failure(self):
         first = not self._is_fitted()
-        rows = _check_batch(self, X, y, classes, sample_weight)
+        rows = _check_batch(self, X, y, announce_classes(self, y, classes), sample_weight)
         if first:
             _place_by_first(self, rows)
         grown = first or len(rows.classes) > len(self.classes_)
@@ -157,7 +158,7 @@ def take_rows(
     self
         The updated estimator.
     """
-    with unchanged_on_failure(self):
+    with lock_of(self), unchanged_on_failure(self):
         self._keep(Memory(subtract_rows(self, X, y, sample_weight).moments))
         self._solve_now()
     return self
@@ -169,7 +170,7 @@ def subtract_rows(
     """The moments without some rows, and a bound on their error; the model is not changed."""
     if not model._is_fitted():
         raise ValueError("this model has learned nothing yet: there is nothing to forget")
-    rows = _check_batch(model, X, y, None, sample_weight)
+    rows = _check_batch(model, X, y, model.classes_, sample_weight)
     gone = model._summarize(in_landmarks(model._landmarks, rows))
     return subtract_part(model.moments_, gone.with_class_scatters(model.moments_.per_class))
 
@@ -181,9 +182,9 @@ def in_landmarks(to_features: KernelMap, rows: LabelledRows) -> LabelledRows:
 
 
 def _check_batch(
-    model: Any, X: ArrayLike, y: ArrayLike, classes: Any, sample_weight: Any
+    model: Any, X: ArrayLike, y: ArrayLike, known: Array | None, sample_weight: Any
 ) -> LabelledRows:
-    """Checked rows, coded by all labels that are known or announced."""
+    """Checked rows, coded by all labels that are known, or by their own."""
     check_parameters(model, model._allowed_parameters)
     first = not model._is_fitted()
     if not first and model._landmarks is None:
@@ -191,11 +192,6 @@ def _check_batch(
             "this model was fitted to all pairs of rows, not by landmarks, which were as many as "
             "rows: nothing can be added. Set n_landmarks below the number of rows and call fit"
         )
-    known = None if first else model.classes_
-    if isinstance(classes, str):
-        classes = open_classes(model, y, classes)
-    if classes is not None:
-        known = np.unique(classes) if known is None else np.union1d(known, classes)
     rows = check_labelled_rows(
         model,
         X,

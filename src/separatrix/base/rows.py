@@ -16,7 +16,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from separatrix.linalg import Array
 from separatrix.moments.arrays import is_foreign, to_numpy
-from separatrix.moments.checks import check_in_memory, check_weights, encode_labels
+from separatrix.moments.checks import (
+    check_in_memory,
+    check_labels_of_one_kind,
+    check_weights,
+    encode_labels,
+)
 from separatrix.moments.labelled import LabelledRows, row_blocks, rows_per_block
 
 
@@ -35,6 +40,7 @@ def check_labelled_rows(
     """Rows, labels, weights and groups, checked for everything but NaN and infinity."""
     check_in_memory(X, type(estimator).__name__)
     X = join_channels(estimator, X, reset=reset)
+    check_labels_of_one_kind(y)
     with _named_text_columns(X):
         rows, labels = validate_data(
             estimator,
@@ -45,6 +51,7 @@ def check_labelled_rows(
             ensure_all_finite=False,
             reset=reset,
         )
+    rows = sort_indices(rows)
     check_classification_targets(labels)
     known, codes = encode_labels(labels, rows.shape[0], classes)
     weights = (
@@ -71,7 +78,7 @@ def check_new_rows(estimator: BaseEstimator, X: ArrayLike, *, accept_sparse: boo
     check_in_memory(X, type(estimator).__name__)
     X = join_channels(estimator, X, reset=False)
     with _named_text_columns(X):
-        return validate_data(
+        rows = validate_data(
             estimator,
             X,
             accept_sparse="csr" if accept_sparse else False,
@@ -79,6 +86,15 @@ def check_new_rows(estimator: BaseEstimator, X: ArrayLike, *, accept_sparse: boo
             ensure_all_finite=False,
             reset=False,
         )
+    return sort_indices(rows)
+
+
+def sort_indices(rows: Any) -> Any:
+    """Sparse rows with their columns in order: a copy where they are not, others as they are.
+
+    Compiled code of SciPy and scikit-learn would sort the caller's matrix in place.
+    """
+    return rows if not sp.issparse(rows) or rows.has_sorted_indices else rows.sorted_indices()
 
 
 @contextmanager
@@ -139,6 +155,16 @@ def check_several_classes(estimator: BaseEstimator, classes: Array) -> None:
         raise ValueError(
             f"{type(estimator).__name__} needs at least two classes to separate, but y has only "
             f"one class: {classes.tolist()[0]!r}"
+        )
+
+
+def check_more_rows_than_classes(estimator: BaseEstimator, n_rows: float, n_classes: int) -> None:
+    """Raise when probabilities would be one for want of any scatter within classes."""
+    if n_rows <= n_classes and hasattr(estimator, "predict_proba"):
+        raise ValueError(
+            f"y has {n_classes} classes in {n_rows:g} rows, so that no class has two: "
+            f"{type(estimator).__name__} needs more rows than classes. Give more rows of each, or "
+            "join classes"
         )
 
 

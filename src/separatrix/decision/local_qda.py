@@ -23,6 +23,7 @@ from separatrix.base.parameters import (
 )
 from separatrix.base.rows import (
     check_labelled_rows,
+    check_more_rows_than_classes,
     check_new_rows,
     check_several_classes,
     unchanged_on_failure,
@@ -299,6 +300,7 @@ class LocalQDA(ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: `fit` checks
+    stores_rows = True  # the fitted model holds the training rows
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_neighbors": (one_of("auto"), whole_number(1)),
         "reg": (one_of("auto"), real_number(0, open_low=True)),
@@ -338,6 +340,7 @@ class LocalQDA(ClassifierMixin, BaseEstimator):
             check_parameters(self, self._allowed_parameters)
             rows = check_labelled_rows(self, X, y)
             check_several_classes(self, rows.classes)
+            check_more_rows_than_classes(self, len(rows.codes), len(rows.classes))
             moments = ClassMoments.from_rows(rows, scatter=False)
             centred = np.subtract(rows.X, moments.mean, dtype=np.float64)
             scale, record = self._select(centred, rows.codes)

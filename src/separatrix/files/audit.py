@@ -66,18 +66,34 @@ def remove_fit_only(model: Any) -> Any:
 def check_content(model: Any) -> None:
     """Raise when compiled code would follow numbers in the model to where nothing is."""
     for part in list(walk_parts(model)):
-        check_no_covered_methods(part)
+        check_nothing_covered(part)
         check = CHECKS.get(type(part).__name__)
         if check is not None:
             check(part)
 
 
-def check_no_covered_methods(part: Any) -> None:
-    """Raise when an attribute stands where a method of the type should be found."""
+def check_nothing_covered(part: Any) -> None:
+    """Raise when an attribute stands where one of the type should be found.
+
+    A method would be no method any more, and text of the file could become part of the page that
+    a notebook shows of the model. Parameters and fitted attributes cover only their defaults.
+    """
     kind = type(part)
-    covered = [n for n in getattr(part, "__dict__", ()) if callable(getattr(kind, n, None))]
-    if covered:
-        raise NotAllowedError(f"{covered[0]} of a {kind.__name__} is no method any more")
+    parameters: list[str] = getattr(kind, "_get_param_names", list)()
+    for name in getattr(part, "__dict__", ()):
+        if name not in parameters and not _is_default(kind, name):
+            raise NotAllowedError(f"{name} of a {kind.__name__} covers that of its class")
+
+
+def _is_default(kind: type, name: str) -> bool:
+    """Whether a type has nothing of a name, or a value that its fitted attribute may replace."""
+    for owner in kind.__mro__:
+        if name in vars(owner):
+            value = vars(owner)[name]
+            plain = value is None or isinstance(value, bool | int | float)
+            plain = plain or type(value).__name__ == "Solved"
+            return plain and owner.__module__.startswith("separatrix.")
+    return True
 
 
 PARTS_DO_NOT_FIT = (AttributeError, TypeError, KeyError, IndexError, NameError)

@@ -92,13 +92,16 @@ def encode_labels(
     y: ArrayLike, n_samples: int, classes: ArrayLike | None = None
 ) -> tuple[Array, Array]:
     """Sorted labels, and the position of each sample's label among them."""
+    check_labels_of_one_kind(y)
     y = np.asarray(y)
     if y.shape != (n_samples,):
         raise ValueError(f"y has shape {y.shape}, expected ({n_samples},)")
     seen, codes = np.unique(y, return_inverse=True)
     if classes is None:
         return seen, codes
+    check_labels_of_one_kind(classes, "classes")
     labels = np.unique(np.asarray(classes))
+    check_same_kind(seen, labels)
     unknown = np.setdiff1d(seen, labels)
     if len(unknown):
         raise ValueError(
@@ -106,6 +109,32 @@ def encode_labels(
             f"every label in classes (given: {labels.tolist()[:10]})"
         )
     return labels, np.searchsorted(labels, seen)[codes]
+
+
+def check_labels_of_one_kind(y: Any, name: str = "y") -> None:
+    """Raise for text among numbers, and for missing labels, which do not sort."""
+    is_list = isinstance(y, list | tuple)
+    if is_dask(y) or not (is_list or getattr(getattr(y, "dtype", None), "kind", "") == "O"):
+        return
+    kinds = {type(label) for label in (y if is_list else np.asarray(y).ravel())}
+    if type(None) in kinds:
+        raise ValueError(f"{name} has labels that are None: give each row a label, or drop it")
+    texts = {kind for kind in kinds if issubclass(kind, str)}
+    if texts and kinds - texts:
+        other = min(kind.__name__ for kind in kinds - texts)
+        raise ValueError(
+            f"{name} mixes labels that are text with labels of type {other}: make all of them "
+            "text, for example with [str(label) for label in y]"
+        )
+
+
+def check_same_kind(labels: Array, known: Array) -> None:
+    """Raise for text where numbers are known, or numbers where text is."""
+    if is_text(labels) != is_text(known):
+        raise ValueError(
+            f"y has labels {labels.tolist()[:3]}, but the model knows {known.tolist()[:3]}: they "
+            "differ in type"
+        )
 
 
 def is_text(labels: Array) -> bool:

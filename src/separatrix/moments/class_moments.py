@@ -53,7 +53,7 @@ class ClassMoments:
     The sufficient statistics of every discriminant method here. Adding the moments of shards, in
     any order or grouping, gives the moments of their union; subtracting a part gives back the
     remainder; decaying multiplies the weights of all rows so far. Means are held as differences
-    from a row of the data, so that an offset common to all rows costs no digits.
+    from the mean of all rows, so that an offset common to all rows costs no digits.
 
     Rows of float32 are multiplied in float32, block by block, and added in float64; where
     directions of small scatter would be lost so, they are multiplied in float64.
@@ -266,7 +266,7 @@ class ClassMoments:
             check_entries(moments.origin)  # rows that are equal do not deviate from anything
         if not scatter:
             check_entries(to_numpy(rows.X))
-        return moments
+        return moments._centred_at_mean()
 
     @classmethod
     def _of_parts(
@@ -438,7 +438,10 @@ class ClassMoments:
         between = np.sqrt(a.counts * share)[:, None] * shift
         offsets = a._offsets + share[:, None] * shift
         scatters = a._combined(b, 1.0, between)
-        return a._replace(counts=counts, offsets=offsets, scatters=scatters, eps=max(a.eps, b.eps))
+        total = a._replace(
+            counts=counts, offsets=offsets, scatters=scatters, eps=max(a.eps, b.eps)
+        )
+        return total._centred_at_mean()
 
     def __radd__(self, other: int) -> ClassMoments:
         """Let `sum` start from its zero."""
@@ -556,6 +559,14 @@ class ClassMoments:
     def with_origin(self, origin: Array) -> ClassMoments:
         """The same moments, with means held as differences from another point."""
         return self._spread(self.classes, origin)
+
+    def _centred_at_mean(self) -> ClassMoments:
+        """The same moments, with means held as differences from the mean of all rows.
+
+        The origin is then no row of the data, which a file would show.
+        """
+        nothing = self.n_samples == 0
+        return self.with_origin(np.zeros(self.n_features) if nothing else self.mean)
 
     def rescaled(self, shift: Array, scale: Array) -> ClassMoments:
         """Moments of ``scale * X + shift``, feature by feature."""

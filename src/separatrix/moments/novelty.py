@@ -146,6 +146,8 @@ def oas_shrinkage(variances: Array, n_features: int, dof: float) -> float:
     >>> round(oas_shrinkage(np.array([4.0, 1.0, 1.0]), 3, 20), 3)
     0.429
     """
+    if n_features == 0:
+        return 1.0
     mean, square = np.sum(variances) / n_features, np.sum(variances**2) / n_features**2
     spread = square - mean**2 / n_features
     if spread <= EPS * square:

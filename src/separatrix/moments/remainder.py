@@ -54,7 +54,7 @@ def subtract_part(whole: ClassMoments, part: ClassMoments) -> Remainder:
         raise ValueError("these are all the rows there are: nothing would be left")
     scatters = [_without_subtracted_rows(scatter) for scatter in rest.scatters]
     rest = rest._replace(scatters=scatters).without_empty_classes()
-    # the origin is a row of the data, perhaps one that is to be forgotten
+    # the mean of all rows before the subtraction would tell of those that are to be forgotten
     rest = rest.with_origin(rest.mean)
     _check_positive(rest, whole)
     cancelled = _largest_ratio(whole.within, rest.within, rest.eps)

@@ -156,8 +156,6 @@ class Scatter:
     A `factored` scatter is never multiplied out: of more rows than features it keeps a triangle.
     """
 
-    factored = False
-
     def __init__(
         self,
         n_features: int,
@@ -168,8 +166,7 @@ class Scatter:
         factored: bool = False,
     ) -> None:
         self.n_features = n_features
-        if factored:
-            self.factored = True
+        self.factored = factored
         rows = rows if len(rows) <= MAX_ROW_BLOCKS else _join_arrays(rows)
         if factored and sum(R.shape[0] for _, R in rows) > n_features:
             rows = [(1.0, triangle([np.vstack([np.sqrt(w) * as_array(R) for w, R in rows])]))]

@@ -1,7 +1,8 @@
 """From rows to statistics: tall, wide, sparse, factored, or means alone.
 
 The functions return the parts of which `ClassMoments` are made. Means are differences from a row
-of the data, the origin, so that an offset common to all rows costs no digits.
+of the data, the origin, so that an offset common to all rows costs no digits; `ClassMoments`
+moves the origin to the mean, as no row is to be kept.
 """
 
 from __future__ import annotations
