@@ -42,6 +42,12 @@ def _instance(cls: Any) -> Any:
     return estimator.set_params(**taken)
 
 
+def with_settled_dimension(estimator: Any) -> Any:
+    """The same with a number of directions where rows held out would choose it."""
+    auto = estimator.get_params().get("n_components") == "auto"
+    return estimator.set_params(n_components=2) if auto else estimator
+
+
 def subspace_estimators() -> list[Any]:
     return [e for e in all_estimators() if isinstance(e, SubspaceEstimator)]
 
@@ -68,6 +74,7 @@ def lawful_estimators() -> list[Any]:
             estimator.set_params(scale=False)
         if "max_clusters" in estimator.get_params():
             estimator.set_params(max_clusters=1)
+        with_settled_dimension(estimator)
     return found
 
 

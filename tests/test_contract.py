@@ -46,7 +46,7 @@ PARAMETERS = {
     },
     "WithRejection": {"level": 0.05, "rejected": None},
     "QuadraticDiscriminant": {"pooling": 0.0, "shrinkage": 0.0, "priors": None},
-    "PartialLeastSquaresDiscriminant": {"n_components": 2},
+    "PartialLeastSquaresDiscriminant": {"n_components": "auto"},
     "HeteroscedasticDiscriminant": {"n_components": None, "shrinkage": "auto", "priors": None},
     "ClassEraser": {},
     "merge": {"without": (), "epsilon": None},

@@ -12,13 +12,14 @@ from separatrix import FisherDiscriminant, KernelFisherDiscriminant, OnlineIPCAC
 from separatrix.base.batches import MomentEstimator
 from separatrix.kernels import RBF
 from separatrix.testing import LAWS, OF_PIPELINES, check_mergeable
+from tests.discovery import with_settled_dimension
 
 
 def moment_models():
     found = [getattr(separatrix, name) for name in separatrix.__all__]
     kinds = [k for k in found if isinstance(k, type) and issubclass(k, MomentEstimator)]
     assert len(kinds) >= 6
-    return [kind() for kind in kinds]
+    return [with_settled_dimension(kind()) for kind in kinds]
 
 
 @pytest.mark.parametrize(

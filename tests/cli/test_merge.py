@@ -39,7 +39,7 @@ MODELS = tuple(f"site{i}.model" for i in range(3))
         ("--no-scale",),
         ("-m", "IPCAC"),
         ("-m", "QuadraticDiscriminant"),
-        ("-m", "PartialLeastSquaresDiscriminant"),
+        ("-m", "PartialLeastSquaresDiscriminant", "--set", "n_components=2"),
         ("-m", "TruncatedIPCAC"),
         ("--set", "shrinkage=nonlinear"),
     ],

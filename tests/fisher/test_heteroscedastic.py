@@ -15,7 +15,6 @@ from separatrix import (
     merge,
     save,
 )
-from separatrix.fisher.shrinkage import oracle_approximating
 from tests.discovery import SHAPES, TALL, labelled, same_up_to_sign
 
 every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
@@ -158,11 +157,3 @@ def test_a_file_keeps_the_model(tmp_path):
     model = HeteroscedasticDiscriminant().fit(X, y)
     save(model, tmp_path / "m.model")
     assert_allclose(load(tmp_path / "m.model").predict_proba(X), model.predict_proba(X))
-
-
-def test_the_oracle_shrinks_spheres_to_spheres_and_ends_with_many_rows():
-    rng = np.random.default_rng(0)
-    rows = rng.standard_normal((50, 20))
-    assert oracle_approximating(rows.T @ rows, 50, 20) > 0.9
-    rows = rng.standard_normal((5000, 20)) * np.linspace(1, 4, 20)
-    assert oracle_approximating(rows.T @ rows, 5000, 20) < 0.02

@@ -105,3 +105,26 @@ def test_a_constant_feature_has_no_part():
     model = PartialLeastSquaresDiscriminant(2).fit(X, y)
     assert_allclose(model.components_[:, 5], 0, atol=1e-12)
     assert_allclose(model.vip_[5], 0, atol=1e-12)
+
+
+def test_the_default_takes_the_directions_that_the_classes_need():
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    latent = rng.standard_normal((120, 4)) * [8, 6, 4, 1]
+    latent[:, 3] += 4 * y  # the fourth direction of variance
+    X = latent @ np.linalg.qr(rng.standard_normal((40, 4)))[0].T
+    X += 0.05 * rng.standard_normal(X.shape)
+    model = PartialLeastSquaresDiscriminant(scale=False).fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert PartialLeastSquaresDiscriminant(1, scale=False).fit(X, y).score(X, y) < 0.9
+
+
+def test_moments_alone_give_twice_as_many_directions_as_classes():
+    X, y = load_wine(return_X_y=True)
+    parts = [slice(i, None, 3) for i in range(3)]
+    model = PartialLeastSquaresDiscriminant()
+    for part in parts:
+        model.partial_fit(X[part], y[part])
+    assert model.components_.shape == (6, 13)
+    merged = merge([PartialLeastSquaresDiscriminant().fit(X[p], y[p]) for p in parts])
+    assert_allclose(merged.components_, model.components_, atol=1e-9)

@@ -23,9 +23,9 @@ from separatrix.decision.classifiers import SubspaceClassifier
 from separatrix.decision.quadratic import quadratic_gaussian_rule
 from separatrix.decision.rules import check_priors
 from separatrix.fisher.directions import shrink
-from separatrix.fisher.shrinkage import oracle_approximating
 from separatrix.linalg import Array, column_signs, numerical_rank
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.novelty import oas_shrinkage
 from separatrix.moments.spectra import drop_constant_features, reduce_to_range
 
 LEAST_SPREAD = 1e-6
@@ -197,7 +197,7 @@ class HeteroscedasticDiscriminant(MomentEstimator, SubspaceClassifier):
         alpha = self.shrinkage
         if isinstance(alpha, str):
             n_free = moments.n_samples - np.count_nonzero(moments.counts)
-            alpha = oracle_approximating(Sw, n_free, len(units))
+            alpha = oas_shrinkage(np.linalg.eigvalsh(Sw), max(len(units), 1), max(n_free, 0))
         classes = whiten_classes(small, shrink(Sw, alpha, len(units)) / moments.n_samples)
         U, evals = classes.directions(self._shares(moments))
         # where classes differ in nothing any direction is as good as another

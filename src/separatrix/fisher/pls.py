@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from separatrix.decision.rules import linear_gaussian_rule
 from separatrix.fisher.directions import summation_order
 from separatrix.linalg import EPS, Array, numerical_rank
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.selection import AtMost
 
 MIN_COVARIANCE = 1e-10
 """Least covariance with the labels that a further direction must have, as a share of the first
@@ -139,8 +141,9 @@ class PartialLeastSquaresDiscriminant(MomentEstimator, SubspaceClassifier):
     ----------
     n_components : int, "auto" or None
         Number of directions, at most one for each feature; fewer, with a warning, where no
-        covariance with the labels is left. None takes ``n_classes - 1``, "auto" as many as
-        cross-validation favours.
+        covariance with the labels is left. "auto" takes as many as cross-validation favours, and
+        where no row is left, as in models that learn in batches or are merged, twice as many as
+        there are classes. None takes ``n_classes - 1``.
     scale : bool
         Divide each feature, and the indicator of each class, by its standard deviation.
         Spectra, whose features have one unit, are often better left unscaled.
@@ -205,7 +208,7 @@ class PartialLeastSquaresDiscriminant(MomentEstimator, SubspaceClassifier):
 
     def __init__(
         self,
-        n_components: int | str | None = 2,
+        n_components: int | str | None = "auto",
         *,
         scale: bool = True,
         priors: ArrayLike | None = None,
@@ -235,7 +238,10 @@ class PartialLeastSquaresDiscriminant(MomentEstimator, SubspaceClassifier):
         found = latent_directions(apply, B.T, asked, order * EPS * largest)
         W = found.rotations / units[:, None]
         coef = found.loadings @ found.rotations.T * target_units[:, None] / units
-        if rows is not None and 0 < W.shape[1] < asked and self.n_components != "auto":
+        exactly = isinstance(self.n_components, Integral) and not isinstance(
+            self.n_components, AtMost
+        )
+        if rows is not None and exactly and 0 < W.shape[1] < asked:
             warn_caller(
                 f"PartialLeastSquaresDiscriminant found {W.shape[1]} of {asked} directions: no "
                 "covariance with the labels is left for more"
@@ -248,6 +254,12 @@ class PartialLeastSquaresDiscriminant(MomentEstimator, SubspaceClassifier):
         }
         Sw = W.T @ moments.within_apply(W)
         return Solution(W, found.explained, W.shape[1], within=Sw, extras=extras)
+
+    def _check_moments_suffice(self, classes: Array) -> None:
+        """They do, whatever the parameters."""
+
+    def _check_blocks_suffice(self) -> None:
+        """They do, whatever the parameters."""
 
     def _units(self, moments: ClassMoments) -> tuple[Array, Array]:
         """Standard deviations of the features and of the class indicators, or ones."""
@@ -264,4 +276,6 @@ class PartialLeastSquaresDiscriminant(MomentEstimator, SubspaceClassifier):
         if self.n_components is None:
             return max(len(moments.classes) - 1, 1)
         d = moments.n_features
+        if self.n_components == "auto" and "n_components" not in selected:
+            return min(2 * len(moments.classes), d)
         return self._n_wanted(d, f"the rank of the data, with n_features = {d}", selected)

@@ -115,35 +115,3 @@ def shrink_nonlinearly(Sw: Array, n_free: float, n_features: int, eps: float = E
     wanted = np.full(len(evals), shrunk.null)
     wanted[-rank:] = shrunk.positive
     return n_free * (U * wanted) @ U.T
-
-
-def oracle_approximating(Sw: Array, n_free: float, n_features: int) -> float:
-    """The α of ``(1 - α) Sw + α tr(Sw)/d I`` that suits Gaussian rows, from Sw alone.
-
-    The fixed point of the iteration that estimates the best α from the covariance which the α
-    before it gives.
-
-    Parameters
-    ----------
-    Sw : array
-        Within-class scatter, in all features or in a subspace that holds all rows.
-    n_free : float
-        Rows less the number of classes.
-    n_features : int
-        d.
-
-    References
-    ----------
-    Chen, Wiesel, Eldar and Hero, Shrinkage algorithms for MMSE covariance estimation, IEEE
-    Transactions on Signal Processing 58 (2010), equation 23.
-
-    Examples
-    --------
-    >>> Sw = np.diag([30.0, 10.0, 5.0])
-    >>> round(oracle_approximating(Sw, 20, 3), 2), round(oracle_approximating(Sw, 2000, 3), 4)
-    (0.33, 0.0034)
-    """
-    d = max(n_features, 1)
-    squares, trace = float(np.sum(Sw**2)), float(np.trace(Sw)) ** 2
-    distance = (n_free + 1 - 2 / d) * (squares - trace / d)
-    return min(1.0, ((1 - 2 / d) * squares + trace) / distance) if distance > 0 else 1.0
