@@ -150,12 +150,12 @@ for j in range(len(NAMES)):
 left.plot(range(len(NAMES)), plain.mean(axis=0), "_", color="black", markersize=24)
 left.set_xticks(range(len(NAMES)), [name.replace(" ", "\n") for name in NAMES])
 left.set_ylabel("held-out accuracy, %")
-along = merged.decision_function(X_test) + merged.threshold_
+along = merged.decision_function(X_test)
 bins = np.linspace(along.min(), along.max(), 30).tolist()
 for label in merged.classes_:
     right.hist(along[y_test == label], bins=bins, alpha=0.6, label=label)
-right.axvline(merged.threshold_, color="black", linewidth=1, label="threshold")
-right.set_xlabel("w · (x − mean) of the merged model")
+right.axvline(0, color="black", linewidth=1, label="threshold")
+right.set_xlabel("log-odds of the merged model")
 right.set_ylabel("held-out rows")
 right.legend(frameon=False)
 

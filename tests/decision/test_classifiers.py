@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from separatrix import FisherDiscriminant, KernelFisherDiscriminant
-from separatrix.decision.rules import linear_gaussian_rule
+from separatrix.decision.linear import linear_gaussian_rule
 from tests.discovery import TALL, labelled
 
 PAIR = labelled(90, 6, n_classes=2)

@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 
 from separatrix import LocalQDA
 from separatrix.decision.local_qda import RIDGES, full_log_densities, smooth_by_ridge
-from separatrix.decision.rules import Quadratic, quadratic_gaussian_scores
+from separatrix.decision.quadratic import Quadratic, quadratic_gaussian_rule
 from tests.discovery import SHAPES, TALL, labelled
 
 every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
@@ -98,7 +98,7 @@ def test_all_neighbours_make_the_global_rule(covariance, k):
     if covariance == "diag":
         covariances *= np.eye(6)
     covariances += model.ridge_ * np.eye(6)
-    expected = quadratic_gaussian_scores(X, means, covariances, np.bincount(y) / len(y))
+    expected = quadratic_gaussian_rule(means, covariances, np.bincount(y) / len(y)).scores(X)
     assert_allclose(model.decision_function(X), expected)
 
 

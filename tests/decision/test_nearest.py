@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.neighbors import NearestCentroid
 
 from separatrix import FisherDiscriminant, GroupedDiscriminant, load, merge, save
-from separatrix.decision.nearest import cosine_rule
+from separatrix.decision.linear import cosine_rule
 from tests.discovery import labelled
 
 BY_MEANS = {

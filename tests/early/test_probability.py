@@ -12,7 +12,7 @@ from sklearn.discriminant_analysis import (
 from sklearn.neighbors import KNeighborsClassifier
 
 from separatrix import EarlyClassifier, FisherDiscriminant, LocalQDA
-from separatrix.decision.rules import Quadratic
+from separatrix.decision.quadratic import Quadratic
 from separatrix.early.conditional import ConditionalMoments
 from separatrix.early.probability import bend_moments, rival_probabilities
 from separatrix.early.region import shift_discriminants

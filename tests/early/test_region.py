@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
 from separatrix import EarlyClassifier
-from separatrix.decision.rules import Quadratic
+from separatrix.decision.quadratic import Quadratic
 from separatrix.early.conditional import (
     ConditionalModel,
     ConditionalMoments,

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 import separatrix
 from separatrix import EarlyClassifier, FisherDiscriminant, OnlineIPCAC, load
-from separatrix.decision.rules import LinearRule
+from separatrix.decision.linear import LinearRule
 from separatrix.files import names
 from tests.discovery import TALL, WIDE, all_estimators
 from tests.files.model_files import (
@@ -73,8 +73,8 @@ def test_files_name_types_without_their_modules_and_the_table_has_no_other():
     found = set().union(*(own_names(schema_of(model)) for model in varied_models()))
     assert {module for module, _ in found} == {"separatrix"}
     written = {name for _, name in found}
-    # see tests of tables with text given as numbers, Gaussian classes, nearest means, references
-    elsewhere = {"ValueNames", "WindowRows", "DiagonalRule", "CosineRule", "SpannedLDA"}
+    # see tests of tables with text given as numbers, references
+    elsewhere = {"ValueNames", "WindowRows", "SpannedLDA"}
     # and those of spectra and of several labels
     elsewhere |= {"Detrend", "SpectrumDerivative", "StandardNormalVariate", "SeveralLabels"}
     # and of kernels: those that are no default
@@ -132,6 +132,7 @@ def test_moving_code_changes_no_file_and_breaks_none(tmp_path, monkeypatch):
 class Turned(NamedTuple):
     """A rule with its fields in another order."""
 
+    unit_length: object
     intercept: object
     coef: object
 
@@ -141,6 +142,7 @@ class Longer(NamedTuple):
 
     coef: object
     intercept: object
+    unit_length: object
     origin: object = "default"
 
 
@@ -177,7 +179,7 @@ def test_fields_that_are_no_more_are_named(tmp_path, monkeypatch):
     move(monkeypatch, Fewer, "separatrix.elsewhere")
     monkeypatch.setitem(names.PART_TYPES, "LinearRule", "elsewhere.Fewer")
     clear()
-    message = "LinearRule has the fields coef, intercept, but in this version weights"
+    message = "LinearRule has the fields coef, intercept, unit_length, but in this version weights"
     assert_rejected(tmp_path, content, message)
 
 
@@ -188,7 +190,7 @@ def test_a_record_that_is_no_more_is_read_as_a_tuple(tmp_path, monkeypatch):
     monkeypatch.setitem(names.PART_TYPES, "LinearRule", "builtins.tuple")
     clear()
     again = load(tmp_path / "a.model")
-    assert any(type(value) is tuple and len(value) == 2 for value in vars(again).values())
+    assert any(type(value) is tuple and len(value) == 3 for value in vars(again).values())
 
 
 @pytest.mark.parametrize("name", ["separatrix.os", "separatrix.cli.console.Console"])

@@ -26,7 +26,7 @@ from separatrix import (
     OnlineIPCAC,
     WithRejection,
 )
-from separatrix.decision.rules import LinearRule
+from separatrix.decision.linear import LinearRule
 from separatrix.files.allowed import PLAIN_TYPES
 from separatrix.files.audit import NotAllowedError, remove_fit_only
 from separatrix.files.nodes import NODE_KINDS, build_nodes, write_nodes

@@ -116,7 +116,7 @@ def test_a_feature_that_is_constant_in_one_class_decides():
 @pytest.mark.parametrize("name", ["coef_", "intercept_"])
 def test_there_is_nothing_linear_to_ask_for(name):
     model = QuadraticDiscriminant().fit(*TALL)
-    with pytest.raises(AttributeError, match="use decision_function"):
+    with pytest.raises(AttributeError, match="Use decision_function"):
         getattr(model, name)
 
 

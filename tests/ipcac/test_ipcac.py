@@ -31,6 +31,12 @@ def textbook_direction(X, y):
     return np.linalg.pinv(np.cov(X.T, bias=True), rcond=1e-12, hermitian=True) @ delta
 
 
+def along(model, X):
+    """Coordinates on the line of two classes, which grow towards the second."""
+    towards_second = np.sign(model.coef_[0] @ model.components_[0])
+    return towards_second * model.transform(X)[:, 0]
+
+
 @pairs
 def test_the_direction_is_the_inverse_covariance_times_the_mean_difference(X, y):
     model = IPCAC().fit(X, y)
@@ -43,7 +49,8 @@ def test_the_direction_is_the_inverse_covariance_times_the_mean_difference(X, y)
 def test_all_rows_have_unit_variance_along_the_direction(X, y, model):
     model = model.fit(X, y)
     assert_allclose(model.transform(X).var(axis=0), 1)
-    assert_allclose(model.coef_ @ np.cov(X.T, bias=True) @ model.coef_.T, 1)
+    w = model.components_
+    assert_allclose(w @ np.cov(X.T, bias=True) @ w.T, 1)
 
 
 @every_shape
@@ -62,7 +69,9 @@ def test_the_weights_point_from_the_first_class_to_the_second(X, y, model):
         score = model.decision_function(X)
         assert score[labels == 1].mean() > score[labels == 0].mean()
         assert_allclose(X @ model.coef_[0] + model.intercept_, score, atol=1e-9)
-        assert_allclose((X - model.mean_) @ model.coef_[0] - model.threshold_, score, atol=1e-9)
+        above = along(model, X) - model.threshold_
+        slope = np.sqrt(score @ score / (above @ above))
+        assert_allclose(slope * above, score, rtol=1e-9, atol=1e-9 * np.abs(score).max())
         assert_array_equal(model.predict(X), (score > 0).astype(int))
         assert_array_equal(model.predict_proba(X)[:, 1] > 0.5, score > 0)
 
@@ -73,14 +82,14 @@ def test_the_weights_point_from_the_first_class_to_the_second(X, y, model):
 def test_swapping_the_classes_mirrors_the_model(X, y, model, threshold):
     # "balanced" puts thresholds on samples, as published, and does not mirror
     plain, swapped = (type(model)(threshold=threshold).fit(X, labels) for labels in (y, 1 - y))
-    assert_allclose(swapped.coef_, -plain.coef_, atol=1e-10)
+    assert_allclose(swapped.coef_, -plain.coef_, rtol=1e-9, atol=1e-9)
     assert_allclose(swapped.threshold_, -plain.threshold_, atol=1e-9)
 
 
 def test_the_threshold_has_the_same_mahalanobis_distance_from_both_means():
     X, y = PAIR
     model = IPCAC().fit(X, y)
-    z = (X - model.mean_) @ model.coef_[0]
+    z = along(model, X)
     low, high = z[y == 0], z[y == 1]
     distance = (model.threshold_ - low.mean()) / low.std()
     assert_allclose((high.mean() - model.threshold_) / high.std(), distance, rtol=1e-9)
@@ -91,7 +100,7 @@ def test_the_threshold_has_the_same_mahalanobis_distance_from_both_means():
 def test_collapsed_projections_are_cut_in_the_middle(threshold, n):
     X, y = labelled(n, 60, n_classes=2, seed=2)
     model = IPCAC(threshold=threshold).fit(X, y)
-    z = (X - model.mean_) @ model.coef_[0]
+    z = along(model, X)
     middle = (z[y == 0].mean() + z[y == 1].mean()) / 2
     assert np.ptp(z[y == 0]) < 1e-6
     assert_allclose(model.threshold_, middle, atol=1e-5)
@@ -102,7 +111,7 @@ def test_rounding_of_collapsed_projections_sets_no_threshold(n):
     for seed in range(3):
         pair = datasets.make_gaussian_pair(n, 200, mean_scale=0.5, random_state=seed)
         model = IPCAC().fit(pair.data, pair.target)
-        z = (pair.data - model.mean_) @ model.coef_[0]
+        z = along(model, pair.data)
         low, high = z[pair.target == 0].mean(), z[pair.target == 1].mean()
         assert_allclose(model.threshold_, (low + high) / 2, atol=1e-3 * (high - low))
 
@@ -111,7 +120,7 @@ def test_accuracy_counts_more_training_rows_right_than_any_other_threshold():
     bunch = datasets.make_gaussian_pair(300, 4, mean_scale=0.5, random_state=1)
     X, y = bunch.data, bunch.target
     model = IPCAC(threshold="accuracy").fit(X, y)
-    z = (X - model.mean_) @ model.coef_[0]
+    z = along(model, X)
     best = max(((z > t) == (y == 1)).mean() for t in np.r_[z, z.min() - 1])
     assert_allclose(model.score(X, y), best)
     assert model.score(X, y) >= IPCAC().fit(X, y).score(X, y)
@@ -251,7 +260,7 @@ def test_a_class_of_one_sample_takes_the_spread_of_the_other(model):
     X, y = PAIR
     y = (np.arange(len(y)) == 7).astype(int)
     model = model.fit(X, y)
-    z = (X - model.mean_) @ model.coef_[0]
+    z = along(model, X)
     assert_allclose(model.threshold_, (z[y == 0].mean() + z[y == 1].mean()) / 2, rtol=0.02)
 
 
@@ -352,7 +361,7 @@ def test_rules_that_need_rows_say_so():
 def test_class_scatters_give_the_spread_of_each_class():
     X, y = PAIR
     model = IPCAC().fit(X, y)
-    z = (X - model.mean_) @ model.coef_[0]
+    z = along(model, X)
     stats = [np.array([f(z[y == c]) for c in (0, 1)]) for f in (np.mean, np.std, len)]
     assert_allclose(model.threshold_, mahalanobis_threshold(*stats), rtol=1e-10)
     assert isinstance(model.moments_, ClassMoments)

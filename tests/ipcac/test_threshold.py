@@ -110,7 +110,7 @@ def test_the_warning_of_a_bias_that_cannot_be_corrected_names_this_line():
 def test_the_balance_is_a_parameter():
     X, y = unbalanced(6, n_features=3, counts=(200, 20), apart=2.0)
     model = IPCAC(threshold="balanced", balance=0.0).fit(X, y)
-    z = (X - model.mean_) @ model.coef_[0]
+    z = np.sign(model.coef_[0] @ model.components_[0]) * model.transform(X)[:, 0]
     assert_allclose(model.threshold_, (z[y == 0].mean() + z[y == 1].mean()) / 2)
     with pytest.raises(ValueError, match=r"balance=-1 is not valid"):
         IPCAC(balance=-1).fit(X, y)

@@ -25,7 +25,8 @@ def test_running_sums_give_the_scores_of_every_model(shape):
     scores = scores_by_axes(known - mean, delta, new - mean, tried)
     for d, column in zip(tried, scores.T, strict=True):
         model = TruncatedIPCAC(int(d), threshold="mahalanobis").fit(known, codes)
-        assert_allclose(column, model.decision_function(new) + model.threshold_, atol=1e-9)
+        towards_second = np.sign(model.coef_[0] @ model.components_[0])
+        assert_allclose(column, towards_second * model.transform(new)[:, 0], atol=1e-9)
 
 
 def test_pancakes_need_all_axes_and_get_them():

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 
+from separatrix.base.affine import propose_affine
 from separatrix.base.batches import Memory, MomentEstimator
 from separatrix.base.parameters import check_parameters
 from separatrix.base.rows import check_several_classes
@@ -85,12 +86,12 @@ def read_step(step: Any, names: Sequence[str]) -> Columns:
 
 
 def _read_scaler(step: Any, names: Sequence[str]) -> Columns:
-    columns = Columns.as_they_are(names)
-    shift = step.mean_ if step.with_mean else columns.shift
-    scale = step.scale_ if step.with_std else columns.scale
+    affine = propose_affine(step, len(names))
+    assert affine is not None, "a scaler is a map of each column"
     agreed = {"the scaler's (with_mean, with_std)": (step.with_mean, step.with_std)}
     everything = np.arange(len(names))
-    return Columns(list(names), np.array(shift), np.array(scale), [(step, everything)], agreed)
+    scalers = [(step, everything)]
+    return Columns(list(names), affine.centre, 1 / affine.weights, scalers, agreed)
 
 
 def _read_imputer(step: Any, names: Sequence[str]) -> Columns:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.solution import Solution
-from separatrix.decision.rules import check_priors, linear_gaussian_rule
+from separatrix.decision.linear import check_priors, linear_gaussian_rule
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 
@@ -27,7 +27,7 @@ class SubspaceClassifier(ClassifierMixin, SubspaceEstimator):
     direction kept the decisions are those of the same rule in the full space.
 
     A subclass with another rule overrides `_add_decision`. A rule has ``scores(Z)``, the
-    log-posteriors of the classes up to a common term, ``decision(Z)``, and ``linear``.
+    log-posteriors of the classes up to a common term, and ``linear``.
     """
 
     classes_: Array
@@ -61,11 +61,10 @@ class SubspaceClassifier(ClassifierMixin, SubspaceEstimator):
         Returns
         -------
         array (n_samples, n_classes), or (n_samples,) for two classes
-            For two classes the log-odds of ``classes_[1]``; in the methods that decide by a
-            threshold the distance to it.
+            For two classes the log-odds of ``classes_[1]``.
         """
-        Z = self._project(X)
-        return self._rule.decision(Z)
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: ArrayLike) -> Array:
         """The most probable class of each row; a tie goes to the class that sorts first."""

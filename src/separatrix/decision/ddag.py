@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.rows import check_several_classes, unchanged_on_failure
+from separatrix.decision.linear import check_priors
 from separatrix.decision.pairs import judge_pair, rank_by_walks
-from separatrix.decision.rules import check_priors
 from separatrix.linalg import Array
 from separatrix.moments.checks import check_in_memory, encode_labels
 from separatrix.moments.labelled import row_blocks

@@ -28,7 +28,7 @@ from separatrix.base.rows import (
     check_several_classes,
     unchanged_on_failure,
 )
-from separatrix.decision.rules import Quadratic, gaussian_discriminants
+from separatrix.decision.quadratic import Quadratic, gaussian_discriminants
 from separatrix.linalg import Array
 from separatrix.moments.checks import check_finite
 from separatrix.moments.class_moments import ClassMoments

@@ -9,17 +9,14 @@ no such functions here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
-from sklearn.feature_selection import SelectorMixin
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import (
     LogisticRegression,
     Perceptron,
@@ -31,21 +28,20 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    MaxAbsScaler,
-    MinMaxScaler,
-    RobustScaler,
-    StandardScaler,
-)
 from sklearn.svm import SVC, LinearSVC
 
+from separatrix.base.affine import (
+    MAX_CHECKED_ROWS,
+    AffineMap,
+    identity_map,
+    read_affine,
+    read_components,
+)
 from separatrix.base.kernel import KernelEstimator
 from separatrix.decision.classifiers import SubspaceClassifier
 from separatrix.decision.local_qda import LocalQDA
-from separatrix.decision.quadratic import QuadraticRule
-from separatrix.decision.rules import Quadratic
-from separatrix.fisher.gaussian import DiagonalRule, QuadraticDiscriminant
+from separatrix.decision.quadratic import Quadratic, QuadraticRule
+from separatrix.fisher.gaussian import QuadraticDiscriminant
 from separatrix.linalg import Array
 
 READABLE_CLASSIFIERS = (
@@ -58,186 +54,8 @@ READABLE_CLASSIFIERS = (
 )
 """The classifiers that can be read, as error messages name them."""
 
-MAX_CHECKED_ROWS = 256
-"""Training rows on which what was read is compared with the classifier."""
-
-MAX_MAP_ERROR = 1e-6
-"""Largest difference of a map that was read, relative to its largest value."""
-
 MAX_TIE = 1e-7
 """Largest difference of two functions, relative to their largest value, that may be a tie."""
-
-
-# Affine maps -------------------------------------------------------------------------------------
-
-
-class AffineMap(NamedTuple):
-    """Coordinates ``(x - centre) W + offset`` of rows.
-
-    Attributes
-    ----------
-    centre : array (d,)
-        Subtracted first, so that a common offset of all rows takes no digits.
-    weights : array (d, q) or (d,)
-        W; its diagonal where every coordinate is a feature in another unit.
-    offset : array (q,)
-
-    Examples
-    --------
-    >>> halves = AffineMap(np.array([1.0, 1.0]), np.array([0.5, 0.5]), np.zeros(2))
-    >>> total = AffineMap(np.zeros(2), np.ones((2, 1)), np.array([10.0]))
-    >>> halves.then(total)(np.array([[3.0, 5.0]]))
-    array([[13.]])
-    """
-
-    centre: Array
-    weights: Array
-    offset: Array
-
-    def __call__(self, X: Array) -> Array:
-        """Coordinates (n, q) of rows (n, d)."""
-        steps = X - self.centre
-        return (steps * self.weights if self.is_diagonal else steps @ self.weights) + self.offset
-
-    @property
-    def is_diagonal(self) -> bool:
-        """Whether every coordinate is one feature in another unit."""
-        return self.weights.ndim == 1
-
-    def pull_back(self, slopes: Array) -> Array:
-        """Weights of the features (d, m) in linear functions (m, q) of the coordinates."""
-        return (slopes * self.weights).T if self.is_diagonal else self.weights @ slopes.T
-
-    def then(self, later: AffineMap) -> AffineMap:
-        """The map followed by another one of its coordinates, as one."""
-        if self.is_diagonal and later.is_diagonal:
-            weights = self.weights * later.weights
-        elif self.is_diagonal:
-            weights = self.weights[:, None] * later.weights
-        else:
-            weights = (
-                later.pull_back(self.weights).T
-                if later.is_diagonal
-                else (self.weights @ later.weights)
-            )
-        return AffineMap(self.centre, weights, later(self.offset[None])[0])
-
-
-def identity_map(d: int) -> AffineMap:
-    """The map whose coordinates are the features."""
-    return AffineMap(np.zeros(d), np.ones(d), np.zeros(d))
-
-
-def read_affine(transformer: Any, X: Array) -> AffineMap | None:
-    """The map of a fitted transformer of rows X, or None where it is none.
-
-    Parameters
-    ----------
-    transformer : transformer, "passthrough" or None
-    X : array (n, d)
-        Complete training rows, which the map must take where the transformer takes them.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0, 1.0], [2.0, 5.0]])
-    >>> read_affine(StandardScaler().fit(X), X)(X)
-    array([[-1., -1.],
-           [ 1.,  1.]])
-    >>> from sklearn.preprocessing import Normalizer
-    >>> read_affine(Normalizer().fit(X), X) is None
-    True
-    """
-    if transformer is None or isinstance(transformer, str):  # "passthrough"
-        return identity_map(X.shape[1])
-    if isinstance(transformer, Pipeline):
-        return read_affine_steps([step for _, step in transformer.steps], X)
-    found = _propose_map(transformer, X.shape[1])
-    rows = X[:MAX_CHECKED_ROWS]
-    return found if found is not None and _agrees(found, transformer, rows) else None
-
-
-def read_affine_steps(steps: Sequence[Any], X: Array) -> AffineMap | None:
-    """The map of fitted transformers after each other, or None where one of them is none."""
-    found, rows = identity_map(X.shape[1]), X[:MAX_CHECKED_ROWS]
-    for step in steps:
-        part = read_affine(step, rows)
-        if part is None:
-            return None
-        found, rows = found.then(part), part(rows)
-    return found
-
-
-def _agrees(found: AffineMap, transformer: Any, rows: Array) -> bool:
-    expected, coordinates = np.asarray(transformer.transform(rows)), found(rows)
-    if expected.shape != coordinates.shape:
-        return False
-    scale = np.max(np.abs(expected), initial=1e-300)
-    return bool(np.allclose(coordinates, expected, rtol=0, atol=MAX_MAP_ERROR * scale))
-
-
-def _propose_map(transformer: Any, d: int) -> AffineMap | None:
-    for kinds, read in _MAP_READERS:
-        if isinstance(transformer, kinds):
-            return read(transformer, d)
-    return None if isinstance(transformer, KernelEstimator) else _read_components(transformer, d)
-
-
-def _read_scaler(scaler: Any, d: int) -> AffineMap | None:
-    centre = getattr(scaler, "mean_", getattr(scaler, "center_", None))
-    if not getattr(scaler, "with_mean", True):  # a mean that is known but not subtracted
-        centre = None
-    scale = getattr(scaler, "scale_", None)
-    weights = np.ones(d) if scale is None else 1 / np.asarray(scale, dtype=np.float64)
-    return AffineMap(np.zeros(d) if centre is None else centre, weights, np.zeros(d))
-
-
-def _read_range(scaler: MinMaxScaler, d: int) -> AffineMap | None:
-    if scaler.clip:
-        return None
-    low = np.full(d, float(scaler.feature_range[0]))
-    return AffineMap(scaler.data_min_, scaler.scale_, low)
-
-
-def _read_selection(selector: Any, d: int) -> AffineMap:
-    kept = selector.get_support()
-    everything = identity_map(d)
-    if kept.all():
-        return everything
-    return AffineMap(everything.centre, np.eye(d)[:, kept], np.zeros(np.count_nonzero(kept)))
-
-
-def _read_principal_axes(pca: PCA, d: int) -> AffineMap:
-    W = pca.components_.T.astype(np.float64)
-    if pca.whiten:
-        W = W / np.sqrt(np.maximum(pca.explained_variance_, np.finfo(W.dtype).eps))
-    return AffineMap(pca.mean_.astype(np.float64), W, np.zeros(W.shape[1]))
-
-
-def _read_discriminant_axes(lda: LinearDiscriminantAnalysis, d: int) -> AffineMap | None:
-    if not hasattr(lda, "scalings_"):
-        return None
-    W = lda.scalings_[:, : lda._max_components]
-    return AffineMap(getattr(lda, "xbar_", np.zeros(d)), W, np.zeros(W.shape[1]))
-
-
-def _read_components(transformer: Any, d: int) -> AffineMap | None:
-    """``(x - mean_) @ components_.T``, as subspaces of this package and others have it."""
-    W = getattr(transformer, "components_", None)
-    if W is None or np.ndim(W) != 2 or np.shape(W)[1] != d:
-        return None
-    mean = np.broadcast_to(np.asarray(getattr(transformer, "mean_", 0.0), dtype=np.float64), d)
-    return AffineMap(mean, np.asarray(W, dtype=np.float64).T, np.zeros(len(W)))
-
-
-_MAP_READERS: tuple[tuple[Any, Callable[[Any, int], AffineMap | None]], ...] = (
-    ((StandardScaler, RobustScaler, MaxAbsScaler), _read_scaler),
-    (MinMaxScaler, _read_range),
-    (SelectorMixin, _read_selection),
-    ((SimpleImputer, FunctionTransformer), lambda step, d: identity_map(d)),
-    (PCA, _read_principal_axes),
-    (LinearDiscriminantAnalysis, _read_discriminant_axes),
-)
-"""How the map of a transformer is read; whether it is one, `read_affine` checks."""
 
 
 # Rules -------------------------------------------------------------------------------------------
@@ -276,6 +94,7 @@ def can_be_read(estimator: Any) -> bool:
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> can_be_read(LinearSVC()), can_be_read(RandomForestClassifier())
     (True, False)
+    >>> from sklearn.preprocessing import StandardScaler
     >>> can_be_read(Pipeline([("scale", StandardScaler()), ("decide", GaussianNB())]))
     True
     """
@@ -304,6 +123,7 @@ def read_rule(estimator: Any, X: Array) -> ExactRule | None:
     Examples
     --------
     >>> X, y = np.array([[0.0], [1.0], [4.0], [5.0]]), np.array([0, 0, 1, 1])
+    >>> from sklearn.preprocessing import MinMaxScaler
     >>> model = Pipeline([("scale", MinMaxScaler()), ("decide", LinearDiscriminantAnalysis())])
     >>> read_rule(model.fit(X, y), X).classify(np.array([[2.4], [2.6]]))
     array([0, 1])
@@ -319,9 +139,8 @@ def _propose_rule(estimator: Any, rows: Array) -> ExactRule | None:
     if hasattr(estimator, "best_estimator_"):
         return _propose_rule(estimator.best_estimator_, rows)
     if isinstance(estimator, Pipeline):
-        *steps, last = (step for _, step in estimator.steps)
-        before = read_affine_steps(steps, rows)
-        found = None if before is None else _propose_rule(last, before(rows))
+        before = read_affine(estimator[:-1], rows)
+        found = None if before is None else _propose_rule(estimator[-1], before(rows))
         if before is None or found is None:
             return None
         return found._replace(coordinates=before.then(found.coordinates))
@@ -381,25 +200,14 @@ def _read_subspace(estimator: SubspaceClassifier, d: int) -> ExactRule | None:
     rule = estimator._rule
     if not isinstance(rule, QuadraticRule):
         return _read_linear(estimator, d)
-    coordinates = _read_components(estimator, d)
-    return None if coordinates is None else ExactRule(coordinates, _expand_squares(rule))
-
-
-def _expand_squares(rule: QuadraticRule) -> Quadratic:
-    P = rule.whiteners.swapaxes(1, 2) @ rule.whiteners
-    pull = np.einsum("gij,gj->gi", P, rule.means)
-    constants = rule.constants - np.einsum("gi,gi->g", pull, rule.means) / 2
-    return Quadratic(-P / 2, pull, constants)
+    coordinates = read_components(estimator, d)
+    return None if coordinates is None else ExactRule(coordinates, rule.expanded())
 
 
 def _read_gaussians(estimator: QuadraticDiscriminant, d: int) -> ExactRule | None:
     """None where covariances are known in a span only."""
     rule, coordinates = estimator._rule, identity_map(d)._replace(centre=estimator.mean_)
-    if isinstance(rule, DiagonalRule):
-        pull = rule.precisions * rule.means
-        constants = rule.constants - np.sum(pull * rule.means, axis=1) / 2
-        return ExactRule(coordinates, Quadratic(-rule.precisions / 2, pull, constants))
-    return None if rule.basis is not None else ExactRule(coordinates, _expand_squares(rule.rule))
+    return None if rule.basis is not None else ExactRule(coordinates, rule.expanded())
 
 
 def _read_quadratic(estimator: QuadraticDiscriminantAnalysis, d: int) -> ExactRule:

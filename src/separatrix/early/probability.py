@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import ndtr
 
-from separatrix.decision.rules import Quadratic
+from separatrix.decision.quadratic import Quadratic
 from separatrix.early.conditional import ConditionalMoments
 from separatrix.early.region import (
     MAX_INCOMPLETE_RELIABILITY,

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils import gen_batches
 
-from separatrix.decision.rules import Quadratic
+from separatrix.decision.quadratic import Quadratic
 from separatrix.early.arrival import Arrival, arrange
 from separatrix.early.conditional import PrefixModel, prefix_innovations
 from separatrix.early.region import (

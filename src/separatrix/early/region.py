@@ -15,7 +15,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import chdtr, chdtri, ndtr, ndtri
 from sklearn.utils import gen_batches
 
-from separatrix.decision.rules import Quadratic
+from separatrix.decision.quadratic import Quadratic
 from separatrix.early.conditional import ConditionalMoments
 from separatrix.linalg import EPS, Array, boundary_distance
 

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from separatrix.decision.local_qda import LocalQDA
-from separatrix.decision.rules import Quadratic
+from separatrix.decision.quadratic import Quadratic
 from separatrix.early.arrival import Arrival, arrange
 from separatrix.early.conditional import (
     ConditionalModel,

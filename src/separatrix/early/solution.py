@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from separatrix.base.affine import AffineMap, read_affine
 from separatrix.decision.local_qda import LocalQDA
-from separatrix.decision.rules import Quadratic
+from separatrix.decision.quadratic import Quadratic
 from separatrix.early.conditional import (
     ConditionalModel,
     FeatureSummary,
@@ -19,9 +20,7 @@ from separatrix.early.conditional import (
 )
 from separatrix.early.discriminants import (
     READABLE_CLASSIFIERS,
-    AffineMap,
     ExactRule,
-    read_affine,
     read_rule,
 )
 from separatrix.early.gaps import fill_gaps

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
+from separatrix.base.affine import propose_affine
 from separatrix.evaluate.classify import (
     FittedMethod,
     add_rule,
@@ -255,10 +256,10 @@ def find_class_weights(fitted: FittedMethod) -> tuple[Array, Array]:
 
 def undo_scaling(scaler: Any, A: Array, b: Array) -> tuple[Array, Array]:
     """The map ``A x + b`` of scaled rows as one of rows before they were scaled."""
-    if scaler is None:
-        return A, b
-    A = A / scaler.scale_
-    return A, b - A @ scaler.mean_
+    before = propose_affine(scaler, A.shape[1])
+    assert before is not None, "only what is read as a map is undone"
+    weights = before.pull_back(A).T
+    return weights, b + A @ before.offset - weights @ before.centre
 
 
 def measure_memory(estimator: Any, rows: LabelledRows) -> dict[str, int]:

@@ -25,8 +25,6 @@ PART_TYPES = {
     "Stretch": "moments.window.Stretch",
     "WindowRows": "builtins.tuple",  # of format 1, a Stretch now
     # kernels, choices, decisions
-    "CosineRule": "decision.nearest.CosineRule",
-    "DiagonalRule": "fisher.gaussian.DiagonalRule",
     "DimensionPath": "selection.DimensionPath",
     "GridScores": "selection.GridScores",
     "HyperplaneRule": "margin.planes.HyperplaneRule",
@@ -38,12 +36,10 @@ PART_TYPES = {
     "RBF": "kernels.RBF",
     "SettledKernel": "kernels.SettledKernel",
     "LeftOut": "decision.expected.LeftOut",
-    "LinearRule": "decision.rules.LinearRule",
-    "Quadratic": "decision.rules.Quadratic",
+    "LinearRule": "decision.linear.LinearRule",
+    "Quadratic": "decision.quadratic.Quadratic",
     "QuadraticRule": "decision.quadratic.QuadraticRule",
     "SeveralLabels": "decision.several.SeveralLabels",
-    "SpanRule": "fisher.gaussian.SpanRule",
-    "ThresholdRule": "decision.rules.ThresholdRule",
     "SpannedLDA": "evaluate.references.SpannedLDA",
     # incomplete rows
     "Conditional": "early.conditional.ConditionalModel",

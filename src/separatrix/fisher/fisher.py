@@ -22,9 +22,8 @@ from separatrix.base.parameters import (
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
 from separatrix.decision.expected import LeftOut
-from separatrix.decision.nearest import RULES, decide_by_means
+from separatrix.decision.linear import RULES, check_priors, decide_by_means
 from separatrix.decision.quadratic import decide_quadratically
-from separatrix.decision.rules import check_priors
 from separatrix.fisher.directions import (
     fisher_directions,
     rank_of_means,

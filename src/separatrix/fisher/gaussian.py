@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,8 +21,8 @@ from separatrix.decision.quadratic import (
     QuadraticRule,
     class_covariances,
     quadratic_gaussian_rule,
+    total_covariance,
 )
-from separatrix.decision.rules import total_covariance
 from separatrix.fisher.directions import fisher_directions, separating_rank, shrink
 from separatrix.linalg import Array
 from separatrix.moments.checks import check_finite_columns
@@ -44,54 +44,6 @@ def pool_scatters(scatters: Array, counts: Array, pooling: float) -> tuple[Array
     """
     pooled = (1 - pooling) * scatters + pooling * scatters.sum(axis=0)
     return pooled, (1 - pooling) * counts + pooling * counts.sum()
-
-
-class SpanRule(NamedTuple):
-    """Gaussian classes whose covariances are known in a span, and are isotropic outside of it.
-
-    Attributes
-    ----------
-    rule : QuadraticRule
-        In coordinates of the span.
-    basis : array (d, r) or None
-        Orthonormal columns of the span; None for all features.
-    outside : array (n_classes,)
-        Inverse variance of each class in every direction outside.
-    """
-
-    rule: QuadraticRule
-    basis: Array | None
-    outside: Array
-
-    def scores(self, centred: Array) -> Array:
-        """Log-posteriors of centred rows up to a common term."""
-        if self.basis is None:
-            return self.rule.scores(centred)
-        Z = centred @ self.basis
-        left = np.sum(centred**2, axis=1) - np.sum(Z**2, axis=1)
-        return self.rule.scores(Z) - 0.5 * np.outer(left.clip(0.0), self.outside)
-
-
-class DiagonalRule(NamedTuple):
-    """Gaussian classes of independent features (naive Bayes).
-
-    Attributes
-    ----------
-    means, precisions : array (n_classes, d)
-        Means and inverse variances; zero for features that never vary.
-    constants : array (n_classes,)
-    """
-
-    means: Array
-    precisions: Array
-    constants: Array
-
-    def scores(self, centred: Array) -> Array:
-        """Log-posteriors of centred rows up to a common term."""
-        # differences first: expanded squares would cancel where classes are narrow
-        pairs = zip(self.means, self.precisions, strict=True)
-        distances = np.stack([(centred - mean) ** 2 @ p for mean, p in pairs], axis=1)
-        return self.constants - 0.5 * distances
 
 
 # The estimator -------------------------------------------------------------------------------
@@ -217,7 +169,7 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
         make = self._diagonal_rule if self.diagonal else self._span_rule
         return found.with_extras(_rule=make(moments, priors))
 
-    def _diagonal_rule(self, moments: ClassMoments, priors: Array) -> DiagonalRule:
+    def _diagonal_rule(self, moments: ClassMoments, priors: Array) -> QuadraticRule:
         scatters = np.stack([scatter.diagonal() for scatter in moments.scatters])
         if len(scatters) < len(moments.classes):  # pooled from the start
             pooled, counts = scatters, np.array([moments.n_samples])
@@ -226,13 +178,13 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
         counts = np.where(counts > 0, counts, 1.0)[:, None]
         variances = np.broadcast_to(self._variances(pooled, moments, counts), moments.means.shape)
         used = variances > 0
-        precisions = np.where(used, 1 / np.where(used, variances, 1.0), 0.0)
+        whiteners = np.where(used, 1 / np.sqrt(np.where(used, variances, 1.0)), 0.0)
         volumes = 0.5 * np.sum(np.log(np.where(used, variances, 1.0)), axis=1)
         means = np.where(priors[:, None] > 0, moments.means - moments.mean, 0.0)
         with np.errstate(divide="ignore"):
-            return DiagonalRule(means, precisions, np.log(priors) - volumes)
+            return QuadraticRule(means, whiteners, np.log(priors) - volumes)
 
-    def _span_rule(self, moments: ClassMoments, priors: Array) -> SpanRule:
+    def _span_rule(self, moments: ClassMoments, priors: Array) -> QuadraticRule:
         small, lift = reduce_to_range(moments)
         r, d = small.n_features, moments.n_features
         covariances = self._covariances(small, r)
@@ -241,17 +193,20 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
         covariances = (1 - self.shrinkage) * covariances + spheres[:, None, None] * np.eye(r)
         means = np.where(priors[:, None] > 0, small.means - small.mean, 0.0)
         if r == d:
-            rule = quadratic_gaussian_rule(means, covariances, priors)
-            return SpanRule(rule, None, np.zeros(len(priors)))
+            return quadratic_gaussian_rule(means, covariances, priors)
         # a singular covariance is judged in units of each coordinate, and those of the span are
         # arbitrary: along the principal axes the answer is the same for all of them
         axes = np.linalg.eigh(total_covariance(means, covariances, priors))[1]
         rule = quadratic_gaussian_rule(means @ axes, axes.T @ covariances @ axes, priors)
+        # outside of the span each class is a sphere: the length there is one more coordinate
         known = spheres > 0
-        outside = np.where(known, 1 / np.where(known, spheres, 1.0), 0.0)
-        volumes = 0.5 * (d - r) * np.log(np.where(known, spheres, 1.0))
-        rule = rule._replace(constants=rule.constants - volumes)
-        return SpanRule(rule, lift(axes), outside)
+        variances = np.where(known, spheres, 1.0)
+        whiteners = np.zeros((len(priors), r + 1, r + 1))
+        whiteners[:, :r, :r] = rule.whiteners
+        whiteners[:, r, r] = np.where(known, 1 / np.sqrt(variances), 0.0)
+        means = np.pad(rule.means, ((0, 0), (0, 1)))
+        constants = rule.constants - 0.5 * (d - r) * np.log(variances)
+        return QuadraticRule(means, whiteners, constants, lift(axes))
 
     def _covariances(self, small: ClassMoments, r: int) -> Array:
         """Friedman's pooled covariances; a class with too few rows gets help from all."""
@@ -272,22 +227,6 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
 
     # new rows ---------------------------------------------------------------------------------
 
-    def decision_function(self, X: ArrayLike) -> Array:
-        """Log-posterior of each class up to a term common to all of them.
-
-        Parameters
-        ----------
-        X : array or sparse matrix (n_samples, n_features)
-            Rows to judge.
-
-        Returns
-        -------
-        array (n_samples, n_classes), or (n_samples,) for two classes
-            For two classes the log-odds of ``classes_[1]``.
-        """
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
     def _scores(self, X: ArrayLike) -> Array:
         rows = check_new_rows(self, X, accept_sparse=True)
         scores = np.empty((rows.shape[0], len(self.classes_)))
@@ -298,13 +237,3 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
         if not np.isfinite(scores).all():
             check_finite_columns(rows, getattr(self, "feature_names_in_", None))
         return scores
-
-    @property
-    def coef_(self) -> Array:
-        """There is none: the decision is not linear in the features."""
-        raise AttributeError("QuadraticDiscriminant has no coef_: use decision_function")
-
-    @property
-    def intercept_(self) -> Array:
-        """There is none: the decision is not linear in the features."""
-        raise AttributeError("QuadraticDiscriminant has no intercept_: use decision_function")

@@ -14,7 +14,7 @@ from separatrix.base.parameters import N_COMPONENTS, Allowed, array_like, one_of
 from separatrix.base.rows import centred_product
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
-from separatrix.decision.nearest import RULES, decide_by_means
+from separatrix.decision.linear import RULES, decide_by_means
 from separatrix.decision.quadratic import decide_quadratically
 from separatrix.fisher.directions import fisher_directions
 from separatrix.linalg import Array

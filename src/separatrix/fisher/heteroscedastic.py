@@ -20,8 +20,8 @@ from separatrix.base.parameters import (
 )
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
+from separatrix.decision.linear import check_priors
 from separatrix.decision.quadratic import quadratic_gaussian_rule
-from separatrix.decision.rules import check_priors
 from separatrix.fisher.directions import shrink
 from separatrix.linalg import Array, column_signs, numerical_rank
 from separatrix.moments.class_moments import ClassMoments

@@ -16,7 +16,7 @@ from separatrix.base.landmarks import add_rows, adds_up, subtract_rows, take_row
 from separatrix.base.parameters import N_COMPONENTS, Allowed, array_like, one_of, real_number
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
-from separatrix.decision.rules import check_priors
+from separatrix.decision.linear import check_priors
 from separatrix.fisher.directions import fisher_directions
 from separatrix.kernels import KernelLike, RandomState, SettledKernel
 from separatrix.linalg import Array, SingularMatrixError, cholesky_whitener

@@ -15,7 +15,7 @@ from separatrix.base.estimator import Rows
 from separatrix.base.parameters import N_COMPONENTS, YES_OR_NO, Allowed, array_like, one_of
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
-from separatrix.decision.rules import linear_gaussian_rule
+from separatrix.decision.linear import linear_gaussian_rule
 from separatrix.fisher.directions import summation_order
 from separatrix.linalg import EPS, Array, numerical_rank
 from separatrix.moments.class_moments import ClassMoments

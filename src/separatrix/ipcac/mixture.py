@@ -224,9 +224,9 @@ def solve_node(node: Any, two: ClassMoments, least: Array) -> tuple[Array, float
         inside = two if varying.all() else two.select_columns(varying)
         found = node._solve(inside, None, {})
         if found.W.shape[1]:
-            rule = find_cut(node, found, inside, None).rule
-            W[varying] = rule.sign * found.W[:, 0]
-            return W, float(W[varying] @ inside.mean) + rule.threshold, abs(rule.slope)
+            cut = find_cut(node, found, inside, None)
+            W[varying] = cut.sign * found.W[:, 0]
+            return W, float(W[varying] @ inside.mean) + cut.threshold, abs(cut.slope)
     return W, float(np.sign(-np.diff(two.counts))[0]), 0.0
 
 

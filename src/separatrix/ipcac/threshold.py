@@ -13,7 +13,7 @@ from separatrix._warnings import warn_caller
 from separatrix.base.parameters import Allowed, array_like, one_of, real_number
 from separatrix.base.rows import centred_product
 from separatrix.base.solution import Solution
-from separatrix.decision.rules import ThresholdRule, check_priors
+from separatrix.decision.linear import check_priors, threshold_rule
 from separatrix.decision.thresholds import (
     accuracy_threshold,
     balanced_threshold,
@@ -53,14 +53,17 @@ class Cut(NamedTuple):
 
     Attributes
     ----------
-    rule : ThresholdRule
+    sign, threshold, slope : float
+        As in `decision.linear.threshold_rule`.
     name : str
         The public `threshold_rule_`.
     bias : float
         Share of the gap between the training means that new rows will not have; NaN if unknown.
     """
 
-    rule: ThresholdRule
+    sign: float
+    threshold: float
+    slope: float
     name: str
     bias: float = np.nan
 
@@ -105,7 +108,7 @@ def cut_by_training(known: ProjectedClasses, bias: float = np.nan) -> Cut:
     """The literal (4.3): between the means of the training rows."""
     slope = gaussian_slope(known.means, known.stds, known.counts)
     gamma = known.cut_at(known.means, known.stds)
-    return Cut(ThresholdRule(known.sign, gamma, slope), "mahalanobis", bias)
+    return Cut(known.sign, gamma, slope, "mahalanobis", bias)
 
 
 def cut_by_expected(known: ProjectedClasses, expected: ExpectedScores) -> Cut:
@@ -120,9 +123,9 @@ def cut_by_expected(known: ProjectedClasses, expected: ExpectedScores) -> Cut:
     slope = gaussian_slope(means, stds, known.counts)
     if expected.bias < MIN_BIAS_TO_CORRECT:
         gamma = known.cut_at(known.means, known.stds)
-        return Cut(ThresholdRule(known.sign, gamma, slope), "mahalanobis", expected.bias)
+        return Cut(known.sign, gamma, slope, "mahalanobis", expected.bias)
     gamma = known.cut_at(means, stds)
-    return Cut(ThresholdRule(known.sign, gamma, slope), "corrected", expected.bias)
+    return Cut(known.sign, gamma, slope, "corrected", expected.bias)
 
 
 def cut_by_held_out(known: ProjectedClasses, scores: Array, rows: LabelledRows) -> Cut:
@@ -151,7 +154,7 @@ def cut_by_held_out(known: ProjectedClasses, scores: Array, rows: LabelledRows) 
     if np.isfinite(gamma):
         middle = mahalanobis_threshold(means, stds, counts)
         slope = logistic_slope(scores[judged] - middle, codes[judged] == 1, weights[judged])
-    return Cut(ThresholdRule(known.sign, gamma, slope), "held-out", bias)
+    return Cut(known.sign, gamma, slope, "held-out", bias)
 
 
 def cut_by_rows(
@@ -159,15 +162,15 @@ def cut_by_rows(
 ) -> Cut:
     """(3.17) or (3.22): by the sorted scores of the training rows."""
     plain = cut_by_training(known)
-    if not np.isfinite(plain.rule.threshold):
+    if not np.isfinite(plain.threshold):
         return plain._replace(name=threshold)
     weights, positive = class_weights(rows, known.priors), rows.codes == 1
     if threshold == "accuracy":
-        near = plain.rule.threshold
+        near = plain.threshold
         gamma = accuracy_threshold(scores, positive, weights=weights, near=near)
     else:
         gamma, _ = balanced_threshold(scores, positive, weights=weights, balance=balance)
-    return Cut(plain.rule._replace(threshold=gamma), threshold)
+    return plain._replace(threshold=gamma, name=threshold)
 
 
 def class_weights(rows: LabelledRows, priors: Array | None) -> Array:
@@ -203,7 +206,8 @@ def held_out_scores(model: Any, rows: LabelledRows) -> Array:
         part.fit(_pairs(model, rows.X, known, known), rows.codes[known], **weights, **splitting)
         if part.threshold_ is not None:
             X_new = _pairs(model, rows.X, new, known)
-            scores[new] = part.decision_function(X_new) + part.threshold_
+            towards_second = np.sign(part._rule.coef[1, 0])
+            scores[new] = towards_second * part.transform(X_new)[:, 0]
     return scores
 
 
@@ -255,9 +259,8 @@ def add_threshold(
     if cut is None:
         return solution.with_extras(threshold_=None, threshold_rule_=None)
     warn_of_bias(model.threshold, cut)
-    return solution.with_extras(
-        threshold_=cut.rule.threshold, threshold_rule_=cut.name, _rule=cut.rule
-    )
+    rule = threshold_rule(cut.sign, cut.threshold, cut.slope)
+    return solution.with_extras(threshold_=cut.threshold, threshold_rule_=cut.name, _rule=rule)
 
 
 def warn_of_bias(threshold: str, cut: Cut) -> None:

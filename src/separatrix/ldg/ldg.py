@@ -38,7 +38,7 @@ from separatrix.base.queries import (
 )
 from separatrix.base.rows import check_several_classes
 from separatrix.base.solution import Solution
-from separatrix.decision.rules import check_priors
+from separatrix.decision.linear import check_priors
 from separatrix.ldg.choices import AUTO_NEIGHBORS, GAMMAS, choose_gamma, vote_scores
 from separatrix.ldg.gradient import (
     MAX_GRADIENT_STEPS,

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.decomposition import PCA, TruncatedSVD
 
 from separatrix import LDG, FisherDiscriminant, GroupedDiscriminant, datasets
-from separatrix.decision.rules import quadratic_gaussian_scores
+from separatrix.decision.quadratic import quadratic_gaussian_rule
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 from separatrix_papers.figures import DataFolder, Figure, Piece, make_figures
@@ -125,7 +125,7 @@ def accuracy(Z: Array, y: Array, Z_test: Array, y_test: Array) -> float:
     ridge = 1e-3 * np.mean([Z[y == c].var(axis=0).mean() for c in classes])
     covariances = np.stack([np.atleast_2d(np.cov(Z[y == c].T, bias=True)) for c in classes])
     covariances += ridge * np.eye(Z.shape[1])
-    scores = quadratic_gaussian_scores(Z_test, means, covariances, counts / len(y))
+    scores = quadratic_gaussian_rule(means, covariances, counts / len(y)).scores(Z_test)
     return 100 * float(np.mean(classes[scores.argmax(axis=1)] == y_test))
 
 

@@ -8,11 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
 from separatrix import FisherDiscriminant
-from separatrix.decision.rules import (
+from separatrix.decision.linear import linear_gaussian_rule, threshold_rule
+from separatrix.decision.quadratic import (
+    QuadraticRule,
     gaussian_discriminants,
-    linear_gaussian_rule,
-    nearest_mean_rule,
-    quadratic_gaussian_scores,
+    quadratic_gaussian_rule,
     total_covariance,
     total_variance,
 )
@@ -102,15 +102,12 @@ def test_a_variance_lost_in_rounding_is_none():
     assert_array_equal(decide(rule, np.eye(3)), [0, 1, 2])
 
 
-def test_nearest_mean_and_quadratic_rules(rng):
+def test_quadratic_scores_are_log_densities_and_log_priors(rng):
     means = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0]])
     Z = rng.normal(size=(50, 2)) * 3
-    rule = nearest_mean_rule(means)
-    nearest = np.linalg.norm(Z[:, None] - means, axis=2).argmin(axis=1)
-    assert_array_equal((Z @ rule.coef.T + rule.intercept).argmax(axis=1), nearest)
     covariances = np.stack([np.diag([1.0, 2.0]), np.eye(2), np.array([[2.0, 1], [1, 2]])])
     priors = np.array([0.2, 0.3, 0.5])
-    scores = quadratic_gaussian_scores(Z, means, covariances, priors)
+    scores = quadratic_gaussian_rule(means, covariances, priors).scores(Z)
     expected = [
         multivariate_normal(m, S).logpdf(Z) + np.log(p)
         for m, S, p in zip(means, covariances, priors, strict=True)
@@ -123,21 +120,50 @@ def test_a_class_without_variance_has_a_quadratic_score(rng):
     covariances = np.stack([np.diag([1.0, 0.0]), np.eye(2), np.zeros((2, 2))])
     priors = np.full(3, 1 / 3)
     Z = np.vstack([means, [[1.0, 0.0], [1.0, 1e-2], [0.0, 2.01]]])
-    scores = quadratic_gaussian_scores(Z, means, covariances, priors)
+    scores = quadratic_gaussian_rule(means, covariances, priors).scores(Z)
     assert np.isfinite(scores).all()
     # rows of the plane or the point of a singular class belong to it, others to the broad class
     assert_array_equal(scores.argmax(axis=1), [0, 0, 2, 0, 1, 1])
-    rescaled = quadratic_gaussian_scores(
-        Z * [1e3, 1e-3], means * [1e3, 1e-3], covariances * [[1e6, 1.0], [1.0, 1e-6]], priors
-    )
+    rescaled = quadratic_gaussian_rule(
+        means * [1e3, 1e-3], covariances * [[1e6, 1.0], [1.0, 1e-6]], priors
+    ).scores(Z * [1e3, 1e-3])
     assert_allclose(rescaled, scores, rtol=1e-9)
     turn = np.linalg.qr(rng.standard_normal((2, 2)))[0]
-    turned = quadratic_gaussian_scores(Z @ turn, means @ turn, turn.T @ covariances @ turn, priors)
+    rule = quadratic_gaussian_rule(means @ turn, turn.T @ covariances @ turn, priors)
+    turned = rule.scores(Z @ turn)
     assert_array_equal(turned.argmax(axis=1), scores.argmax(axis=1))
-    alone = quadratic_gaussian_scores(
-        np.zeros((2, 0)), np.zeros((3, 0)), np.zeros((3, 0, 0)), priors
-    )
-    assert_allclose(alone, np.log(1 / 3))
+    empty = quadratic_gaussian_rule(np.zeros((3, 0)), np.zeros((3, 0, 0)), priors)
+    assert_allclose(empty.scores(np.zeros((2, 0))), np.log(1 / 3))
+
+
+def test_a_threshold_is_a_linear_rule_of_log_odds():
+    Z = np.array([[-3.0], [1.0], [4.0]])
+    for sign in (-1.0, 1.0):
+        scores = threshold_rule(sign, 0.5, 2.0).scores(Z)
+        assert_allclose(scores[:, 1] - scores[:, 0], 2.0 * (sign * Z[:, 0] - 0.5))
+        # an excluded class never wins
+        for threshold, winner in [(np.inf, 0), (-np.inf, 1)]:
+            assert (threshold_rule(sign, threshold, 2.0).scores(Z).argmax(axis=1) == winner).all()
+
+
+def test_independent_features_and_functions_are_the_same_quadratic_rule(rng):
+    means, variances = rng.standard_normal((3, 2)), rng.uniform(0.5, 2, (3, 2))
+    Z, constants = rng.standard_normal((9, 2)), rng.standard_normal(3)
+    diagonal = QuadraticRule(means, variances**-0.5, constants)
+    full = QuadraticRule(means, np.stack([np.diag(v) for v in variances**-0.5]), constants)
+    assert_allclose(diagonal.scores(Z), full.scores(Z))
+    for rule in (diagonal, full):
+        assert_allclose(rule.expanded()(Z[:, None]), rule.scores(Z))
+
+
+def test_outside_of_the_span_a_class_is_a_sphere(rng):
+    basis = np.linalg.qr(rng.standard_normal((4, 2)))[0]
+    means, Z = rng.standard_normal((2, 2)), rng.standard_normal((9, 4))
+    widths = np.array([0.5, 2.0])
+    whiteners = np.stack([np.eye(3) * w for w in widths])
+    rule = QuadraticRule(np.pad(means, ((0, 0), (0, 1))), whiteners, np.zeros(2), basis)
+    distances = ((Z[:, None] - means @ basis.T) ** 2).sum(axis=2)
+    assert_allclose(rule.scores(Z), -0.5 * widths**2 * distances)
 
 
 def test_discriminants_of_singular_matrices_are_defined():
