@@ -304,7 +304,7 @@ def test_models_grow_from_the_first_row_of_the_first_class(model, shape):
     pair.partial_fit(X[y == 1], y[y == 1], classes=[0, 1])
     whole = type(model)().fit(X[y < 2], y[y < 2])
     assert_allclose(pair.threshold_, whole.threshold_, atol=1e-9)
-    weighted = type(model)().fit(X[:4], [0, 1, 2, 3], sample_weight=[1, 0, 0, 0])
+    weighted = type(model)().fit(X[:5], [0, 1, 2, 3, 3], sample_weight=[1, 0, 0, 0, 0])
     assert set(weighted.predict(X)) == {0}
 
 
