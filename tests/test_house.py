@@ -27,7 +27,7 @@ MAX_OWN_CLASSES = 4
 
 NAMES_IN_SEVERAL_MODULES = {
     "summarize": "rows in memory, rows in a database",
-    "load": "datasets.load and files.models.load are public, as numpy.load and joblib.load are",
+    "load": "datasets.load and files.model.load are public, as numpy.load and joblib.load are",
 }
 
 TESTED_ELSEWHERE = {

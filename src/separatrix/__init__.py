@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from separatrix.decision.local_qda import LocalQDA
     from separatrix.decision.rejection import WithRejection
     from separatrix.early.classifier import EarlyClassifier
-    from separatrix.files.models import load, save
+    from separatrix.files.model import load, save
     from separatrix.fisher.erase import ClassEraser
     from separatrix.fisher.fisher import FisherDiscriminant, MaximumMarginCriterion
     from separatrix.fisher.gaussian import QuadraticDiscriminant
@@ -100,8 +100,8 @@ CONTENTS = {
     "EarlyClassifier": "early.classifier",  # decides on incomplete rows, with a reliability
     # measuring and keeping
     "evaluate": "evaluate",
-    "save": "files.models",  # models in files that hold no code
-    "load": "files.models",
+    "save": "files.model",  # models in files that hold no code
+    "load": "files.model",
     "export": "base.export",  # linear models for other programs: JSON, CSV, ONNX
 }
 """Public name → the module that defines it."""

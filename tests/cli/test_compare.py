@@ -22,7 +22,7 @@ from separatrix import (
 )
 from separatrix.cli import console
 from separatrix.cli.compare import prepare_rows
-from separatrix.files import models
+from separatrix.files import whole as files
 from separatrix.files.preparation import preprocessing
 from separatrix.files.tables import read_table
 from tests.cli.running import process, refused, run
@@ -141,8 +141,8 @@ def test_a_report_that_cannot_be_written_costs_nothing_but_itself(bare_table, mo
     def full(path, content):
         raise OSError(errno.ENOSPC, "No space left on device", "/tmp/.r.html.xyz")
 
-    whole = models.write_whole
-    monkeypatch.setattr(models, "write_whole", full)
+    whole = files.write_whole
+    monkeypatch.setattr(files, "write_whole", full)
     options = ["compare", "flowers.csv", "--methods", "LDA,raw", "--splits", "2"]
     for form in ([], ["--json"]):
         done = run(*options, *form, "--report", "r.html", code=1)
@@ -151,7 +151,7 @@ def test_a_report_that_cannot_be_written_costs_nothing_but_itself(bare_table, mo
         assert "r.html cannot be written: No space left on device; the folds" in done.stderr
         (kept,) = Path().glob("r.*.folds.jsonl")
         assert str(kept) in done.stderr
-    monkeypatch.setattr(models, "write_whole", whole)
+    monkeypatch.setattr(files, "write_whole", whole)
     run(*options, "--report", "r.html")
     assert Path("r.html").exists()
     assert not kept.exists()

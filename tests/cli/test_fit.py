@@ -22,7 +22,7 @@ from separatrix import (
 )
 from separatrix.evaluate.comparison import compare
 from separatrix.evaluate.records import to_plain
-from separatrix.files.models import read
+from separatrix.files.model import read
 from separatrix.selection import random_splits
 from tests.cli.running import fitted, flowers, predicted, refused, run
 
@@ -227,7 +227,7 @@ def test_what_cannot_be_inside_is_told(table, setting, message):
 
 
 UNUSED = (
-    *("dask", "email.policy", "mailbox", "matplotlib", "skops"),
+    *("dask", "email.policy", "mailbox", "matplotlib"),
     *("sklearn.datasets", "sklearn.ensemble", "sklearn.mixture"),
     *("separatrix.early.classifier", "separatrix.ldg.ldg", "separatrix.margin.ica"),
 )

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from separatrix import load
-from separatrix.files.models import read
+from separatrix.files.model import read
 from tests.cli.running import flowers, refused, run, stream_file
 
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from separatrix import OnlineIPCAC, TruncatedIPCAC, load
 from separatrix.features.words import make_vectorizer
-from separatrix.files.models import read
+from separatrix.files.model import read
 from separatrix.files.tables import read_table
 from tests.cli.running import refused, run
 from tests.texts import make_texts, write_mails

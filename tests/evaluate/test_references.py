@@ -16,7 +16,7 @@ from separatrix.evaluate.references import (
     is_installed,
     list_references,
 )
-from separatrix.files.models import load, save
+from separatrix.files.model import load, save
 from tests.discovery import labelled
 from tests.evaluate.comparing import CHEAP, X, Y
 

@@ -21,7 +21,7 @@ from separatrix import (
     load,
     save,
 )
-from separatrix.files import models
+from separatrix.files import model as models
 from tests.discovery import labelled
 
 NAMES = np.array(["ash", "birch", "cedar"])
@@ -69,56 +69,43 @@ def assert_rejected(tmp_path, content, message):
     assert str(path) in str(caught.value)
 
 
-def wrapped(archive):
-    """A file with the right checksum around any archive: everyone can compute it."""
-    return signed(json.dumps({"versions": {}, "notes": {}}).encode() + b"\n" + archive)
+def unpacked(content):
+    """The header and the other entries of a model file."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    return json.loads(entries.pop("model.json")), entries
+
+
+def packed(header, entries, compression=zipfile.ZIP_STORED):
+    """A file with any content and the right checksum: everyone can compute it."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", compression) as archive:
+        text = header if isinstance(header, bytes) else json.dumps(header).encode()
+        archive.writestr("model.json", text, zipfile.ZIP_STORED)
+        for name, content in entries.items():
+            archive.writestr(name, content)
+        archive.comment = b"separatrix model %06d %s" % (models.MODEL_FORMAT, b"0" * 64)
+    return signed(out.getvalue())
 
 
 def signed(content):
-    title = f"separatrix model {models.MODEL_FORMAT} {len(content)}".encode()
-    return title + b" %s\n" % hashlib.sha256(title + content).hexdigest().encode() + content
+    """The same bytes with the checksum made right, where there is one."""
+    return content[:-64] + hashlib.sha256(content[:-64]).hexdigest().encode()
 
 
-def archive_of(model):
-    return models.pack_file(model, {}).split(b"\n", 2)[2]
+def rewritten(model, change=None, *, entries=None):
+    """A file of a model with its header changed, and entries added or replaced."""
+    header, parts = unpacked(models.pack_file(model, {}))
+    if change is not None:
+        header = change(header) or header
+    return packed(header, {**parts, **(entries or {})})
 
 
-def rewritten(model, change=None, *, entries=None, compression=zipfile.ZIP_STORED):
-    """The archive of a model with its schema changed and entries added or replaced."""
-    out = io.BytesIO()
-    with (
-        zipfile.ZipFile(io.BytesIO(archive_of(model))) as old,
-        zipfile.ZipFile(out, "w", compression) as new,
-    ):
-        parts = {name: old.read(name) for name in old.namelist()}
-        schema = json.loads(parts["schema.json"])
-        if change is not None:
-            schema = change(schema) or schema
-        parts["schema.json"] = json.dumps(schema).encode()
-        for name, content in {**parts, **(entries or {})}.items():
-            new.writestr(name, content)
-    return out.getvalue()
+def planted(bad, name="n_components"):
+    """Put a node in the place of an attribute."""
 
-
-FREE = 10**6
-"""Objects of models in tests have lower numbers: a node of a test is none of them."""
-
-
-def node(loader, name, identity=1, **more):
-    module, _, kind = name.rpartition(".")
-    return {
-        "__loader__": loader,
-        "__module__": module,
-        "__class__": kind,
-        "__id__": FREE + identity if isinstance(identity, int) else identity,
-        **more,
-    }
-
-
-def planted(bad):
-    """Put a node in the place of a parameter."""
-
-    def change(schema):
-        schema["content"]["content"]["n_components"] = bad
+    def change(header):
+        [attributes] = header["model"].values()
+        attributes[name] = bad
 
     return change

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.files.models import read
+from separatrix.files.model import read
 
 MAX_FAULTS = 12
 """Faults of an episode, after which it is finished without any."""

@@ -149,7 +149,7 @@ def _print_verdicts(
     record: dict[str, Any] = {"tables": records}
     text = "\n\n".join(map(format_text, records))
     if html is not None:
-        from separatrix.files.models import write_whole
+        from separatrix.files.whole import write_whole
 
         write_whole(html, render_page("What was printed, run again", records).encode())
         record["html"] = str(Path(html).absolute())

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from separatrix.files.models import write_whole
+from separatrix.files.whole import write_whole
 from separatrix_papers.figures import Cells, Measured
 from separatrix_papers.rerun import format_now, list_versions
 from separatrix_papers.tables import read_tables

@@ -106,6 +106,8 @@ class MomentEstimator(SubspaceEstimator):
     priors_: Any = Solved()
     _rule: Any = Solved()
     moments_: Any = Solved()
+    _window: Any
+    noise_: Any
 
     def partial_fit(
         self,

@@ -60,6 +60,15 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     _summarizes_on_device: ClassVar[bool] = False  # arrays of other libraries than NumPy
     _dimension_judge: ClassVar[Any] = None  # the scorer of `dimension_path`
     n_components: int | str | None
+    classes_: Array
+    components_: Array
+    explained_ratio_: Array
+    mean_: Array
+    means_: Array
+    n_samples_seen_: Any
+    priors_: Any
+    rank_: int
+    selection_: Any
 
     def fit(
         self,

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.base.prepared import find_names, read_step
 from separatrix.base.solution import NOTHING
-from separatrix.files.models import write_whole
+from separatrix.files.whole import write_whole
 from separatrix.linalg import Array
 from separatrix.moments.sql import double, number, quote, quote_table
 

@@ -117,6 +117,10 @@ class KernelEstimator(SubspaceEstimator):
     n_samples_seen_: Any = Solved()
     dual_coef_: Any = Solved()
     _map: Any = Solved()
+    kernel_: Any
+    landmarks_: Any
+    moments_: Any
+    support_: Any
 
     def fit(  # type: ignore[override]
         self, X: ArrayLike, y: ArrayLike, *, groups: ArrayLike | None = None, cv: Any = None

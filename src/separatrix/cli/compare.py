@@ -163,7 +163,7 @@ def compare_command(
 
 def _write_report(report: str, described: Mapping[str, Any], kept: str | None) -> Exception | None:
     """Write the page; an error is returned, so that the table is printed whatever happens."""
-    from separatrix.files.models import write_whole
+    from separatrix.files.whole import write_whole
     from separatrix.report import render
 
     try:

@@ -233,7 +233,7 @@ def _write_report(model: Any, X: Any, y: Any, data: str, path: str) -> None:
 
 
 def _save(model: Any, path: str, table: Any, method: str, data: str) -> None:
-    from separatrix.files.models import save
+    from separatrix.files.model import save
 
     notes = {"target": table.target, "words": [], "method": method, "rows": len(table.y)}
     notes |= {"data": data, "fitted": datetime.now(UTC).isoformat(timespec="seconds")}

@@ -126,7 +126,7 @@ def _write(output: str, X: Any, found: Any, times: Any) -> None:
 
     import numpy as np
 
-    from separatrix.files.models import write_whole
+    from separatrix.files.whole import write_whole
 
     buffer = io.BytesIO()
     labels = found.labels.astype(str)

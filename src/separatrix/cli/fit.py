@@ -261,7 +261,7 @@ def _clip(console: Console, table: Any, clip: float) -> Any:
 def _save(
     fitted: Fitted, output: str, method: str, missing: str, clip: float | None, data: str
 ) -> None:
-    from separatrix.files.models import save
+    from separatrix.files.model import save
 
     notes = {
         "target": fitted.target,

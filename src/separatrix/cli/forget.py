@@ -53,7 +53,7 @@ def forget_command(
       separatrix forget wine.model patient17.csv -o wine2.model --certificate patient17.json
     """
     from separatrix.base.prepared import forget
-    from separatrix.files.models import save, write_whole
+    from separatrix.files.model import save, write_whole
 
     console = Console(as_json, quiet)
     check_outputs([output, certificate], inputs=[model, data])

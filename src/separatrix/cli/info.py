@@ -44,6 +44,7 @@ def info_command(model: str, features: int, as_json: bool, quiet: bool) -> None:
         "features": table,
         "notes": {k: v for k, v in stored.notes.items() if k != "head"},
         "versions": stored.versions,
+        "stores_rows": stored.stores_rows,
     }
     console.result(record, _describe(model, found, table, stored))
 
@@ -91,6 +92,7 @@ def _describe(model: str, found: Any, table: list[dict[str, Any]], stored: Any) 
     chosen = {**found.chosen, **(notes.get("chosen") or {})}
     if chosen:
         lines.append("Chosen: " + ", ".join(f"{k}={_short(v)}" for k, v in chosen.items()))
+    lines.append(f"Training rows are in the file: {'yes' if stored.stores_rows else 'no'}")
     versions = ", ".join(f"{k} {v}" for k, v in stored.versions.items())
     lines.append(f"Written with {versions}")
     if table:

@@ -49,7 +49,7 @@ def note_skipped(console: Console, table: Any) -> None:
 
 def read_model(path: str) -> Any:
     """A model with its notes."""
-    from separatrix.files.models import read
+    from separatrix.files.model import read
 
     if Path(path).exists() and stat.S_ISFIFO(Path(path).stat().st_mode):
         raise ValueError(f"{path} is a pipe: models are read from files, which can be checked")

@@ -52,7 +52,7 @@ def merge_command(
       separatrix merge *.model --epsilon 1 --delta 1e-6 --clip 10 -o private.model
     """
     from separatrix.base.merging import merge
-    from separatrix.files.models import save
+    from separatrix.files.model import save
 
     console = Console(as_json, quiet)
     check_outputs([output], inputs=[*models, *without])

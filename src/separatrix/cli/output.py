@@ -142,8 +142,8 @@ def list_plain_values(column: Any) -> list[Any]:
 
 def write_frame(frame: Any, output: str) -> None:
     """Write a table in the format that the name of the file says."""
-    from separatrix.files.models import write_whole
     from separatrix.files.readers import SEPARATORS
+    from separatrix.files.whole import write_whole
 
     form = find_table_format(output)
     buffer = io.BytesIO()

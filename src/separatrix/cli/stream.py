@@ -196,7 +196,7 @@ def _save(
     """Write the model with all that resuming needs."""
     from sklearn.pipeline import make_pipeline
 
-    from separatrix.files.models import save
+    from separatrix.files.model import save
 
     if output is not None:
         notes = {

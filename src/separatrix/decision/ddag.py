@@ -88,6 +88,11 @@ class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: `fit` checks
+    _members: Any
+    classes_: Array
+    estimators_: Any
+    nodes_: Any
+    reducer_: Any
 
     def __init__(
         self,

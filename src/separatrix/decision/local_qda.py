@@ -307,6 +307,19 @@ class LocalQDA(ClassifierMixin, BaseEstimator):
         "covariance": (one_of("auto", "diag", "full"),),
         "standardize": (one_of("auto"), YES_OR_NO),
     }
+    _codes: Array
+    _counts: Array
+    _factors: Any
+    _rows: Any
+    classes_: Array
+    covariance_: Any
+    mean_: Array
+    n_neighbors_: int
+    priors_: Array
+    reg_: Any
+    ridge_: Any
+    selection_: Any
+    standardize_: bool
 
     def __init__(
         self,

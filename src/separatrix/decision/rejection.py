@@ -71,6 +71,8 @@ class WithRejection(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: ours are below
     _allowed_parameters: ClassVar[dict[str, tuple[Allowed, ...]]] = {"level": (real_number(0, 1),)}
+    estimator_: Any
+    calibration_: Any
 
     def __init__(self, estimator: Any, *, level: float = 0.05, rejected: Any = None) -> None:
         self.estimator = estimator

@@ -60,6 +60,9 @@ class SeveralLabels(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ['b;c', 'c']
     """
 
+    classes_: Array
+    estimators_: Any
+
     def __init__(self, estimator: Any, *, sep: str = ";") -> None:
         self.estimator = estimator
         self.sep = sep

@@ -280,6 +280,17 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
     _accuracy = staticmethod(blockwise_score(ClassifierMixin.score))
     _n_channels: int = 1
     _other_score: SampledScore | PrefixScore | None = None
+    _decision_rule: Any
+    calibrated_: bool
+    calibration_records_: Any
+    cutoff_: Any
+    estimator_: Any
+    n_calibration_rows_: int
+    reducer_: Any
+    regularization_: Any
+    score_: Any
+    widening_: Any
+    gap_cutoff_: Any
 
     def __init__(
         self,

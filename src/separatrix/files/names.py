@@ -1,29 +1,29 @@
-"""The names by which model files know the types of this package: code moves, names stay.
+"""The closed list of types that model files hold: names in files, and where the types are today.
 
-A file names a type ``separatrix.<name>``, never by its module. Public types have the names of
-`separatrix.CONTENTS`, the parts that fitted models hold besides those of `PART_TYPES`. Names are
-translated when a file is written, and back before anything in a file is checked or built.
+A file never names a module: code moves, names stay. An attribute that its class does not declare
+is neither written nor read: classes of this package declare theirs by annotations in the class
+body, those of scikit-learn by `SCIKIT_LEARN`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import Any
+
+from sklearn.base import BaseEstimator
 
 PACKAGE = "separatrix"
 
 PART_TYPES = {
     # statistics
     "AxisRows": "moments.scatter.AxisRows",
+    "LabelledRows": "moments.labelled.LabelledRows",
     "Scatter": "moments.scatter.Scatter",
     "SlidingWindow": "moments.window.SlidingWindow",
     "SparseRows": "moments.scatter.SparseRows",
-    "ThinSVD": "linalg.span.ThinSVD",
-    "LabelledRows": "moments.labelled.LabelledRows",
     "Stretch": "moments.window.Stretch",
-    "WindowRows": "builtins.tuple",  # of format 1, a Stretch now
+    "ThinSVD": "linalg.span.ThinSVD",
     # kernels, choices, decisions
     "DimensionPath": "selection.DimensionPath",
     "GridScores": "selection.GridScores",
@@ -31,165 +31,163 @@ PART_TYPES = {
     "KernelMap": "base.feature_space.KernelMap",
     "Laplacian": "kernels.Laplacian",
     "Linear": "kernels.Linear",
-    "Polynomial": "kernels.Polynomial",
-    "Precomputed": "kernels.Precomputed",
-    "RBF": "kernels.RBF",
-    "SettledKernel": "kernels.SettledKernel",
     "LeftOut": "decision.expected.LeftOut",
     "LinearRule": "decision.linear.LinearRule",
+    "Polynomial": "kernels.Polynomial",
+    "Precomputed": "kernels.Precomputed",
     "Quadratic": "decision.quadratic.Quadratic",
     "QuadraticRule": "decision.quadratic.QuadraticRule",
+    "RBF": "kernels.RBF",
+    "SettledKernel": "kernels.SettledKernel",
     "SeveralLabels": "decision.several.SeveralLabels",
     "SpannedLDA": "evaluate.references.SpannedLDA",
     # incomplete rows
-    "Conditional": "early.conditional.ConditionalModel",
     "CalibrationRecord": "early.calibration.CalibrationRecord",
+    "Conditional": "early.conditional.ConditionalModel",
     "DenseFactor": "early.conditional.DenseFactor",
-    "IncompleteDecisionRule": "early.rule.IncompleteDecisionRule",
     "FeatureUnits": "early.conditional.FeatureUnits",
     "Gaussian": "early.conditional.NormalModel",
+    "IncompleteDecisionRule": "early.rule.IncompleteDecisionRule",
     "PrefixScore": "early.prefix.PrefixScore",
     "SampledScore": "early.scores.SampledScore",
     "ScorePaths": "early.calibration.ScorePaths",
     "ScoreTable": "early.rule.ScoreTable",
     "ThinFactor": "early.conditional.ThinFactor",
     "View": "early.conditional.PrefixModel",
-    # steps on each row
+    # steps on each row, and columns of text that were given as numbers
     "Detrend": "features.spectra.Detrend",
     "SpectrumDerivative": "features.spectra.SpectrumDerivative",
     "StandardNormalVariate": "features.spectra.StandardNormalVariate",
-    # columns of text that were given as numbers
     "ValueNames": "files.preparation.ValueNames",
 }
-"""Name in files → the type today, below ``separatrix``. A type that moves or gets another name
-changes on the right alone. A named tuple that is no longer there is ``builtins.tuple`` on the
-right: `separatrix.files.migrations` gets its values as a plain tuple."""
+"""Parts of fitted models besides the public types → where they are below ``separatrix``."""
 
-FORMAT_1_NAMES = {"separatrix.window.Rows": "WindowRows"}
-"""Files of format 1 have modules of that time: a class is known by its name without the module,
-but for these."""
+_PLANES = "classes_ coef_ intercept_ n_iter_"
+_COVARIANCE = "covariance_ location_ precision_"
+_LDA = """classes_ coef_ intercept_ explained_variance_ratio_ means_ priors_ scalings_ xbar_
+covariance_ _max_components _n_features_out"""
 
-FORMAT_1_FIELDS = {
-    "AxisRows": "svd",
-    "Conditional": "units models weights B shift",
-    "DenseFactor": "L",
-    "DimensionPath": "dimensions scores n_components rule",
-    "FeatureUnits": "mean scale varies",
-    "Gaussian": "mean scatter shrinkage closed widening",
-    "GridScores": "settings scores chosen",
-    "KernelMap": "kernel points centre basis",
-    "LinearRule": "coef intercept",
-    "Quadratic": "Q c b",
-    "ScoreTable": "gains steepness own",
-    "SparseRows": "S E",
-    "ThinFactor": "A G diagonal",
-    "ThinSVD": "U s",
-    "ValueNames": "values",
-    "View": "mean factor origin gains varies",
-    "WindowRows": "start X y weights",
+SCIKIT_LEARN = {
+    # steps that the commands make of a table
+    "ColumnTransformer": (
+        "compose",
+        """transformers_ output_indices_ sparse_output_ _columns _remainder _n_features
+        _transformer_to_input_indices""",
+    ),
+    "FunctionTransformer": ("preprocessing", ""),
+    "HashingVectorizer": ("feature_extraction.text", ""),
+    "MinMaxScaler": (
+        "preprocessing",
+        "data_max_ data_min_ data_range_ min_ scale_ n_samples_seen_",
+    ),
+    "MissingIndicator": ("impute", "features_ _precomputed _n_features"),
+    "Normalizer": ("preprocessing", ""),
+    "OneHotEncoder": ("preprocessing", "categories_"),
+    "Pipeline": ("pipeline", ""),
+    "RobustScaler": ("preprocessing", "center_ scale_"),
+    "SimpleImputer": ("impute", "statistics_ indicator_ _fill_dtype _fit_dtype"),
+    "StandardScaler": ("preprocessing", "mean_ scale_ var_ n_samples_seen_"),
+    "TfidfTransformer": ("feature_extraction.text", "idf_"),
+    "TfidfVectorizer": ("feature_extraction.text", "vocabulary_ fixed_vocabulary_ _tfidf"),
+    "TruncatedSVD": (
+        "decomposition",
+        "components_ explained_variance_ explained_variance_ratio_ singular_values_",
+    ),
+    "VarianceThreshold": ("feature_selection", "variances_"),
+    # references of a comparison, and classifiers in a subspace or of an EarlyClassifier
+    "GaussianNB": ("naive_bayes", "class_count_ class_prior_ classes_ epsilon_ theta_ var_"),
+    "KNeighborsClassifier": ("neighbors", "classes_ _fit_X _y radius"),
+    "LabelBinarizer": ("preprocessing", "classes_ sparse_input_ y_type_"),
+    "LinearDiscriminantAnalysis": ("discriminant_analysis", _LDA),
+    "LinearSVC": ("svm", _PLANES),
+    "LogisticRegression": ("linear_model", _PLANES),
+    "NearestCentroid": (
+        "neighbors",
+        "centroids_ class_prior_ classes_ deviations_ within_class_std_dev_",
+    ),
+    "NeighborhoodComponentsAnalysis": ("neighbors", "components_ n_iter_"),
+    "PCA": (
+        "decomposition",
+        """components_ explained_variance_ explained_variance_ratio_ mean_ n_components_
+        n_samples_ noise_variance_ singular_values_ _fit_svd_solver""",
+    ),
+    "QuadraticDiscriminantAnalysis": (
+        "discriminant_analysis",
+        "classes_ covariance_ means_ priors_ rotations_ scalings_",
+    ),
+    "RidgeClassifier": ("linear_model", f"{_PLANES} solver_ _label_binarizer"),
+    # the parameter `covariance` of FisherDiscriminant
+    "EmpiricalCovariance": ("covariance", _COVARIANCE),
+    "LedoitWolf": ("covariance", f"{_COVARIANCE} shrinkage_"),
+    "OAS": ("covariance", f"{_COVARIANCE} shrinkage_"),
+    "ShrunkCovariance": ("covariance", _COVARIANCE),
 }
-"""Fields of the named tuples in files of format 1, which do not say them."""
+"""Types of scikit-learn that files hold → the public module below ``sklearn``, and the attributes
+besides parameters and names of features. They do what they do with NumPy, or
+`separatrix.files.model` checks them."""
+
+DERIVED = {
+    "KNeighborsClassifier": {"_tree", "_fit_method", "effective_metric_", "n_samples_fit_",
+                             "effective_metric_params_", "outputs_2d_"},
+    "NeighborhoodComponentsAnalysis": {"random_state_"},
+    "HashingVectorizer": {"_stop_words_id"},
+    "OneHotEncoder": {"drop_idx_", "_drop_idx_after_grouping", "_infrequent_enabled",
+                      "_n_features_outs"},
+    "TfidfVectorizer": {"_stop_words_id"},
+}  # fmt: skip
+"""Attributes that are not written: only a fit needs them, or they follow from those written."""
+
+OF_ALL = frozenset(
+    {"n_features_in_", "feature_names_in_", "epoch_shape_", "_sklearn_output_config"}
+)
+"""Attributes that every estimator may have."""
 
 
 @cache
-def type_paths() -> dict[str, str]:
-    """Name in files → module and name of the type today, below ``separatrix``."""
+def find_type(name: str) -> type | None:
+    """The type that files know by a name, or None; no module but its own is imported."""
+    group, _, last = name.rpartition(".")
+    if group == "sklearn":
+        home = SCIKIT_LEARN[last][0] if last in SCIKIT_LEARN else None
+        return None if home is None else getattr(import_module(f"sklearn.{home}"), last)
+    path = _paths().get(name)
+    if path is None:
+        return None
+    module, _, attribute = path.rpartition(".")
+    found = getattr(import_module(f"{PACKAGE}.{module}"), attribute, None)
+    return found if isinstance(found, type) else None  # a public module has no type
+
+
+@cache
+def find_name(kind: Any) -> str | None:
+    """The name of a type in files, or None where it has no place in them."""
+    if kind.__module__.startswith("sklearn."):
+        name = f"sklearn.{kind.__name__}"
+        return name if find_type(name) is kind else None
+    if not kind.__module__.startswith(f"{PACKAGE}."):
+        return None
+    ends = [name for name, path in _paths().items() if path.endswith(f".{kind.__name__}")]
+    return next((name for name in ends if find_type(name) is kind), None)
+
+
+@cache
+def _paths() -> dict[str, str]:
     contents = import_module(PACKAGE).CONTENTS  # by name: it lists modules of higher layers
     return {**{name: f"{home}.{name}" for name, home in contents.items()}, **PART_TYPES}
 
 
-def find_type(name: str) -> type | None:
-    """The type of this package that files know by a name, or None; only its module is imported."""
-    path = type_paths().get(name)
-    return None if path is None else _find(path)
-
-
 @cache
-def _find(path: str) -> type | None:
-    module, _, name = path.rpartition(".")
-    home = import_module(module if module == "builtins" else f"{PACKAGE}.{module}")
-    found = getattr(home, name, None)  # a public module has no type of its name
-    return found if isinstance(found, type) else None
-
-
-def find_name(full: str) -> str | None:
-    """The name in files of a type of this package, given with its module of today, or None."""
-    if not full.startswith(f"{PACKAGE}."):
-        return None
-    for name in _names_by_class().get(full.rpartition(".")[2], ()):
-        kind = find_type(name)
-        if kind is not None and full_name(kind) == full:
-            return name
-    return None
-
-
-@cache
-def _names_by_class() -> dict[str, list[str]]:
-    """Names in files by the name of the class: types are found without importing the others."""
-    found: dict[str, list[str]] = {}
-    for name, path in type_paths().items():
-        found.setdefault(path.rpartition(".")[2], []).append(name)
-    return found
-
-
-def full_name(kind: type) -> str:
-    """Module and name of a type, today."""
-    return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def nodes(schema: Any) -> Iterator[dict[str, Any]]:
-    """All parts of a schema that name a type."""
-    waiting = [schema]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, dict):
-            if isinstance(item.get("__module__"), str) and isinstance(item.get("__class__"), str):
-                yield item
-            waiting.extend(item.values())
-        elif isinstance(item, list):
-            waiting.extend(item)
-
-
-def write_stable_names(schema: Any) -> None:
-    """Replace types of today by their names in files, and say the fields of named tuples."""
-    for node in nodes(schema):
-        name = find_name(f"{node['__module__']}.{node['__class__']}")
-        if name is not None:
-            node.update(__module__=PACKAGE, __class__=name)
-            kind: Any = find_type(name)
-            if issubclass(kind, tuple):
-                node["fields"] = list(kind._fields)
-
-
-def read_stable_names(schema: Any) -> None:
-    """Replace names in a file by types of today; what is unknown is left to be found so."""
-    for node in nodes(schema):
-        module, name = node["__module__"], node["__class__"]
-        if module != PACKAGE and not module.startswith(f"{PACKAGE}."):
-            continue
-        name = FORMAT_1_NAMES.get(f"{module}.{name}", name)
-        kind = find_type(name)
-        if kind is None:
-            continue
-        node.update(__module__=kind.__module__, __class__=kind.__qualname__)
-        fields = node.pop("fields", FORMAT_1_FIELDS.get(name, "").split())
-        if issubclass(kind, tuple) and kind is not tuple:
-            _arrange(node, name, fields, kind)
-
-
-def _arrange(node: dict[str, Any], name: str, fields: list[str], kind: Any) -> None:
-    """Put the values of a named tuple in the order of its fields today.
-
-    Fields at its end that were not there when the file was written take their defaults.
-    """
-    wanted = [f for f in kind._fields if f in fields or f not in kind._field_defaults]
-    complete = len(node.get("content", ())) == len(fields)
-    first = wanted == list(kind._fields)[: len(wanted)]
-    if not (complete and first and sorted(fields) == sorted(wanted)):
-        raise ValueError(
-            f"its {name} has the fields {', '.join(map(str, fields))[:200]}, but in this version "
-            f"{', '.join(kind._fields)}"
-        )
-    if fields != wanted:
-        values = dict(zip(fields, node["content"], strict=True))
-        node["content"] = [values[field] for field in wanted]
+def declared(kind: Any) -> frozenset[str]:
+    """The attributes that objects of a type may have in files."""
+    if issubclass(kind, tuple):
+        return frozenset(kind._fields)
+    names: set[str] = set()
+    if issubclass(kind, BaseEstimator):
+        names |= {*kind._get_param_names(), *OF_ALL}
+    for base in kind.__mro__:
+        if base.__module__.startswith(f"{PACKAGE}."):
+            own = vars(base).get("__annotations__", {})
+            names |= {name for name, what in own.items() if not str(what).startswith("ClassVar")}
+        elif base.__module__.startswith("sklearn.") and base.__name__ in SCIKIT_LEARN:
+            names |= {*SCIKIT_LEARN[base.__name__][1].split()}
+    return frozenset(names)

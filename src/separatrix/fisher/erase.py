@@ -95,6 +95,8 @@ class ClassEraser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     _may_differ_when_merged: ClassVar[tuple[str, ...]] = ()
     separator_: FisherDiscriminant
     _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: there is none
+    carriers_: Array
+    classes_: Array
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find what the rows say of the label.

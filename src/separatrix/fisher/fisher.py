@@ -373,6 +373,8 @@ class MaximumMarginCriterion(SubspaceEstimator):
     (150, 3)
     """
 
+    criterion_: Any
+
     _accepts_blocks = True
 
     def __init__(self, n_components: int | str | None = None) -> None:

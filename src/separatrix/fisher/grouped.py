@@ -86,6 +86,8 @@ class GroupedDiscriminant(SubspaceClassifier):
         "n_components": N_COMPONENTS,
         "rule": (one_of(*RULES),),
     }
+    group_of_component_: Array
+    groups_: Any
 
     def __init__(
         self,

@@ -170,6 +170,7 @@ class HeteroscedasticDiscriminant(MomentEstimator, SubspaceClassifier):
         "priors": (one_of(None), array_like()),
         "keep_moments": KEEP_MOMENTS,
     }
+    shrinkage_: Any
 
     def __init__(
         self,

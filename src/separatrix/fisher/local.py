@@ -303,6 +303,7 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         "shrinkage": (one_of(None), real_number(0, 1)),
         "n_queries": N_QUERIES,
     }
+    angle_error_: Any
 
     def __init__(
         self,

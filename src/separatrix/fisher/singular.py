@@ -80,6 +80,8 @@ class NullSpaceDiscriminant(SubspaceClassifier):
     ((12, 2), True)
     """
 
+    uses_null_space_: bool
+
     _accepts_blocks = True
 
     def __init__(self, n_components: int | str | None = None) -> None:
@@ -226,6 +228,9 @@ class GSVDDiscriminant(SubspaceClassifier):
     >>> model.alpha_**2 + model.beta_**2
     array([1., 1.])
     """
+
+    alpha_: Array
+    beta_: Array
 
     _accepts_blocks = True
     _accepts_sparse = False

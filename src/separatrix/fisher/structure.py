@@ -100,6 +100,9 @@ def _power(A: Array, exponent: float) -> Array:
 class _Structured(BaseEstimator, ABC):
     """A covariance with a structure: a function of any other one."""
 
+    covariance_: Array
+    location_: Array
+
     def __init__(self, n_channels: int) -> None:
         self.n_channels = n_channels
 

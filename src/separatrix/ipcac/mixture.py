@@ -345,6 +345,15 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
             Allowed(lambda v: isinstance(v, BaseEstimator) and is_classifier(v), "a classifier"),
         ),
     }
+    _signs: Array
+    _slopes: Any
+    cluster_classes_: Array
+    cluster_counts_: Array
+    cluster_labels_: Any
+    cluster_means_: Array
+    estimators_: Any
+    nodes_: Any
+    thresholds_: Any
 
     def __init__(
         self,

@@ -131,6 +131,10 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     axes_: Any
     axis_variances_: Any
+    domains_: Array
+    kept_: Any
+    means_: Array
+    scales_: Array
 
     def __init__(self, *, align: str = "variances", ridge: float = 1.0) -> None:
         self.align = align

@@ -274,6 +274,12 @@ class LDG(SubspaceEstimator):
     }
     _accepts_blocks = True
     n_queries: int | str | None = None  # of the methods that build on this one, too
+    angle_error_: Any
+    criterion_: Any
+    gamma_: Any
+    n_iter_: Any
+    n_neighbors_: Any
+    objective_: Any
 
     def __init__(
         self,

@@ -241,6 +241,7 @@ class TransferLDG(LDG):
         "n_neighbors": (one_of("auto"), whole_number(1)),
         "local": (YES_OR_NO,),
     }
+    alpha_: Any
     priors = None
     solver = "eigen"
 

@@ -152,6 +152,12 @@ class MarginEstimator(ClassifierMixin, KernelEstimator):
     class_weight: ClassWeight
     loss: str
     _decides_in_subspace: ClassVar[bool] = False
+    _planes: Any
+    _planes_map: Any
+    intercepts_: Any
+    margins_: Any
+    n_components_: int
+    n_iter_: Any
     _without_directions = one_sided
     fit = fit_weighted
     _validate = validate_weighted

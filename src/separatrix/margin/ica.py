@@ -375,6 +375,19 @@ class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
     _directions_depend_on_their_number: ClassVar[bool] = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = ICA_PARAMETERS
     _decides_in_subspace: ClassVar[bool] = False
+    _planes: Any
+    _planes_map: Any
+    accuracy_: Any
+    class_of_component_: Any
+    eliminated_: Any
+    elimination_distances_: Any
+    intercepts_: Any
+    margins_: Any
+    n_components_: int
+    n_iter_: Any
+    n_normals_: Any
+    sides_: Any
+    support_: Any
     _without_directions = one_sided
     decision_function = decide_by_planes
     predict = predict_by_planes
@@ -541,6 +554,14 @@ class KernelSupportVectorICA(MarginEstimator):
         **KERNEL_PARAMETERS,
         "normal_length": (one_of("unit", "margin"),),
     }
+    accuracy_: Any
+    class_of_component_: Any
+    eliminated_: Any
+    elimination_distances_: Any
+    n_normals_: Any
+    sides_: Any
+    uncorrelated_coef_: Any
+    uncorrelated_variances_: Any
 
     def __init__(
         self,

@@ -239,6 +239,8 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         **MARGIN_PARAMETERS,
         **OPTIONAL_KERNEL,
     }
+    class_of_normal_: Any
+    normals_: Any
 
     def __init__(
         self,
@@ -426,6 +428,9 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
         **MarginMaximizingDiscriminant._allowed_parameters,
         "shrinkage": (one_of("auto"), real_number(0, 1)),
     }
+    class_of_normal_: Any
+    normals_: Any
+    shrinkage_: Any
 
     def __init__(
         self,

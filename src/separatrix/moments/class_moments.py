@@ -98,6 +98,14 @@ class ClassMoments:
     True
     """
 
+    _offsets: Array
+    _scatters: Any
+    classes: Array
+    counts: Array
+    eps: float
+    origin: Array
+    per_class: bool
+
     def __init__(
         self,
         classes: Array,

@@ -156,6 +156,12 @@ class Scatter:
     A `factored` scatter is never multiplied out: of more rows than features it keeps a triangle.
     """
 
+    _matrix: Any
+    floor: float
+    n_features: int
+    rows: Any
+    factored: bool
+
     def __init__(
         self,
         n_features: int,

@@ -67,6 +67,15 @@ class SlidingWindow:
     and Wu, General incremental sliding-window aggregation, VLDB (2015).
     """
 
+    _back: Any
+    _before_last: Any
+    _front: Any
+    _rows: Any
+    _stop: int
+    _summed: int
+    _turn: int
+    size: int
+
     def __init__(self, size: int) -> None:
         self.size = size
         self._rows: list[Stretch] = []

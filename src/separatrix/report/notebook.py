@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from separatrix.evaluate.records import Comparison
-from separatrix.files.models import write_whole
+from separatrix.files.whole import write_whole
 from separatrix.report.elements import tag
 from separatrix.report.facts import facts
 from separatrix.report.page import render

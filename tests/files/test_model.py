@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import pickle
-import stat
 import subprocess
 import sys
 import zipfile
@@ -15,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-import skops.io
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -41,7 +38,7 @@ from separatrix import (
     load,
     save,
 )
-from separatrix.files import models as persist
+from separatrix.files import model as persist
 from tests.discovery import SHAPES, TALL, WIDE, all_estimators, labelled, name_of
 from tests.files.model_files import (
     NAMES,
@@ -51,6 +48,7 @@ from tests.files.model_files import (
     mixed_table,
     pipeline_file,
     saved_and_loaded,
+    signed,
 )
 
 pytestmark = pytest.mark.filterwarnings(
@@ -226,7 +224,7 @@ def test_notes_and_versions_are_kept_beside_the_model(tmp_path):
 
 WITHOUT_EXTRAS = """
 import sys
-for package in ("click", "pandas", "rich", "skops"):
+for package in ("click", "pandas", "rich"):
     sys.modules[package] = None  # an import of it fails
 from separatrix import FisherDiscriminant, datasets, load, save
 wine = datasets.load("wine")
@@ -266,10 +264,10 @@ def own_kernel(A, B):
         (make_pipeline(RandomForestClassifier()), "RandomForestClassifier, which is not among"),
         (SGDClassifier(), "SGDClassifier, which is not among"),
         (KNeighborsClassifier(metric="haversine", algorithm="brute").fit(*TALL), "haversine"),
-        (OneHotEncoder(max_categories=2).fit([["a"], ["b"]]), "rare categories"),
-        (FunctionTransformer(np.log1p), "func is the function"),
-        (FunctionTransformer(str), "has a function"),
-        (make_pipeline(LDG(), memory="folder"), "keeps results in a folder"),
+        (OneHotEncoder(max_categories=2).fit([["a"], ["b"]]), "max_categories=.2."),
+        (FunctionTransformer(np.log1p), "has func=.*log1p"),
+        (FunctionTransformer(str), "has func="),
+        (make_pipeline(LDG(), memory="folder"), "memory=.folder."),
     ],
     ids=[
         "function",
@@ -301,53 +299,6 @@ def test_only_models_are_saved(tmp_path):
         save({"a": 1}, tmp_path / "a.model")
 
 
-# Files that are whole or not there -----------------------------------------------------------
-
-
-@pytest.mark.parametrize("step", ["fsync", "replace"])
-@pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "No space left"), KeyboardInterrupt()])
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(step, failure, tmp_path, monkeypatch):
-    path = tmp_path / "a.model"
-    save(FisherDiscriminant().fit(*TALL), path)
-    before = path.read_bytes()
-
-    def fail(*_):
-        raise failure
-
-    monkeypatch.setattr(os, step, fail)
-    with pytest.raises(type(failure)):
-        save(FisherDiscriminant(1).fit(*TALL), path)
-    assert path.read_bytes() == before
-    assert os.listdir(tmp_path) == ["a.model"]
-
-
-def test_files_keep_their_rights_and_links_their_target(tmp_path):
-    path, link = tmp_path / "a.model", tmp_path / "link"
-    model = FisherDiscriminant().fit(*TALL)
-    save(model, path)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~persist._umask()
-    path.chmod(0o640)
-    link.symlink_to(path)
-    save(model, link)
-    assert link.is_symlink()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    with pytest.raises(IsADirectoryError):
-        save(model, tmp_path)
-
-
-def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
-    pipe, model = tmp_path / "pipe", FisherDiscriminant().fit(*TALL)
-    os.mkfifo(pipe)
-    end = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
-    try:
-        save(model, pipe)
-        (tmp_path / "a.model").write_bytes(os.read(end, 1 << 20))
-    finally:
-        os.close(end)
-    assert stat.S_ISFIFO(pipe.stat().st_mode)
-    assert_answers_alike(load(tmp_path / "a.model"), model, TALL[0])
-
-
 # Files that are refused ----------------------------------------------------------------------
 
 
@@ -359,24 +310,18 @@ def content():
 def test_a_file_that_is_cut_short_or_longer_is_rejected(content, tmp_path):
     assert_rejected(tmp_path, b"", "not a model file of separatrix: it is empty")
     for size in np.linspace(1, len(content) - 1, 60).astype(int):
-        assert_rejected(
-            tmp_path, content[:size], "not a model file|is cut short: .* bytes are left"
-        )
+        assert_rejected(tmp_path, content[:size], "not a model file|is cut short")
     assert_rejected(tmp_path, content + b"x", "altered")
-    rest = content.split(b"\n", 1)[1]
-    absurd = b"separatrix model 2 %d %s\n" % (10**14, b"0" * 64)
-    assert_rejected(tmp_path, absurd + rest, f"cut short: {len(rest)} of {10**14} bytes")
 
 
 def test_every_bit_counts(content, tmp_path):
-    """All flips in what is read first, and many elsewhere."""
+    """All flips at both ends, and many between them."""
     rng = np.random.default_rng(0)
-    first = content.index(b"\n") * 8
-    places = [*range(first + 8), *rng.integers(first, 8 * len(content), 100)]
-    for place in places:
+    size = 8 * len(content)
+    for place in [*range(400), *range(size - 800, size), *rng.integers(0, size, 100)]:
         flipped = bytearray(content)
         flipped[place // 8] ^= 1 << (place % 8)
-        assert_rejected(tmp_path, bytes(flipped), "altered|not a model file|cut short|format")
+        assert_rejected(tmp_path, bytes(flipped), "altered|not a model file|format")
 
 
 @pytest.mark.parametrize(
@@ -385,11 +330,10 @@ def test_every_bit_counts(content, tmp_path):
         (lambda model, path: path.write_bytes(pickle.dumps(model)), "looks like a pickle"),
         (joblib.dump, "not a model file"),
         (lambda model, path: joblib.dump(model, path, compress=3), "looks like a pickle"),
-        (skops.io.dump, "looks like a zip"),
         (lambda model, path: path.write_text("a,b\n1,2\n"), "not a model file of separatrix$"),
-        (lambda model, path: np.savez(path, a=1), "not a model file"),
+        (lambda model, path: np.savez(path, a=1), "looks like a zip"),
     ],
-    ids=["pickle", "joblib", "packed joblib", "skops", "table", "npz"],
+    ids=["pickle", "joblib", "packed joblib", "table", "npz"],
 )
 def test_other_files_are_rejected(write, message, tmp_path):
     path = tmp_path / "a.npz"
@@ -403,49 +347,13 @@ def test_a_missing_file_is_missing(tmp_path):
         load(tmp_path / "none")
 
 
-@pytest.mark.parametrize(
-    ("now", "oldest", "message"),
-    [
-        (0, 0, "has format 2, newer than 0, the newest that separatrix .* reads: upgrade"),
-        (4, 3, "has format 2, older than 3, the oldest .* fit the model again"),
-    ],
-)
-def test_other_formats_say_why_they_are_not_read(
-    now, oldest, message, content, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(persist, "MODEL_FORMAT", now)
-    monkeypatch.setattr(persist, "OLDEST_FORMAT", oldest)
-    assert_rejected(tmp_path, content, message)
-
-
-def test_the_checksum_covers_the_number_of_the_format(content, tmp_path, monkeypatch):
-    monkeypatch.setattr(persist, "MODEL_FORMAT", 3)
-    assert_rejected(tmp_path, content.replace(b"model 2", b"model 3", 1), "altered")
+def test_other_formats_are_not_read(content, tmp_path):
+    other = content[:-71] + b"000002 " + content[-64:]
+    assert_rejected(tmp_path, signed(other), "has format 2, and separatrix .* reads 1")
+    assert_rejected(tmp_path, other, "format 2")
 
 
 def test_bundled_models_are_small(tmp_path):
     wine = datasets.load("wine")
     save(FisherDiscriminant().fit(wine.data, wine.target), tmp_path / "a.model")
     assert (tmp_path / "a.model").stat().st_size < 100_000
-
-
-def test_what_killed_writers_left_is_swept_and_nothing_else(tmp_path):
-    model = FisherDiscriminant().fit([[0.0], [1.0], [1.5]], [0, 1, 1])
-    names = [
-        ".a.model.abcdefgh.part",
-        ".b.model.abcdefgh.part",
-        "a.model.abcdefgh.part",
-        ".a.model.x",
-    ]
-    for name in [*names, ".a.model.12345678.part", ".a.model.87654321.part"]:
-        (tmp_path / name).write_bytes(b"half a model")
-        os.utime(tmp_path / name, (0, 0))
-    os.utime(tmp_path / ".a.model.12345678.part")  # just made: not locked yet
-    with (tmp_path / ".a.model.87654321.part").open("rb") as written:
-        fcntl = pytest.importorskip("fcntl")
-        fcntl.flock(written, fcntl.LOCK_EX)  # as its writer does
-        save(model, tmp_path / "a.model")
-    left = {".a.model.12345678.part", ".a.model.87654321.part", "a.model", *names[1:]}
-    assert {path.name for path in tmp_path.iterdir()} == left
-    with pytest.raises(ValueError, match="not a model file"):
-        load(tmp_path / names[1])
