@@ -382,8 +382,8 @@ def training_parts(
 
     Examples
     --------
-    >>> parts = training_parts(np.array([0, 0, 0, 0, 1]), 2)
-    >>> [int(4 in fit) for fit, held in parts]
+    >>> parts = training_parts(np.array([0, 0, 0, 0, 0, 0, 1]), 2)
+    >>> [int(6 in fit) for fit, held in parts]
     [1, 1]
     """
     if cv is None:
@@ -393,10 +393,11 @@ def training_parts(
             return []
         kind = StratifiedKFold if groups is None else StratifiedGroupKFold
         cv = kind(n_splits, shuffle=True, random_state=random_state)
-    parts = split_keeping_classes(cv, codes, groups)
+    n_classes = len(np.unique(codes))
+    # as many rows as classes have no scatter within them
+    parts = [p for p in split_keeping_classes(cv, codes, groups) if len(p[0]) > n_classes]
     if not isinstance(cv, TimeSeriesSplit):
         return parts
-    n_classes = len(np.unique(codes))
     return [part for part in parts if len(np.unique(codes[part[0]])) == n_classes]
 
 

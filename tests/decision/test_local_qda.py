@@ -196,9 +196,9 @@ def test_degenerate_rows_have_an_answer(covariance):
     assert_allclose(copies.decision_function(X + 0.1), one.decision_function(X + 0.1), rtol=1e-6)
     alike = LocalQDA(covariance=covariance).fit(np.ones((5, 2)), [0, 0, 0, 1, 1])
     assert_array_equal(alike.predict(np.ones((2, 2))), [0, 0])
-    lonely = LocalQDA(covariance=covariance).fit(np.eye(3), list("abc"))
-    assert lonely.n_neighbors_ == 1
-    assert_array_equal(lonely.predict(np.eye(3)), list("abc"))
+    X = np.eye(4) * [1, 1, 1, 1.1]
+    lonely = LocalQDA(covariance=covariance).fit(X, list("abcc"))
+    assert_array_equal(lonely.predict(X), list("abcc"))
 
 
 @every_covariance

@@ -330,4 +330,4 @@ def test_many_rows_need_no_more_spread():
 
 def test_rows_that_cannot_be_held_out_leave_the_spread_as_it_is():
     model = EarlyClassifier(FisherDiscriminant(shrinkage=0.1), region="ideal")
-    assert model.fit([[0.0, 1.0], [2.0, 3.0]], [0, 1]).widening_ == 1
+    assert model.fit([[0.0, 1.0], [2.0, 3.0], [2.0, 3.0]], [0, 1, 1]).widening_ == 1

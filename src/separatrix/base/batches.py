@@ -107,6 +107,7 @@ class MomentEstimator(SubspaceEstimator):
     _rule: Any = Solved()
     moments_: Any = Solved()
     _window: Any
+    _takes_new_classes: Any
     noise_: Any
 
     def partial_fit(

@@ -121,6 +121,7 @@ class KernelEstimator(SubspaceEstimator):
     landmarks_: Any
     moments_: Any
     support_: Any
+    _takes_new_classes: Any
 
     def fit(  # type: ignore[override]
         self, X: ArrayLike, y: ArrayLike, *, groups: ArrayLike | None = None, cv: Any = None

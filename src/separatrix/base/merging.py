@@ -129,8 +129,8 @@ def why_not_mergeable(model: Any) -> str | None:
     --------
     >>> from separatrix import FisherDiscriminant, datasets
     >>> X, y = (datasets.load("wine")[part] for part in ("data", "target"))
-    >>> why_not_mergeable(FisherDiscriminant(shrinkage="auto").fit(X, y))
-    'shrinkage="auto" needs all rows at once: use fit, or give a number to update or merge models'
+    >>> why_not_mergeable(FisherDiscriminant(keep_moments=False).fit(X, y))
+    'it has no moments: fit it with keep_moments=True to merge it'
     """
     try:
         take_apart(model)

@@ -173,7 +173,7 @@ def span_of_held_rows(moments: ClassMoments) -> HeldSpan:
     deviations = contrasts(moments.counts) @ parts[-1]
     offsets = deviations / np.sqrt(np.where(moments.counts > 0, moments.counts, 1.0))[:, None]
     small = moments.in_coordinates(offsets, scatters)
-    return HeldSpan(small, spanned.lift, np.vstack(parts[:-1]))
+    return HeldSpan(small, spanned.lift, np.vstack([np.zeros((0, rank)), *parts[:-1]]))
 
 
 def drop_constant_features(moments: ClassMoments) -> tuple[ClassMoments, Lift]:
