@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "separatrix"
-CORE = ("linalg", "moments", "kernels.py", "selection.py", "base", "decision", "fisher")
+CORE: tuple[str, ...] = ("linalg", "moments", "kernels.py", "selection.py", "base", "decision", "fisher")
 CORE += ("ipcac", "ldg", "margin")
 
 
@@ -35,7 +35,8 @@ def measure(path: Path) -> Size:
     """Count the lines and constants of a module."""
     text = path.read_text()
     tree = ast.parse(text)
-    comments, code = set(), set()
+    comments: set[int] = set()
+    code: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             comments.add(token.start[0])
