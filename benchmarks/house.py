@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "separatrix"
-CORE: tuple[str, ...] = ("linalg", "moments", "kernels.py", "selection.py", "base", "decision", "fisher")
-CORE += ("ipcac", "ldg", "margin")
+CORE = {"linalg", "moments", "kernels.py", "selection.py", "base", "decision", "fisher", "ipcac"}
+CORE |= {"ldg", "margin"}
 
 
 class Size(NamedTuple):
