@@ -110,20 +110,48 @@ def ridges_to_try() -> Array:
 # Leaving rows out -----------------------------------------------------------------------------
 
 
+class RowProducts(NamedTuple):
+    """Inner products by G of rows r less their class means, as leaving each of them out needs.
+
+    G is the inverse of ``a ν/(ν - 1) S + b``, and u = √a r.
+
+    Attributes
+    ----------
+    own, own_sloped, leverage : array (n_rows,)
+        ``rᵀ G r``, ``rᵀ G u`` and ``uᵀ G u``.
+    to_means, to_means_sloped : array (n_rows, n_classes)
+        ``rᵀ G m_g`` and ``uᵀ G m_g``.
+    means : array (n_classes, n_classes)
+        ``m_gᵀ G m_h``.
+    """
+
+    own: Array
+    own_sloped: Array
+    leverage: Array
+    to_means: Array
+    to_means_sloped: Array
+    means: Array
+
+
+def row_products(spectrum: Spectrum, rows: Array, metric: Metric) -> RowProducts:
+    """The products of rows, less the means of their classes, given along the axes."""
+    root, left = np.sqrt(metric.slope), spectrum.n_free / (spectrum.n_free - 1)
+    precisions = metric._replace(slope=left * metric.slope).precisions(spectrum.evals)
+    sloped = precisions * root  # G u is r times this
+    # one product, which costs the most where rows are many
+    own, own_sloped, leverage = (rows**2 @ np.column_stack([precisions, sloped, sloped * root])).T
+    to_means = rows @ (precisions * spectrum.means).T
+    to_means_sloped = rows @ (sloped * spectrum.means).T
+    means = metric.products(spectrum, precisions)
+    return RowProducts(own, own_sloped, leverage, to_means, to_means_sloped, means)
+
+
 def left_out_distances(
     spectrum: Spectrum, rows: Array, codes: Array, metric: Metric, weights: Array | None = None
 ) -> Array:
     """Squared distances of each row to the class means, by a metric and means without that row.
 
-    With the row r less its class mean, ``S' = (ν S - n_c/(n_c - 1) r rᵀ) / (ν - 1)`` and
-    ``m_c' = m_c - r / (n_c - 1)``. With G the inverse of ``a ν/(ν - 1) S + b``,
-    κ = n_c / ((n_c - 1)(ν - 1)), u = √a r and v the row less the mean of class g, the distance
-    is ``vᵀ G v + κ (vᵀ G u)² / (1 - κ uᵀ G u)``; to its own class v is ``n_c/(n_c - 1) r``.
     A metric with its slope a on some axes only takes these axes as given.
-
-    A row of weight w is the row w times: one of them is left out, or all of a row that weighs less
-    than one. A row that is alone in its class leaves no mean behind. Its distance to its own class
-    is that of a row to another one of its class, averaged over the rows of the other classes.
 
     Parameters
     ----------
@@ -141,23 +169,31 @@ def left_out_distances(
     -------
     array (n_rows, n_classes)
     """
-    free, n_own = spectrum.n_free, spectrum.counts[codes]
-    left = free / (free - 1)
-    precisions = metric._replace(slope=left * metric.slope).precisions(spectrum.evals)
-    products = metric.products(spectrum, precisions)
-    to_means = rows @ (precisions * spectrum.means).T
-    sloped = precisions * np.sqrt(metric.slope)  # G u is r times this
-    to_means_sloped = rows @ (sloped * spectrum.means).T
-    squares = rows**2
-    own, own_sloped, leverage = (
-        squares @ np.column_stack([precisions, sloped, sloped * np.sqrt(metric.slope)])
-    ).T
+    products = row_products(spectrum, rows, metric)
+    return distances_without(products, codes, spectrum.counts, weights)
 
-    at = np.arange(len(rows))
-    between = np.diagonal(products)[codes][:, None] - 2 * products[codes] + np.diagonal(products)
+
+def distances_without(
+    products: RowProducts, codes: Array, counts: Array, weights: Array | None = None
+) -> Array:
+    """`left_out_distances`, from inner products.
+
+    With the row r less its class mean, ``S' = (ν S - n_c/(n_c - 1) r rᵀ) / (ν - 1)`` and
+    ``m_c' = m_c - r / (n_c - 1)``. With κ = n_c / ((n_c - 1)(ν - 1)) and v the row less the mean
+    of class g, the distance is ``vᵀ G v + κ (vᵀ G u)² / (1 - κ uᵀ G u)``; to its own class v is
+    ``n_c/(n_c - 1) r``.
+
+    A row of weight w is the row w times: one of them is left out, or all of a row that weighs less
+    than one. A row that is alone in its class leaves no mean behind. Its distance to its own class
+    is that of a row to another one of its class, averaged over the rows of the other classes.
+    """
+    own, own_sloped, leverage, to_means, to_means_sloped, means = products
+    free, n_own = float(counts.sum() - np.count_nonzero(counts)), counts[codes]
+    at = np.arange(len(codes))
+    between = np.diagonal(means)[codes][:, None] - 2 * means[codes] + np.diagonal(means)
     v_G_v = own[:, None] + 2 * (to_means[at, codes][:, None] - to_means) + between
     v_G_u = own_sloped[:, None] + to_means_sloped[at, codes][:, None] - to_means_sloped
-    gone = np.ones(len(rows)) if weights is None else np.minimum(weights, 1.0)
+    gone = np.ones(len(codes)) if weights is None else np.minimum(weights, 1.0)
     several = n_own > gone * (1 + 1e-9)  # sums of weights in another order differ in a last digit
     without = np.where(several, n_own / np.where(several, n_own - gone, 1.0), 0.0)
     kappa = gone * without / (free - 1)
