@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix import ClassMoments, FisherDiscriminant
+from separatrix import ClassMoments, FisherDiscriminant, map_blocks, score_blocks
 from separatrix.moments import class_moments
 
 dask.config.set(scheduler="threads", num_workers=2)
@@ -57,15 +57,17 @@ print(f"{X.shape[0]} rows in {X.numblocks[0]} blocks, {X.nbytes / 2**20:.0f} MB 
 # The same model, in one pass
 # ---------------------------
 #
-# `fit <separatrix.FisherDiscriminant>` takes the collection as it takes an array. Predictions are
-# lazy, and `score` counts block by block.
+# `fit <separatrix.FisherDiscriminant>` takes the collection as it takes an array. `map_blocks`
+# predicts lazily, and `score_blocks` counts block by block.
 
 model = FisherDiscriminant().fit(X, y)
 whole = FisherDiscriminant().fit(*(np.asarray(part) for part in dask.compute(X, y)))
 apart = np.abs(model.components_ - whole.components_).max() / np.abs(whole.components_).max()
 print(f"largest difference of components, relative   {apart:.0e}")
-print(f"predict returns                              {type(model.predict(X)).__name__}")
-print(f"share of labels that are right               {model.score(X, y):.3f}")
+print(
+    f"predict returns                              {type(map_blocks(model.predict, X)).__name__}"
+)
+print(f"share of labels that are right               {score_blocks(model, X, y):.3f}")
 
 # %%
 # Sites that keep their rows

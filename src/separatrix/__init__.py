@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from separatrix import datasets, evaluate, linalg
+    from separatrix.base.blockwise import map_blocks, score_blocks
     from separatrix.base.export import export
     from separatrix.base.merging import merge
     from separatrix.base.prepared import forget
@@ -58,6 +59,8 @@ CONTENTS = {
     "ClassMoments": "moments.class_moments",  # counts, means, scatter: they add and subtract
     "merge": "base.merging",  # one model from models trained apart
     "forget": "base.prepared",  # the model that never saw some rows
+    "map_blocks": "base.blockwise",  # lazy results of a model for a Dask collection
+    "score_blocks": "base.blockwise",  # its accuracy there, in one pass
     # subspaces: Fisher's discriminant
     "FisherDiscriminant": "fisher.fisher",  # Fisher, LDA, MDA: shrunk, after PCA, in batches
     "NullSpaceDiscriminant": "fisher.singular",  # no scatter within classes, wide data

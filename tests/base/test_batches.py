@@ -17,6 +17,7 @@ from separatrix import (
     KernelIPCAC,
     OnlineIPCAC,
     load,
+    map_blocks,
     merge,
     save,
 )
@@ -244,10 +245,10 @@ def test_novelty_of_a_dask_collection_is_lazy_and_the_same():
     model = FisherDiscriminant().fit(da.from_array(X, (20, 6)), da.from_array(y, 20))
     lazy = da.from_array(X, (25, 6))
     for judge in (model.novelty, model.novelty_pvalue):
-        assert isinstance(judge(lazy), da.Array)
-        assert_allclose(judge(lazy).compute(), judge(X))
+        assert isinstance(map_blocks(judge, lazy), da.Array)
+        assert_allclose(map_blocks(judge, lazy).compute(), judge(X))
     assert_allclose(
-        model.novelty_pvalue(lazy, calibration=X[:9]).compute(),
+        map_blocks(model.novelty_pvalue, lazy, calibration=X[:9]).compute(),
         model.novelty_pvalue(X, calibration=X[:9]),
     )
 
@@ -304,9 +305,25 @@ def test_parameters_that_need_rows_are_an_error_when_results_are_asked_for():
         _ = model.set_params(n_components="auto").components_
 
 
-def test_a_result_that_another_thread_has_solved_for_is_found():
+def test_results_wait_for_the_next_question_and_are_those_of_all_rows():
+    X, y = shuffled(90, 4, 3)
+    model = FisherDiscriminant(shrinkage="moments").fit(X[:50], y[:50])
+    for start in (50, 70):
+        model.partial_fit(X[start : start + 20], y[start : start + 20])
+        assert "components_" not in vars(model)
+    whole = FisherDiscriminant(shrinkage="moments").fit(X, y)
+    assert_allclose(model.shrinkage_, whole.shrinkage_)
+    assert "components_" in vars(model)
+    assert_allclose(model.components_, whole.components_, atol=1e-12)
+
+
+def test_names_that_are_no_results_are_ordinary_errors():
     model = FisherDiscriminant().fit(*labelled(60, 4))
-    assert type(model).mean_.__get__(model) is model.mean_  # asked before, answered after
+    model.partial_fit(*labelled(60, 4))
+    with pytest.raises(AttributeError, match="no attribute 'component_'"):
+        _ = model.component_
+    assert not hasattr(FisherDiscriminant(), "components_")
+    assert "components_" not in vars(model)
 
 
 def test_a_model_without_moments_keeps_no_window():

@@ -116,9 +116,9 @@ def test_a_saved_model_goes_on_learning(tmp_path):
 def test_the_subspace_waits_until_it_is_asked_for():
     model = KernelIPCAC(n_landmarks=15, random_state=0).partial_fit(X[:FIRST], y[:FIRST])
     model.partial_fit(X[FIRST:], y[FIRST:])
-    assert model._is_waiting()
+    assert "components_" not in vars(model)
     assert model.n_samples_seen_ == len(X)
-    assert not model._is_waiting()
+    assert "components_" in vars(model)
 
 
 def test_a_batch_that_raises_changes_nothing():

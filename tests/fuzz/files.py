@@ -239,6 +239,8 @@ def tail(model: Any) -> bytes:
 def rewrite(random: Random, tree: Any) -> None:
     """Remove, copy or replace parts of a header."""
     for _ in range(random.randint(1, 2)):
+        if not tree:
+            return
         *path, last = random.choice(list(places(tree)))
         home = tree
         for key in path:

@@ -35,6 +35,8 @@ from separatrix import (
     OnlineIPCAC,
     TruncatedIPCAC,
     WithRejection,
+    map_blocks,
+    score_blocks,
 )
 from separatrix.evaluate.comparison import compare
 from separatrix.moments import class_moments, subsample
@@ -147,7 +149,7 @@ def test_single_precision_is_as_good_as_in_memory(estimator):
     model = clone(estimator).fit(array(X, 50), da.from_array(y, chunks=50))
     # products of float32 are rounded to 1e-7, by each block in its own way
     assert_same_model(model, clone(estimator).fit(X, y), X, rtol=2e-5)
-    assert model.transform(array(X, 50)).dtype == np.float32
+    assert map_blocks(model.transform, array(X, 50)).dtype == np.float32
 
 
 @pytest.mark.parametrize("d", [6, 70])
@@ -160,7 +162,7 @@ def test_sparse_blocks_stay_sparse_and_give_the_dense_fit(estimator, d):
     whole = clone(estimator).fit(X, y)
     # with shrinkage the rank is that of the space where the problem was solved
     assert_same_model(model, whole, X, rtol=1e-8, same_rank=d == 6)
-    assert_allclose(model.transform(blocks).compute(), whole.transform(X), atol=1e-8)
+    assert_allclose(map_blocks(model.transform, blocks).compute(), whole.transform(X), atol=1e-8)
 
 
 def test_sparse_blocks_are_errors_where_sparse_rows_are():
@@ -246,9 +248,9 @@ def test_data_frames_are_known_by_their_names(estimator):
     model = clone(estimator).fit(X, y)
     assert_same_model(model, clone(estimator).fit(frame, names), frame)
     assert model.feature_names_in_.tolist() == list(frame.columns)
-    assert_allclose(model.transform(X).compute(), model.transform(frame), atol=1e-12)
+    assert_allclose(map_blocks(model.transform, X).compute(), model.transform(frame), atol=1e-12)
     with pytest.raises(ValueError, match="feature names"):
-        model.transform(X.rename(columns={"f0": "other"}))
+        map_blocks(model.transform, X.rename(columns={"f0": "other"}))
 
 
 def test_labels_may_be_a_frame_of_one_column_or_an_array():
@@ -265,7 +267,7 @@ def test_blocks_of_unknown_sizes_are_enough():
     assert np.isnan(rows.shape[0])
     model = FisherDiscriminant().fit(rows, labels)
     assert_same_model(model, FisherDiscriminant().fit(frame.to_numpy(), names), TALL[0])
-    assert_array_equal(model.predict(rows).compute(), model.predict(TALL[0]))
+    assert_array_equal(map_blocks(model.predict, rows).compute(), model.predict(TALL[0]))
     with pytest.raises(ValueError, match=r"y is in memory.*compute_chunk_sizes"):
         FisherDiscriminant().fit(rows, names)
     with pytest.raises(ValueError, match="y has 2 blocks and X has 4"):
@@ -285,7 +287,7 @@ def test_blocks_may_be_made_by_any_function():
     rows, labels = zip(*[block(i) for i in starts], strict=True)
     model = FisherDiscriminant().fit(list(rows), list(labels))
     assert_same_model(model, whole, X)
-    predicted = dask.compute(model.predict(list(rows)))[0]
+    predicted = dask.compute(map_blocks(model.predict, list(rows)))[0]
     assert_array_equal(np.concatenate(predicted), whole.predict(X))
     with pytest.raises(ValueError, match="y is missing"):
         FisherDiscriminant().fit(array(X, 9), None)
@@ -301,13 +303,13 @@ def test_delayed_frames_are_known_by_their_names():
     pairs = [dask.delayed((frame[:40], y[:40])), dask.delayed((frame[40:], y[40:]))]
     model = FisherDiscriminant().fit(pairs, None)
     assert model.feature_names_in_.tolist() == list("abcdef")
-    assert model.score(pairs, None) == model.score(frame, y)
+    assert score_blocks(model, pairs, None) == model.score(frame, y)
     assert list(subsample(pairs, None, 30)[0].columns) == list("abcdef")
     wrong = [pairs[0], dask.delayed((swapped, y[40:]))]
     with pytest.raises(ValueError, match=r"block 1 has 'b' as name of column 0, block 0 has 'a'"):
         FisherDiscriminant().fit(wrong, None)
     with pytest.raises(ValueError, match=r"block 1: X has 'b' as name of column 0, expected 'a'"):
-        model.score(wrong, None)
+        score_blocks(model, wrong, None)
     bare = [pairs[0], dask.delayed((X[40:], y[40:]))]
     with pytest.raises(ValueError, match="block 1 has no names of columns, block 0 has"):
         FisherDiscriminant().fit(bare, None)
@@ -325,7 +327,7 @@ def test_a_frame_whose_parts_are_not_what_it_says_is_an_error():
     with pytest.raises(ValueError, match=r"^block 1: X has 'b' as name of column 0, expected 'a'"):
         FisherDiscriminant().fit(rows, labels)
     with pytest.raises(ValueError, match="expected 'a'"):
-        FisherDiscriminant().fit(frame, y).score(rows, labels)
+        score_blocks(FisherDiscriminant().fit(frame, y), rows, labels)
 
 
 def test_labels_in_other_chunks_are_aligned():
@@ -344,7 +346,7 @@ def test_blocks_of_features_are_joined_with_a_warning():
     assert caught[0].filename == __file__
     assert_same_model(model, FisherDiscriminant().fit(X, y), X)
     with pytest.warns(UserWarning, match="2 blocks of features") as caught:
-        Z = model.transform(split)
+        Z = map_blocks(model.transform, split)
     assert caught[0].filename == __file__
     assert_allclose(Z.compute(), model.transform(X))
 
@@ -363,9 +365,9 @@ def test_pairs_may_be_delayed_each():
     pairs = [(dask.delayed(X[i::2]), dask.delayed(y[i::2])) for i in range(2)]
     model = FisherDiscriminant().fit(pairs, None)
     assert_same_model(model, FisherDiscriminant().fit(X, y), X)
-    assert model.score(pairs, None) == model.score(X, y)
+    assert score_blocks(model, pairs, None) == model.score(X, y)
     with pytest.raises(TypeError, match="list of pairs: give a list of delayed blocks of rows"):
-        model.transform(pairs)
+        map_blocks(model.transform, pairs)
 
 
 def test_remedies_are_those_of_the_collection():
@@ -383,9 +385,9 @@ def test_remedies_are_those_of_the_collection():
 def test_domains_of_lazy_rows_are_one():
     X, y = TALL
     scaler = separatrix.DomainScaler().fit(X, sample_domain=np.where(y, 1, -1))
-    assert_allclose(scaler.transform(array(X, 9)).compute(), scaler.transform(X))
-    with pytest.raises(TypeError, match=r"DomainScaler\.transform takes nothing beside the rows"):
-        scaler.transform(array(X, 9), sample_domain=np.where(y, 1, -1))
+    assert_allclose(map_blocks(scaler.transform, array(X, 9)).compute(), scaler.transform(X))
+    with pytest.raises(TypeError, match=r"map_blocks\(model\.predict, X\)"):
+        scaler.transform(array(X, 9))
 
 
 @every
@@ -433,7 +435,7 @@ def test_a_block_with_nan_is_named():
         FisherDiscriminant().fit(array(X, 25), y)
     model = FisherDiscriminant().fit(*TALL)
     with pytest.raises(ValueError, match=r"^block 1: .*NaN in column 4"):
-        model.predict(array(X, 25)).compute()
+        map_blocks(model.predict, array(X, 25)).compute()
 
 
 def test_a_block_with_nan_is_named_in_a_frame():
@@ -444,7 +446,7 @@ def test_a_block_with_nan_is_named_in_a_frame():
     with pytest.raises(ValueError, match=r"^block 2: .*NaN in column 'f0'"):
         FisherDiscriminant().fit(holed, y)
     with pytest.raises(ValueError, match=r"^block 2: .*NaN in column 'f0'"):
-        FisherDiscriminant().fit(X, y).transform(holed).compute()
+        map_blocks(FisherDiscriminant().fit(X, y).transform, holed).compute()
 
 
 @pytest.mark.parametrize(
@@ -501,7 +503,7 @@ def test_empty_blocks_are_passed_over():
     both = [da.concatenate(pair) for pair in zip(none, some, strict=True)]
     model = FisherDiscriminant().fit(*both)
     assert_same_model(model, FisherDiscriminant().fit(X, y), X)
-    assert model.predict(both[0]).compute().shape == (70,)
+    assert map_blocks(model.predict, both[0]).compute().shape == (70,)
     with pytest.raises(ValueError, match="every block is empty"):
         FisherDiscriminant().fit(*none)
 
@@ -599,7 +601,7 @@ def test_processes_give_the_same_as_one_thread(client, estimator):
     rows, labels = array(X, 9), da.from_array(y, chunks=9)
     with client.as_current():
         model = clone(estimator).fit(rows, labels)
-        lazy = model.predict(rows)
+        lazy = map_blocks(model.predict, rows)
         found = lazy.compute()
     assert_array_equal(found, model.predict(X))
     assert_same_model(model, clone(estimator).fit(X, y), X)

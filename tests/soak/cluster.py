@@ -17,7 +17,13 @@ import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
 
-from separatrix import IPCAC, FisherDiscriminant, KernelFisherDiscriminant, TruncatedIPCAC
+from separatrix import (
+    IPCAC,
+    FisherDiscriminant,
+    KernelFisherDiscriminant,
+    TruncatedIPCAC,
+    map_blocks,
+)
 from separatrix.kernels import RBF
 
 N_CLASSES = 3
@@ -58,7 +64,7 @@ def draw_blocks(random: Random) -> tuple[Any, Any]:
 def answers(estimator: Any, X: Any, y: Any) -> list[np.ndarray]:
     """A fit and its predictions for the same collection."""
     model = type(estimator)(**estimator.get_params()).fit(X, y)
-    return [np.asarray(model.transform(X)), np.asarray(model.predict(X))]
+    return [np.asarray(map_blocks(verb, X)) for verb in (model.transform, model.predict)]
 
 
 class Killer(threading.Thread):

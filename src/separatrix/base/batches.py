@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial, reduce
 from operator import add
-from threading import Lock, RLock
 from typing import Any, ClassVar, NamedTuple, Self
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +15,7 @@ from separatrix._warnings import warn_caller
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.parameters import check_parameters
 from separatrix.base.rows import check_labelled_rows, check_new_rows, unchanged_on_failure
-from separatrix.base.solution import Solution
+from separatrix.base.solution import Solution, lock_of
 from separatrix.linalg import Array, threads_for
 from separatrix.moments.arrays import rows_to_numpy
 from separatrix.moments.checks import (
@@ -28,44 +25,10 @@ from separatrix.moments.checks import (
     is_dask,
 )
 from separatrix.moments.class_moments import MIN_COUNT, ClassMoments
-from separatrix.moments.dask import apply_to_blocks, make_zero_row
 from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.novelty import NoveltyScores, conformal_pvalues
 from separatrix.moments.remainder import Remainder, subtract_part
 from separatrix.moments.window import SlidingWindow
-
-LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-"""A lock for each model that learns in batches, on no model: models are copied and saved."""
-
-MAKING_LOCKS = Lock()
-
-
-def lock_of(model: Any) -> Any:
-    """The lock that a thread holds while it changes a model, or solves for rows that have come."""
-    with MAKING_LOCKS:
-        return LOCKS.setdefault(model, RLock())
-
-
-class Solved:
-    """A fitted attribute that is solved for when it is asked for, once new rows have come.
-
-    `partial_fit` takes the old results off the instance; then this descriptor of the class is
-    found instead, and solves for all of them. A result that is there hides its descriptor.
-    """
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, model: Any, owner: type | None = None) -> Any:
-        if model is None:
-            return self
-        with lock_of(model):  # another thread may have solved while this one waited
-            if self.name not in vars(model):
-                if not model._is_waiting():
-                    kind = type(model).__name__
-                    raise AttributeError(f"{kind!r} object has no attribute {self.name!r}")
-                model._solve_now()
-            return vars(model)[self.name]
 
 
 class Memory(NamedTuple):
@@ -83,10 +46,7 @@ class Memory(NamedTuple):
 
 
 class MomentEstimator(SubspaceEstimator):
-    """Base of the methods that need nothing but moments: they learn in batches and merge.
-
-    A subclass declares its further results as `Solved`.
-    """
+    """Base of the methods that need nothing but moments: they learn in batches and merge."""
 
     _accepts_blocks = True
     _merges = True
@@ -97,15 +57,15 @@ class MomentEstimator(SubspaceEstimator):
     decay: float | None = None
     classes_: Array
     selection_: dict[str, Any]
-    components_: Any = Solved()
-    mean_: Any = Solved()
-    means_: Any = Solved()
-    explained_ratio_: Any = Solved()
-    rank_: Any = Solved()
-    n_samples_seen_: Any = Solved()
-    priors_: Any = Solved()
-    _rule: Any = Solved()
-    moments_: Any = Solved()
+    components_: Any
+    mean_: Any
+    means_: Any
+    explained_ratio_: Any
+    rank_: Any
+    n_samples_seen_: Any
+    priors_: Any
+    _rule: Any
+    moments_: Any
     _window: Any
     _takes_new_classes: Any
     noise_: Any
@@ -158,8 +118,7 @@ class MomentEstimator(SubspaceEstimator):
             n_rows, n_features = rows.X.shape
             with threads_for(n_rows * n_features**2):
                 memory = self._remember(self._memory(), self._weigh_by_age(rows))
-            self._keep(memory)
-            self.classes_, self.selection_ = rows.classes, {}
+            self._keep(memory, rows.classes)
             if grown:  # parameters that do not fit the classes are an error at once
                 self._solve_now()
         return self
@@ -194,8 +153,7 @@ class MomentEstimator(SubspaceEstimator):
         """
         with lock_of(self), unchanged_on_failure(self):
             moments = self.moments_without(X, y, sample_weight).moments
-            self._keep(Memory(moments))
-            self.classes_, self.selection_ = moments.classes, {}
+            self._keep(Memory(moments), moments.classes)
             self._solve_now()
         return self
 
@@ -229,7 +187,7 @@ class MomentEstimator(SubspaceEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix (n_samples, n_features), or a Dask collection
+        X : array or sparse matrix (n_samples, n_features)
             Rows to judge.
         relative : bool
             Subtract the squared distance to the mean of all rows in the metric of all rows
@@ -238,7 +196,6 @@ class MomentEstimator(SubspaceEstimator):
         Returns
         -------
         array (n_samples,)
-            Of a Dask collection lazy, in its blocks.
 
         Notes
         -----
@@ -248,7 +205,7 @@ class MomentEstimator(SubspaceEstimator):
         have a small variance that the rule gives: `separatrix.moments.novelty.PooledMetric`.
         """
         scores = NoveltyScores.from_moments(self._moments_to_read(), relative=relative)
-        return self._judge_rows(scores.distances, X)
+        return scores.distances(self._check_rows(X))
 
     def novelty_pvalue(
         self, X: ArrayLike, *, calibration: ArrayLike | None = None, relative: bool = False
@@ -257,7 +214,7 @@ class MomentEstimator(SubspaceEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix (n_samples, n_features), or a Dask collection
+        X : array or sparse matrix (n_samples, n_features)
             Rows to judge.
         calibration : array (n_calibration, n_features), optional
             Rows of the known classes that were not learned. The p-value is then the share of them
@@ -276,16 +233,14 @@ class MomentEstimator(SubspaceEstimator):
         scores = NoveltyScores.from_moments(moments, relative=relative)
         if calibration is None:
             scores.check_distribution(moments)
-            return self._judge_rows(scores.pvalues, X)
-        known = self._judge_rows(scores.distances, calibration)
-        return self._judge_rows(partial(_rank_among, scores.distances, known), X)
+            return scores.pvalues(self._check_rows(X))
+        known = scores.distances(self._check_rows(calibration))
+        return conformal_pvalues(scores.distances(self._check_rows(X)), known)
 
-    def _judge_rows(self, judge: Callable[[Any], Array], X: Any) -> Array:
-        """The values of a function of rows, once these are checked; lazy on Dask collections."""
-        if not is_dask(X):
-            return _check_and_judge(self, judge, X)
-        task = partial(_check_and_judge, self._without_memory(), judge)
-        return apply_to_blocks(X, task, None if isinstance(X, list) else task(make_zero_row(X)))
+    def _check_rows(self, X: Any) -> Any:
+        rows = check_new_rows(self, X, accept_sparse=self._accepts_sparse)
+        check_finite(rows, getattr(self, "feature_names_in_", None))
+        return rows
 
     @property
     def patterns_(self) -> Array:
@@ -472,13 +427,9 @@ class MomentEstimator(SubspaceEstimator):
         window = vars(self).get("_window")
         return Memory(vars(self).get("moments_"), window) if self._is_fitted() else None
 
-    def _keep(self, memory: Memory) -> None:
-        """Keep the statistics; results of an earlier solution are taken off the model."""
-        for name in self._result_names():
-            self.__dict__.pop(name, None)
-        self._window = memory.window
-        if memory.window is None:
-            self.moments_ = memory.moments
+    def _keep(self, memory: Memory, classes: Array) -> None:
+        kept = {} if memory.window is not None else {"moments_": memory.moments}
+        self._put_off(classes, _window=memory.window, **kept)
 
     def _store(self, moments: ClassMoments, solution: Solution, rows: Any = None) -> None:
         kept: dict[str, Any] = {"moments_": moments if self.keep_moments else None}
@@ -497,7 +448,6 @@ class MomentEstimator(SubspaceEstimator):
         return window
 
     def _solve_now(self) -> None:
-        """Solve for the rows that have come since the last solution."""
         check_parameters(self, self._allowed_parameters)
         self._check_moments_suffice(self.classes_)
         classes = self.classes_
@@ -509,24 +459,6 @@ class MomentEstimator(SubspaceEstimator):
         order = min(moments.n_features, moments.n_samples)
         with threads_for(order**2 * moments.n_features):
             return super()._find(moments, rows, selected)
-
-    def _is_fitted(self) -> bool:
-        return "classes_" in vars(self)
-
-    def _is_waiting(self) -> bool:
-        """Whether rows have come since the last solution."""
-        return self._is_fitted() and "components_" not in vars(self)
-
-    @classmethod
-    def _result_names(cls) -> list[str]:
-        return [n for kind in cls.__mro__ for n, v in vars(kind).items() if isinstance(v, Solved)]
-
-    def _without_memory(self) -> Any:
-        """A copy that judges rows: solved, and without the statistics."""
-        _ = self.components_
-        judge = copy(self)
-        judge.__dict__.update(moments_=None, _window=None)
-        return judge
 
     # Checks -----------------------------------------------------------------------------------
 
@@ -582,17 +514,6 @@ class MomentEstimator(SubspaceEstimator):
                 f"window={self.window}, but this model was fitted with window={size}: rows that "
                 "are forgotten cannot come back. Set it back, or call fit"
             )
-
-
-def _check_and_judge(model: Any, judge: Callable[[Any], Array], X: Any) -> Array:
-    """Values of rows whose features are those of a model."""
-    rows = check_new_rows(model, X, accept_sparse=model._accepts_sparse)
-    check_finite(rows, getattr(model, "feature_names_in_", None))
-    return judge(rows)
-
-
-def _rank_among(score: Callable[[Any], Array], known: Array, rows: Any) -> Array:
-    return conformal_pvalues(score(rows), known)
 
 
 def announce_classes(model: Any, y: ArrayLike, classes: ArrayLike | str | None) -> Array | None:

@@ -1,12 +1,11 @@
-"""Dask collections in place of arrays: fitting in one pass, and lazy results."""
+"""Dask collections in place of arrays: fitting in one pass, and lazy results for new rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from functools import partial, wraps
-from inspect import isfunction
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -15,19 +14,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from separatrix.base.parameters import check_parameters
 from separatrix.base.rows import check_several_classes
 from separatrix.linalg import Array
-from separatrix.moments.arrays import is_foreign, like_rows, to_numpy
+from separatrix.moments.arrays import is_foreign, like_rows
 from separatrix.moments.blocks import Blocks, Summed
-from separatrix.moments.checks import is_dask, is_text
+from separatrix.moments.checks import is_text
 from separatrix.moments.dask import apply_to_blocks, labelled_blocks, make_zero_row
 from separatrix.moments.labelled import LabelledRows
 
-Kind = TypeVar("Kind", bound=type)
-
-ROW_METHODS = ("transform", "predict", "predict_proba", "predict_log_proba", "decision_function")
-"""Methods that look at one row at a time: of a Dask collection they are lazy."""
-
-
 # Fitting -------------------------------------------------------------------------------------
+
+
+def fit_collection(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    """Fit a model that needs no more than moments to a Dask collection."""
+    blocks, total = sum_blocks(model, X, y, sample_weight)
+    model._store(total.summary, model._find(total.summary, blocks, {}), blocks)
+    return model
 
 
 def sum_blocks(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Blocks, Summed]:
@@ -39,16 +39,16 @@ def sum_blocks(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Blocks, 
     model._check_blocks_suffice()
     blocks = labelled_blocks(X, y, sample_weight)
     worker = _worker(model, blocks)
-    found = blocks.sum_up(
+    total = blocks.sum_up(
         partial(_summarize_block, worker),
         worker._add_summaries,
         accept_sparse=model._accepts_sparse,
     )
-    check_several_classes(model, found.classes)
-    validate_data(model, np.zeros((1, found.n_features)), reset=True)
-    if found.names is not None:
-        model.feature_names_in_ = found.names
-    return blocks, found
+    check_several_classes(model, total.classes)
+    validate_data(model, np.zeros((1, total.n_features)), reset=True)
+    if total.names is not None:
+        model.feature_names_in_ = total.names
+    return blocks, total
 
 
 def _worker(model: Any, blocks: Blocks) -> Any:
@@ -64,75 +64,83 @@ def _summarize_block(worker: Any, block: LabelledRows) -> Any:
     return worker._summarize_block(block)
 
 
-# Lazy results --------------------------------------------------------------------------------
+# New rows ------------------------------------------------------------------------------------
 
 
-def lazy_on_dask(kind: Kind) -> Kind:
-    """Class decorator: methods of one row at a time take Dask collections, and compute nothing.
+def map_blocks(method: Callable[..., Any], X: Any, **options: Any) -> Any:
+    """The results of a fitted model for rows that are not in memory, where these rows are.
 
-    The results have the blocks of the collection: a Dask array, or a data frame where `set_output`
-    asks for frames, or a list of delayed results for a list of delayed blocks. `score` makes one
-    pass. Methods that the class inherits are not changed.
+    Parameters
+    ----------
+    method : bound method
+        What is asked of each row, such as ``model.predict``; of any estimator of scikit-learn.
+    X : Dask array, Dask data frame, or list of delayed blocks
+        Rows; also an array of another library, with ``array_api_dispatch`` of scikit-learn.
+    **options
+        Further arguments of the method.
+
+    Returns
+    -------
+    Dask array or data frame, or list of delayed results
+        In the blocks of X; nothing is computed yet. A data frame where `set_output` asks for one.
+        The results are those of the model as it is now, whatever it learns later. For an array of
+        another library an array of that library, on its device.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import load_wine
+    >>> from separatrix import FisherDiscriminant, map_blocks
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = FisherDiscriminant().fit(X, y)
+    >>> labels = map_blocks(model.predict, da.from_array(X, chunks=(50, 13)))
+    >>> labels.chunks, bool((labels.compute() == model.predict(X)).all())
+    (((50, 50, 50, 28),), True)
     """
-    for name in ROW_METHODS:
-        if isfunction(vars(kind).get(name)):
-            setattr(kind, name, _lazily(vars(kind)[name], name))
-    if "predict" in vars(kind) and isfunction(kind.score):  # type: ignore[attr-defined]
-        kind.score = blockwise_score(kind.score)  # type: ignore[attr-defined]
-    return kind
+    if is_foreign(X):
+        return like_rows(method(X, **options), X)
+    model, name = method.__self__, method.__name__  # type: ignore[attr-defined]
+    check_is_fitted(model)
+    judge = partial(_call_method, _as_it_is(model, name), name, options)
+    # one row of zeros shows the form of the result, and raises where all rows would
+    like = None if isinstance(X, list | tuple) else judge(make_zero_row(X))
+    return apply_to_blocks(X, judge, like)
 
 
-def _lazily(method: Callable[..., Any], name: str) -> Callable[..., Any]:
-    @wraps(method)
-    def lazily(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_foreign(X):
-            # on the device of X only by methods that project there
-            there = getattr(self, "_summarizes_on_device", False)
-            return like_rows(method(self, X if there else to_numpy(X), *args, **kwargs), X)
-        if not is_dask(X):
-            return method(self, X, *args, **kwargs)
-        check_is_fitted(self)
-        if any(value is not None for value in (*args, *kwargs.values())):
-            raise TypeError(
-                f"{type(self).__name__}.{name} takes nothing beside the rows of a Dask "
-                "collection: call it for the rows of each kind apart"
-            )
-        judge = partial(_call_method, _judge(self), name)
-        # one row of zeros shows the form of the result, and raises where all rows would
-        return apply_to_blocks(
-            X, judge, None if isinstance(X, list | tuple) else judge(make_zero_row(X))
-        )
+def score_blocks(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """The share of the rows of a Dask collection that a classifier predicts right, in one pass.
 
-    return lazily
+    Parameters
+    ----------
+    model : fitted classifier
+    X, y, sample_weight : Dask collections
+        As `FisherDiscriminant.fit` takes them.
+    """
+    check_is_fitted(model)
+    judge = _as_it_is(model, "predict")
+    if not isinstance(X, list | tuple):
+        judge.predict(make_zero_row(X))  # other features raise by their names
+    blocks = labelled_blocks(X, y, sample_weight)
+    blocks = blocks._replace(feature_names=vars(judge).pop("feature_names_in_", None))
+    right, total = blocks.sum_up(partial(_count_right, judge)).summary
+    return float(right / total)
 
 
-def _judge(model: Any) -> Any:
-    """A copy of the model with no more than it needs to judge rows."""
-    return model._without_memory() if hasattr(model, "_without_memory") else copy(model)
+NEED_MOMENTS = ("novelty", "novelty_pvalue")
+"""Methods that look at the statistics of the training rows."""
 
 
-def _call_method(model: Any, method: str, X: Any) -> Any:
-    return getattr(model, method)(X)
+def _as_it_is(model: Any, name: str) -> Any:
+    """A copy of a model that later batches do not change, without statistics it has no use for."""
+    _ = getattr(model, "components_", None)  # rows that have come enter the solution
+    judge = copy(model)
+    if name not in NEED_MOMENTS and "moments_" in vars(judge):
+        vars(judge).update(moments_=None, _window=None)
+    return judge
 
 
-def blockwise_score(in_memory: Callable[..., float]) -> Callable[..., float]:
-    """A method `score` that also takes Dask collections, in one pass."""
-
-    @wraps(in_memory)
-    def score(self: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-        if not is_dask(X):
-            given = (to_numpy(part) for part in (X, y, sample_weight))
-            return float(in_memory(self, *given))
-        check_is_fitted(self)
-        judge = _judge(self)
-        if not isinstance(X, list | tuple):
-            judge.predict(make_zero_row(X))  # other features raise by their names
-        blocks = labelled_blocks(X, y, sample_weight)
-        blocks = blocks._replace(feature_names=vars(judge).pop("feature_names_in_", None))
-        right, total = blocks.sum_up(partial(_count_right, judge)).summary
-        return float(right / total)
-
-    return score
+def _call_method(model: Any, name: str, options: dict[str, Any], X: Any) -> Any:
+    return getattr(model, name)(X, **options)
 
 
 def _count_right(judge: Any, block: LabelledRows) -> Array:

@@ -21,7 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._warnings import warn_caller
-from separatrix.base.blockwise import lazy_on_dask, sum_blocks
+from separatrix.base.blockwise import fit_collection
 from separatrix.base.parameters import N_COMPONENTS, Allowed, check_parameters
 from separatrix.base.rows import (
     centred_product,
@@ -31,9 +31,9 @@ from separatrix.base.rows import (
     check_several_classes,
     unchanged_on_failure,
 )
-from separatrix.base.solution import Solution, shares
+from separatrix.base.solution import Solution, lock_of, shares
 from separatrix.linalg import Array, Lift, threads_for
-from separatrix.moments.arrays import is_foreign, project_on_device, rows_to_numpy, to_numpy
+from separatrix.moments.arrays import rows_to_numpy
 from separatrix.moments.blocks import Blocks
 from separatrix.moments.checks import check_finite_columns, is_dask
 from separatrix.moments.class_moments import ClassMoments
@@ -44,7 +44,6 @@ Rows = LabelledRows | Blocks
 """Labelled rows, in memory or in blocks."""
 
 
-@lazy_on_dask
 class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Base of the subspace methods.
 
@@ -69,6 +68,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     priors_: Any
     rank_: int
     selection_: Any
+    _results: Any  # the names of what the last solution has set, where it can be solved again
 
     def fit(
         self,
@@ -106,9 +106,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """
         with unchanged_on_failure(self):
             if self._accepts_blocks and is_dask(X):
-                blocks, found = sum_blocks(self, X, y, sample_weight)
-                self._store(found.summary, self._find(found.summary, blocks, {}), blocks)
-                return self
+                return fit_collection(self, X, y, sample_weight)
             rows = self._validate(X, y, sample_weight, groups=groups, cv=cv)
             n_samples, n_features = rows.X.shape
             pairs = n_samples * (n_samples + min(n_samples, n_features))
@@ -296,6 +294,8 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             "n_samples_seen_": moments.n_samples,
             **solution.extras,
         }
+        # only moments can be solved again, when rows have come
+        fitted["_results"] = tuple(fitted) if fitted.get("moments_") is not None else ()
         # in one step, for threads that use the model meanwhile
         self.__dict__ = {**vars(self), **fitted}
 
@@ -305,6 +305,29 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             f"{type(self).__name__} found no direction that separates the classes: their means "
             "coincide. transform returns no columns."
         )
+
+    # results that wait for the next question, once rows have come --------------------------------
+
+    def _is_fitted(self) -> bool:
+        return "classes_" in vars(self)
+
+    def _put_off(self, classes: Array, **statistics: Any) -> None:
+        """Keep the statistics of more rows; results wait until one of them is asked for."""
+        out_of_date = vars(self).get("_results", ())
+        kept = {name: value for name, value in vars(self).items() if name not in out_of_date}
+        self.__dict__ = {**kept, **statistics, "classes_": classes, "selection_": {}}
+
+    def _solve_now(self) -> None:
+        """Solve for all rows that have come; for classes that learn in batches."""
+        raise NotImplementedError
+
+    def __getattr__(self, name: str) -> Any:
+        """Solve when a result is asked for that is not there: Python then comes here."""
+        if name in vars(self).get("_results", ()):
+            with lock_of(self):  # another thread may have solved while this one waited
+                if name not in vars(self):
+                    self._solve_now()
+        return object.__getattribute__(self, name)
 
     # new rows ---------------------------------------------------------------------------------
 
@@ -344,13 +367,10 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _project(self, X: ArrayLike) -> Array:
         rows = check_new_rows(self, X, accept_sparse=self._accepts_sparse)
         with np.errstate(invalid="ignore", over="ignore"):
-            if is_foreign(rows):
-                Z = project_on_device(rows, self.mean_, self.components_.T)
-            else:
-                Z = centred_product(rows, self.mean_, self.components_.T)
-            suspicious = not np.isfinite(Z.sum() if Z.shape[1] else np.sum(to_numpy(rows)))
+            Z = centred_product(rows, self.mean_, self.components_.T)
+            suspicious = not np.isfinite(Z.sum() if Z.shape[1] else np.sum(rows))
         if suspicious:
-            check_finite_columns(to_numpy(rows), getattr(self, "feature_names_in_", None))
+            check_finite_columns(rows, getattr(self, "feature_names_in_", None))
         return Z
 
     @property

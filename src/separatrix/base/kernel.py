@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import Tags
 
-from separatrix.base.batches import Memory, Solved
-from separatrix.base.blockwise import lazy_on_dask
+from separatrix.base.batches import Memory
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.feature_space import empirical_kernel_map
 from separatrix.base.landmarks import (
@@ -80,7 +79,6 @@ class Mapped(NamedTuple):
     found: Mapping[str, Any] = NOTHING
 
 
-@lazy_on_dask
 class KernelEstimator(SubspaceEstimator):
     """Base of the kernel methods: `_solve` sees the rows of a kernel map as if they were given.
 
@@ -108,15 +106,14 @@ class KernelEstimator(SubspaceEstimator):
     classes_: Array
     selection_: dict[str, Any]
     _landmarks: Any
-    # with landmarks these wait for the next question once rows have come: see base.landmarks
-    components_: Any = Solved()
-    mean_: Any = Solved()
-    means_: Any = Solved()
-    explained_ratio_: Any = Solved()
-    rank_: Any = Solved()
-    n_samples_seen_: Any = Solved()
-    dual_coef_: Any = Solved()
-    _map: Any = Solved()
+    components_: Any
+    mean_: Any
+    means_: Any
+    explained_ratio_: Any
+    rank_: Any
+    n_samples_seen_: Any
+    dual_coef_: Any
+    _map: Any
     kernel_: Any
     landmarks_: Any
     moments_: Any
@@ -282,27 +279,14 @@ class KernelEstimator(SubspaceEstimator):
         found = {name: getattr(self, name) for name in kept}
         return self._find_in_features(moments, Mapped(self._landmarks, None, found), selected)
 
-    def _keep(self, memory: Memory) -> None:
-        """Keep the moments; results of an earlier solution are taken off the model."""
-        for kind in type(self).__mro__:
-            for name, value in vars(kind).items():
-                if isinstance(value, Solved):
-                    self.__dict__.pop(name, None)
-        self.moments_, self.selection_ = memory.moments, {}
-        self.classes_ = memory.moments.classes
+    def _keep(self, memory: Memory, classes: Array) -> None:
+        space = {name: vars(self)[name] for name in ("_landmarks", "landmarks_", "kernel_")}
+        self._put_off(classes, moments_=memory.moments, **space)
 
     def _solve_now(self) -> None:
-        """Solve for the rows that have come since the last solution."""
         check_parameters(self, self._allowed_parameters)
         self._check_moments_suffice(self.classes_)
         self._store(self.moments_, self._find(self.moments_, None, {}))
-
-    def _is_fitted(self) -> bool:
-        return "classes_" in vars(self)
-
-    def _is_waiting(self) -> bool:
-        """Whether rows have come since the last solution."""
-        return self._is_fitted() and "components_" not in vars(self)
 
     def _check_moments_suffice(self, classes: Array) -> None:
         """Raise when a parameter asks for something that only rows can give."""

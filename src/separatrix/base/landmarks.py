@@ -9,10 +9,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from separatrix.base.batches import Memory, announce_classes, lock_of
+from separatrix.base.batches import Memory, announce_classes
 from separatrix.base.feature_space import KernelMap, landmark_map, place_landmarks
 from separatrix.base.parameters import check_parameters
 from separatrix.base.rows import check_labelled_rows, unchanged_on_failure
+from separatrix.base.solution import lock_of
 from separatrix.kernels import RandomState, SettledKernel, is_precomputed
 from separatrix.linalg import Array
 from separatrix.moments.checks import check_finite, is_dask
@@ -131,7 +132,7 @@ def add_rows(
         grown = first or len(rows.classes) > len(self.classes_)
         batch = self._summarize(in_landmarks(self._landmarks, rows))
         moments = batch if first else self._add_summaries([self.moments_, batch])
-        self._keep(Memory(moments))
+        self._keep(Memory(moments), moments.classes)
         if grown:  # parameters that do not fit the classes are an error at once
             self._solve_now()
     return self
@@ -159,7 +160,8 @@ def take_rows(
         The updated estimator.
     """
     with lock_of(self), unchanged_on_failure(self):
-        self._keep(Memory(subtract_rows(self, X, y, sample_weight).moments))
+        moments = subtract_rows(self, X, y, sample_weight).moments
+        self._keep(Memory(moments), moments.classes)
         self._solve_now()
     return self
 

@@ -237,7 +237,7 @@ class Prepared(NamedTuple):
 
 def _store(model: Any, moments: ClassMoments) -> Any:
     moments = model._add_summaries([moments])  # in the form in which the model keeps them
-    model._keep(Memory(moments))
+    model._keep(Memory(moments), moments.classes)
     model._store(moments, model._find(moments, None, {}))
     return model
 

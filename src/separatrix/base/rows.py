@@ -19,6 +19,7 @@ from separatrix.moments.arrays import is_foreign, to_numpy
 from separatrix.moments.checks import (
     check_in_memory,
     check_labels_of_one_kind,
+    check_not_in_blocks,
     check_weights,
     encode_labels,
 )
@@ -75,14 +76,14 @@ def number_groups(groups: ArrayLike, n_rows: int) -> Array:
 def check_new_rows(estimator: BaseEstimator, X: ArrayLike, *, accept_sparse: bool = False) -> Any:
     """Rows of the features that were learned, checked for everything but NaN and infinity."""
     check_is_fitted(estimator)
-    check_in_memory(X, type(estimator).__name__)
-    X = join_channels(estimator, X, reset=False)
+    check_not_in_blocks(X)
+    X = join_channels(estimator, to_numpy(X), reset=False)
     with _named_text_columns(X):
         rows = validate_data(
             estimator,
             X,
             accept_sparse="csr" if accept_sparse else False,
-            dtype=_float_types(X),
+            dtype=[np.float64, np.float32],
             ensure_all_finite=False,
             reset=False,
         )

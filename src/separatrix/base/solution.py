@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import Lock, RLock
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -60,3 +62,15 @@ def shares(criterion: Array) -> Array:
     positive = infinite.astype(float) if infinite.any() else np.clip(criterion, 0.0, None)
     total = positive.sum()
     return positive / total if total > 0 else positive
+
+
+LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""A lock for each model that learns in batches, on no model: models are copied and saved."""
+
+MAKING_LOCKS = Lock()
+
+
+def lock_of(model: Any) -> Any:
+    """The lock that a thread holds while it changes a model, or solves for rows that have come."""
+    with MAKING_LOCKS:
+        return LOCKS.setdefault(model, RLock())

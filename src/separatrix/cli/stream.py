@@ -249,7 +249,9 @@ def _check_learns(estimator: Any) -> None:
 
 
 def _check_opens(model: Any, open_classes: bool) -> None:
-    if open_classes and not hasattr(model, "_is_waiting"):
+    from separatrix.base.estimator import SubspaceEstimator
+
+    if open_classes and not isinstance(model, SubspaceEstimator):
         raise ValueError(
             f"{type(model).__name__} cannot take new classes: leave out --open-classes, or use a "
             "method of class moments such as OnlineIPCAC or FisherDiscriminant"

@@ -10,7 +10,6 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.solution import Solution
 from separatrix.decision.linear import check_priors, linear_gaussian_rule
@@ -18,7 +17,6 @@ from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 
 
-@lazy_on_dask
 class SubspaceClassifier(ClassifierMixin, SubspaceEstimator):
     """Base of the subspace methods that classify, by the linear Gaussian rule unless they say so.
 

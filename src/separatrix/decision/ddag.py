@@ -14,16 +14,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.rows import check_several_classes, unchanged_on_failure
 from separatrix.decision.linear import check_priors
 from separatrix.decision.pairs import judge_pair, rank_by_walks
 from separatrix.linalg import Array
-from separatrix.moments.checks import check_in_memory, encode_labels
+from separatrix.moments.checks import check_in_memory, check_not_in_blocks, encode_labels
 from separatrix.moments.labelled import row_blocks
 
 
-@lazy_on_dask
 class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Many classes distinguished by a classifier for each pair, most of which a row never meets.
 
@@ -256,7 +254,7 @@ class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _new_rows(self, X: ArrayLike) -> Any:
         """Checked rows as the nodes see them."""
         check_is_fitted(self)
-        check_in_memory(X)
+        check_not_in_blocks(X)
         rows = validate_data(
             self, X, accept_sparse="csr", dtype=None, ensure_all_finite=False, reset=False
         )

@@ -12,7 +12,6 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import gen_batches
 
-from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.parameters import (
     YES_OR_NO,
     Allowed,
@@ -216,7 +215,6 @@ LOG_DENSITIES = {"diag": _diagonal_of_rows, "full": _full_of_rows}
 # The classifier --------------------------------------------------------------------------------
 
 
-@lazy_on_dask
 class LocalQDA(ClassifierMixin, BaseEstimator):
     """Compare the Gaussians that the neighbours of a row form in each class.
 

@@ -12,14 +12,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.parameters import Allowed, check_parameters, real_number
 from separatrix.base.rows import unchanged_on_failure
 from separatrix.linalg import Array
 from separatrix.moments.novelty import NoveltyScores, conformal_pvalues
 
 
-@lazy_on_dask
 class WithRejection(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier that answers "none of these" where a row is like none of its classes.
 

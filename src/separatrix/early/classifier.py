@@ -15,7 +15,6 @@ from sklearn.utils import Tags, check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._warnings import warn_caller
-from separatrix.base.blockwise import blockwise_score, lazy_on_dask
 from separatrix.base.parameters import Allowed, array_like, one_of, real_number, whole_number
 from separatrix.base.rows import (
     check_labelled_rows,
@@ -48,7 +47,7 @@ from separatrix.early.stream import (
     follow_paths,
 )
 from separatrix.linalg import Array
-from separatrix.moments.checks import check_finite, check_in_memory, check_magnitude
+from separatrix.moments.checks import check_finite, check_magnitude, check_not_in_blocks
 from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import N_FOLDS, random_splits, training_parts
 
@@ -83,7 +82,6 @@ class NamedScore(str):
         return self._accuracy(X, y, sample_weight)
 
 
-@lazy_on_dask
 class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier that decides on incomplete rows when more values would hardly change the label.
 
@@ -277,7 +275,6 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
         "condition": (one_of(None, "time", "class"),),
         "loss": (one_of("disagreement", "gap", "error"), array_like()),
     }
-    _accuracy = staticmethod(blockwise_score(ClassifierMixin.score))
     _n_channels: int = 1
     _other_score: SampledScore | PrefixScore | None = None
     _decision_rule: Any
@@ -334,7 +331,7 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
     @property
     def score(self) -> NamedScore:
         """The parameter `score`; called with rows and labels, the accuracy of `predict`."""
-        return NamedScore(vars(self)["score"], partial(self._accuracy, self))
+        return NamedScore(vars(self)["score"], partial(ClassifierMixin.score, self))
 
     @score.setter
     def score(self, name: str) -> None:
@@ -696,7 +693,7 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
 
     def _validate_series(self, X: Any) -> Array:
         """Rows of full width, with NaN beyond the end of the series."""
-        check_in_memory(X)
+        check_not_in_blocks(X)
         X = tabulate_series(X).rows
         d, shape = self.n_features_in_, np.shape(X)
         if not sp.issparse(X) and len(shape) == 2 and 0 < shape[1] < d:

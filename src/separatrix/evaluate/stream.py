@@ -16,6 +16,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix.base.batches import describe_new_class
+from separatrix.base.estimator import SubspaceEstimator
 from separatrix.evaluate.drift import DriftDetector
 from separatrix.files.batches import Batch
 from separatrix.files.columns import Remedies, check_features
@@ -186,7 +187,7 @@ def _let_batches_wait(
 
 def _most_waiting(estimator: Any, learned: int, refresh: int | str) -> float:
     """The number of rows at which those that wait are learned."""
-    if not hasattr(estimator, "_is_waiting"):  # it does not put off its solution
+    if not isinstance(estimator, SubspaceEstimator):  # it does not put off its solution
         return 1
     if not isinstance(refresh, str):
         return refresh

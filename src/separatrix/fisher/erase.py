@@ -14,7 +14,6 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.base.batches import Memory
-from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.rows import centred_product, check_new_rows, unchanged_on_failure
 from separatrix.base.solution import Solution
 from separatrix.fisher.fisher import FisherDiscriminant
@@ -38,7 +37,6 @@ def _check_dense(X: Any) -> None:
         )
 
 
-@lazy_on_dask
 class ClassEraser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Takes from rows what a linear rule could know of a label: a batch, a site, a sex.
 
@@ -194,7 +192,7 @@ class ClassEraser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _find(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         return FisherDiscriminant()._find(moments, rows, selected)
 
-    def _keep(self, memory: Memory) -> None:
+    def _keep(self, memory: Memory, classes: Array) -> None:
         """Nothing: the separator keeps the moments that it is solved for."""
 
     def _store(self, moments: ClassMoments, solution: Solution) -> None:
@@ -202,7 +200,7 @@ class ClassEraser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         for name in self._shared_when_merged:
             if hasattr(self, name):
                 setattr(separator, name, getattr(self, name))
-        separator._keep(Memory(moments))
+        separator._keep(Memory(moments), moments.classes)
         separator._store(moments, solution)
         self._take(separator)
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from separatrix.base.batches import MomentEstimator, Solved
+from separatrix.base.batches import MomentEstimator
 from separatrix.base.estimator import Rows, SubspaceEstimator
 from separatrix.base.parameters import (
     KEEP_MOMENTS,
@@ -162,8 +162,8 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
     True
     """
 
-    shrinkage_: Any = Solved()
-    left_out_: Any = Solved()
+    shrinkage_: Any
+    left_out_: Any
     _summarizes_on_device = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,

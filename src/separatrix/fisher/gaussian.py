@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from separatrix._warnings import warn_caller
 from separatrix.base.batches import MomentEstimator
-from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.estimator import Rows
 from separatrix.base.parameters import YES_OR_NO, Allowed, array_like, one_of, real_number
 from separatrix.base.rows import check_new_rows
@@ -49,7 +48,6 @@ def pool_scatters(scatters: Array, counts: Array, pooling: float) -> tuple[Array
 # The estimator -------------------------------------------------------------------------------
 
 
-@lazy_on_dask
 class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
     """Gaussian classes with covariances of their own, from quadratic to linear to nearest mean.
 

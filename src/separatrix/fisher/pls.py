@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from separatrix._warnings import warn_caller
-from separatrix.base.batches import MomentEstimator, Solved
+from separatrix.base.batches import MomentEstimator
 from separatrix.base.estimator import Rows
 from separatrix.base.parameters import N_COMPONENTS, YES_OR_NO, Allowed, array_like, one_of
 from separatrix.base.solution import Solution
@@ -194,8 +194,8 @@ class PartialLeastSquaresDiscriminant(MomentEstimator, SubspaceClassifier):
     0
     """
 
-    vip_: Any = Solved()
-    regression_coef_: Any = Solved()
+    vip_: Any
+    regression_coef_: Any
     # variance without a part in the labels leads the directions: no matter for Gaussian classes
     _dimension_judge = staticmethod(gaussian_scores)
     _summarizes_on_device = True

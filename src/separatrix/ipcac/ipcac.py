@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from separatrix.base.batches import MomentEstimator, Solved
+from separatrix.base.batches import MomentEstimator
 from separatrix.base.parameters import (
     KEEP_MOMENTS,
     Allowed,
@@ -229,8 +229,8 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
     0.98
     """
 
-    threshold_: Any = Solved()
-    threshold_rule_: Any = Solved()
+    threshold_: Any
+    threshold_rule_: Any
     _summarizes_on_device = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "variance": (one_of(None), real_number(0, 1, open_low=True)),
@@ -333,9 +333,9 @@ class TruncatedIPCAC(MomentEstimator, SubspaceClassifier):
     True
     """
 
-    threshold_: Any = Solved()
-    threshold_rule_: Any = Solved()
-    n_whitened_: Any = Solved()
+    threshold_: Any
+    threshold_rule_: Any
+    n_whitened_: Any
     _summarizes_on_device = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_whitened": (one_of("log2", "auto"), whole_number(1)),

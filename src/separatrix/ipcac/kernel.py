@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from separatrix.base.batches import Solved
 from separatrix.base.feature_space import CentredGram, KernelMap, compute_centred_gram
 from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped, fit_weighted
 from separatrix.base.landmarks import add_rows, adds_up, subtract_rows, take_rows
@@ -174,12 +173,12 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
 
     _accepts_blocks = True
     _merges = True
-    priors_: Any = Solved()
-    ridge_: Any = Solved()
-    n_whitened_: Any = Solved()
-    threshold_: Any = Solved()
-    threshold_rule_: Any = Solved()
-    _rule: Any = Solved()
+    priors_: Any
+    ridge_: Any
+    n_whitened_: Any
+    threshold_: Any
+    threshold_rule_: Any
+    _rule: Any
     partial_fit = available_if(adds_up)(add_rows)
     forget = available_if(adds_up)(take_rows)
     moments_without = available_if(adds_up)(subtract_rows)

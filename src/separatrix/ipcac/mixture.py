@@ -17,7 +17,6 @@ from scipy.special import log_expit, log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.utils import check_random_state
 
-from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.parameters import YES_OR_NO, Allowed, one_of, real_number, whole_number
 from separatrix.base.rows import centred_product, check_new_rows, unchanged_on_failure
@@ -241,7 +240,6 @@ def _describe(clusters: Clusters, moments: ClassMoments) -> dict[str, Any]:
     }
 
 
-@lazy_on_dask
 class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
     """Classification of classes made of clusters: every pair of clusters by one cut, then a jury.
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 from sklearn.utils import gen_batches
 
-from separatrix.base.batches import MomentEstimator, Solved
+from separatrix.base.batches import MomentEstimator
 from separatrix.base.parameters import KEEP_MOMENTS, Allowed, one_of, real_number, whole_number
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
@@ -109,9 +109,9 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
         **THRESHOLD_PARAMETERS,
         "keep_moments": KEEP_MOMENTS,
     }
-    threshold_: Any = Solved()
-    threshold_rule_: Any = Solved()
-    n_whitened_: Any = Solved()
+    threshold_: Any
+    threshold_rule_: Any
+    n_whitened_: Any
 
     def __init__(
         self,

@@ -11,11 +11,10 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._warnings import warn_caller
-from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.parameters import Allowed, check_parameters, one_of, real_number
 from separatrix.ldg.scatters import varying_features
 from separatrix.linalg import Array
-from separatrix.moments.checks import check_entries, check_in_memory
+from separatrix.moments.checks import check_entries, check_in_memory, check_not_in_blocks
 
 # The mathematics -----------------------------------------------------------------------------
 
@@ -68,7 +67,6 @@ class PrincipalAxes(NamedTuple):
 # Estimators ----------------------------------------------------------------------------------
 
 
-@lazy_on_dask
 class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Features of mean zero and variance one in each domain, by its own mean and variance.
 
@@ -209,8 +207,7 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array (n_samples, n_features)
-            Rows; of a Dask collection, which is standardised lazily, all of the target, or of the
-            only domain there is.
+            Rows.
         sample_domain : array of int (n_samples,), optional
             Their domains; the target by default, or the only domain there is.
 
@@ -220,6 +217,7 @@ class DomainScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Standardised rows, of the dtype of X.
         """
         check_is_fitted(self)
+        check_not_in_blocks(X)
         rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         domains = self._domains(sample_domain, len(rows))
         Z = self._standardize(rows, domains)

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
-from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.feature_space import empirical_kernel_map
 from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, fit_weighted
@@ -141,7 +140,6 @@ def validate_weighted(
     return rows
 
 
-@lazy_on_dask
 class MarginEstimator(ClassifierMixin, KernelEstimator):
     """Base of the margin methods that are linear, or with a kernel those of its feature space.
 

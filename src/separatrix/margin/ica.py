@@ -16,7 +16,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from separatrix._warnings import warn_caller
-from separatrix.base.blockwise import lazy_on_dask
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.kernel import KERNEL_PARAMETERS
 from separatrix.base.parameters import N_COMPONENTS, Allowed, one_of, real_number, whole_number
@@ -276,7 +275,6 @@ def _join_blocks(
     return Solution(W, criterion, len(W), extras=extras, n_sided=n_normals)
 
 
-@lazy_on_dask
 class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
     """Normals of support vector machines, and independent components orthogonal to them.
 

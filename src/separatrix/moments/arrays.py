@@ -65,15 +65,6 @@ def like_rows(result: Any, X: Any) -> Any:
     return xp.asarray(result, dtype=dtype, device=device)
 
 
-def project_on_device(X: Any, centre: Array, W: Array) -> Array:
-    """``(X - centre) @ W``, found on the device of X, in memory."""
-    xp, _, device = get_namespace_and_device(X)
-    there = [xp.asarray(part, dtype=X.dtype, device=device) for part in (centre, np.array(W))]
-    blocks = gen_batches(X.shape[0], _block_rows(X.shape[1]))
-    found = [to_numpy((X[block, :] - there[0]) @ there[1]) for block in blocks]
-    return np.concatenate(found)
-
-
 def _block_rows(n_features: int) -> int:
     return max(1, MAX_DEVICE_ENTRIES // max(n_features, 1))
 

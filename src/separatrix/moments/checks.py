@@ -38,6 +38,16 @@ def check_in_memory(X: Any, who: str = "this") -> None:
         )
 
 
+def check_not_in_blocks(X: Any) -> None:
+    """Raise for new rows that are a Dask collection, with the remedy."""
+    if is_dask(X):
+        raise TypeError(
+            "X is a Dask collection: ask for its rows block by block, "
+            "separatrix.map_blocks(model.predict, X) for model.predict(X), and "
+            "separatrix.score_blocks(model, X, y) for model.score(X, y)"
+        )
+
+
 def check_finite(X: Any, names: ArrayLike | None = None) -> None:
     """Raise for NaN or infinity; columns are searched only where the sum of all is not finite."""
     with np.errstate(invalid="ignore", over="ignore"):
