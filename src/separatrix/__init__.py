@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from separatrix import datasets, evaluate, linalg
+    from separatrix import datasets, evaluate, insight, linalg
     from separatrix.base.blockwise import map_blocks, score_blocks
     from separatrix.base.export import export
     from separatrix.base.merging import merge
@@ -103,6 +103,7 @@ CONTENTS = {
     "EarlyClassifier": "early.classifier",  # decides on incomplete rows, with a reliability
     # measuring and keeping
     "evaluate": "evaluate",
+    "insight": "insight",  # what moments say without a row: errors, features, confidence
     "save": "files.model",  # models in files that hold no code
     "load": "files.model",
     "export": "base.export",  # linear models for other programs: JSON, CSV, ONNX

@@ -13,6 +13,7 @@ from separatrix.cli.console import CommandGroup
 from separatrix.cli.early import early_command
 from separatrix.cli.epochs import epochs_command
 from separatrix.cli.export import export_command
+from separatrix.cli.features import features_command
 from separatrix.cli.fit import fit_command
 from separatrix.cli.forget import forget_command
 from separatrix.cli.info import info_command
@@ -83,6 +84,7 @@ for command in (
     predict_command,
     transform_command,
     info_command,
+    features_command,
     export_command,
     merge_command,
     forget_command,

@@ -1,0 +1,46 @@
+"""The moments of whatever has some."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix.base.prepared import take_apart
+from separatrix.moments.class_moments import ClassMoments
+
+
+class NamedMoments(NamedTuple):
+    """Moments in the units of the table, and the names of their features."""
+
+    moments: ClassMoments
+    names: list[str]
+
+
+def read_moments(source: Any) -> NamedMoments:
+    """The moments of a fitted model, of a pipeline that ends in one, or as they are.
+
+    Raises where there are none, or none of two classes of at least two rows.
+    """
+    if isinstance(source, ClassMoments):
+        found = NamedMoments(source, [f"x{j}" for j in range(source.n_features)])
+    else:
+        try:
+            prepared = take_apart(source)
+            found = NamedMoments(prepared.moments, prepared.columns.names)
+        except (TypeError, ValueError) as error:
+            kind = type(source).__name__
+            raise ValueError(f"{kind} has no class moments to ask: {error}") from None
+    moments = found.moments.without_empty_classes()
+    if len(moments.counts) < 2:
+        raise ValueError(
+            f"these moments have rows of {len(moments.counts)} class: nothing separates fewer "
+            "than two. Add rows of another class"
+        )
+    if moments.counts.min() < 2:
+        label = moments.classes.tolist()[int(np.argmin(moments.counts))]
+        raise ValueError(
+            f"class {label!r} has {moments.counts.min():g} rows: it takes two to show a spread. "
+            "Add rows, or leave the class out"
+        )
+    return found._replace(moments=moments)
