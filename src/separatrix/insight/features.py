@@ -128,8 +128,8 @@ def select_features(source: Any, *, fdr: float = 0.1, random_state: int = 0) -> 
 def _check_size(n_features: int) -> None:
     if n_features > MAX_SELECTED_FROM:
         raise ValueError(
-            f"{n_features} features vary, and knock-offs take at most {MAX_SELECTED_FROM}: leave out "
-            "features by a rule that does not look at the classes, such as those of least variance"
+            f"{n_features} features vary, and knock-offs take at most {MAX_SELECTED_FROM}: leave "
+            "some out by a rule that does not look at the classes, such as those of least variance"
         )
     if n_features == 0:
         raise ValueError("no feature varies within classes: there is nothing to select from")
