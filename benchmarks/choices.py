@@ -56,7 +56,8 @@ class FewLocalFisher(LocalFisherDiscriminant):
     """As many directions as classes less one."""
 
     def fit(self, X: Any, y: Any, **more: Any) -> Any:  # type: ignore[override]
-        return super().set_params(n_components=len(np.unique(y)) - 1).fit(X, y)
+        self.set_params(n_components=len(np.unique(y)) - 1)
+        return super().fit(X, y)
 
 
 def decide_after_fisher(rule: str) -> Any:

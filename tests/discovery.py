@@ -33,6 +33,7 @@ def _instance(cls: Any) -> Any:
         separatrix.DDAGClassifier: separatrix.IPCAC,
         separatrix.EarlyClassifier: separatrix.FisherDiscriminant,
         separatrix.WithRejection: separatrix.FisherDiscriminant,
+        separatrix.TargetWeighted: separatrix.FisherDiscriminant,
     }
     estimator = cls(around[cls]()) if cls in around else cls()
     # FastICA does not converge on Gaussian rows: few steps do not magnify rounding

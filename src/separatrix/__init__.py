@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from separatrix.ipcac.kernel import KernelIPCAC
     from separatrix.ipcac.mixture import MixtureIPCAC
     from separatrix.ipcac.online import OnlineIPCAC
-    from separatrix.ldg.domains import DomainScaler
     from separatrix.ldg.kernel import KernelLDG
     from separatrix.ldg.ldg import LDG
     from separatrix.ldg.sparse import SparseLDG
@@ -49,6 +48,8 @@ if TYPE_CHECKING:
         WithinSupportVectorDiscriminant,
     )
     from separatrix.moments.class_moments import ClassMoments
+    from separatrix.transfer.domains import DomainScaler
+    from separatrix.transfer.weighted import TargetWeighted
 
 __version__ = "0.1.0"
 
@@ -85,7 +86,9 @@ CONTENTS = {
     "KernelLDG": "ldg.kernel",  # the same in the feature space of a kernel
     "SparseLDG": "ldg.sparse",  # directions of few features
     "TransferLDG": "ldg.transfer",  # a source with many rows, a target with few
-    "DomainScaler": "ldg.domains",  # mean zero and variance one in each domain; covariances, too
+    # rows of one domain for another
+    "DomainScaler": "transfer.domains",  # mean zero and variance one in each; covariances, too
+    "TargetWeighted": "transfer.weighted",  # few rows of the target count for more
     # subspaces: hyperplanes
     "MarginMaximizingDiscriminant": "margin.successive",  # successive widest margins
     "WithinSupportVectorDiscriminant": "margin.successive",  # margins measured by Sw

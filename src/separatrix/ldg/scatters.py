@@ -199,12 +199,3 @@ def global_scatters(moments: ClassMoments, priors: Array) -> LDGScatters:
     shift = (moments.counts / n_samples - priors) @ (moments.means - moments.mean)
     between = moments.Sb + n_samples * np.outer(shift, shift) + by_priors.T @ by_priors
     return LDGScatters(Sw, Sw + between)
-
-
-def varying_features(X: Any) -> Array:
-    """Which columns are not constant, but for rounding."""
-    high, low = X.max(axis=0), X.min(axis=0)
-    if sp.issparse(X):
-        high, low = high.toarray().ravel(), low.toarray().ravel()
-    size = np.maximum(np.abs(high), np.abs(low))
-    return high - low > 4 * np.finfo(X.dtype).eps * size

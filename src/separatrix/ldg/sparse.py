@@ -22,8 +22,9 @@ from separatrix.base.parameters import (
 )
 from separatrix.base.solution import Solution
 from separatrix.ldg.ldg import GAMMA, LDG, LDGProblem
-from separatrix.ldg.scatters import LDGScatters, varying_features
+from separatrix.ldg.scatters import LDGScatters
 from separatrix.linalg import Array, numerical_rank
+from separatrix.moments.labelled import varying_features
 from separatrix.selection import AtMost, DimensionPath
 
 STARTS = 24

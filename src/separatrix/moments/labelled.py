@@ -174,3 +174,12 @@ def shift_full_columns(X: Any) -> tuple[Any, Array]:
         origin[full] = first[full]
         X.data -= origin[X.indices]
     return X, origin
+
+
+def varying_features(X: Any) -> Array:
+    """Which columns are not constant, but for rounding."""
+    high, low = X.max(axis=0), X.min(axis=0)
+    if sp.issparse(X):
+        high, low = high.toarray().ravel(), low.toarray().ravel()
+    size = np.maximum(np.abs(high), np.abs(low))
+    return high - low > 4 * np.finfo(X.dtype).eps * size

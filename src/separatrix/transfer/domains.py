@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix._warnings import warn_caller
 from separatrix.base.parameters import Allowed, check_parameters, one_of, real_number
-from separatrix.ldg.scatters import varying_features
 from separatrix.linalg import Array
 from separatrix.moments.checks import check_entries, check_in_memory, check_not_in_blocks
+from separatrix.moments.labelled import varying_features
 
 # The mathematics -----------------------------------------------------------------------------
 
@@ -33,6 +33,24 @@ def check_domains(sample_domain: ArrayLike | None, n_samples: int) -> Array:
             f"ones for rows of the target, got {np.unique(domains).tolist()[:5]}"
         )
     return domains.astype(int)
+
+
+def labelled_rows(y: ArrayLike, source: Array) -> Array:
+    """Which rows have a label: all but those of the target that say None, NaN or -1.
+
+    -1 is a label where a row of the source has it.
+    """
+    labels = np.asarray(y)
+    missing = np.array([v is None or v != v for v in labels.ravel().tolist()])
+    if missing[source].any():
+        row = int(np.flatnonzero(missing & source)[0])
+        raise ValueError(
+            f"row {row} of the source has no label (y is {labels.ravel()[row]!r}): only rows of "
+            "the target may be without a label"
+        )
+    if labels.dtype.kind in "ifO" and not np.any(labels[source] == -1):
+        missing |= labels == -1
+    return ~missing
 
 
 class PrincipalAxes(NamedTuple):

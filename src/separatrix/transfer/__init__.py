@@ -1,0 +1,1 @@
+"""Labels of one domain for the rows of another."""
