@@ -163,16 +163,12 @@ def wide(folder: Path, n_draws: int) -> None:
 def spread(folder: Path, n_draws: int) -> None:
     """Classes with a common mean; and radar returns, where spread is part of the difference."""
     settings: list[tuple[str, Callable[[int], Split]]] = [
-        (f"common mean, d = {d}", lambda i, d=d: common_mean(d, 400, i)) for d in (20, 100)
+        (f"common mean, d = {d}", partial(common_mean, d, 400)) for d in (20, 100)
     ]
-    radar = load("ionosphere", folder)
-    settings.append(("ionosphere 70%", lambda i: split(*radar, 0.7, i)))
-    methods = {"unequal spread": OWN_RULES["unequal spread"], **OWN_RULES}
-    methods |= {
-        "SVM+ICA, 5-NN": make_pipeline(
-            SupportVectorICA(random_state=0, n_components=3), KNeighborsClassifier(5)
-        )
-    }
+    settings.append(("ionosphere 70%", partial(split, *load("ionosphere", folder), 0.7)))
+    nearest = make_pipeline(SupportVectorICA(3, random_state=0), KNeighborsClassifier(5))
+    first = {"unequal spread": OWN_RULES["unequal spread"]}
+    methods = {**first, **OWN_RULES, "SVM+ICA, 5-NN": nearest}
     print_table(methods, settings, n_draws)
 
 

@@ -96,7 +96,7 @@ def measure_domains(X: Any, codes: Array, source: Array) -> DomainDistance:
     v_other = np.where(np.isnan(v_other), v_one, v_other)
     size = float(units @ np.nan_to_num(v_one))
     both = (one.counts > 0) & (other.counts > 0)
-    per_class = n_source / max(np.count_nonzero(one.counts), 1)
+    per_class = n_source / max(int(np.count_nonzero(one.counts)), 1)
     if not both.any() or size == 0:
         return DomainDistance(0.0, per_class)
     apart = (one.means[both] - other.means[both]) ** 2
