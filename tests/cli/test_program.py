@@ -33,7 +33,7 @@ from tests.cli.running import (
         ("fit flowers.csv --categorical onehot -o a", "it looks like an identifier. Leave it out"),
         ("fit flowers.csv -t plant --ignore kind -o a", "another label in each of 60 rows"),
         ("fit flowers.csv -t v0 --ignore plant -o a", "holds numbers such as"),
-        ("fit flowers.csv --sep ; -o a", "no features beside"),
+        ("fit flowers.csv --sep ; -o a", "is it separated by ','?"),
         ("fit flowers.csv --id plant -m FisherDiscriminat -o a", "mean 'FisherDiscriminant'?"),
         ("fit flowers.csv --id plant --set shrink=1 -o a", "mean 'shrinkage'?"),
         ("fit flowers.csv --id plant --set shrinkage=7 -o a", "shrinkage=7 is not valid"),

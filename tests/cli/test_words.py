@@ -99,7 +99,6 @@ def test_latent_dimensions_and_gaps():
         ("fit mails.csv -t kind --id id -o a", "learn from their words (--text body)"),
         ("fit mails.csv -t kind --text bdy -o a", "no column 'bdy': did you mean 'body'?"),
         ("fit few.csv -t kind --text body -o a", "no word is in 2 of the texts"),
-        ("fit mails.csv -t kind --text body --engine dask -o a", "--text needs rows in memory"),
     ],
 )
 def test_mistakes_with_words_have_remedies(arguments, message):

@@ -15,8 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from separatrix import FisherDiscriminant, OnlineIPCAC, datasets
 from separatrix.evaluate.stream import StreamProgress, learn, prequential
-from separatrix.files.batches import iter_batches
-from separatrix.files.tables import read_table
+from separatrix.files.tables import iter_batches, read_table
 from tests.discovery import labelled
 from tests.files.streamed import table_bytes
 

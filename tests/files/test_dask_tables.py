@@ -52,11 +52,10 @@ def test_npy_files_are_read_where_blocks_are_needed(tmp_path):
         from_npy(tmp_path / "columns.npy")
 
 
-def test_files_in_small_blocks_lose_no_line(tmp_path, monkeypatch):
+def test_files_in_small_blocks_lose_no_line(tmp_path):
     frame = small()
     frame.to_csv(tmp_path / "all.csv", index=False)
-    monkeypatch.setattr("separatrix.files.dask_tables.BLOCK_BYTES", 300)
-    table = open_table(str(tmp_path / "all.csv"))
+    table = open_table(str(tmp_path / "all.csv"), block_bytes=300)
     assert table.X.npartitions > 5
     assert_array_equal(table.X.compute().to_numpy(), frame[["a", "b", "c"]].to_numpy())
     assert table.y.compute().tolist() == frame["kind"].tolist()
@@ -88,11 +87,10 @@ def test_a_packed_file_and_names_with_brackets_are_read(tmp_path):
         assert_array_equal(table.X.compute().to_numpy(), frame[["a", "b", "c"]].to_numpy())
 
 
-def test_the_scaler_is_that_of_rows_in_memory(tmp_path, monkeypatch):
+def test_the_scaler_is_that_of_rows_in_memory(tmp_path):
     frame = small()
     frame.to_csv(tmp_path / "all.csv", index=False)
-    monkeypatch.setattr("separatrix.files.dask_tables.BLOCK_BYTES", 300)
-    scaler, table = scale_table(open_table(str(tmp_path / "all.csv")))
+    scaler, table = scale_table(open_table(str(tmp_path / "all.csv"), block_bytes=300))
     expected = StandardScaler().fit(frame[["a", "b", "c"]])
     for name in ("mean_", "var_", "scale_"):
         assert_allclose(getattr(scaler, name), getattr(expected, name), rtol=1e-12)

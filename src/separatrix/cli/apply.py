@@ -13,11 +13,12 @@ from separatrix.cli.options import (
     DATA_HELP,
     console_options,
     data_argument,
+    data_options,
     model_argument,
     output_option,
-    table_options,
 )
 from separatrix.cli.output import check_outputs, write_rows
+from separatrix.files.reading import Reading
 
 keep_option = click.option(
     "--keep", multiple=True, metavar="COL", help="Column to copy; may be repeated."
@@ -30,7 +31,7 @@ keep_option = click.option(
 @output_option("File for the predictions (csv, tsv, parquet, npz).  [default: print csv]")
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
 @keep_option
-@table_options
+@data_options
 @console_options
 def predict_command(
     model: str,
@@ -40,7 +41,7 @@ def predict_command(
     keep: Sequence[str],
     as_json: bool,
     quiet: bool,
-    **options: Any,
+    reading: Reading,
 ) -> None:
     """Classify the rows of a table; columns are found by name, in any order.
 
@@ -54,7 +55,7 @@ def predict_command(
     """
     console = Console(as_json, quiet)
     check_outputs([output], inputs=[model, data], tables=True)
-    stored, table = read_model_and_rows(console, model, data, keep, options)
+    stored, table = read_model_and_rows(console, model, data, reading, keep)
     if not hasattr(stored.model, "predict"):
         raise ValueError(f"{model} projects and does not classify: use `separatrix transform`")
     if proba and not hasattr(stored.model, "predict_proba"):
@@ -171,7 +172,7 @@ def _knows_any(model: Any, labels: Iterable[str]) -> bool:
 @data_argument
 @output_option("File for the coordinates (csv, tsv, parquet, npz).  [default: print csv]")
 @keep_option
-@table_options
+@data_options
 @console_options
 def transform_command(
     model: str,
@@ -180,7 +181,7 @@ def transform_command(
     keep: Sequence[str],
     as_json: bool,
     quiet: bool,
-    **options: Any,
+    reading: Reading,
 ) -> None:
     """Project the rows of a table on the subspace of a model.
 
@@ -191,7 +192,7 @@ def transform_command(
     """
     console = Console(as_json, quiet)
     check_outputs([output], inputs=[model, data], tables=True)
-    stored, table = read_model_and_rows(console, model, data, keep, options)
+    stored, table = read_model_and_rows(console, model, data, reading, keep)
     steps = stored.model
     if hasattr(steps, "steps") and not hasattr(steps[-1], "transform"):
         steps = steps[:-1]

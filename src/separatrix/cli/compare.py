@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -25,14 +26,14 @@ from separatrix.cli.options import (
     complete_from,
     console_options,
     data_argument,
+    data_options,
     decision_option,
     jobs_option,
-    named_table_options,
+    list_arguments,
     preparation_options,
     rows_option,
     seed_option,
     split_names,
-    target_option,
     test_size_option,
     words_options,
 )
@@ -45,11 +46,11 @@ from separatrix.cli.protocol import (
     protocol_options,
     read_protocol,
 )
+from separatrix.files.reading import Reading
 
 
 @click.command("compare", epilog=DATA_HELP)
 @data_argument
-@target_option
 @click.option(
     "--methods",
     multiple=True,
@@ -68,7 +69,7 @@ from separatrix.cli.protocol import (
 @decision_option("Classifier in the subspace.")
 @click.option("--budget", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
               help="Time for each method.")  # fmt: skip
-@named_table_options
+@data_options
 @preparation_options
 @words_options
 @rows_option
@@ -86,6 +87,7 @@ def compare_command(
     budget: float | None,
     seed: int,
     jobs: int,
+    reading: Reading,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -111,13 +113,13 @@ def compare_command(
     check_outputs([report, results], inputs=[data, options["test"], options["costs"]])
     check_ways(options)
     asked = check_methods(",".join(methods).split(",")) if methods else None
-    named = options["ids"] or ((FILE,) if is_mail_source(data) else ())
-    kept_columns = tuple(dict.fromkeys([*named, *named_columns(options)]))
-    options["ignore"] = tuple(dict.fromkeys([*options["ignore"], *kept_columns]))
-    table = read_labelled_table(console, data, options, kept_columns)
+    named = reading.ids or ((FILE,) if is_mail_source(data) else ())
+    others = named_columns(options)
+    reading = replace(reading, ignore=tuple(dict.fromkeys([*reading.ignore, *others])))
+    table = read_labelled_table(console, data, reading, [*named, *others])
     if table.text and asked is None:
         asked = sparse_methods()
-    protocol, asked = read_protocol(console, table, options, asked, splits, seed)
+    protocol, asked = read_protocol(console, table, reading, options, asked, splits, seed)
     table = protocol.table
     X, scale, names = prepare_rows(table, options)
     rows, labels, arguments = protocol.split_rows(X)
@@ -144,7 +146,9 @@ def compare_command(
         comparison,
         title=data,
         command=shlex.join(["separatrix", *sys.argv[1:]]),
-        fit_command=_fit_arguments(data, {**options, "target": table.target}, decision, seed),
+        fit_command=_fit_arguments(
+            data, replace(reading, target=table.target), options, decision, seed
+        ),
         ids=None if options["test"] else list_ids(table.kept, named),
     )
     record = summarize_comparison(comparison, described["verdict"])
@@ -245,30 +249,21 @@ def sparse_methods() -> list[str]:
     return [m.name for m in contenders(None) if get_tags(m.estimator).input_tags.sparse]
 
 
-FIT_FLAGS = ("transposed", "skip_bad", "hashed")
-
-
-def _fit_arguments(data: str, options: Mapping[str, Any], decision: str, seed: int) -> list[str]:
+def _fit_arguments(
+    data: str, reading: Reading, options: Mapping[str, Any], decision: str, seed: int
+) -> list[str]:
     """The command that fits to the same table in the same way, without method and output."""
-    arguments = ["separatrix", "fit", data, "-t", options["target"]]
-    for option in ("ignore", "text"):
-        for name in options[option]:
-            arguments += [f"--{option}", name]
     given = {
-        "--format": options["form"],
-        "--sep": options["sep"],
         "--missing": options["missing"] if options["missing"] != "refuse" else None,
         "--categorical": options["categorical"] if options["categorical"] != "refuse" else None,
         "--decision": decision if decision != "own" else None,
         **{f"--{name}": options[name] for name in TUNING},
         "--seed": str(seed) if seed else None,
-        "--decimal": options["decimal"] if options["decimal"] != "." else None,
-        "--thousands": options["thousands"],
         "--rows": options["rows"] or None,
         "--latent": str(options["latent"]) if options["latent"] else None,
     }
+    arguments = ["separatrix", "fit", data, *list_arguments(reading)]
     for option, value in given.items():
         arguments += [] if value is None else [option, value]
-    arguments += [] if options["header"] else ["--no-header"]
-    arguments += [f"--{n.replace('_', '-')}" for n in FIT_FLAGS if options[n]]
+    arguments += ["--hashed"] if options["hashed"] else []
     return arguments + ([] if options["scale"] else ["--no-scale"])

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import click
 
 from separatrix.cli.console import Console
-from separatrix.cli.inputs import READING, read_labelled_table
+from separatrix.cli.inputs import read_labelled_table
 from separatrix.cli.methods import build_estimator
 from separatrix.cli.options import (
     DATA_HELP,
     console_options,
     data_argument,
+    data_options,
     method_option,
     output_option,
     seed_option,
     set_option,
-    table_options,
-    target_option,
     test_size_option,
 )
 from separatrix.cli.output import build_frame, check_outputs, write_frame
+from separatrix.files.reading import Reading
 
 
 @click.command("early", epilog=DATA_HELP)
 @data_argument
-@target_option
 @click.option("--test", "test", type=click.Path(), help="Rows to decide on.  [default: held out]")
 @test_size_option
 @method_option
@@ -57,7 +57,7 @@ from separatrix.cli.output import build_frame, check_outputs, write_frame
 @output_option("File for the decisions (csv, tsv, parquet, npz).")
 @click.option("--model", "model_file", type=click.Path(dir_okay=False),
               help="Keep the model, learned from all rows of DATA.")  # fmt: skip
-@table_options
+@data_options
 @seed_option
 @console_options
 def early_command(
@@ -80,7 +80,7 @@ def early_command(
     seed: int,
     as_json: bool,
     quiet: bool,
-    **options: Any,
+    reading: Reading,
 ) -> None:
     """Decide on series before they end: how early, and how often rightly.
 
@@ -107,13 +107,13 @@ def early_command(
     method = "FisherDiscriminant" if method is None else method
     rule = build_estimator(method, settings, seed)
     before = None if reducer is None else build_estimator(reducer, (), seed)
-    table = read_labelled_table(console, data, options)
+    table = read_labelled_table(console, data, reading)
     check_features(table.X, remedies=_remedies())
     if test is None:
         X, X_new, y, y_new = _split_rows(table, test_size, seed)
     else:
         X, y = table.X, table.y
-        X_new, y_new = _read_test_rows(console, test, table, options)
+        X_new, y_new = _read_test_rows(console, test, table, reading)
     model = EarlyClassifier(
         rule,
         reliability=reliability,
@@ -171,15 +171,12 @@ def _remedies() -> Any:
     )
 
 
-def _read_test_rows(
-    console: Console, test: str, table: Any, options: Mapping[str, Any]
-) -> tuple[Any, Any]:
+def _read_test_rows(console: Console, test: str, table: Any, reading: Reading) -> tuple[Any, Any]:
     """The columns of the training table, by name, and the labels if there are any."""
     from separatrix.files.columns import check_features
     from separatrix.files.tables import read_table, same_features
 
-    reading = {name: options[name] for name in READING}
-    new = read_table(test, target=table.target, labelled=None, **reading)
+    new = read_table(test, replace(reading, target=table.target, labelled=None, labels=None))
     X = same_features(new.X, table.X.columns)
     check_features(X, remedies=_remedies())
     if new.unlabelled:

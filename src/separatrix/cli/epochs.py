@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from separatrix.cli.console import Console
-from separatrix.cli.options import console_options, output_option, skip_bad_option
+from separatrix.cli.options import console_options, output_option
 from separatrix.cli.output import check_outputs
 
 
@@ -27,7 +27,8 @@ from separatrix.cli.output import check_outputs
               help="Subtract the mean of the values before the trigger.")  # fmt: skip
 @click.option("--decimate", type=click.IntRange(1), default=1, show_default=True,
               help="Keep every so manieth value.")  # fmt: skip
-@skip_bad_option
+@click.option("--skip-bad", is_flag=True,
+              help="Leave out what cannot be read, and say which.")  # fmt: skip
 @output_option("File for the epochs (npz).", required=True)
 @console_options
 def epochs_command(

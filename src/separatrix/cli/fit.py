@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import click
 
-from separatrix.cli.arrays import check_arrays, fit_arrays, labels_option
+from separatrix.cli.blocks import engine_option, fit_arrays, fit_blocks, one_pass_suffices
 from separatrix.cli.console import Console
-from separatrix.cli.dask import engine_option, fit_blocks
 from separatrix.cli.databases import fit_database, sums_suffice
 from separatrix.cli.inputs import read_labelled_table
 from separatrix.cli.methods import build_estimator
@@ -18,6 +18,7 @@ from separatrix.cli.options import (
     DATA_HELP,
     console_options,
     data_argument,
+    data_options,
     decision_option,
     method_option,
     output_option,
@@ -26,12 +27,11 @@ from separatrix.cli.options import (
     seed_option,
     set_option,
     split_names,
-    table_options,
-    target_option,
     words_options,
 )
 from separatrix.cli.output import check_outputs
 from separatrix.cli.protocol import TUNING, read_tuning, tuning_options
+from separatrix.files.reading import Reading
 
 
 class Fitted(NamedTuple):
@@ -55,7 +55,6 @@ class Fitted(NamedTuple):
 
 @click.command("fit", epilog=DATA_HELP)
 @data_argument
-@target_option
 @method_option
 @set_option
 @decision_option("Classifier in the subspace; 3nn for methods that have none.")
@@ -68,11 +67,10 @@ class Fitted(NamedTuple):
 @output_option("File for the model.", required=True)
 @click.option("--clip", type=click.FloatRange(0, min_open=True), metavar="LENGTH",
               help="Shorten rows to this length, for noise in `merge --epsilon`.")  # fmt: skip
-@labels_option
 @click.option("--several", metavar="SEP",
               help="Rows have several labels, with SEP between: one classifier each.")  # fmt: skip
 @engine_option
-@table_options
+@data_options
 @preparation_options
 @words_options
 @rows_option
@@ -86,7 +84,7 @@ def fit_command(
     tune: bool,
     output: str,
     clip: float | None,
-    labels: str | None,
+    reading: Reading,
     several: str | None,
     engine: str,
     seed: int,
@@ -114,39 +112,35 @@ def fit_command(
     asked = [f"--{name}" for name in TUNING if options[name] is not None]
     if asked and not tune:
         raise click.UsageError(f"{asked[0]} says how settings are chosen: give --tune with it")
-    if clip is not None and engine == "dask":
-        raise click.UsageError("--clip needs rows in memory: leave out --engine, or --clip")
-    if tune and engine == "dask":
-        raise click.UsageError("--tune needs rows in memory: leave out --engine, or --tune")
-    given = {**options, "tune": tune, "clip": clip, "engine": engine}
-    check_arrays(data, labels, given)
-    check_outputs([output], inputs=[data, labels])
+    given = {**options, "tune": tune, "clip": clip}
+    check_outputs([output], inputs=[data, reading.labels, reading.samples])
+    if data.endswith(".npy") and reading.labels is None and reading.samples is None:
+        raise ValueError(f"{data} has rows and no labels: give these, too (--labels labels.npy)")
     if method is None:
-        readable = engine == "memory" and labels is None
-        in_words = readable and has_words(data, options["text"])
+        in_words = engine == "memory" and has_words(data, reading.text)
         method = "TruncatedIPCAC" if in_words else "FisherDiscriminant"
     estimator = build_estimator(method, settings, seed)
+    scale = options["scale"]
     if several is not None:
-        if tune or labels or engine == "dask" or decision != "own":
+        if tune or engine == "dask" or decision != "own":
             raise click.UsageError("--several goes with --method and --set alone")
         from separatrix.decision.several import SeveralLabels
 
         estimator = SeveralLabels(estimator, sep=several)
-    if labels is not None:
-        scale = options["scale"]
-        model, n_rows = fit_arrays(console, data, labels, estimator, decision, scale)
-        names = estimator.classes_.tolist()
-        fitted = Fitted(model, "y", n_rows, estimator.n_features_in_, names)
-    elif several is None and sums_suffice(data, estimator, decision, {**options, **given}):
-        model, target, n_rows = fit_database(console, data, estimator, options)
-        names = estimator.classes_.tolist()
-        fitted = Fitted(model, target, n_rows, model.n_features_in_, names)
-    elif engine == "dask":
-        fitted = _fit_blocks(console, data, estimator, decision, options)
+    if engine == "dask":
+        learned = fit_blocks(console, data, reading, estimator, decision, given)
+    elif one_pass_suffices(data, reading, estimator, decision, given):
+        learned = fit_arrays(console, data, reading, estimator, scale)
+    elif several is None and sums_suffice(data, reading, estimator, decision, given):
+        learned = fit_database(console, data, reading, estimator, scale)
     else:
+        learned = None
         to_tune = method if tune else None
-        options = {**options, "clip": clip}
-        fitted = _fit_in_memory(console, data, estimator, to_tune, decision, seed, options)
+        fitted = _fit_in_memory(console, data, reading, estimator, to_tune, decision, seed, given)
+    if learned is not None:
+        model, target, n_rows = learned
+        n_features, names = model.n_features_in_, estimator.classes_.tolist()
+        fitted = Fitted(model, target, n_rows, n_features, names)
     _save(fitted, output, method, options["missing"], clip, data)
     console.done(*_describe(fitted, output, method))
 
@@ -158,16 +152,10 @@ def has_words(data: str, text: Sequence[str]) -> bool:
     return bool(text) or is_mail_source(data)
 
 
-def _fit_blocks(
-    console: Console, data: str, estimator: Any, decision: str, options: Mapping[str, Any]
-) -> Fitted:
-    model, target, n_rows = fit_blocks(console, data, estimator, decision, options)
-    return Fitted(model, target, n_rows, model.n_features_in_, estimator.classes_.tolist())
-
-
 def _fit_in_memory(
     console: Console,
     data: str,
+    reading: Reading,
     estimator: Any,
     to_tune: str | None,
     decision: str,
@@ -181,8 +169,8 @@ def _fit_in_memory(
     from separatrix.files.preparation import preprocessing
 
     keep = () if options["group"] is None else (options["group"],)
-    options = {**options, "ignore": (*options["ignore"], *keep)}
-    table = read_labelled_table(console, data, options, keep)
+    reading = replace(reading, ignore=(*reading.ignore, *keep))
+    table = read_labelled_table(console, data, reading, keep)
     if options["clip"] is not None:
         table = _clip(console, table, options["clip"])
     name_groups(estimator, table.X.columns)

@@ -17,11 +17,12 @@ from separatrix.cli.options import (
     DATA_HELP,
     console_options,
     data_argument,
+    data_options,
     model_argument,
     output_option,
-    table_options,
 )
 from separatrix.cli.output import check_outputs
+from separatrix.files.reading import Reading
 
 
 @click.command("forget", epilog=DATA_HELP)
@@ -30,7 +31,7 @@ from separatrix.cli.output import check_outputs
 @output_option("File for the model without the rows.", required=True)
 @click.option("--certificate", type=click.Path(dir_okay=False), metavar="FILE",
               help="JSON file with hashes, counts and the bound on the error.")  # fmt: skip
-@table_options
+@data_options
 @console_options
 def forget_command(
     model: str,
@@ -39,7 +40,7 @@ def forget_command(
     certificate: str | None,
     as_json: bool,
     quiet: bool,
-    **options: Any,
+    reading: Reading,
 ) -> None:
     """Take rows out of a model: the result is the model that never saw them.
 
@@ -57,7 +58,7 @@ def forget_command(
 
     console = Console(as_json, quiet)
     check_outputs([output, certificate], inputs=[model, data])
-    stored, table = read_model_and_rows(console, model, data, (), options)
+    stored, table = read_model_and_rows(console, model, data, reading)
     if table.y is None:
         raise ValueError(
             f"{data} has no labels in a column {stored.notes.get('target')!r}: rows are forgotten "

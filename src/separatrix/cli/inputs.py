@@ -4,38 +4,44 @@ from __future__ import annotations
 
 import shlex
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from separatrix.cli.console import Console
-
-READING = ("ignore", "form", "sep", "header", "decimal", "thousands", "transposed", "skip_bad")
-"""Options of the command line that say how a table is read."""
+from separatrix.files.reading import Reading
 
 MAX_NAMED_COLUMNS = 10
 """Columns that a note names, at most."""
 
 
 def read_labelled_table(
-    console: Console, data: str, options: Mapping[str, Any], keep: Sequence[str] = ()
+    console: Console, data: str, reading: Reading, keep: Sequence[str] = ()
 ) -> Any:
     """A table with labels of at least two classes; `keep` are columns to return as they are."""
-    from separatrix.files.notices import find_notices
-    from separatrix.files.tables import check_label_column, find_row_numbers, read_table
+    from separatrix.files.tables import check_label_column, read_table
 
-    how = {name: options[name] for name in ("target", *READING)}
-    table = read_table(data, keep=keep, text=options.get("text", ()), **how)
+    table = read_table(data, reading, keep=keep)
     note_skipped(console, table)
     check_label_column(table.y, table.target)
-    for name in find_row_numbers(table.X):
+    note_columns(console, table.X, table.y)
+    return table
+
+
+def note_columns(console: Console, X: Any, y: Any) -> None:
+    """Say what is odd about labels and columns: identifiers, copies, constants."""
+    from separatrix.files.notices import find_notices
+    from separatrix.files.tables import find_row_numbers
+
+    counting = find_row_numbers(X)
+    for name in counting:
         console.note(
             f"Column {name!r} counts the rows: --ignore {shlex.quote(name)}, unless it is measured"
         )
-    for text in find_notices(table.X, table.y):
-        if not any(repr(name) in text for name in find_row_numbers(table.X)):
+    for text in find_notices(X, y):
+        if not any(repr(name) in text for name in counting):
             console.note(text)
-    return table
 
 
 def note_skipped(console: Console, table: Any) -> None:
@@ -64,7 +70,7 @@ def read_model(path: str) -> Any:
 
 
 def read_model_and_rows(
-    console: Console, path: str, data: str, keep: Sequence[str], options: Mapping[str, Any]
+    console: Console, path: str, data: str, reading: Reading, keep: Sequence[str] = ()
 ) -> tuple[Any, Any]:
     """A model, and a table with the columns that it knows, in its order."""
     from separatrix.files.columns import PREDICT, check_features
@@ -74,14 +80,15 @@ def read_model_and_rows(
     known = getattr(stored.model, "feature_names_in_", None)
     words, text = (stored.notes.get(kind, []) for kind in ("words", "text"))
     not_features = [] if known is None else [name for name in keep if name not in known]
-    table = read_table(
-        data,
-        target=stored.notes.get("target"),
-        labelled=None,
-        keep=keep,
+    if reading.text:
+        raise ValueError("the model knows which columns are text: leave out --text")
+    reading = replace(
+        reading,
+        target=reading.target or stored.notes.get("target"),
+        labelled=None if reading.labels is None else True,
         words=[*words, *text, *not_features],
-        **{name: options[name] for name in READING},
     )
+    table = read_table(data, reading, keep=keep)
     names = _positional_names(path, stored.model, table.X) if known is None else known
     takes_gaps = decides_early(stored.model)
     X = _add_missing_columns(console, table.X, names) if takes_gaps else table.X
@@ -102,7 +109,7 @@ def read_model_and_rows(
 
 def _positional_names(path: str, model: Any, X: Any) -> Any:
     """All columns of a table, for a model that was fitted to an array without names."""
-    from separatrix.files.tables import check_header
+    from separatrix.files.lines import check_header
 
     n_features = getattr(model, "n_features_in_", X.shape[1])
     if X.shape[1] != n_features:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import click
 
 from separatrix.cli.methods import list_methods
+from separatrix.files.reading import READING_NAMES, Reading
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-DATA_HELP = """DATA is a file (csv, tsv, parquet, npz, arff, xlsx; also packed, as .csv.gz), a
-folder with a folder, Maildir or .mbox of e-mails for each class, the name of a bundled data set
-(see `separatrix datasets`), a database (duckdb:PATTERN of parquet or csv, duckdb:///f.db?table=t,
+DATA_HELP = """DATA is a file (csv, tsv, parquet, npz, npy, arff, ts, xlsx, fasta, -epo.fif, h5ad;
+also packed, as .csv.gz), a folder or pattern of csv, tsv or parquet files, a folder with a folder,
+Maildir or .mbox of e-mails for each class, the name of a bundled data set (see `separatrix
+datasets`), a database (duckdb:PATTERN of parquet or csv, duckdb:///f.db?table=t,
 sqlite:///f.db?table=t, postgresql://user@host/db?table=t, or ?query=SELECT… at the end), or - for
 standard input."""
 
@@ -80,47 +84,120 @@ console_options = combine(
 )
 """`--json` and `--quiet`."""
 
-# How a table is read -------------------------------------------------------------------------
+# How rows are read -----------------------------------------------------------------------------
 
-target_option = click.option(
-    "-t", "--target", metavar="COL", help="Column of labels.  [default: the last]"
-)
-ignore_option = click.option("--ignore", "--id", "ignore", multiple=True, metavar="COL",
-                             help="Column that is no feature; may be repeated.")  # fmt: skip
-format_option = click.option("--format", "form",
-                             type=click.Choice(
-                                 ["csv", "tsv", "parquet", "npz", "arff", "excel"]),
-                             help="Format, if the name of the file does not say.")  # fmt: skip
-separator_option = combine(
+FORMATS = ("csv", "tsv", "parquet", "npz", "npy", "arff", "ts", "excel", "zarr")
+
+_reading_options = combine(
+    click.option("-t", "--target", metavar="COL",
+                 help="Column of labels.  [default: the last]"),
+    click.option("--ignore", multiple=True, metavar="COL",
+                 help="Column that is no feature; may be repeated."),
+    click.option("--id", "ids", multiple=True, metavar="COL",
+                 help="Column that names the rows, in reports too; no feature."),
+    click.option("--samples", type=click.Path(dir_okay=False), metavar="FILE",
+                 help="Sheet with a line for each row, by --id: labels, groups, batches."),
+    click.option("--labels", type=click.Path(dir_okay=False), metavar="FILE",
+                 help="Labels of the rows, such as those of a .npy file: .npy, or lines."),
+    click.option("--text", multiple=True, metavar="COL",
+                 help="Column whose words are learned from; may be repeated."),
+    click.option("--format", "form", type=click.Choice(FORMATS),
+                 help="Format, if the name of the file does not say."),
     click.option("--sep", help="Character between values, such as ';'."),
     click.option("--decimal", type=click.Choice([".", ","]), default=".", show_default=True,
                  help="Character before a fraction."),
     click.option("--thousands", metavar="CHAR", help="Character between thousands, such as ','."),
-)  # fmt: skip
-skip_bad_option = click.option(
-    "--skip-bad", is_flag=True, help="Leave out items that cannot be read, and say which."
-)
-header_option = click.option("--no-header", "header", is_flag=True, flag_value=False, default=True,
-                             help="The first line has values, no names.")  # fmt: skip
-_reading_options = (
-    format_option,
-    separator_option,
-    header_option,
+    click.option("--no-header", "header", is_flag=True, flag_value=False, default=True,
+                 help="The first line has values, no names."),
     click.option("--transposed", is_flag=True,
                  help="Samples are columns, features lines; the first column has the names."),
-    skip_bad_option,
+    click.option("--skip-bad", is_flag=True,
+                 help="Leave out items that cannot be read, and say which."),
 )  # fmt: skip
-table_options = combine(ignore_option, *_reading_options)
-"""How a table is read."""
+FLAGS = {"header": "--no-header", "transposed": "--transposed", "skip_bad": "--skip-bad"}
+SPELLED = {"ids": "--id", "form": "--format"}
 
-named_table_options = combine(
-    click.option("--ignore", multiple=True, metavar="COL",
-                 help="Column that is no feature; may be repeated."),
-    click.option("--id", "ids", multiple=True, metavar="COL",
-                 help="Column that names the rows, in the report too; no feature."),
-    *_reading_options,
-)  # fmt: skip
-"""How a table is read whose rows have names that are shown."""
+
+def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """All options that say how DATA is read; the command takes them as one `reading`.
+
+    Options that the command line does not give are those of ``separatrix.toml``, if there is one
+    in the working directory.
+    """
+
+    @wraps(command)
+    def run(**options: Any) -> Any:
+        given = {n: options.pop(n) for n in READING_NAMES if n in options}
+        return command(reading=_make_reading(given), **options)
+
+    return _reading_options(run)
+
+
+PROJECT_FILE = "separatrix.toml"
+"""The file of options that repeat, in the working directory."""
+
+
+def _make_reading(options: dict[str, Any]) -> Reading:
+    """The options of the command line, and of the project where these are not given."""
+    from click.core import ParameterSource
+
+    context = click.get_current_context()
+    for name, value in read_project(Path(PROJECT_FILE)).items():
+        if context.get_parameter_source(name) == ParameterSource.DEFAULT:
+            options[name] = value
+    return Reading(**options)
+
+
+def read_project(path: Path) -> dict[str, Any]:
+    """Options for reading from a file of a project; none where there is no file."""
+    import tomllib
+
+    if not path.is_file():
+        return {}
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeError) as error:
+        raise ValueError(f"{path} is not in the format TOML: {error}") from None
+    usual = {name: getattr(Reading(), name) for name in READING_NAMES
+             if name not in ("labelled", "words")}  # fmt: skip
+    names = {"id": "ids", "format": "form"}
+    options = {names.get(name, name.replace("-", "_")): value for name, value in content.items()}
+    for name, value in options.items():
+        if name not in usual:
+            known = ", ".join(spell_option(n)[2:] for n in usual if n != "header")
+            raise ValueError(f"{path} has {name!r}, which is no option for reading: {known}")
+        if isinstance(usual[name], tuple):
+            options[name] = (value,) if isinstance(value, str) else value
+            right = isinstance(options[name], list | tuple)
+            right = right and all(isinstance(item, str) for item in options[name])
+        else:
+            right = isinstance(value, bool if isinstance(usual[name], bool) else str)
+        if not right:
+            raise ValueError(f"{path} has {name} = {value!r}: give text, a list of names, or true")
+    return options
+
+
+def spell_option(name: str) -> str:
+    """The option of the command line that sets this part of a `Reading`."""
+    return FLAGS.get(name) or SPELLED.get(name) or f"--{name}"
+
+
+def list_arguments(reading: Reading) -> list[str]:
+    """The arguments of the command line that read in this way."""
+    usual, arguments = Reading(), []
+    for name in READING_NAMES:
+        value = getattr(reading, name)
+        if value == getattr(usual, name) or name in ("labelled", "words"):
+            continue
+        if name in FLAGS:
+            arguments += [FLAGS[name]]
+        else:
+            for item in value if isinstance(value, tuple) else (value,):
+                arguments += [spell_option(name) if name != "target" else "-t", item]
+    return arguments
+
+
+# How columns are prepared ----------------------------------------------------------------------
 
 
 class Filling(click.ParamType):
@@ -153,27 +230,19 @@ preparation_options = combine(
                  help="Refuse gaps, or fill them from the training rows (mean, median, "
                  "most_frequent) or with a number (constant:0), behind which models merge."),
 )  # fmt: skip
-text_option = click.option(
-    "--text",
-    multiple=True,
-    metavar="COL",
-    help="Column whose words are learned from; may be repeated.",
-)
 words_options = combine(
-    text_option,
     click.option("--hashed", is_flag=True,
                  help="Number words by a hash: such models merge, but do not know their words."),
     click.option("--latent", type=click.IntRange(1), metavar="N",
                  help="Reduce the words to N latent dimensions first."),
 )  # fmt: skip
 """How words become columns."""
-"""How columns are prepared before a method sees them."""
 
 rows_option = click.option(
     "--rows",
     default="",
     metavar="A,B",
-    help="Steps on each row, in this order: snv, derivative, detrend, l2.",
+    help="Steps on each row, in this order: snv, msc, derivative, detrend, l2.",
 )
 
 # Methods -------------------------------------------------------------------------------------

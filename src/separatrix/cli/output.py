@@ -79,7 +79,8 @@ def _try_to_write(output: str, folder: Path) -> None:
 
 def find_table_format(output: str) -> str:
     """The format in which a table is written, by the name of its file."""
-    from separatrix.files.readers import NO_PARQUET, SEPARATORS, SUFFIXES
+    from separatrix.files.formats import NO_PARQUET, SUFFIXES
+    from separatrix.files.lines import SEPARATORS
 
     path = Path(output)
     packed = path.suffix == ".gz"
@@ -142,7 +143,7 @@ def list_plain_values(column: Any) -> list[Any]:
 
 def write_frame(frame: Any, output: str) -> None:
     """Write a table in the format that the name of the file says."""
-    from separatrix.files.readers import SEPARATORS
+    from separatrix.files.lines import SEPARATORS
     from separatrix.files.whole import write_whole
 
     form = find_table_format(output)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import click
@@ -10,6 +11,7 @@ import click
 from separatrix.cli.console import Console
 from separatrix.cli.methods import check_methods, list_methods
 from separatrix.cli.options import combine, complete_from
+from separatrix.files.reading import Reading
 
 FIRST_LOOK_SPLITS = 5
 """Splits of a quick comparison: fewer distinguish no two methods."""
@@ -129,6 +131,7 @@ def check_ways(options: Mapping[str, Any]) -> None:
 def read_protocol(
     console: Console,
     table: Any,
+    reading: Reading,
     options: Mapping[str, Any],
     methods: list[str] | None,
     n_splits: int,
@@ -142,6 +145,8 @@ def read_protocol(
         For what is said of a quick comparison.
     table : Table
         As it was read, with the columns of `named_columns` kept.
+    reading : Reading
+        How it was read.
     options : mapping
         Those of the command.
     methods : list of str or None
@@ -163,7 +168,7 @@ def read_protocol(
         "n_splits": n_splits,
     }
     if options["test"] is not None:
-        table = _add_test_file(table, options)
+        table = _add_test_file(table, reading, options)
     return Protocol(table, n_known, arguments), methods
 
 
@@ -211,36 +216,32 @@ def read_costs(path: str) -> Any:
     """A table of costs with labels in its first line and its first column."""
     import pandas as pd
 
-    from separatrix.files.readers import SEPARATORS, SUFFIXES
+    from separatrix.files.formats import SUFFIXES
+    from separatrix.files.lines import SEPARATORS
 
     form = SUFFIXES.get("." + path.rpartition(".")[2].lower(), "csv")
     return pd.read_csv(path, sep=SEPARATORS.get(form, ","), index_col=0)
 
 
-def _add_test_file(table: Any, options: Mapping[str, Any]) -> Any:
+def _add_test_file(table: Any, reading: Reading, options: Mapping[str, Any]) -> Any:
     """The table with the rows of the test file behind its own."""
     import pandas as pd
 
-    from separatrix.cli.inputs import READING
     from separatrix.evaluate.splits import check_test_columns, check_test_labels
-    from separatrix.files.tables import read_table
+    from separatrix.files.chunks import read_frame
+    from separatrix.files.tables import make_table
 
-    known = list(table.X.columns)
-    how = {name: options[name] for name in READING}
+    columns, path = list(table.X.columns), options["test"]
+    reading = replace(reading, target=table.target)
+    frame = read_frame(path, replace(reading, labels=None))
     # columns that are no features in the first file need not be in the second
-    present = [name for name in how["ignore"] if name in _read_names(options["test"], how)]
-    new = read_table(options["test"], target=table.target, **{**how, "ignore": present})
-    check_test_columns(known, list(new.X.columns), f"--test {options['test']}")
-    check_test_labels(table.y, new.y, f"--test {options['test']}")
-    both = pd.concat([table.X, new.X[known]], ignore_index=True)
+    ids, ignore = ([n for n in names if n in frame.columns]
+                   for names in (reading.ids, reading.ignore))  # fmt: skip
+    new = make_table(frame, replace(reading, ids=ids, ignore=ignore))
+    check_test_columns(columns, list(new.X.columns), f"--test {path}")
+    check_test_labels(table.y, new.y, f"--test {path}")
+    both = pd.concat([table.X, new.X[columns]], ignore_index=True)
     return table._replace(X=both, y=_join_labels(table.y, new.y))
-
-
-def _read_names(path: str, how: Mapping[str, Any]) -> list[str]:
-    from separatrix.files.tables import read_table
-
-    table = read_table(path, labelled=False, **{**how, "ignore": ()})
-    return [str(name) for name in table.X.columns]
 
 
 def _join_labels(y: Any, y_new: Any) -> Any:

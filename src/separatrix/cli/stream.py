@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,23 +20,16 @@ from separatrix.cli.options import (
     complete_from,
     console_options,
     data_argument,
-    format_option,
-    header_option,
-    ignore_option,
+    data_options,
     output_option,
-    separator_option,
     set_option,
-    skip_bad_option,
-    target_option,
-    text_option,
 )
 from separatrix.cli.output import check_outputs
-from separatrix.cli.stream_sources import open_source
+from separatrix.files.reading import Reading
 
 
 @click.command("stream", epilog=DATA_HELP)
 @data_argument
-@target_option
 @click.option("-m", "--method", metavar="NAME", shell_complete=complete_from(list_methods),
               help="Method that learns from batches.  [default: OnlineIPCAC]")  # fmt: skip
 @set_option
@@ -56,16 +50,10 @@ from separatrix.cli.stream_sources import open_source
 @click.option("--open-classes", is_flag=True,
               help="Take labels that come later as new classes, and name each.")  # fmt: skip
 @click.option("--drift", is_flag=True, help="Say when class means move or errors rise.")
-@separator_option
-@format_option
-@header_option
-@ignore_option
-@text_option
-@skip_bad_option
+@data_options
 @console_options
 def stream_command(
     data: str,
-    target: str | None,
     method: str | None,
     settings: Sequence[str],
     output: str | None,
@@ -77,14 +65,7 @@ def stream_command(
     missing: str,
     open_classes: bool,
     drift: bool,
-    sep: str | None,
-    decimal: str,
-    thousands: str | None,
-    form: str | None,
-    header: bool,
-    ignore: Sequence[str],
-    text: Sequence[str],
-    skip_bad: bool,
+    reading: Reading,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -111,30 +92,25 @@ def stream_command(
     start = _find_start(output, resume, restart, asked)
     _check_opens(start.model, open_classes)
     from separatrix.evaluate.drift import DriftDetector
+    from separatrix.files.tables import iter_batches
 
     watching = Watching("open" if open_classes else "refuse", DriftDetector() if drift else None)
     if not start.is_new:
         _check_same_model(start.model, asked if method else None, settings)
     if new_rows:
         start = start._replace(progress=start.progress._replace(place=0), head=None)
-    label, left_out = start.choose_columns(target, ignore)
-    start = start.with_words(text, data)
-    reading = {
-        "batch_size": batch_size,
-        "target": label,
-        "start": start.progress.place,
-        "head": start.head,
-        "words": start.text,
-        "skip_bad": skip_bad,
-    }
-    header = header and start.has_header
-    lines = {"sep": sep, "decimal": decimal, "thousands": thousands, "header": header}
-    with open_source(data, form, lines, reading) as source:
-        batches = source.batches(ignore if start.is_new else ())
-        noted = start.vectorize(_note_columns(console, batches, start, left_out))
-        progress = _learn(
-            console, start, source, noted, output, left_out, every, missing, data, watching
-        )
+    reading = start.go_on_reading(reading, data)
+    start = start.with_words(tuple(reading.text))
+    batches = iter_batches(
+        data,
+        # columns that are named while a stream goes on need not be there
+        reading if start.is_new else replace(reading, ignore=(), ids=()),
+        batch_size=batch_size,
+        start=start.progress.place,
+        head=start.head,
+    )
+    noted = start.vectorize(_note_columns(console, batches, start, reading.not_features))
+    progress = _learn(console, start, noted, output, reading, every, missing, data, watching)
     _check_learned(console, start.model, progress)
     record = {**progress._asdict(), "error": progress.error, "resumed_after": start.progress.rows}
     if watching.drift is not None:
@@ -149,10 +125,9 @@ def stream_command(
 def _learn(
     console: Console,
     start: Start,
-    source: Any,
     batches: Iterable[Any],
     output: str | None,
-    left_out: Sequence[str],
+    reading: Reading,
     every: int,
     missing: str,
     data: str,
@@ -160,7 +135,7 @@ def _learn(
 ) -> Any:
     """Learn the batches, write the model now and then, and return how far it came."""
     from separatrix.evaluate.stream import learn
-    from separatrix.files.readers import DAMAGE_ERRORS
+    from separatrix.files.chunks import DAMAGE_ERRORS
 
     model, progress, n_noted = start.model, start.progress, 0
     with _listen_for_stop() as stop, console.progress("stream") as update:
@@ -172,26 +147,21 @@ def _learn(
                 n_noted = watching.note_changes(console, n_noted)
                 update(now.rows, None, _describe(now))
                 if count % every == 0 and now.rows:
-                    _save(start, output, now, stop.batch, source, left_out)
+                    _save(start, output, now, stop.latest, reading)
         except DAMAGE_ERRORS as error:
             raise ValueError(_locate(data, progress, f"it is damaged: {error}")) from None
         except ValueError as error:
             raise ValueError(_locate(data, progress, str(error))) from None
         finally:  # keep what was learned before a batch that is at fault, too
             if progress.rows > start.progress.rows:
-                _save(start, output, progress, stop.batch, source, left_out)
+                _save(start, output, progress, stop.latest, reading)
     if stop.asked:
         raise KeyboardInterrupt
     return progress
 
 
 def _save(
-    start: Start,
-    output: str | None,
-    progress: Any,
-    batch: Any,
-    source: Any,
-    left_out: Sequence[str],
+    start: Start, output: str | None, progress: Any, latest: Sequence[Any], reading: Reading
 ) -> None:
     """Write the model with all that resuming needs."""
     from sklearn.pipeline import make_pipeline
@@ -199,17 +169,18 @@ def _save(
     from separatrix.files.model import save
 
     if output is not None:
+        (batch,) = [batch for batch in latest if batch.end == progress.place]
         notes = {
             "target": batch.target,
-            "ignore": list(left_out),
-            "text": list(start.text),
+            "ignore": list(reading.not_features),
+            "text": list(reading.text),
             "rows": progress.rows,
             "method": type(start.model).__name__,
-            "header": source.reading.get("header", True),
+            "header": reading.header,
             "stream": progress._asdict(),
-            "head": source.digest(batch, progress.place),
+            "head": batch.head,
         }
-        model = make_pipeline(*start.steps, start.model) if start.text else start.model
+        model = make_pipeline(*start.steps, start.model) if reading.text else start.model
         save(model, output, notes=notes)
 
 
@@ -283,7 +254,7 @@ def _check_learned(console: Console, model: Any, progress: Any) -> None:
 
 def _locate(data: str, progress: Any, message: str) -> str:
     """A message, and where in which stream it is about."""
-    from separatrix.files.readers import find_source_name
+    from separatrix.files.chunks import find_source_name
 
     name = find_source_name(data)
     batch = f"in the batch after {progress.rows} rows" if progress.rows else ""
@@ -316,35 +287,32 @@ class Start(NamedTuple):
         """Whether nothing has been learned yet."""
         return self.notes is None
 
-    @property
-    def has_header(self) -> bool:
-        """Whether the first line has names, as far as it was said before."""
-        return self.notes is None or bool(self.notes.get("header", True))
-
-    def choose_columns(
-        self, target: str | None, ignore: Sequence[str]
-    ) -> tuple[str | None, Sequence[str]]:
-        """The column of labels and those left out: as asked for, or as before."""
-        if self.notes is None:
-            return target, ignore
-        known = self.notes.get("target")
-        if target not in (None, known):
-            raise ValueError(f"the labels were those of {known!r} before, not of {target!r}")
-        return known, [*dict.fromkeys((*self.notes.get("ignore", ()), *ignore))]
-
-    def with_words(self, text: Sequence[str], data: str) -> Start:
-        """The same with the columns whose words are learned from: as asked for, or as before."""
+    def go_on_reading(self, reading: Reading, data: str) -> Reading:
+        """How the stream is read: as asked for, or as before."""
         from separatrix.files.mails import TEXT, is_mail_source
 
         if self.notes is None:
-            columns = (*text, *([TEXT] if is_mail_source(data) else []))
-            return self._replace(text=tuple(dict.fromkeys(columns)), steps=[])
-        known = tuple(self.notes.get("text", ()))
-        if not set(text) <= set(known):
-            raise ValueError(f"the model learns from words of {list(known)}: leave out --text")
-        if known:
-            return self._replace(text=known, steps=[self.model[0]], model=self.model[-1])
-        return self
+            columns = (*reading.text, *([TEXT] if is_mail_source(data) else []))
+            return replace(reading, text=tuple(dict.fromkeys(columns)))
+        target, text = self.notes.get("target"), tuple(self.notes.get("text", ()))
+        if reading.target not in (None, target):
+            raise ValueError(f"the labels were those of {target!r} before, not of "
+                             f"{reading.target!r}")  # fmt: skip
+        if not set(reading.text) <= set(text):
+            raise ValueError(f"the model learns from words of {list(text)}: leave out --text")
+        return replace(
+            reading,
+            target=target,
+            text=text,
+            ignore=tuple(dict.fromkeys((*self.notes.get("ignore", ()), *reading.ignore))),
+            header=reading.header and bool(self.notes.get("header", True)),
+        )
+
+    def with_words(self, text: tuple[str, ...]) -> Start:
+        """The same with a step for the words of these columns, apart from the model."""
+        if self.notes is not None and text:
+            return self._replace(text=text, steps=[self.model[0]], model=self.model[-1])
+        return self._replace(text=text, steps=[])
 
     def vectorize(self, batches: Iterable[Any]) -> Iterator[Any]:
         """The batches, with words as sparse columns where there are any."""
@@ -399,8 +367,8 @@ class StopRequest:
 
     asked = False
     waiting = False
-    batch: Any = None
-    """The batch that came last."""
+    latest: Sequence[Any] = ()
+    """The last two batches: the last one may be at fault, and not be learned."""
 
     def __call__(self, *_: Any) -> None:
         """Handle a signal."""
@@ -421,7 +389,7 @@ class StopRequest:
                 self.waiting = False
             if batch is None:
                 return
-            self.batch = batch
+            self.latest = [*self.latest[-1:], batch]
             yield batch
 
 

@@ -18,9 +18,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from separatrix.base.batches import describe_new_class
 from separatrix.base.estimator import SubspaceEstimator
 from separatrix.evaluate.drift import DriftDetector
-from separatrix.files.batches import Batch
 from separatrix.files.columns import Remedies, check_features
-from separatrix.files.tables import same_features
+from separatrix.files.tables import Batch, same_features
 
 BATCH_REMEDIES = Remedies(
     "Leave them out (--ignore)",
@@ -287,7 +286,7 @@ def learn(
     >>> from io import BytesIO
     >>> from separatrix import OnlineIPCAC
     >>> from separatrix.evaluate.stream import learn
-    >>> from separatrix.files.batches import iter_batches
+    >>> from separatrix.files.tables import iter_batches
     >>> file = BytesIO(b"width,kind\n1,a\n2,b\n1.1,a\n2.1,b\n")
     >>> for progress in learn(OnlineIPCAC(), iter_batches(file, batch_size=2)):
     ...     print(progress.rows, progress.tested, progress.wrong)

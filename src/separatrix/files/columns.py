@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.files.readers import import_pandas
+from separatrix.files.lines import import_pandas
 
 MAX_COLUMNS_NAMED = 12
 """Columns that a message names, at most."""
@@ -75,7 +75,7 @@ def check_features(
     if words and categorical == "refuse":
         found = [f"{c!r} ({describe_content(X[c])})" for c in words[:MAX_COLUMNS_NAMED]]
         # a column for each date, or for each number with a slip, would learn nothing of new rows
-        mended = all(_holds_dates(X[c]) or len(_find_slips(X[c])) for c in words)
+        mended = all(_holds_dates(X[c]) or len(find_slip(X[c])) for c in words)
         raise ValueError(
             f"{len(words)} of {X.shape[1]} columns are not numbers: {', '.join(found)}"
             + ("" if mended else f". {remedies.words}")
@@ -146,7 +146,7 @@ def describe_content(column: Any) -> str:
     written = _describe_numbers(texts)
     if written:
         return written
-    slips = _find_slips(column)
+    slips = find_slip(column)
     if len(slips):
         example = quote_short(slips.iloc[0])
         count = "one that is" if len(slips) == 1 else f"{len(slips)} such as"
@@ -163,11 +163,11 @@ def describe_content(column: Any) -> str:
     return f"{texts.nunique()} values such as {quote_short(values.iloc[0])}"
 
 
-def _find_slips(column: Any) -> Any:
-    """Values that are no numbers, where nearly all others are."""
+def find_slip(column: Any, share: float = MAX_SLIPS) -> Any:
+    """Values that are no numbers, where nearly all others are: at most this share of them."""
     values = column.dropna()
     strange = values[import_pandas().to_numeric(values, errors="coerce").isna()]
-    return strange if len(strange) <= MAX_SLIPS * len(values) else strange[:0]
+    return strange if len(strange) <= share * len(values) else strange[:0]
 
 
 def _holds_dates(column: Any) -> bool:

@@ -160,9 +160,17 @@ def _from_mne(path: str) -> Recording:
     )
 
 
-def read_mne_epochs(path: str) -> dict[str, Array]:
-    """Epochs that MNE has saved (``-epo.fif``), as the arrays of an npz file of epochs."""
+def read_mne_epochs(path: str) -> tuple[dict[str, Array], Any]:
+    """Epochs that MNE has saved (``-epo.fif``), as the arrays of an npz file of epochs.
+
+    The second part is their metadata, a data frame or None.
+    """
     epochs = import_mne().read_epochs(path, verbose="error")
+    return arrays_of_epochs(epochs), getattr(epochs, "metadata", None)
+
+
+def arrays_of_epochs(epochs: Any) -> dict[str, Array]:
+    """The arrays of epochs of MNE, by the names that they have in an npz file."""
     names = {number: kind for kind, number in epochs.event_id.items()}
     return {
         "X": epochs.get_data(),

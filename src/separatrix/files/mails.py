@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from separatrix.files.fasta import is_protein_source
+from separatrix.files.formats import holds_tables
 
 TEXT, KIND, FILE = "text", "kind", "file"
 """Columns of a table of messages: what it says, its class, where it is from."""
@@ -28,12 +29,13 @@ class Message(NamedTuple):
 
 
 def is_mail_source(source: Any) -> bool:
-    """Whether a path is a folder, or a file of messages."""
+    """Whether a path is a folder without tables, or a file of messages."""
     if not isinstance(source, str | Path):
         return False
     path = Path(source)
     if path.is_dir():
-        return not is_protein_source(path)
+        others = path.suffix == ".zarr" or is_protein_source(path) or holds_tables(path)
+        return not others
     return path.is_file() and path.suffix.lower() in (".mbox", ".eml")
 
 

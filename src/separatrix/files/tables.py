@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from separatrix.files.chunks import find_source_name, iter_chunks, read_frame
 from separatrix.files.columns import MAX_COLUMNS_NAMED, describe_content
-from separatrix.files.readers import (
-    NO_NAMES,
+from separatrix.files.lines import (
     NUMBERS_FIRST,
+    check_header,
     check_unique_names,
-    find_source_name,
     import_pandas,
     is_number,
-    read_frame,
 )
+from separatrix.files.reading import Reading
 
 
 class Table(NamedTuple):
@@ -51,64 +52,41 @@ class Table(NamedTuple):
     skipped: tuple[str, ...] = ()
 
 
+class Batch(NamedTuple):
+    """Some rows of a stream; the next ones begin at byte `end`, or at that row of a table."""
+
+    X: Any
+    y: Any
+    target: str
+    end: int
+    head: str = ""
+    """Digest by which the stream is recognised."""
+
+
 # Reading -------------------------------------------------------------------------------------
 
 
 def read_table(
-    source: Any,
-    *,
-    target: str | None = None,
-    labelled: bool | None = True,
-    ignore: Sequence[str] = (),
-    keep: Sequence[str] = (),
-    form: str | None = None,
-    sep: str | None = None,
-    header: bool = True,
-    words: Sequence[str] = (),
-    text: Sequence[str] = (),
-    decimal: str = ".",
-    thousands: str | None = None,
-    transposed: bool = False,
-    skip_bad: bool = False,
+    source: Any, reading: Reading | None = None, *, keep: Sequence[str] = (), **how: Any
 ) -> Table:
-    r"""Read features and labels from a file, a bundled data set or standard input.
+    r"""Read features and labels from any source.
 
     Parameters
     ----------
     source : str, path or open binary file
         A file of comma-separated (csv) or tab-separated values (tsv) with a line of names, also
-        packed by gzip; parquet, arff or npz (arrays ``X`` and ``y``, or ``data`` and ``target``,
-        and ``feature_names`` where there are any), Excel (the first sheet). A folder with a
-        folder, Maildir or mbox file of e-mails or other texts for each class: columns ``file``,
-        ``text`` and ``kind``. The name of a bundled data set, if there is no such file. ``-`` is
-        standard input.
-    target : str, optional
-        Name of the column of labels; by default the last one that is not ignored.
-    labelled : bool or None
-        Whether there are labels; None takes them where `target` is there and has labels in all
-        rows. It is never a feature.
-    ignore : sequence of str
-        Columns that are no features, such as identifiers.
+        packed by gzip; parquet; arff; series (ts); npz (arrays ``X`` and ``y``, or ``data`` and
+        ``target``, and ``feature_names`` where there are any); npy; Excel (the first sheet). A
+        folder or a pattern of csv, tsv or parquet files. A folder with a folder, Maildir or mbox
+        file of e-mails or other texts for each class: columns ``file``, ``text`` and ``kind``.
+        FASTA files. A database (`moments.sql.summarize` says how it is addressed). The name of a
+        bundled data set, if there is no such file. ``-`` is standard input.
+    reading : Reading, optional
+        How the rows are read.
     keep : sequence of str
         Columns to return as they are, features or not.
-    form : "csv", "tsv", "parquet", "npz", "arff" or "excel", optional
-        The format where the name does not tell; csv for standard input.
-    sep : str, optional
-        Separator of the values of a line.
-    header : bool
-        Whether the first line has names; otherwise columns are x0, x1, …
-    words : sequence of str
-        Columns of text, whatever they look like: ``01`` and ``True`` stay what they are.
-    text : sequence of str
-        Columns whose words are learned from; an empty one is a text without words.
-    decimal, thousands : str
-        Character before fractions, and between thousands, in csv and tsv.
-    transposed : bool
-        Whether a line of csv or tsv is a feature and a column a sample, as in tables of genes. The
-        first column then has the names, and the labels are a line.
-    skip_bad : bool
-        Leave out items that cannot be read, such as messages without text; they are listed in
-        ``skipped``.
+    **how
+        Options of `files.reading.Reading` in place of those of `reading`.
 
     Returns
     -------
@@ -123,64 +101,88 @@ def read_table(
     >>> table.X.columns.tolist(), table.y.tolist(), table.target
     (['width'], ['a', 'b'], 'kind')
     """
-    defaulted = bool(labelled) and target is None
-    if labelled and target is not None and target in ignore:
-        raise ValueError(f"column {target!r} is the target, and it is ignored: choose one of both")
-
-    def target_of(columns: Sequence[str]) -> str | None:
-        return target if not defaulted else find_label_column(columns, ignore)
-
-    frame = read_frame(
-        source,
-        target_of,
-        form=form,
-        sep=sep,
-        header=header,
-        words=[*words, *text],
-        decimal=decimal,
-        thousands=thousands,
-        transposed=transposed,
-        skip_bad=skip_bad,
-    )
+    reading = replace(reading or Reading(), **how)
+    frame = read_frame(source, reading)
     if len(frame) == 0:
         raise ValueError(f"there are no rows in {find_source_name(source)}")
-    frame.columns = [str(name) for name in frame.columns]
-    target = target_of(frame.columns)
-    table = make_table(
-        frame, target, labelled=labelled, ignore=ignore, keep=keep, words=words, text=text
-    )
-    if defaulted:
-        check_header(frame.columns, str(target), table.y)
+    table = make_table(frame, reading, keep=keep)
+    if reading.labelled and reading.target is None:
+        check_header(frame.columns, str(table.target), table.y)
     return table
 
 
-def find_label_column(columns: Iterable[str], ignore: Sequence[str]) -> str:
-    """The last column that is not ignored: that of the labels unless another is named."""
-    left = [name for name in columns if name not in ignore]
-    if not left:
-        raise ValueError("all columns are ignored: none is left for the labels")
-    return left[-1]
-
-
-def make_table(
-    frame: Any,
-    target: str | None,
+def iter_batches(
+    source: Any,
+    reading: Reading | None = None,
     *,
-    labelled: bool | None = True,
-    ignore: Sequence[str] = (),
-    keep: Sequence[str] = (),
-    words: Sequence[str] = (),
-    text: Sequence[str] = (),
-) -> Table:
+    batch_size: int = 1000,
+    start: int = 0,
+    head: str | None = None,
+    **how: Any,
+) -> Iterator[Batch]:
+    r"""Batches of rows that are too many to hold, or still being written.
+
+    Parameters
+    ----------
+    source, reading, **how
+        As in `read_table`. Lines are read once, in order: a pipe will do. Parquet and npy are read
+        in parts, other formats whole.
+    batch_size : int
+        Rows of a batch.
+    start : int
+        Where to go on, an earlier batch's ``end``.
+    head : str, optional
+        Its ``head``; a stream that begins otherwise raises.
+
+    Yields
+    ------
+    Batch
+        With ``X`` (data frame), ``y`` (labels as text), ``target``, ``end`` and ``head``.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> from separatrix.files.tables import iter_batches
+    >>> file = BytesIO(b"width,kind\n1,a\n2,b\n3,a\n")
+    >>> first = next(iter_batches(file, batch_size=2))
+    >>> _ = file.seek(0)
+    >>> [batch.y.tolist() for batch in iter_batches(file, start=first.end)]
+    [['a']]
+    """
+    reading = replace(reading or Reading(), **how)
+    chunks = iter_chunks(source, reading, n_rows=batch_size, start=start, head=head)
+    unchecked = reading.target is None and reading.header and not start
+    for chunk in chunks:
+        table = make_table(chunk.frame, reading)
+        if unchecked:
+            check_header(chunk.frame.columns, str(table.target), table.y)
+            unchecked = False
+        yield Batch(table.X, table.y, str(table.target), chunk.end, chunk.head)
+
+
+def find_target(frame: Any, reading: Reading) -> str | None:
+    """The column of labels: the one that is named, that of a sheet, or the last feature."""
+    if reading.target is not None or not reading.labelled:
+        return reading.target
+    if reading.samples is not None or reading.labels is not None:
+        return str(frame.columns[-1])
+    names = frame.attrs.get("ids", ())
+    return reading.find_target([name for name in frame.columns if name not in names])
+
+
+def make_table(frame: Any, reading: Reading, *, keep: Sequence[str] = ()) -> Table:
     """Features, labels and columns to keep of a data frame; see `read_table`."""
     if len(frame) == 0:
         raise ValueError("there are no rows")
     check_unique_names(frame.columns)
-    text = tuple(dict.fromkeys((*text, *frame.attrs.get("text", ()))))
-    for name in (*ignore, *keep, *text, *((str(target),) if labelled else ())):
+    target, labelled = find_target(frame, reading), reading.labelled
+    text = tuple(dict.fromkeys((*reading.text, *frame.attrs.get("text", ()))))
+    left_out = reading.ids if reading.transposed else reading.not_features
+    for name in (*left_out, *keep, *text, *((str(target),) if labelled else ())):
         check_known_name(name, frame.columns, "column")
-    there = target in frame.columns and target not in ignore
-    out = [n for n in (*ignore, *frame.attrs.get("ids", ()), target) if n in frame.columns]
+    there = target in frame.columns and target not in reading.not_features
+    ids = [name for name in frame.attrs.get("ids", ()) if name != target]
+    out = [n for n in (*reading.not_features, *ids, target) if n in frame.columns]
     X = frame.drop(columns=out)
     if X.shape[1] == 0:
         raise ValueError(
@@ -197,13 +199,13 @@ def make_table(
             unlabelled = str(error)
     kept = frame[list(dict.fromkeys(keep))].apply(_numbers_if_same)
     text = tuple(name for name in text if name in X.columns)
-    X = _as_numbers(X, [*words, *text])
+    X = as_numbers(X, [*reading.words, *text])
     X = X.assign(**{name: X[name].fillna("") for name in text})
     skipped = tuple(frame.attrs.get("skipped", ()))
     return Table(X, y, target, kept, unlabelled, text, skipped)
 
 
-def _as_numbers(X: Any, words: Sequence[str] = ()) -> Any:
+def as_numbers(X: Any, words: Sequence[str] = ()) -> Any:
     """The frame with numbers, of whatever kind, as float64; those in columns of text as text."""
     types = import_pandas().api.types
     X = X.assign(
@@ -383,26 +385,3 @@ def check_known_name(name: str, known: Iterable[Any], what: str) -> None:
         raise ValueError(f"there is no {what} {name!r}: repeat the option for each of {each}")
     guess = f": did you mean {(lower or near)[0]!r}? There" if lower or near else "; there"
     raise ValueError(f"there is no {what} {name!r}{guess} are {listed}")
-
-
-def check_header(columns: Iterable[str], target: str | None, labels: Iterable[str] = ()) -> None:
-    """Raise when the line of names looks like a row: numbers, and a label.
-
-    Parameters
-    ----------
-    columns : iterable of str
-        The names.
-    target : str or None
-        That of the labels, which nobody has given.
-    labels : iterable of str
-        Values of this column: a name that is among them is no name.
-    """
-    names = [name for name in columns if name != target]
-    if not all(map(is_number, names)):
-        return
-    numbers = [float(name) for name in names]
-    counted = numbers in (list(range(len(names))), list(range(1, len(names) + 1)))
-    steps = np.diff(numbers)
-    ordered = counted or (len(names) > 2 and bool((steps > 0).all() or (steps < 0).all()))
-    if target is None or is_number(target) or target in set(labels) or not ordered:
-        raise ValueError(f"{NO_NAMES}; if these are names, say which has the labels (--target)")

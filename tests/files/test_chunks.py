@@ -13,7 +13,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from separatrix.files.columns import check_features
-from separatrix.files.readers import LineStyle, parse_lines
+from separatrix.files.lines import parse_lines
+from separatrix.files.reading import Reading
 from separatrix.files.tables import read_table
 from tests.files.tree_tables import FRAME, written
 
@@ -86,7 +87,7 @@ def test_arrays_with_a_damaged_header_are_an_error_in_words(tmp_path):
     content = (tmp_path / "a.npy").read_bytes()
     for damaged in (content.replace(b", }", b", }["), content.replace(b"(4, 3)", b"(4, 9**99)")):
         (tmp_path / "a.npy").write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"a.npy is not an npy file of plain numbers"):
+        with pytest.raises(ValueError, match=r"a.npy is no array of numbers or text"):
             read_table(tmp_path / "a.npy")
 
 
@@ -119,7 +120,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
 
 def test_labels_are_left_as_they_are_written_and_gaps_among_them_counted():
     lines = b"1, 01 ,NA\n2,NA,NaN\n,  ,x\n4,True,y\n5,1.50,\n"
-    frame = parse_lines(io.BytesIO(lines), ["a", "kind", "b"], "kind", LineStyle(","))
+    frame = parse_lines(io.BytesIO(lines), ["a", "kind", "b"], "kind", Reading())
     assert frame["kind"].dropna().tolist() == ["01", "True", "1.50"]
     assert frame.attrs["gaps"] == {"NA": 1, "": 1}
     assert frame["a"].isna().tolist() == [False, False, True, False, False]
@@ -133,7 +134,7 @@ def test_columns_of_text_are_left_as_they_are_written(sep):
         between.join(row) for row in (("01", "2", "a"), ("NA", "3", "null"))
     ).encode()
     frame = parse_lines(
-        io.BytesIO(lines), ["code", "size", "kind"], "kind", LineStyle(sep), ["code"]
+        io.BytesIO(lines), ["code", "size", "kind"], "kind", Reading(words=["code"]), sep
     )
     assert frame["code"].iloc[0] == "01"
     assert frame["code"].isna().tolist() == [False, True]

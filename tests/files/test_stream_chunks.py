@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from separatrix.files.batches import HASHED_BYTES, hash_first_bytes, iter_batches
-from separatrix.files.tables import read_table
+from separatrix.files.chunks import HASHED_BYTES
+from separatrix.files.tables import iter_batches, read_table
 from tests.files.streamed import table_bytes
 
 
@@ -49,7 +49,7 @@ def test_another_stream_is_not_taken_for_the_old_one():
     assert len(content) > 2 * HASHED_BYTES
     last = list(iter_batches(io.BytesIO(content)))[-2]
     other = content.replace(b"up", b"UP", 1)
-    head = hash_first_bytes(io.BytesIO(content), last.end)
+    head = last.head
     assert list(iter_batches(io.BytesIO(content), start=last.end, head=head))
     with pytest.raises(ValueError, match="not the rows that were learned before"):
         list(iter_batches(io.BytesIO(other), start=last.end, head=head))

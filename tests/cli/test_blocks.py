@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from separatrix import IPCAC, FisherDiscriminant, load
+from separatrix.cli import blocks
 from tests.cli.running import refused, run
 from tests.discovery import labelled
 
@@ -26,7 +27,7 @@ def written(kind="f8", n=300, d=6):
 @pytest.mark.parametrize("kind", ["f8", "f4", "f2"])
 @pytest.mark.parametrize("method", [FisherDiscriminant, IPCAC])
 def test_one_pass_is_a_fit_to_all_rows(monkeypatch, kind, method):
-    monkeypatch.setattr("separatrix.files.arrays.LabelledArrays.batches", in_parts)
+    monkeypatch.setattr(blocks, "ROWS_AT_ONCE", 70)
     X, y = written(kind)
     run("fit", "X.npy", "--labels", "y.npy", "-m", method.__name__, "-o", "a.model")
     run("fit", "X.npy", "--labels", "y.npy", "-m", method.__name__, "--no-scale", "-o", "b.model")
@@ -38,14 +39,6 @@ def test_one_pass_is_a_fit_to_all_rows(monkeypatch, kind, method):
         expected = whole.decision_function(rows)
         found = load(file).decision_function(rows)
         assert_allclose(found, expected, rtol=0, atol=share * np.abs(expected).max())
-
-
-def in_parts(self, n_rows=0):
-    """Parts of 70 rows, as those of large files."""
-    rows = np.load(self.path)
-    rows = rows.astype(np.float32) if rows.dtype == np.float16 else rows
-    for start in range(0, len(rows), 70):
-        yield rows[start : start + 70], self.labels[start : start + 70]
 
 
 def test_rows_of_numpy_are_predicted_merged_and_forgotten():
@@ -71,10 +64,6 @@ def fit_part(X, y):
 def test_mistakes_are_told_in_words():
     written()
     assert "has rows and no labels" in refused("fit", "X.npy", "-o", "m")
-    assert "looks at all rows together" in refused(
-        "fit", "X.npy", "--labels", "y.npy", "-m", "LDG", "-o", "m"
-    )
-    assert "belongs to rows in a .npy" in refused("fit", "wine", "--labels", "y.npy", "-o", "m")
-    said = refused("fit", "X.npy", "--labels", "y.npy", "--tune", "-o", "m", code=2)
-    assert "--tune does not go with --labels" in said
+    run("fit", "X.npy", "--labels", "y.npy", "-m", "LDG", "-o", "m")  # read whole
+    assert "labels are one whole number" in refused("fit", "X.npy", "--labels", "X.npy", "-o", "m")
     assert "no file Z.npy" in refused("fit", "Z.npy", "--labels", "y.npy", "-o", "m")
