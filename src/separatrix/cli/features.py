@@ -14,13 +14,13 @@ from separatrix.cli.options import (
     DATA_HELP,
     console_options,
     data_argument,
+    data_options,
     output_option,
     preparation_options,
     seed_option,
-    table_options,
-    target_option,
 )
 from separatrix.cli.output import check_outputs, write_frame
+from separatrix.files.reading import Reading
 
 
 @click.command("features", epilog=DATA_HELP)
@@ -29,8 +29,7 @@ from separatrix.cli.output import check_outputs, write_frame
               show_default=True,
               help="Expected share of wrong ones among the selected, at most.")  # fmt: skip
 @output_option("File for the list (csv, tsv, parquet).")
-@target_option
-@table_options
+@data_options
 @preparation_options
 @seed_option
 @console_options
@@ -39,6 +38,7 @@ def features_command(
     fdr: float,
     output: str | None,
     seed: int,
+    reading: Reading,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -58,7 +58,7 @@ def features_command(
 
     console = Console(as_json, quiet)
     check_outputs([output] if output else [], inputs=[data])
-    found = select_features(_read_source(console, data, options), fdr=fdr, random_state=seed)
+    found = select_features(_read_source(console, data, reading, options), fdr=fdr, random_state=seed)
     evidence = found.statistic[found.indices]
     if output is not None:
         import pandas as pd
@@ -77,7 +77,9 @@ def features_command(
     console.result(record, "\n".join([*lines, summary]))
 
 
-def _read_source(console: Console, data: str, options: Mapping[str, Any]) -> Any:
+def _read_source(
+    console: Console, data: str, reading: Reading, options: Mapping[str, Any]
+) -> Any:
     """What has the moments: the model of a file, or one fitted to a table or a database."""
     from separatrix import FisherDiscriminant
     from separatrix.files.model import HEADER
@@ -90,12 +92,12 @@ def _read_source(console: Console, data: str, options: Mapping[str, Any]) -> Any
     if is_address(data):
         from separatrix.cli.databases import fit_database
 
-        return fit_database(console, data, FisherDiscriminant(), options)[0]
+        return fit_database(console, data, reading, FisherDiscriminant(), options["scale"])[0]
     from sklearn.pipeline import make_pipeline
 
     from separatrix.files.preparation import preprocessing
 
-    table = read_labelled_table(console, data, options)
+    table = read_labelled_table(console, data, reading)
     how = {name: options[name] for name in ("scale", "categorical", "missing")}
     steps = preprocessing(table.X, **how)
     return make_pipeline(steps, FisherDiscriminant()).fit(table.X, table.y)
