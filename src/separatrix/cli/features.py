@@ -58,7 +58,8 @@ def features_command(
 
     console = Console(as_json, quiet)
     check_outputs([output] if output else [], inputs=[data])
-    found = select_features(_read_source(console, data, reading, options), fdr=fdr, random_state=seed)
+    source = _read_source(console, data, reading, options)
+    found = select_features(source, fdr=fdr, random_state=seed)
     evidence = found.statistic[found.indices]
     if output is not None:
         import pandas as pd
