@@ -78,9 +78,7 @@ def features_command(
     console.result(record, "\n".join([*lines, summary]))
 
 
-def _read_source(
-    console: Console, data: str, reading: Reading, options: Mapping[str, Any]
-) -> Any:
+def _read_source(console: Console, data: str, reading: Reading, options: Mapping[str, Any]) -> Any:
     """What has the moments: the model of a file, or one fitted to a table or a database."""
     from separatrix import FisherDiscriminant
     from separatrix.files.model import HEADER
