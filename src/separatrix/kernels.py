@@ -346,6 +346,27 @@ def settle_kernel(
     return SettledKernel(function, X.mean(axis=0, dtype=np.float64) if centred else None)
 
 
+WIDTH_FACTORS = (1.0, 0.25, 4.0)
+"""Multiples of the scale of a kernel that ``gamma="auto"`` tries, the preferred one first."""
+
+
+def kernels_to_try(kernel: KernelLike | None, settled: SettledKernel) -> list[SettledKernel]:
+    """The kernels of other widths that a parameter leaves open, for a method that chooses.
+
+    Examples
+    --------
+    >>> settled = settle_kernel(np.array([[0.0], [2.0]]), "rbf")
+    >>> [k.function.gamma for k in kernels_to_try("rbf", settled)]
+    [1.0, 0.25, 4.0]
+    """
+    assert kernel is not None, "linear methods have no width"
+    asked, function = make_kernel(kernel), settled.function
+    if not (isinstance(function, _Scaled) and getattr(asked, "gamma", None) == "auto"):
+        return [settled]
+    widths = [factor * float(function.gamma) for factor in WIDTH_FACTORS]
+    return [settled._replace(function=clone(function).set_params(gamma=g)) for g in widths]
+
+
 def _check_pairs(K: Any) -> None:
     """Raise when a matrix cannot hold the kernel values of all pairs of training rows."""
     if K.shape[0] != K.shape[1]:

@@ -150,7 +150,7 @@ def test_models_without_landmarks_do_not_learn_in_batches():
         ({"n_landmarks": 100}, "the first batch has 90 rows, and n_landmarks=100"),
         ({"n_landmarks": np.zeros((3, 5))}, "holds rows of 5 features, but X has 2"),
         ({"n_landmarks": 0}, "n_landmarks=0 is not valid"),
-        ({"n_landmarks": 9, "threshold": "held-out"}, 'threshold="held-out" needs all rows'),
+        ({"n_landmarks": 9, "threshold": "accuracy"}, 'threshold="accuracy" needs all rows'),
     ],
 )
 def test_errors_say_what_to_do(settings, message):

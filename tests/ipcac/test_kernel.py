@@ -17,9 +17,6 @@ from separatrix import (
     KernelIPCAC,
     TruncatedIPCAC,
 )
-from separatrix.fisher.kernel import (
-    DEFAULT_RIDGE,
-)
 from separatrix.kernels import RBF
 from tests.base.kernel_data import CIRCLES, PAIR, assert_same_model, centred, every_data, new_rows
 from tests.discovery import labelled
@@ -75,8 +72,6 @@ def test_two_classes_have_the_textbook_coefficients():
     cosine = ours @ alpha / np.linalg.norm(ours) / np.linalg.norm(alpha)
     assert_allclose(abs(cosine), 1)
     assert_allclose(model.ridge_, rho)
-    fisher = KernelFisherDiscriminant(kernel=RBF(0.2)).fit(X, y)
-    assert_allclose(fisher.ridge_, rho / 0.3 * DEFAULT_RIDGE)
 
 
 @pytest.mark.parametrize("d", [1, 5, 30])
@@ -90,7 +85,8 @@ def test_truncated_coefficients_are_the_formula_and_free_of_scale(d, factor):
     evals, V = evals[::-1][:d_whitened], V[:, ::-1][:, :d_whitened]
     n = np.where(y == 1, 1 / np.sum(y == 1), -1 / np.sum(y == 0))
     alpha = n + V @ ((evals[-1] / evals - 1) * (V.T @ n))
-    given = KernelIPCAC("precomputed", truncate=d).fit(factor * K, y)
+    literal = KernelIPCAC("precomputed", truncate=d, threshold="mahalanobis")
+    given = literal.fit(factor * K, y)
     ours = centred(K) @ given.dual_coef_[0]  # what the kernel does not see is of no matter
     expected = centred(K) @ alpha
     cosine = ours @ expected / np.linalg.norm(ours) / np.linalg.norm(expected)
@@ -143,9 +139,10 @@ def test_duplicated_rows_of_a_smooth_kernel_have_an_answer_without_ridge():
 
 WEIGHED = {
     "ridge": {"ridge": 0.1},
-    "by held-out rows": {},
+    "by rows left out": {},
     "accuracy": {"threshold": "accuracy"},
     "truncated": {"truncate": True, "threshold": "mahalanobis"},
+    "five axes by rows left out": {"truncate": 5},
     "three axes": {"truncate": 3, "threshold": "balanced"},
     "variance": {"variance": 0.9, "threshold": "mahalanobis"},
     "truncated by variance": {"truncate": True, "variance": 0.9, "threshold": "mahalanobis"},
@@ -165,25 +162,21 @@ def test_a_weight_is_the_row_so_many_times(options, n_classes):
     model.fit(X, y, sample_weight=weights)
     many.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     assert_allclose(model.ridge_, many.ridge_)
-    assert model.threshold_rule_ == many.threshold_rule_
     assert model.n_whitened_ == many.n_whitened_
     new = new_rows(X)
-    assert_allclose(model.decision_function(new), many.decision_function(new), atol=1e-7)
-    assert_allclose(model.predict_proba(new), many.predict_proba(new), atol=1e-7)
+    # the slope is found by a search that stops at a change of 1e-9 in the log-loss
+    assert_allclose(model.decision_function(new), many.decision_function(new), 1e-3, 1e-4)
+    assert_allclose(model.predict_proba(new), many.predict_proba(new), atol=1e-4)
 
 
-@pytest.mark.parametrize("options", [{"truncate": 3}, {"variance": 0.9}, {"n_landmarks": 20}])
-def test_folds_hold_out_a_row_with_all_its_weight(options):
-    """Rows of weight zero were never there."""
+@pytest.mark.parametrize("options", [{}, {"truncate": 3}, {"variance": 0.9}])
+def test_rows_without_weight_were_never_there(options):
     X, y = make_moons(80, noise=0.2, random_state=0)
-    options = {**options, "threshold": "held-out", "kernel": RBF(1.0), "random_state": 0}
-    if "n_landmarks" in options:
-        options["n_landmarks"] = X[: options["n_landmarks"]]
+    options = {**options, "kernel": RBF(1.0)}
     weights = np.repeat([1.0, 0.0], [60, 20])
     model = KernelIPCAC(**options).fit(X, y, weights)
-    without = KernelIPCAC(**options).fit(X[:60], y[:60], np.ones(60))
-    assert model.threshold_rule_ == "held-out"
-    assert_allclose(model.decision_function(X), without.decision_function(X), atol=1e-8)
+    without = KernelIPCAC(**options).fit(X[:60], y[:60])
+    assert_allclose(model.decision_function(X), without.decision_function(X), atol=1e-7)
 
 
 def test_weights_of_dask_collections_are_refused():

@@ -203,7 +203,7 @@ def distances_without(
     if not several.all():
         a_row = distances[at, codes][several] / without[several]
         distances[at[~several], codes[~several]] = 2 * a_row.mean()
-    return distances
+    return distances.clip(0.0)  # rows of next to no weight have few digits
 
 
 class Calibration(NamedTuple):
@@ -256,7 +256,8 @@ def calibrate(
     log_priors = np.log(priors[classes])
     unit = float(np.median(distances)) or 1.0
     halves = -0.5 / unit * distances
-    at, prior = np.arange(len(used)), PRIOR_ROWS / len(used)
+    n_rows = len(used) if weights is None else float(weights[used].sum())
+    at, prior = np.arange(len(used)), PRIOR_ROWS / n_rows
 
     def loss(parameters: Array) -> tuple[float, Array]:
         offsets = parameters[1:]
@@ -274,7 +275,10 @@ def calibrate(
     if start is not None:
         first[1:] = start.offsets[classes]
     bounds = [(min(MIN_SLOPE, unit), unit)] + [(None, None)] * len(classes)
-    found = scipy.optimize.minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds).x
+    precise = {"ftol": 1e-12, "gtol": 1e-8}
+    found = scipy.optimize.minimize(
+        loss, first, jac=True, method="L-BFGS-B", bounds=bounds, options=precise
+    ).x
     offsets = np.zeros(len(priors))
     offsets[classes] = found[1:] - found[1:].mean()
     scores = found[0] * halves + found[1:] + log_priors

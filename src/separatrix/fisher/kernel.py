@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from separatrix.base.feature_space import CentredGram, KernelMap, compute_centred_gram
 from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped, fit_weighted
 from separatrix.base.landmarks import add_rows, adds_up, subtract_rows, take_rows
 from separatrix.base.parameters import N_COMPONENTS, Allowed, array_like, one_of, real_number
@@ -17,9 +16,15 @@ from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
 from separatrix.decision.linear import check_priors
 from separatrix.fisher.directions import fisher_directions
-from separatrix.kernels import KernelLike, RandomState, SettledKernel
-from separatrix.linalg import Array, SingularMatrixError, cholesky_whitener
-from separatrix.moments.class_moments import ClassMoments, contrasts
+from separatrix.fisher.kernel_left_out import (
+    Smoothing,
+    decide_by_left_out,
+    map_by_left_out,
+    whitened_directions,
+)
+from separatrix.kernels import KernelLike, RandomState, SettledKernel, kernels_to_try
+from separatrix.linalg import Array, squared_norms
+from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 
 DEFAULT_RIDGE = 0.1
@@ -27,39 +32,6 @@ DEFAULT_RIDGE = 0.1
 
 
 # The mathematics -----------------------------------------------------------------------------
-
-
-def mean_contrasts(codes: Array, n_classes: int) -> Array:
-    """Dual coefficients H of the differences of class means: ``Hb = Hᵀ Φ`` for mapped rows Φ.
-
-    Orthonormal columns that are constant in each class and sum to zero.
-
-    Examples
-    --------
-    >>> np.abs(mean_contrasts(np.array([0, 1, 1, 1]), 2)).round(3).ravel()
-    array([0.866, 0.289, 0.289, 0.289])
-    """
-    counts = np.bincount(codes, minlength=n_classes)
-    return (contrasts(counts) / np.sqrt(np.maximum(counts, 1))[:, None])[codes]
-
-
-def ridge_span(gram: CentredGram, H: Array, ridge: float) -> tuple[KernelMap, Array]:
-    """The span of ``(St + ρ I)⁻¹ Hbᵀ``, that is of ``(K̃ + ρ I)⁻¹ H``, by one Cholesky factor.
-
-    ``(Sw + ρ I)⁻¹ Hbᵀ`` has the same span: Fisher's directions with a ridge lie in it.
-
-    Raises
-    ------
-    SingularMatrixError
-        When there is no inverse.
-    """
-    n_samples = len(H)
-    # centring sends constants to zero: adding their average eigenvalue lets K̃ have an inverse
-    K = gram.matrix + np.trace(gram.matrix) / n_samples**2
-    K.flat[:: n_samples + 1] += ridge
-    factor = cholesky_whitener(K, overwrite=True)
-    A = factor.unwhiten(factor.whiten(H))
-    return gram.span(A, H - ridge * A)
 
 
 def ridge_directions(moments: ClassMoments, ridge: float, priors: Array | None = None) -> Solution:
@@ -74,15 +46,12 @@ def ridge_share(ridge: float | str) -> float:
     return DEFAULT_RIDGE if isinstance(ridge, str) else float(ridge)
 
 
-def map_by_ridge(rows: LabelledRows, kernel: SettledKernel, share: float) -> Mapped:
-    """Few coordinates in which ridge directions lie; all where the scatter has no inverse."""
-    gram = compute_centred_gram(rows.X, kernel)
-    ridge = share * max(float(np.trace(gram.matrix)), 0.0) / rows.X.shape[0]
-    try:
-        to_span, X = ridge_span(gram, mean_contrasts(rows.codes, len(rows.classes)), ridge)
-    except SingularMatrixError:
-        to_span, X = gram.empirical_map()
-    return Mapped(to_span, rows._replace(X=X, feature_names=None), {"ridge_": ridge})
+def map_all(mapped: Mapped, share: float) -> Mapped:
+    """All coordinates of the rows, with the ridge that is a share of their mean square."""
+    X, weights = mapped.rows.X, mapped.rows.weights
+    Z = X - np.average(X, axis=0, weights=weights)
+    spread = float(np.average(squared_norms(Z), weights=weights))
+    return mapped._replace(found={"ridge_": share * spread})
 
 
 def ridge_of(moments: ClassMoments, share: float) -> float:
@@ -183,6 +152,7 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
     _merges = True
     priors_: Any
     ridge_: Any
+    left_out_: Any
     _rule: Any
     partial_fit = available_if(adds_up)(add_rows)
     forget = available_if(adds_up)(take_rows)
@@ -214,12 +184,23 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
     fit = fit_weighted
 
     def _map_rows(self, rows: LabelledRows, kernel: SettledKernel) -> Mapped:
-        if rows.weights is not None:  # all coordinates: those that suffice depend on the weights
-            return super()._map_rows(rows, kernel)
-        return map_by_ridge(rows, kernel, ridge_share(self.ridge))
+        smoothing = Smoothing(None if self.ridge == "auto" else float(self.ridge))
+        mapped = None
+        if self.ridge != 0:
+            priors = check_priors(self.priors, rows.classes)
+            kernels = kernels_to_try(self.kernel, kernel)
+            mapped = map_by_left_out(rows, kernels, smoothing, priors)
+        return mapped or map_all(super()._map_rows(rows, kernel), ridge_share(self.ridge))
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         priors = check_priors(self.priors, moments.classes)
-        ridge = selected.get("ridge_", ridge_of(moments, ridge_share(self.ridge)))
-        found = ridge_directions(moments, ridge, priors).with_extras(ridge_=ridge)
+        if "_within" in selected:
+            found = whitened_directions(moments, selected, priors)
+        else:
+            ridge = selected.get("ridge_", ridge_of(moments, ridge_share(self.ridge)))
+            found = ridge_directions(moments, ridge, priors)
+            found = found.with_extras(ridge_=ridge, left_out_=None)
         return self._keep_wanted(found, lambda W: W, moments, selected)
+
+    def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
+        return decide_by_left_out(super()._add_decision(solution, moments, rows), moments)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from separatrix.base.feature_space import CentredGram, KernelMap, compute_centred_gram
 from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, Mapped, fit_weighted
 from separatrix.base.landmarks import add_rows, adds_up, subtract_rows, take_rows
 from separatrix.base.parameters import (
@@ -21,60 +20,32 @@ from separatrix.base.parameters import (
 )
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
+from separatrix.decision.linear import LinearRule, check_priors
 from separatrix.fisher.directions import count_wanted_axes
-from separatrix.fisher.kernel import (
-    map_by_ridge,
-    mean_contrasts,
-    ridge_directions,
-    ridge_of,
-    ridge_share,
+from separatrix.fisher.kernel import map_all, ridge_directions, ridge_of, ridge_share
+from separatrix.fisher.kernel_left_out import (
+    Smoothing,
+    decide_by_left_out,
+    map_by_left_out,
+    whitened_directions,
 )
 from separatrix.ipcac.expected import expected_whitened
 from separatrix.ipcac.ipcac import (
     log2_rule,
     partially_whitened_directions,
     whitened_axes,
-    whitened_mean_directions,
     with_unit_covariance,
-)
-from separatrix.ipcac.left_out import (
-    can_leave_out,
-    choose_ridge,
-    choose_ridge_by_moments,
-    fit_ridge,
-    mean_square,
-    truncated_left_out,
 )
 from separatrix.ipcac.threshold import (
     THRESHOLD_PARAMETERS,
     add_threshold,
     check_threshold_needs_rows,
     check_threshold_of_blocks,
-    held_out_scores,
 )
-from separatrix.kernels import KernelLike, RandomState, SettledKernel
-from separatrix.linalg import EPS, Array, SingularMatrixError, partial_whiten, squared_norms
+from separatrix.kernels import KernelLike, RandomState, SettledKernel, kernels_to_try
+from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
-
-# The mathematics -----------------------------------------------------------------------------
-
-
-def partially_whitened_span(
-    gram: CentredGram, H: Array, n_whitened: int
-) -> tuple[KernelMap, Array, int]:
-    """The span of class means whitened along leading axes, the rows there, and how many axes.
-
-    With ``K̃ = V Λ Vᵀ`` the dual coefficients are ``H + V_d (λ_d Λ_d⁻¹ - I) V_dᵀ H`` for the d
-    largest eigenvalues, no more than K̃ has rank. Dividing by λ_d is what makes them independent
-    of the scale of the kernel.
-    """
-    evals, V = gram.principal_axes(n_whitened)
-    A = partial_whiten(H, V, evals) if len(evals) else H
-    return *gram.span(A, gram.matrix @ A), len(evals)
-
-
-# Estimators ----------------------------------------------------------------------------------
 
 
 class KernelIPCAC(KernelEstimator, SubspaceClassifier):
@@ -177,7 +148,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     ridge_: Any
     n_whitened_: Any
     threshold_: Any
-    threshold_rule_: Any
+    left_out_: Any
     _rule: Any
     partial_fit = available_if(adds_up)(add_rows)
     forget = available_if(adds_up)(take_rows)
@@ -188,6 +159,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         "variance": (one_of(None), real_number(0, 1, open_low=True)),
         "ridge": (one_of("auto"), real_number(0)),
         **THRESHOLD_PARAMETERS,
+        "threshold": (one_of("auto", "mahalanobis", "accuracy", "balanced"),),
     }
 
     def __init__(
@@ -240,6 +212,11 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         return bool(self.truncate) and not isinstance(self.truncate, bool | np.bool_)
 
     @property
+    def _is_literal(self) -> bool:
+        """Whether the cut is one of the source, by training rows."""
+        return self.threshold != "auto"
+
+    @property
     def _ridge_share(self) -> float:
         guarded = bool(self.truncate) or self.variance is not None
         return 0.0 if guarded and self.ridge == "auto" else ridge_share(self.ridge)
@@ -250,75 +227,21 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         return choose_ridge_by_moments(moments) or self._ridge_share
 
     def _map_rows(self, rows: LabelledRows, kernel: SettledKernel) -> Mapped:
-        if not self.truncate and self.variance is None:
-            return self._map_by_ridge(rows, kernel)
-        if rows.weights is not None:
-            return self._with_folds(self._map_weighted(rows, kernel), rows, ("auto", "held-out"))
-        gram = compute_centred_gram(rows.X, kernel)
-        ridge = self._ridge_share * max(float(np.trace(gram.matrix)), 0.0) / rows.X.shape[0]
-        found: dict[str, Any] = {"ridge_": ridge}
+        smoothing, mapped = self._smoothing(), None
+        if smoothing is not None:
+            priors = check_priors(self.priors, rows.classes)
+            kernels = kernels_to_try(self.kernel, kernel)
+            mapped = map_by_left_out(rows, kernels, smoothing, priors)
+        return mapped or map_all(super()._map_rows(rows, kernel), self._ridge_share)
+
+    def _smoothing(self) -> Smoothing | None:
+        """How rows left out see the whitening; None where it is that of all rows, literally."""
         if self.truncate:
-            H = mean_contrasts(rows.codes, len(rows.classes))
-            wanted = self._n_to_whiten(len(H), lambda: np.linalg.eigvalsh(gram.matrix)[::-1])
-            to_span, X, found["n_whitened_"] = partially_whitened_span(gram, H, wanted)
-            if self.variance is None and self._holds_out(rows):
-                found["_left_out"] = truncated_left_out(
-                    gram, rows.codes, self._n_by_rows, **rows.splitting
-                )
-        else:
-            to_span, X = gram.empirical_map()
-        mapped = Mapped(to_span, rows._replace(X=X, feature_names=None), found)
-        return self._with_folds(mapped, rows, ("auto", "held-out"))
-
-    def _holds_out(
-        self, rows: LabelledRows, thresholds: Sequence[str] = ("auto", "held-out")
-    ) -> bool:
-        return len(rows.classes) == 2 and self.threshold in thresholds
-
-    def _map_to_landmarks(self, rows: LabelledRows) -> Mapped:
-        return self._with_folds(super()._map_to_landmarks(rows), rows, ("held-out",))
-
-    def _map_by_ridge(self, rows: LabelledRows, kernel: SettledKernel) -> Mapped:
-        """The coordinate of the ridge direction, with scores of rows left out for two classes."""
-        weights = rows.weights
-        if len(rows.classes) != 2 or not can_leave_out(rows.codes, weights):
-            return self._map_by_default_ridge(rows, kernel)
-        gram = compute_centred_gram(rows.X, kernel, weights)
-        try:
-            share = self._ridge_share
-            if self.ridge == "auto":
-                share = choose_ridge(gram.matrix, rows.codes, weights)
-            ridge = share * max(mean_square(gram.matrix, weights), 0.0)
-            fit = fit_ridge(gram.matrix, rows.codes, ridge, weights)
-        except SingularMatrixError:
-            mapped = self._map_by_default_ridge(rows, kernel)
-            return self._with_folds(mapped, rows, ("auto", "held-out"))
-        spread = float(np.sqrt(np.average(fit.training**2, weights=weights)))  # their mean is zero
-        if spread < EPS**0.5:  # targets are 1 or more: the class means coincide
-            return self._map_by_default_ridge(rows, kernel)
-        to_span, X = gram.span(fit.dual[:, None], fit.training[:, None])
-        found: dict[str, Any] = {"ridge_": ridge}
-        if self.threshold in ("auto", "held-out"):
-            found["_left_out"] = fit.left_out / spread  # the direction has unit variance
-        return Mapped(to_span, rows._replace(X=X, feature_names=None), found)
-
-    def _map_by_default_ridge(self, rows: LabelledRows, kernel: SettledKernel) -> Mapped:
-        if rows.weights is not None:
-            return self._map_weighted(rows, kernel)
-        return map_by_ridge(rows, kernel, self._ridge_share)
-
-    def _map_weighted(self, rows: LabelledRows, kernel: SettledKernel) -> Mapped:
-        """All coordinates, of which weighted moments are taken, and the ridge of weighted rows."""
-        mapped = super()._map_rows(rows, kernel)
-        Z = mapped.rows.X - np.average(mapped.rows.X, axis=0, weights=rows.weights)
-        spread = float(np.average(squared_norms(Z), weights=rows.weights))
-        return mapped._replace(found={"ridge_": self._ridge_share * spread})
-
-    def _with_folds(self, mapped: Mapped, rows: LabelledRows, thresholds: Sequence[str]) -> Mapped:
-        """The mapped rows, with their scores by models of other folds where those are used."""
-        if "_left_out" in mapped.found or not self._holds_out(rows, thresholds):
-            return mapped
-        return mapped._replace(found={**mapped.found, "_left_out": held_out_scores(self, rows)})
+            by_rows = self.variance is None and not self._is_literal
+            return Smoothing(n_axes=self._n_by_rows) if by_rows else None
+        if self.variance is not None or self.ridge == 0:
+            return None
+        return Smoothing(None if self.ridge == "auto" else float(self.ridge))
 
     def _n_to_whiten(self, n_samples: float, spectrum: Callable[[], Array]) -> int:
         if self.variance is None:
@@ -330,37 +253,43 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         return int(self.truncate) if self._whitens_a_number else log2_rule(n_samples)
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
-        if self.truncate:
-            return self._solve_truncated(moments, selected)
+        if "_within" in selected:
+            return with_unit_covariance(whitened_directions(moments, selected), moments)
+        found = (self._solve_truncated if self.truncate else self._solve_whitened)(
+            moments, selected
+        )
+        return found.with_extras(left_out_=None)
+
+    def _solve_whitened(self, moments: ClassMoments, selected: Mapping[str, Any]) -> Solution:
         ridge = selected.get("ridge_", ridge_of(moments, self._share_by_moments(moments)))
         small, lift = moments, None
         if self.variance is not None:
             small, lift = whitened_axes(moments, self.variance, None)
         found = with_unit_covariance(ridge_directions(small, ridge), small)
-        if self._corrects(selected) and found.W.shape[1] and len(small.classes) == 2:
+        if not self._is_literal and found.W.shape[1] and len(small.classes) == 2:
             found = found.with_extras(_expected=expected_whitened(small, ridge))
         W = found.W if lift is None else lift(found.W)
         return found._replace(W=W).with_extras(ridge_=ridge, n_whitened_=None)
 
     def _solve_truncated(self, moments: ClassMoments, selected: Mapping[str, Any]) -> Solution:
         ridge = selected.get("ridge_", ridge_of(moments, self._ridge_share))
-        if "n_whitened_" in selected:  # whitened by the map already
-            return whitened_mean_directions(moments).with_extras(ridge_=ridge)
         spectrum = lambda: np.linalg.eigvalsh(moments.St)[::-1]  # noqa: E731
         wanted = self._n_to_whiten(moments.n_samples, spectrum)
-        correct = self._corrects(selected)
-        found = partially_whitened_directions(moments, wanted, correct=correct)
+        found = partially_whitened_directions(moments, wanted, correct=not self._is_literal)
         return found.with_extras(ridge_=ridge, n_whitened_=found.rank)
-
-    def _corrects(self, selected: Mapping[str, Any]) -> bool:
-        """Whether the threshold is that of the scores expected of new rows, from moments."""
-        return self.threshold == "auto" and "_landmarks" in selected
 
     def _needs_class_scatters(self, classes: Array) -> bool:
         return len(classes) <= 2  # the spread of each class sets the threshold
 
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
-        return add_threshold(self, super()._add_decision, solution, moments, rows)
+        if self._is_literal or solution.extras["left_out_"] is None:
+            found = add_threshold(self, super()._add_decision, solution, moments, rows)
+            kept = {
+                k: v for k, v in found.extras.items() if k not in ("threshold_rule_", "_within")
+            }
+            return found._replace(extras=kept)
+        found = decide_by_left_out(super()._add_decision(solution, moments, rows), moments)
+        return found.with_extras(threshold_=_cut_between(found.extras["_rule"]))
 
     def _check_blocks_suffice(self) -> None:
         super()._check_blocks_suffice()
@@ -369,3 +298,41 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     def _check_moments_suffice(self, classes: Array) -> None:
         super()._check_moments_suffice(classes)
         check_threshold_needs_rows(self.threshold, len(classes))
+
+
+def _cut_between(rule: LinearRule) -> float | None:
+    """Where two classes are cut along their direction, which grows towards the second."""
+    if len(rule.coef) != 2 or not rule.coef.any():
+        return None
+    linear = rule.linear
+    return float(-linear.intercept[0] / np.abs(linear.coef[0, 0]))
+
+
+MIN_ROWS_PER_LANDMARK = 3
+"""Rows for each landmark from which the ridge is chosen by moments: they take landmarks as given,
+and with as many as rows each row would have its own."""
+
+RIDGE_SHARES = (1.0, 0.1, 0.01, 0.001)
+"""Shares of the mean squared distance from the mean that moments choose from."""
+
+
+def choose_ridge_by_moments(moments: ClassMoments) -> float | None:
+    """The share of `RIDGE_SHARES` whose expected scores of new rows are furthest apart.
+
+    Of equals the largest; None where landmarks are too many for the rows, or a class too small.
+    """
+    n, counts = moments.n_samples, moments.counts
+    if len(counts) != 2 or counts.min() <= 1 or n < MIN_ROWS_PER_LANDMARK * moments.n_features:
+        return None
+    unit = float(moments.total_diagonal().sum()) / n
+    if unit <= 0:
+        return None
+    found = [expected_whitened(moments, share * unit) for share in RIDGE_SHARES]
+    gaps = [0.0 if e is None else divide_gap(np.diff(e.means)[0], e.stds.sum()) for e in found]
+    largest = max(gaps)
+    return RIDGE_SHARES[int(np.argmax(gaps))] if largest > 0 else None
+
+
+def divide_gap(gap: float, spread: float) -> float:
+    """A gap in units of a spread: infinite where there is none, as of classes that are points."""
+    return float(gap / spread) if spread > 0 else np.inf
