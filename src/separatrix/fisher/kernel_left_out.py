@@ -51,7 +51,7 @@ MAX_DECOMPOSED = 1000
 """Rows whose matrix is decomposed, to choose width and ridge. It takes 0.13 s, half of the time of
 a Cholesky factor of 3600 rows (``python -m benchmarks.decisions_kernel cost``)."""
 
-MAX_JUDGED_ROWS = 1000
+MAX_KERNEL_LEFT_OUT = 1000
 """Rows of larger sets that are left out to see where new ones lie: each needs a column of the
 inverse of a factor."""
 
@@ -286,7 +286,7 @@ def map_by_left_out(
     """Coordinates of the directions, by the kernel and ridge of least log-loss on rows left out.
 
     Of more rows than `MAX_DECOMPOSED` a part chooses kernel and ridge. All rows then give the
-    directions, and as many as `MAX_JUDGED_ROWS` of them, left out in turn, slope and offsets.
+    directions, and as many as `MAX_KERNEL_LEFT_OUT` of them, left out in turn, slope and offsets.
 
     Parameters
     ----------
@@ -337,7 +337,7 @@ def _select(rows: LabelledRows, chosen: Array, kernel: SettledKernel) -> Labelle
 
 def _draw_left_out(codes: Array, n_classes: int) -> Array:
     return draw_rows_by_class(
-        codes, MAX_JUDGED_ROWS, 0, least=max(MAX_JUDGED_ROWS // (2 * n_classes), 2)
+        codes, MAX_KERNEL_LEFT_OUT, 0, least=max(MAX_KERNEL_LEFT_OUT // (2 * n_classes), 2)
     )
 
 
