@@ -39,6 +39,7 @@ coverage: .venv/dev.stamp  ## which lines the tests run, in htmlcov/index.html
 	$(ONE_THREAD) $(PY) -m pytest -n $(WORKERS) --cov=separatrix --cov-report=html --cov-report=term:skip-covered tests
 
 dist: .venv/dev.stamp  ## the files of a release, built twice and compared, in dist/
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r release/build.lock
 	$(PY) -m release.make_dist
 
 lint: .venv/dev.stamp  ## style, types, import layers

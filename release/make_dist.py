@@ -1,8 +1,9 @@
 """Build the files of a release, and check them: ``make dist``.
 
 The sdists and wheels of separatrix and separatrix-papers are built twice from the files that git
-knows, and must be equal byte by byte. The wheel of separatrix holds the package and the bill of
-materials, the wheel of the papers holds their tables, and neither holds anything else.
+knows, by the packages of ``release/build.lock``, and must be equal byte by byte. The wheel of
+separatrix holds the package and the bill of materials, the wheel of the papers holds their tables,
+and neither holds anything else.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ NEEDED = {
     "separatrix_papers": ["ldg/published.toml", "ldg/results.json", "entry_points.txt"],
 }
 """Files without which a wheel is of no use, by the package in it."""
-LARGEST_WHEEL = 3_000_000
+LARGEST_WHEEL = {"separatrix": 900_000, "separatrix_papers": 3_000_000}
 """Bytes: a wheel beyond this has something in it that does not belong there."""
 
 
@@ -60,14 +61,21 @@ def copy_sources(folder: Path) -> None:
             shutil.copy2(ROOT / name, folder / name)
 
 
-def build(output: Path, *, isolated: bool = True) -> list[Path]:
+def build(output: Path) -> list[Path]:
     """The sdists and the wheels, from a copy of the sources in a new folder each time."""
     with tempfile.TemporaryDirectory() as folder:
         copy_sources(Path(folder))
-        options = [] if isolated else ["--no-isolation"]
         for project in (Path(folder), Path(folder, "papers")):
             subprocess.run(
-                [sys.executable, "-m", "build", *options, "--outdir", str(output), str(project)],
+                [
+                    sys.executable,
+                    "-m",
+                    "build",
+                    "--no-isolation",
+                    "--outdir",
+                    str(output),
+                    str(project),
+                ],
                 check=True,
                 env={**os.environ, "SOURCE_DATE_EPOCH": time_of_commit()},
                 stdout=subprocess.DEVNULL,
@@ -98,8 +106,8 @@ def find_strangers(wheel: Path) -> list[str]:
     faults += [f"{name} is missing" for name in needed if name not in present]
     if version != read_version():
         faults.append(f"{wheel.name} has another version than separatrix {read_version()}")
-    if wheel.stat().st_size > LARGEST_WHEEL:
-        faults.append(f"{wheel.stat().st_size} bytes are more than {LARGEST_WHEEL}")
+    if wheel.stat().st_size > LARGEST_WHEEL[package]:
+        faults.append(f"{wheel.stat().st_size} bytes are more than {LARGEST_WHEEL[package]}")
     return faults
 
 
@@ -112,6 +120,7 @@ def find_missing_sources(sdist: Path) -> list[str]:
             "pyproject.toml",
             "papers/pyproject.toml",
             "release/sbom_hook.py",
+            "release/build.lock",
             "tests/test_common.py",
             "Makefile",
             "LICENSE",
@@ -125,13 +134,10 @@ def main() -> None:
     """Build twice, compare, check, and keep the files in ``dist``."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=ROOT / "dist")
-    parser.add_argument(
-        "--no-isolation", action="store_true", help="use hatchling as installed here"
-    )
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
-        files = build(Path(first), isolated=not asked.no_isolation)
-        again = build(Path(second), isolated=not asked.no_isolation)
+        files = build(Path(first))
+        again = build(Path(second))
         faults = [
             f"{one.name} differs when it is built again"
             for one, other in zip(files, again, strict=True)

@@ -12,7 +12,10 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-DEVELOPMENT = {"dev", "docs", "release", "test"}
+LOCK = Path(__file__).with_name("build.lock")
+"""The packages that build a release, each by its version and checksum."""
+
+DEVELOPMENT = {"dev", "docs", "release", "test", "torch"}
 """Extras that are no part of what a user runs."""
 REQUIREMENT = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*(.*)$")
 
@@ -28,6 +31,20 @@ def describe_requirement(requirement: str, scope: str) -> dict[str, Any]:
         "scope": scope,
         "properties": [{"name": "separatrix:versions", "value": versions}],
     }
+
+
+def list_tools() -> list[dict[str, Any]]:
+    """The packages of the lock, which built this wheel."""
+    line = re.compile(r"^(\S+)==(\S+) --hash=sha256:(\w+)$", re.MULTILINE)
+    return [
+        {
+            "type": "library",
+            "name": name,
+            "version": version,
+            "hashes": [{"alg": "SHA-256", "content": checksum}],
+        }
+        for name, version, checksum in line.findall(LOCK.read_text("utf-8"))
+    ]
 
 
 def list_materials(
@@ -55,7 +72,8 @@ def list_materials(
                 "version": version,
                 "purl": whole,
                 "licenses": [{"license": {"id": license_id}}],
-            }
+            },
+            "tools": {"components": list_tools()},
         },
         "components": [components[part] for part in sorted(components)],
         "dependencies": [

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    return [make_dist.build(tmp_path_factory.mktemp("dist"), isolated=False) for _ in range(2)]
+    return [make_dist.build(tmp_path_factory.mktemp("dist")) for _ in range(2)]
 
 
 def test_two_builds_are_equal_byte_by_byte(built):
@@ -56,6 +56,12 @@ def test_the_bill_of_materials_lists_what_is_declared(built):
     scopes = {part["name"]: part["scope"] for part in bill["components"]}
     assert scopes["numpy"] == "required"
     assert scopes["click"] == "optional"
+    tools = {
+        part["name"]: part["hashes"][0]["content"]
+        for part in bill["metadata"]["tools"]["components"]
+    }
+    assert {"build", "hatchling"} <= set(tools)
+    assert all(re.fullmatch("[0-9a-f]{64}", checksum) for checksum in tools.values())
     assert not {"separatrix", "pytest", "sphinx"} & set(scopes)
     whole = bill["metadata"]["component"]
     assert whole["version"] == make_dist.read_version()
@@ -83,6 +89,14 @@ def test_workflows_run_commands_that_exist(name):
     asked = re.findall(r"make ([\w-]+)", "\n".join(step.get("run", "") for step in steps))
     assert asked
     assert set(asked) <= set(targets)
+
+
+@pytest.mark.parametrize("name", ["ci.yml", "release.yml"])
+def test_actions_are_pinned_by_their_commits(name):
+    text = (ROOT / ".github/workflows" / name).read_text("utf-8")
+    used = re.findall(r"uses: (.*)", text)
+    assert used
+    assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)*", action) for action in used)
 
 
 def test_hooks_need_no_environment_of_the_project():
