@@ -27,6 +27,8 @@ extensions = [
     "sphinx-mathjax-offline",
     "sphinx.ext.viewcode",
     "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build"]
@@ -55,17 +57,21 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "pydata_sphinx_theme"
-html_title = "separatrix"
+html_title = f"separatrix {version}"
 html_show_sphinx = False
 html_show_copyright = False
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "footer_start": [],
     "footer_end": [],
-    "show_prev_next": False,
-    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": True,
+    "navigation_depth": 3,
+    "show_nav_level": 2,
+    "secondary_sidebar_items": ["page-toc", "sourcelink"],
 }
-html_sidebars = {"index": [], "notation": [], "fisher": [], "ipcac": [], "kernel": []}
+html_sidebars = {"index": []}
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
 
 
 class CommandHelp(Directive):
