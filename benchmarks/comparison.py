@@ -20,6 +20,7 @@ from separatrix import datasets
 from separatrix.evaluate.comparison import compare
 from separatrix.evaluate.ranking import rank_methods
 from separatrix.evaluate.records import Comparison, Progress
+from separatrix.evaluate.splits import RandomShares
 
 
 def processor_seconds() -> float:
@@ -37,7 +38,7 @@ def large(directory: Path | None) -> tuple[Any, Any]:
 
 
 def show(found: Comparison) -> None:
-    print(f"{'':34}{'accuracy':>18}{'fit':>9}{'predict':>9}{'memory':>9}  chosen in split 0")
+    print(f"{'':34}{'accuracy':>18}{'fit':>9}{'predict':>9}  chosen in split 0")
     for method in sorted(found.methods, key=_order):
         fold = method.folds[0] if method.folds else None
         if fold is None or not method.summary:
@@ -47,11 +48,10 @@ def show(found: Comparison) -> None:
         done = [f for f in method.folds if f.status == "done"]
         fit = np.mean([f.fit_seconds for f in done])
         predict = np.mean([f.predict_seconds for f in done])
-        memory = "" if fold.peak_bytes is None else f"{fold.peak_bytes / 1e6:.1f} MB"
         chosen = ", ".join(f"{n}={_short(v)}" for n, v in fold.chosen.items())
         print(
             f"{method.name:<34}{100 * a.mean:6.1f} ({100 * a.low:.1f}-{100 * min(a.high, 1):.1f})"
-            f"{fit:7.2f} s{predict:7.2f} s{memory:>9}  {chosen}"
+            f"{fit:7.2f} s{predict:7.2f} s  {chosen}"
             + (f"; {method.reason}" if method.reason else "")
         )
     ranking = rank_methods(found)
@@ -86,7 +86,7 @@ def main() -> None:
     else:
         X, y = large(Path(given.large) if given.large else None)
     start, used = time.perf_counter(), processor_seconds()
-    found = compare(None, X, y, n_splits=given.splits, n_jobs=given.jobs, progress=tell)
+    found = compare(None, X, y, cv=RandomShares(given.splits), n_jobs=given.jobs, progress=tell)
     passed, used = time.perf_counter() - start, processor_seconds() - used
     show(found)
     print(

@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from separatrix import datasets, report
 from separatrix.evaluate.comparison import compare
 from separatrix.evaluate.records import Comparison
+from separatrix.evaluate.splits import RandomShares
 
 N_POINTS, N_METHODS, N_FEATURES, N_CLASSES = 5000, 26, 20, 10
 METHODS = ["FisherDiscriminant", "PCA", "LDA", "raw"]
@@ -28,7 +29,7 @@ def large_comparison() -> Comparison:
     data = datasets.make_gaussian_classes(
         n_samples=n_rows, n_features=N_FEATURES, n_classes=N_CLASSES, random_state=0
     )
-    found = compare(METHODS, data.data, data.target, n_splits=2, memory=False)
+    found = compare(METHODS, data.data, data.target, cv=RandomShares(2))
     first = found.methods[0]
     more = [
         dataclasses.replace(first, name=f"FisherDiscriminant {i}")

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pandas as pd
 from playwright.sync_api import sync_playwright
 
 from separatrix import datasets, report
@@ -39,7 +40,7 @@ def main(folder: Path) -> None:
     if chromium is None:
         sys.exit("chromium is not installed")
     wine = datasets.load("wine")
-    comparison = compare(METHODS, wine.data, wine.target, feature_names=wine.feature_names)
+    comparison = compare(METHODS, pd.DataFrame(wine.data, columns=wine.feature_names), wine.target)
     page_text = report.render(
         report.facts(
             comparison, title="wine", command="separatrix compare wine --report wine.html"

@@ -20,6 +20,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from separatrix import TruncatedIPCAC
 from separatrix.evaluate.comparison import compare
 from separatrix.evaluate.methods import Contender
+from separatrix.evaluate.splits import RandomShares
 
 WHITENED = (1, 2, 4, 8, 16, 32)
 rng = np.random.default_rng(1)
@@ -33,11 +34,11 @@ for _ in range(30):
     Z = TruncatedIPCAC().fit_transform(X, y)
     accuracy["fitted to all"].append(cross_val_score(KNeighborsClassifier(3), Z, y).mean())
     settings = [(f"{n} axes", TruncatedIPCAC(n)) for n in WHITENED]
-    found = compare(settings, X, y, n_splits=1, memory=False)
+    found = compare(settings, X, y, cv=RandomShares(1), progress=False)
     best = max(method.folds[0].scores["accuracy"] for method in found.methods)
     accuracy["chosen by the test part"].append(best)
     inside = Contender("inside", TruncatedIPCAC(), grid={"n_whitened": WHITENED})
-    found = compare([inside], X, y, n_splits=1, memory=False)
+    found = compare([inside], X, y, cv=RandomShares(1), progress=False)
     accuracy["all inside"].append(found["inside"].folds[0].scores["accuracy"])
 
 for name, values in accuracy.items():

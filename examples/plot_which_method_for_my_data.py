@@ -9,6 +9,7 @@ wide a kernel, how much shrinkage) has it chosen within the 70 %.
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 
 from separatrix import datasets
 from separatrix.evaluate.comparison import compare
@@ -25,9 +26,9 @@ found = compare(
         "3-NN",
         "NullSpaceDiscriminant",
     ],
-    wine.data,
+    pd.DataFrame(wine.data, columns=wine.feature_names),
     wine.target,
-    feature_names=wine.feature_names,
+    progress=False,
 )
 
 # %%

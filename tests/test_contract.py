@@ -10,6 +10,7 @@ import separatrix
 from separatrix import datasets, evaluate, plots, testing
 from separatrix.cli.program import program
 from separatrix.evaluate.records import SCORES
+from separatrix.evaluate.splits import RandomShares
 
 ANY = object()
 """A default that is not promised."""
@@ -57,15 +58,17 @@ FUNCTIONS = [
     (
         evaluate.compare,
         {
+            "cv": None,
             "groups": None,
-            "splits": None,
             "test": None,
-            "time": None,
-            "rivals": ANY,
-            "score": ANY,
+            "score": None,
             "costs": None,
-            "then": None,
-            "permutations": 0,
+            "rivals": None,
+            "n_jobs": None,
+            "budget": None,
+            "results": None,
+            "progress": True,
+            "random_state": 0,
         },
     ),
     (testing.check_mergeable, {"random_state": 0}),
@@ -101,7 +104,7 @@ MOMENT_MODELS = (
 )
 
 OPTIONS = {
-    "compare": "--group --split --test --time --rivals --score --then --permutations --text",
+    "compare": "--group --split --test --time --rivals --score --classifier --permutations --text",
     "fit": "--text --labels",
     "forget": "--output --certificate",
     "merge": "--without --output",
@@ -150,7 +153,7 @@ def test_moment_models_live(name):
 
 def test_a_comparison_tells_what_is_promised():
     iris = datasets.load("iris")
-    found = evaluate.compare(["LDA", "IPCAC"], iris.data, iris.target, n_splits=2, memory=False)
+    found = evaluate.compare(["LDA", "IPCAC"], iris.data, iris.target, cv=RandomShares(2))
     assert {found.advised, found.best} <= {"LDA", "IPCAC"}
     assert "<" in found._repr_html_()
     assert "accuracy" in found.winner.summary

@@ -328,17 +328,40 @@ def split_keeping_classes(
     rows = np.zeros((len(codes), 1)) if X is None else X
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class")
-        parts = [tuple(map(np.asarray, part)) for part in cv.split(rows, strata, groups)]
+        parts = [(np.asarray(a), np.asarray(b)) for a, b in cv.split(rows, strata, groups)]
+    if isinstance(cv, TimeSeriesSplit):
+        return _leave_out_shared(parts, groups)
+    return keep_classes(parts, codes, groups)
+
+
+def keep_classes(
+    parts: Iterable[tuple[Array, Array]], codes: Array, groups: Array | None = None
+) -> list[tuple[Array, Array]]:
+    """Splits in which every class has a row to fit to, and groups are never on both sides.
+
+    A class that would have none gets a row, or a group, back from the rows held out.
+
+    Examples
+    --------
+    >>> parts, codes = [(np.array([0, 1]), np.array([2, 3]))], np.array([0, 0, 1, 1])
+    >>> [(fit.tolist(), held.tolist()) for fit, held in keep_classes(parts, codes)]
+    [([0, 1, 2], [3])]
+    """
+    units = np.arange(len(codes)) if groups is None else np.unique(groups, return_inverse=True)[1]
     found = []
     for fit, held in parts:
-        if not isinstance(cv, TimeSeriesSplit):
-            held, back = _give_back(fit, held, codes, units)
-            fit, held = np.sort(np.concatenate([fit, back])), np.sort(held)
-        if groups is not None:
-            fit = fit[~np.isin(units[fit], units[held])]
-        if len(held):
-            found.append((fit, held))
-    return found
+        held, back = _give_back(fit, held, codes, units)
+        found.append((np.sort(np.concatenate([fit, back])), np.sort(held)))
+    return _leave_out_shared(found, groups)
+
+
+def _leave_out_shared(
+    parts: Iterable[tuple[Array, Array]], groups: Array | None
+) -> list[tuple[Array, Array]]:
+    """Splits without rows to fit to that share a group with rows held out."""
+    if groups is not None:
+        parts = [(fit[~np.isin(groups[fit], groups[held])], held) for fit, held in parts]
+    return [part for part in parts if len(part[1])]
 
 
 def _merge_lone_classes(codes: Array, units: Array) -> Array:

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from separatrix import datasets, evaluate
+from separatrix.evaluate.splits import RandomShares
 from separatrix.report import facts, render
 from tests.comparisons import around, made_up
 
@@ -48,10 +49,9 @@ def wine(folder):
     data = datasets.load("wine")
     comparison = evaluate.compare(
         ["FisherDiscriminant", "LDA", "PCA", "raw"],
-        data.data,
+        pd.DataFrame(data.data, columns=data.feature_names),
         data.target,
-        n_splits=3,
-        feature_names=data.feature_names,
+        cv=RandomShares(3),
     )
     return written(folder, "wine", comparison)
 
@@ -446,7 +446,10 @@ def named(folder):
     """The report of rows with names."""
     data = datasets.load("iris")
     comparison = evaluate.compare(
-        ["LDA", "PCA"], data.data, data.target, n_splits=5, feature_names=data.feature_names
+        ["LDA", "PCA"],
+        pd.DataFrame(data.data, columns=data.feature_names),
+        data.target,
+        cv=RandomShares(5),
     )
     found = facts(comparison, title="iris", ids=[f"flower {i}" for i in range(150)])
     path = folder / "named.html"

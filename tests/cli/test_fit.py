@@ -21,7 +21,9 @@ from separatrix import (
     load,
 )
 from separatrix.evaluate.comparison import compare
+from separatrix.evaluate.methods import with_steps
 from separatrix.evaluate.records import to_plain
+from separatrix.evaluate.splits import RandomShares
 from separatrix.files.model import read
 from separatrix.selection import random_splits
 from tests.cli.running import fitted, flowers, predicted, refused, run
@@ -174,7 +176,8 @@ def test_the_command_gives_the_model_that_was_judged():
     page = Path("a.html").read_text()
     assert page.count(f"<code>{expected}</code>") == 2  # in the verdict, and to do it again
     found = compare(
-        ["LDG"], frame[["v0", "v1", "v2"]], frame["kind"], n_splits=1, decision="3nn",
+        with_steps(["LDG"], then="3nn"), frame[["v0", "v1", "v2"]], frame["kind"],
+        cv=RandomShares(1),
         random_state=4,
     )  # fmt: skip
     train, test = random_splits(np.array(found.labels), 1, 0.3, 4)[0]

@@ -13,6 +13,7 @@ import pytest
 from separatrix import evaluate
 from separatrix.cli.protocol import SCORE_CHOICES, SLOW_METHODS, describe_cost
 from separatrix.evaluate.records import SCORES, Fold, Progress
+from separatrix.evaluate.splits import RandomShares
 from tests.cli.running import refused, run
 
 FEW = ["--methods", "3-NN,LDA", "--splits", "3"]
@@ -38,8 +39,13 @@ def test_groups_of_a_column_stay_together(visits):
     assert set(record["by_rows"]) >= {"3-NN"}
     features = [c for c in visits.columns if c not in ("kind", "patient", "day", "part")]
     assert record["features"] == len(features)
-    expected = evaluate.compare(["3-NN", "LDA"], visits[features], visits["kind"], n_splits=3,
-                                groups=visits["patient"])  # fmt: skip
+    expected = evaluate.compare(
+        ["3-NN", "LDA"],
+        visits[features],
+        visits["kind"],
+        cv=RandomShares(3),
+        groups=visits["patient"],
+    )
     mean = {m["name"]: m["accuracy"]["mean"] for m in record["methods"]}
     assert mean["LDA"] == pytest.approx(expected["LDA"].summary["accuracy"].mean)
     text = run("compare", "flowers.csv", *FEW, *others, "--group", "patient").stdout
@@ -96,8 +102,8 @@ def test_scores_and_costs_rank_and_are_shown_first(visits):
 
 def test_a_classifier_on_top_and_shuffled_labels(visits):
     base = ["-t", "kind", "--ignore", "patient", "--ignore", "day", "--ignore", "part"]
-    record = compared(*base, "--then", "LogisticRegression", "--permutations", "9")
-    assert record["settings"]["then"] == "LogisticRegression"
+    record = compared(*base, "--classifier", "LogisticRegression", "--permutations", "9")
+    assert "--classifier LogisticRegression" in record["fit"]
     assert len(record["permutation"]["permuted"]) == 9
     text = run("compare", "flowers.csv", *FEW, *base, "--permutations", "4").stdout
     assert "With shuffled labels" in text
@@ -123,10 +129,12 @@ def test_a_quick_look_has_fewer_rows_splits_and_methods(visits, monkeypatch):
 
 
 def test_the_time_it_takes_is_told_after_the_first_split():
-    first, second = (Fold("LDA", split, "done") for split in (0, 1))
-    assert describe_cost(Progress(3, 30, 50.0, 450.0, fold=first)) == ""
-    assert "about 8 min in all" in describe_cost(Progress(3, 30, 50.0, 450.0, fold=second))
-    assert describe_cost(Progress(3, 30, 1.0, 9.0, fold=second)) == ""
+    first = Fold("LDA", 0, "done")
+    times = {"LDA": 100.0, "LDG": 400.0}
+    assert describe_cost(Progress(1, 30, 50.0, None, fold=first)) == ""
+    said = describe_cost(Progress(3, 30, 50.0, 450.0, fold=first, by_method=times))
+    assert "about 8 min 20 s in all: LDG 80 %, LDA 20 %" in said
+    assert describe_cost(Progress(3, 30, 1.0, 9.0, fold=first, by_method=times)) == ""
 
 
 def test_references_are_asked_for_by_level(visits):
@@ -139,14 +147,16 @@ def test_references_are_asked_for_by_level(visits):
 
 def test_the_command_that_is_printed_chooses_in_the_same_way(visits):
     base = ["-t", "kind", "--ignore", "day", "--ignore", "part", "--group", "patient"]
-    record = compared(*base, "--score", "auc", "--then", "LogisticRegression")
+    record = compared(*base, "--score", "auc", "--classifier", "LogisticRegression")
     command = shlex.split(record["fit"])[1:]
     assert command[command.index("--group") + 1] == "patient"
     fitted = json.loads(run(*command, "--json").stdout)
     assert "then__C" in fitted["chosen"] or record["advised"] == "LDA"
     rows = visits.drop(columns=["kind", "patient", "day", "part"])
-    _, chosen = evaluate.tuned(record["advised"], rows, visits["kind"].to_numpy(), score="auc",
-                               groups=visits["patient"], then="LogisticRegression")  # fmt: skip
+    (method,) = evaluate.with_steps(record["advised"], then="LogisticRegression")
+    _, chosen = evaluate.tuned(
+        method, rows, visits["kind"].to_numpy(), score="auc", groups=visits["patient"]
+    )
     assert fitted["chosen"] == chosen
     said = run("fit", "flowers.csv", *base, "-o", "a.model", code=2).stderr
     assert "--group says how settings are chosen: give --tune with it" in said

@@ -6,10 +6,12 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.preprocessing import StandardScaler
 
 from separatrix import FisherDiscriminant
+from separatrix.evaluate.splits import RandomShares
 from separatrix.selection import random_splits
 from tests.discovery import labelled
 
@@ -19,7 +21,7 @@ X, Y = labelled(90, 6)
 X2, Y2 = labelled(80, 5, 2)
 
 
-CHEAP = {"n_splits": 2, "memory": False}
+CHEAP = {"cv": RandomShares(2)}
 
 
 def parts(y, split=0, test_size=0.3, random_state=0):
@@ -49,7 +51,6 @@ def without_times(comparison):
                 fit_seconds=None,
                 predict_seconds=None,
                 cpu_seconds=None,
-                peak_bytes=None,
                 shuffled=None,  # of quick fits only
             )
             for f in m.folds
@@ -73,6 +74,10 @@ class Spy(TransformerMixin, BaseEstimator):
 
     def transform(self, X):
         return X
+
+
+def named(X, names="abcdef"):
+    return pd.DataFrame(X, columns=list(names))
 
 
 def numbered(n=60):

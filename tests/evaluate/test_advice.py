@@ -13,6 +13,7 @@ from separatrix import datasets
 from separatrix.evaluate import advise, compare, compare_in_practice
 from separatrix.evaluate.advice import with_advice
 from separatrix.evaluate.ranking import corrected_t_test
+from separatrix.evaluate.splits import RandomShares
 from tests.comparisons import around, made_up
 
 NOISY = [0.9, 0.8, 0.95, 0.7, 0.85, 0.9, 0.75, 0.8, 0.9, 0.85]
@@ -127,7 +128,7 @@ def test_the_advice_on_wine_does_not_depend_on_the_seed():
     names = ["LDA", "FisherDiscriminant", "IPCAC", "MaximumMarginCriterion", "PCA", "raw"]
     advised = set()
     for seed in range(5):
-        found = compare(names, wine.data, wine.target, n_splits=5, memory=False, random_state=seed)
+        found = compare(names, wine.data, wine.target, cv=RandomShares(5), random_state=seed)
         advice = advise(found)
         fastest = min(s.seconds for s in advice.standings if s.as_good)
         assert advice[advice.method].seconds <= max(5 * fastest, 0.1)

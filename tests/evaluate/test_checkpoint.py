@@ -21,25 +21,27 @@ from separatrix.evaluate.checkpoint import data_key, job_key
 from separatrix.evaluate.comparison import check_data, compare
 from separatrix.evaluate.fold import Job
 from separatrix.evaluate.methods import Contender, contenders
-from tests.evaluate.comparing import CHEAP, Counted, Wider, X, Y, without_times
+from separatrix.evaluate.splits import RandomShares
+from tests.evaluate.comparing import CHEAP, Counted, Wider, X, Y, named, without_times
 
 
 @pytest.mark.parametrize(
-    "change", [{"random_state": 1}, {"test_size": 0.4}, {"decision": "3nn"}, {"scale": None}],
+    "change", [{"random_state": 1}, {"cv": RandomShares(2, test_size=0.4)}],
     ids=str,
 )  # fmt: skip
 def test_results_with_other_settings_are_not_taken(tmp_path, change):
     path = tmp_path / "folds.jsonl"
     compare([Counted()], X, Y, **CHEAP, results=path)
     Counted.fits = 0
-    found = compare([Counted()], X, Y, **CHEAP, results=path, **change)
+    how = {**CHEAP, **change}
+    found = compare([Counted()], X, Y, **how, results=path)
     assert Counted.fits == 2
-    assert without_times(found) == without_times(compare([Counted()], X, Y, **CHEAP, **change))
+    assert without_times(found) == without_times(compare([Counted()], X, Y, **how))
     near = np.array([0.2, 0.4, 0.4])
     other = near + np.array([1e-12, 0, 0])
     for params in ({"n_components": 1}, {"priors": near}, {"priors": other}):
         Counted.fits = 0
-        compare([("Counted", Counted(**params))], X, Y, **CHEAP, results=path, **change)
+        compare([("Counted", Counted(**params))], X, Y, **how, results=path)
         assert Counted.fits == 2
 
 
@@ -49,8 +51,9 @@ def power(base, x=2):
 
 def key(*, estimator=None, scale=None, grid=None, test=(1, 2), **more):
     """The key of a job that differs from others in what is given."""
-    contender = Contender("k", estimator or FisherDiscriminant(), grid=grid or {}, **more)
-    return job_key(Job(contender, 0, scale, "own", 0, memory=True), np.array(test))
+    estimator = estimator or FisherDiscriminant()
+    contender = Contender("k", estimator, grid=grid or {}, prepare=scale, **more)
+    return job_key(Job(contender, 0, 0), np.array(test))
 
 
 def test_scaling_and_functions_are_known_by_their_content():
@@ -131,15 +134,15 @@ from sklearn.preprocessing import FunctionTransformer
 from separatrix.evaluate.checkpoint import data_key, job_key
 from separatrix.evaluate.comparison import check_data
 from separatrix.evaluate.fold import Job
-from separatrix.evaluate.methods import contenders
+from separatrix.evaluate.methods import with_steps
 from separatrix.kernels import RBF
 
 def keep(X, names=frozenset("abcdef")):
     return X if names & {"a", "b", "c", "d", "e"} else -X
 
 scale = FunctionTransformer(partial(keep, names={"a", "b", "c", (1, "d")}), kw_args=dict(b=1, a=2))
-for contender in contenders(None):
-    print(job_key(Job(contender, 1, scale, "own", 0, True), np.arange(5)))
+for contender in with_steps(None, prepare=scale):
+    print(job_key(Job(contender, 1, 0), np.arange(5)))
 print(data_key(check_data(np.arange(12.0).reshape(6, 2), list("aabbcc"), ["one", "two"])))
 """
 
@@ -206,29 +209,29 @@ def test_two_comparisons_do_not_write_to_one_file(tmp_path):
 
 def test_files_of_other_data_or_other_kinds_are_refused_and_left_alone(tmp_path):
     path = tmp_path / "folds.jsonl"
-    compare(["raw"], X, Y, **CHEAP, results=path)
+    compare(["raw"], named(X), Y, **CHEAP, results=path)
     content = path.read_bytes()
     swapped = Y.copy()
     swapped[:2] = swapped[1::-1]
-    for x, y, names in [(X + 1e-9, Y, None), (X, swapped, None), (X, Y, list("abcdef"))]:
+    for x, y, names in [(X + 1e-9, Y, "abcdef"), (X, swapped, "abcdef"), (X, Y, "uvwxyz")]:
         with pytest.raises(ValueError, match="results of other data"):
-            compare(["raw"], x, y, **CHEAP, results=path, feature_names=names)
+            compare(["raw"], named(x, names), y, **CHEAP, results=path)
     assert path.read_bytes() == content
     for text in (b"my diary", b"my diary\n", b'{"separatrix": 1}\n', content[1:]):
         path.write_bytes(text)
         with pytest.raises(ValueError, match="is not a file of results"):
-            compare(["raw"], X, Y, **CHEAP, results=path)
+            compare(["raw"], named(X), Y, **CHEAP, results=path)
         assert path.read_bytes() == text
     for other in (1, 9):  # the first form had other keys
-        path.write_bytes(content.replace(b'"format":3', b'"format":%d' % other))
+        path.write_bytes(content.replace(b'"format":4', b'"format":%d' % other))
         with pytest.raises(ValueError, match=f"has format {other}, of another version"):
-            compare(["raw"], X, Y, **CHEAP, results=path)
+            compare(["raw"], named(X), Y, **CHEAP, results=path)
     lines = content.splitlines(keepends=True)
     path.write_bytes(b"".join([lines[0], lines[1][:30] + b"\n", lines[2]]))
     with pytest.raises(ValueError, match=r"line 2 of .* is damaged"):
-        compare(["raw"], X, Y, **CHEAP, results=path)
+        compare(["raw"], named(X), Y, **CHEAP, results=path)
     path.write_bytes(lines[0][:9])  # cut off before anything was done
-    assert compare(["raw"], X, Y, **CHEAP, results=path).methods[0].n_done == 2
+    assert compare(["raw"], named(X), Y, **CHEAP, results=path).methods[0].n_done == 2
 
 
 def test_a_file_that_may_only_be_read_is_read(tmp_path, monkeypatch):
@@ -246,7 +249,7 @@ def test_a_file_that_may_only_be_read_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(type(path), "open", refuse)
     assert without_times(compare(["raw"], X, Y, **CHEAP, results=path)) == without_times(before)
     with pytest.raises(PermissionError, match="may not be written to, and 1 of the folds"):
-        compare(["raw"], X, Y, n_splits=3, memory=False, results=path)
+        compare(["raw"], X, Y, cv=RandomShares(3), results=path)
     assert path.read_bytes() == content
     with pytest.raises(PermissionError):
         compare(["raw"], X, Y, **CHEAP, results=tmp_path / "new")

@@ -13,17 +13,18 @@ from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.preprocessing import StandardScaler
 
 from separatrix import FisherDiscriminant
-from separatrix.evaluate.classify import decision_of
+from separatrix.evaluate.classify import rule_of
 from separatrix.evaluate.comparison import compare
-from separatrix.evaluate.methods import contenders
+from separatrix.evaluate.methods import contenders, with_steps
 from separatrix.evaluate.scores import score_predictions
+from separatrix.evaluate.splits import RandomShares
 from tests.evaluate.comparing import CHEAP, X2, Y2, X, Y, by_hand, parts
 
 
 def test_two_classes_have_sensitivity_specificity_and_the_area_under_the_curve():
     rng = np.random.default_rng(0)
     noisy = X2 + 3 * rng.standard_normal(X2.shape)
-    (method,) = compare([FisherDiscriminant()], noisy, Y2, n_splits=1, memory=False).methods
+    (method,) = compare([FisherDiscriminant()], noisy, Y2, cv=RandomShares(1)).methods
     train, test = parts(Y2)
     scaler = StandardScaler().fit(noisy[train])
     model = FisherDiscriminant().fit(scaler.transform(noisy[train]), Y2[train])
@@ -49,7 +50,7 @@ def test_two_classes_have_sensitivity_specificity_and_the_area_under_the_curve()
 def test_the_rule_on_top_is_the_one_asked_for(decision, rule):
     noisy = X + np.random.default_rng(1).normal(scale=3, size=X.shape)
     methods = [("fisher", FisherDiscriminant(1)), ("pca", PCA(2))]
-    found = compare(methods, noisy, Y, decision=decision, **CHEAP)
+    found = compare(with_steps(methods, then=decision), noisy, Y, **CHEAP)
     for name, estimator in methods:
         assert found[name].decision == decision
         for fold in found[name].folds:
@@ -60,7 +61,7 @@ def test_a_method_decides_itself_where_it_can_and_must():
     methods = ["FisherDiscriminant", "LocalFisherDiscriminant", "DDAGClassifier", "raw"]
     own = compare(methods, X, Y, **CHEAP)
     assert [m.decision for m in own.methods] == ["own", "3nn", "own", "3nn"]
-    other = compare(methods, X, Y, decision="centroid", **CHEAP)
+    other = compare(with_steps(methods, then="centroid"), X, Y, **CHEAP)
     assert [m.decision for m in other.methods] == ["centroid", "centroid", "own", "centroid"]
 
 
@@ -83,7 +84,9 @@ def test_a_class_that_is_predicted_but_not_tested_has_no_f_of_its_own():
 
 def test_a_subspace_without_directions_fails_with_that_reason():
     rows, y = np.ones((40, 2)), np.arange(40) % 2
-    (method,) = compare([FisherDiscriminant()], rows, y, decision="3nn", n_splits=1).methods
+    (method,) = compare(
+        with_steps([FisherDiscriminant()], then="3nn"), rows, y, cv=RandomShares(1)
+    ).methods
     assert "no direction was found" in method.reason
 
 
@@ -92,5 +95,5 @@ def test_methods_that_share_hyperplanes_are_judged_in_their_subspaces():
         contender = contenders([name])[0]
         assert hasattr(contender.estimator, "predict")
         assert contender.kind == "subspace"
-        assert decision_of(contender, "own") == "3nn"
-    assert decision_of(contenders(["FisherDiscriminant"])[0], "own") == "own"
+        assert rule_of(contender).name == "3nn"
+    assert rule_of(contenders(["FisherDiscriminant"])[0]) is None

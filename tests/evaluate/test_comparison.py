@@ -17,12 +17,13 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from separatrix import FisherDiscriminant
 from separatrix.evaluate.comparison import compare, tuned
-from separatrix.evaluate.methods import contenders
+from separatrix.evaluate.methods import contenders, with_steps
 from separatrix.evaluate.records import to_plain
+from separatrix.evaluate.splits import RandomShares
 from separatrix.files.preparation import encode_text, preprocessing
 from separatrix.selection import random_splits
 from tests.discovery import labelled
-from tests.evaluate.comparing import CHEAP, Broken, X, Y, by_hand, parts, without_times
+from tests.evaluate.comparing import CHEAP, Broken, X, Y, by_hand, named, parts, without_times
 
 
 def test_the_splits_of_a_comparison_are_in_its_record():
@@ -42,7 +43,7 @@ def test_each_split_is_dealt_once_and_given_to_all_folds():
             for n in (1, 2, 3):
                 yield np.arange(n, len(X)), np.arange(n)
 
-    found = compare(["raw", "PCA", "LDA"], X, Y, splits=LeaveOutOneMore(), memory=False)
+    found = compare(["raw", "PCA", "LDA"], X, Y, cv=LeaveOutOneMore())
     assert dealt == [90]
     assert [len(test) for test in found.tests] == [1, 2, 3]
     for method in found.methods:
@@ -53,7 +54,7 @@ def test_each_split_is_dealt_once_and_given_to_all_folds():
 @pytest.mark.parametrize("scale", ["standard", MinMaxScaler()], ids=str)
 def test_a_classifier_is_scaled_fitted_and_judged_as_by_hand(scale):
     y = np.array(["a", "b", "c"])[Y]
-    found = compare([FisherDiscriminant(shrinkage=0.2)], X, y, scale=scale, **CHEAP)
+    found = compare(with_steps([FisherDiscriminant(shrinkage=0.2)], prepare=scale), X, y, **CHEAP)
     scaler = StandardScaler if scale == "standard" else MinMaxScaler
     for fold in found.methods[0].folds:
         expected = by_hand(FisherDiscriminant(shrinkage=0.2), X, y, None, fold.split, scaler)
@@ -75,19 +76,12 @@ def test_a_classifier_is_scaled_fitted_and_judged_as_by_hand(scale):
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("n_splits", 0, "n_splits=0"),
-        ("test_size", 1.0, "test_size=1.0"),
-        ("decision", "5nn", "decision='5nn' must be one of own, 3nn"),
-        ("scale", "minmax", "scale='minmax'"),
-        ("time_budget", 0, "time_budget=0"),
-        ("time_budget", "60", "time_budget='60' must be None or a number of seconds"),
-        ("test_size", "0.3", "test_size='0.3' must be a number between 0 and 1"),
-        ("test_size", None, "test_size=None must be a number"),
+        ("budget", 0, "budget=0"),
+        ("budget", "60", "budget='60' must be None or a number of seconds"),
+        ("progress", "bar", "progress='bar' must be True, False"),
         ("n_jobs", 0, "n_jobs=0 must be None for one"),
         ("n_jobs", 1.5, "n_jobs=1.5 must be None for one"),
-        ("scale", StandardScaler, r"is a class: give a transformer, StandardScaler\(\)"),
         ("random_state", None, "random_state=None"),
-        ("feature_names", ["a"], "feature_names has 1 names, but X has 6"),
     ],
 )
 def test_settings_are_checked_before_anything_runs(name, value, words):
@@ -95,11 +89,31 @@ def test_settings_are_checked_before_anything_runs(name, value, words):
         compare(["raw"], X, Y, **{name: value})
 
 
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: RandomShares(0), "n_splits=0"),
+        (lambda: RandomShares(test_size=1.0), "test_size=1.0"),
+        (lambda: RandomShares(test_size="0.3"), "test_size='0.3' must be a number between 0"),
+        (lambda: with_steps(["LDG"], prepare="minmax"), "prepare='minmax'"),
+        (
+            lambda: with_steps(["LDG"], prepare=StandardScaler),
+            r"a transformer, StandardScaler\(\)",
+        ),
+        (lambda: with_steps(["LDG"], then="PCA"), "then=PCA does not predict"),
+        (lambda: with_steps(["LDG"], then="5nn"), "'5nn' is not a method"),
+    ],
+)
+def test_splitters_and_steps_are_checked_where_they_are_made(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
+
+
 def test_rows_that_nothing_can_be_compared_on_are_refused():
     broken = X.copy()
     broken[3, 2] = np.nan
     with pytest.raises(ValueError, match="petal"):
-        compare(["raw"], broken, Y, feature_names=["a", "b", "petal", "d", "e", "f"])
+        compare(["raw"], named(broken, ["a", "b", "petal", "d", "e", "f"]), Y)
     with pytest.raises(ValueError, match="only one class"):
         compare(["raw"], X, np.zeros(len(X)))
     for gap in (None, np.nan, pd.NA):
@@ -139,7 +153,7 @@ def test_frames_as_output_change_nothing():
 
 
 def test_the_summary_is_that_of_the_splits_with_an_interval():
-    (method,) = compare(["raw"], X + 0.0, Y, n_splits=4, memory=False).methods
+    (method,) = compare(["raw"], X + 0.0, Y, cv=RandomShares(4)).methods
     values = [fold.scores["macro_f"] for fold in method.folds]
     summary = method.summary["macro_f"]
     assert summary.mean == pytest.approx(np.mean(values))
@@ -149,7 +163,7 @@ def test_the_summary_is_that_of_the_splits_with_an_interval():
 
 
 def test_one_split_has_the_interval_of_its_rows():
-    found = compare(["raw"], X, Y, n_splits=1, memory=False)
+    found = compare(["raw"], X, Y, cv=RandomShares(1))
     summary = found["raw"].summary
     n = len(found.tests[0])
     expected = stats.binomtest(round(n * summary["accuracy"].mean), n).proportion_ci()
@@ -159,7 +173,7 @@ def test_one_split_has_the_interval_of_its_rows():
 
 def test_methods_that_fail_are_listed_with_the_reason():
     Broken.fits = 0
-    found = compare([("bad", Broken(8)), "FisherDiscriminant"], X, Y, n_splits=3, memory=False)
+    found = compare([("bad", Broken(8)), "FisherDiscriminant"], X, Y, cv=RandomShares(3))
     bad = found["bad"]
     assert (bad.status, bad.n_done) == ("partial", 2)
     assert bad.reason == "RuntimeError: this is too much; 2 of 3 splits done"
@@ -183,7 +197,7 @@ def noisy(n=72, d=7):
 
 
 def assert_same_as_the_fold(method, X, y, **how):
-    found = compare([method], X, y, n_splits=1, memory=False, **how)
+    found = compare([method], X, y, cv=RandomShares(1), **how)
     (fold,) = found.methods[0].folds
     assert fold.status == "done", fold.reason
     codes = np.array(found.labels)
@@ -204,8 +218,8 @@ def test_the_model_predicts_what_the_fold_did(name):
 
 @pytest.mark.parametrize("decision", ["3nn", "centroid", "gaussian"])
 def test_the_rule_on_top_is_that_of_the_fold(decision):
-    how = {"decision": decision, "scale": MinMaxScaler()}
-    model, fold, _ = assert_same_as_the_fold("MaximumMarginCriterion", *noisy(), **how)
+    (method,) = with_steps("MaximumMarginCriterion", then=decision, prepare=MinMaxScaler())
+    model, fold, _ = assert_same_as_the_fold(method, *noisy())
     assert len(model) == 3
     assert model[1].n_components == fold.chosen["n_components"]
 
@@ -219,7 +233,7 @@ def test_only_the_rule_learns_from_all_rows_where_the_method_takes_few():
 
 def test_estimators_are_fitted_as_they_are_given():
     X, y = noisy()
-    model, chosen = tuned(FisherDiscriminant(shrinkage=0.3), X, y, scale=None)
+    model, chosen = tuned(*with_steps(FisherDiscriminant(shrinkage=0.3), prepare=None), X, y)
     assert chosen == {}
     assert_array_equal(model.coef_, FisherDiscriminant(shrinkage=0.3).fit(X, y).coef_)
 
@@ -228,10 +242,10 @@ def test_estimators_are_fitted_as_they_are_given():
 def test_names_of_columns_are_known(scale):
     X, y = noisy()
     frame = pd.DataFrame(X, columns=[f"v{i}" for i in range(X.shape[1])])
-    model, _ = tuned("IPCAC", frame, y, scale=scale)
+    model, _ = tuned(*with_steps("IPCAC", prepare=scale), frame, y)
     assert_array_equal(model.feature_names_in_, frame.columns)
     with pytest.raises(ValueError, match="v1"):
-        tuned("IPCAC", frame.assign(v1=np.nan), y, scale=scale)
+        tuned(*with_steps("IPCAC", prepare=scale), frame.assign(v1=np.nan), y)
 
 
 def test_text_and_gaps_are_prepared_as_in_a_comparison():
@@ -241,10 +255,10 @@ def test_text_and_gaps_are_prepared_as_in_a_comparison():
     frame["place"] = np.where(np.arange(len(y)) % 3 == 0, "hill", "river")
     how = {"categorical": "onehot", "missing": "median"}
     numbers, steps = encode_text(frame, **how)
-    found = compare(["LDG"], numbers, y, scale=steps, n_splits=1, memory=False)
+    found = compare(with_steps(["LDG"], prepare=steps), numbers, y, cv=RandomShares(1))
     train, test = random_splits(np.array(found.labels), 1, 0.3)[0]
     prepare = preprocessing(frame, **how)
-    model, _ = tuned("LDG", frame.iloc[train], y[train], scale=prepare)
+    model, _ = tuned(*with_steps("LDG", prepare=prepare), frame.iloc[train], y[train])
     fold = found.methods[0].folds[0]
     predicted = np.array(found.classes)[list(fold.predicted)]
     assert_array_equal(model.predict(frame.iloc[test]), predicted)

@@ -12,7 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from separatrix import FisherDiscriminant
 from separatrix.evaluate.comparison import compare, tuned
 from separatrix.evaluate.controls import shuffle_labels
-from separatrix.evaluate.methods import Contender
+from separatrix.evaluate.methods import Contender, with_steps
+from separatrix.evaluate.splits import RandomShares
 from tests.evaluate.comparing import CHEAP, X, Y, parts
 from tests.evaluate.test_fold import RandomDirection
 
@@ -22,7 +23,7 @@ def test_the_best_of_many_is_flattered_and_the_inner_winner_is_not():
     rng = np.random.default_rng(0)
     rows, y = rng.normal(size=(80, 30)), np.arange(80) % 2
     methods = [Contender(f"m{i}", RandomDirection(i)) for i in range(30)]
-    found = compare(methods, rows, y, n_splits=5, memory=False)
+    found = compare(methods, rows, y, cv=RandomShares(5))
     best = found[found.best].summary["accuracy"].mean
     honest = found.winner.summary["accuracy"].mean
     assert best > 0.56
@@ -33,7 +34,7 @@ def test_the_best_of_many_is_flattered_and_the_inner_winner_is_not():
 
 def test_the_winner_of_a_split_is_the_best_of_its_inner_folds():
     noisy = X + 2 * np.random.default_rng(2).normal(size=X.shape)
-    found = compare(["LDA", "3-NN", "PCA"], noisy, Y, n_splits=4, memory=False)
+    found = compare(["LDA", "3-NN", "PCA"], noisy, Y, cv=RandomShares(4))
     assert found.winner.splits == (0, 1, 2, 3)
     for split, name, scores in zip(found.winner.splits, found.winner.methods, found.winner.scores,
                                    strict=True):  # fmt: skip
@@ -44,16 +45,16 @@ def test_the_winner_of_a_split_is_the_best_of_its_inner_folds():
 
 
 def test_shuffled_labels_tell_what_chance_gives():
-    real = compare(["LDA", "3-NN"], X, Y, n_splits=4, permutations=19, memory=False).permutation
+    real = compare(["LDA", "3-NN"], X, Y, cv=RandomShares(4), progress=False).permutation_test(19)
     assert (real.method, real.score, real.splits) == ("LDA", "accuracy", (0, 1, 2))
     assert len(real.permuted) == 19
     assert real.p_value == pytest.approx(1 / 20)
     assert abs(np.mean(real.permuted) - 1 / 3) < 0.1  # 57 means of 28 rows, of the same 90
     coin = np.random.default_rng(3).permutation(Y)
-    chance = compare(["LDA"], X, coin, n_splits=3, permutations=19, memory=False).permutation
+    chance = compare(["LDA"], X, coin, cv=RandomShares(3), progress=False).permutation_test(19)
     assert chance.p_value > 0.1
-    loss = compare(["LDA"], X, Y, n_splits=3, permutations=9, score="log_loss", memory=False)
-    assert loss.permutation.p_value == pytest.approx(1 / 10)
+    loss = compare(["LDA"], X, Y, cv=RandomShares(3), score="log_loss")
+    assert loss.permutation_test(9).p_value == pytest.approx(1 / 10)
 
 
 def test_groups_of_one_label_exchange_it_and_others_mix_within():
@@ -79,9 +80,8 @@ def test_any_classifier_may_decide_in_every_subspace():
     noisy = X + np.random.default_rng(1).normal(scale=2, size=X.shape)
     rule = KNeighborsClassifier(9)
     fisher = ("fisher", FisherDiscriminant(2))
-    found = compare([fisher, LogisticRegression()], noisy, Y, then=rule, **CHEAP)
-    assert [m.decision for m in found.methods] == ["then", "own"]
-    assert found.settings["then"] == "KNeighborsClassifier"
+    found = compare(with_steps([fisher, LogisticRegression()], then=rule), noisy, Y, **CHEAP)
+    assert [m.decision for m in found.methods] == ["KNeighborsClassifier", "own"]
     for fold in found["fisher"].folds:
         train, test = parts(Y, fold.split)
         scaler = StandardScaler().fit(noisy[train])
@@ -93,12 +93,12 @@ def test_any_classifier_may_decide_in_every_subspace():
 
 def test_a_named_classifier_on_top_is_tuned_in_the_fold():
     noisy = X + np.random.default_rng(1).normal(scale=2, size=X.shape)
-    found = compare(["PCA", "LocalFisherDiscriminant"], noisy, Y, then="LogisticRegression",
-                    n_splits=1, memory=False)  # fmt: skip
+    methods = with_steps(["PCA", "LocalFisherDiscriminant"], then="LogisticRegression")
+    found = compare(methods, noisy, Y, cv=RandomShares(1))
     train, test = parts(Y)
-    for name in ("PCA", "LocalFisherDiscriminant"):
-        fold = found[name].folds[0]
+    for method in methods:
+        fold = found[method.name].folds[0]
         assert fold.chosen["then__C"] in (1.0, 0.1, 0.01, 10.0)
-        model, chosen = tuned(name, noisy[train], Y[train], then="LogisticRegression")
+        model, chosen = tuned(method, noisy[train], Y[train])
         assert chosen == fold.chosen
         assert_array_equal(model.predict(noisy[test]), fold.predicted)

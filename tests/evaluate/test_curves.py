@@ -21,6 +21,7 @@ from separatrix.evaluate.curves import (
     pool_calibration,
     trace_roc,
 )
+from separatrix.evaluate.splits import RandomShares
 from tests.evaluate.comparing import CHEAP, X2, Y2, X, Y
 
 RNG = np.random.default_rng(0)
@@ -77,7 +78,7 @@ def test_folds_have_curves_where_the_rule_has_degrees():
 
 
 def test_means_over_splits():
-    (method,) = compare(["LDA"], X2, Y2, n_splits=3, memory=False).methods
+    (method,) = compare(["LDA"], X2, Y2, cv=RandomShares(3)).methods
     curves = [fold.curves for fold in method.folds]
     assert_allclose(mean_roc(method), np.mean([c.roc for c in curves], axis=0))
     area = np.trapezoid(mean_roc(method), FALSE_SHARES)

@@ -1,8 +1,7 @@
-"""View, loadings, accuracy by dimension, memory."""
+"""View, loadings, accuracy by dimension."""
 
 from __future__ import annotations
 
-import tracemalloc
 import warnings
 
 import numpy as np
@@ -18,10 +17,11 @@ from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, Stan
 from separatrix import FisherDiscriminant
 from separatrix.evaluate.comparison import compare
 from separatrix.evaluate.describe import find_patterns
-from separatrix.evaluate.methods import Contender
+from separatrix.evaluate.methods import Contender, with_steps
+from separatrix.evaluate.splits import RandomShares
 from separatrix.selection import neighbour_scores
 from tests.discovery import labelled, name_of
-from tests.evaluate.comparing import CHEAP, Hungry, X, Y, parts
+from tests.evaluate.comparing import CHEAP, X, Y, parts
 
 
 def test_the_view_is_that_of_held_out_rows_of_the_first_split():
@@ -47,7 +47,9 @@ def test_the_view_is_that_of_held_out_rows_of_the_first_split():
 def test_loadings_say_what_a_standard_deviation_of_a_feature_does(estimator):
     rows = X * [1, 1000, 1, 0.01, 1, 1]
     scaled, plain = (
-        compare([estimator], rows, Y, scale=s, n_splits=1, memory=False).methods[0].folds[0]
+        compare(with_steps([estimator], prepare=s), rows, Y, cv=RandomShares(1))
+        .methods[0]
+        .folds[0]
         for s in ("standard", None)
     )
     weights = np.array(scaled.loadings.weights)
@@ -118,7 +120,7 @@ def test_a_readout_places_and_decides_as_the_method_does(scale, two):
     rows = X * [1, 100, 1, 0.01, 1, 1] + 5
     y = np.where(Y == 2, 1, Y) if two else Y
     methods = [FisherDiscriminant(), LinearDiscriminantAnalysis(), LogisticRegression(), PCA(2)]
-    found = compare(methods, rows, y, scale=scale, **CHEAP)
+    found = compare(with_steps(methods, prepare=scale), rows, y, **CHEAP)
     new = rows[list(found.tests[0])]
     for method in found.methods:
         fold = method.folds[0]
@@ -139,7 +141,9 @@ def test_what_is_not_linear_in_the_table_is_not_read_out(monkeypatch):
     kernel, bent, _ = compare(methods, X, Y, **CHEAP).methods
     assert kernel.folds[0].readout is None
     assert bent.folds[0].readout is None
-    (other,) = compare(["LDA"], X, Y, scale=QuantileTransformer(n_quantiles=10), **CHEAP).methods
+    (other,) = compare(
+        with_steps(["LDA"], prepare=QuantileTransformer(n_quantiles=10)), X, Y, **CHEAP
+    ).methods
     assert other.folds[0].readout is None
     monkeypatch.setattr("separatrix.evaluate.describe.MAX_READOUT_NUMBERS", 29)
     (large,) = compare(["LDA"], X, Y, **CHEAP).methods  # 2 directions and 3 classes of 6 features
@@ -160,11 +164,11 @@ def test_a_linear_rule_that_does_not_give_the_predictions_is_left_out():
     assert len(method.folds[0].readout.weights) == 2
 
 
-def test_shuffled_labels_are_a_permutation_and_are_predicted_by_chance():
+def test_shuffled_labels_are_a_permutation_and_are_predicted_by_chance(shuffles):
     rng = np.random.default_rng(1)
     y = np.arange(600) % 3
     rows = np.eye(3)[y] * 6 + rng.normal(size=(600, 3))
-    found = compare(["LDA", "PCA"], rows, y, n_splits=2)
+    found = compare(["LDA", "PCA"], rows, y, cv=RandomShares(2))
     for method in found.methods:
         fold = method.folds[0]
         shuffled = fold.shuffled
@@ -174,8 +178,6 @@ def test_shuffled_labels_are_a_permutation_and_are_predicted_by_chance():
         assert len(shuffled.coordinates) == len(shuffled.labels) == 180
         assert method.folds[1].shuffled is None
     assert found["LDA"].folds[0].shuffled.labels == found["PCA"].folds[0].shuffled.labels
-    (without,) = compare(["LDA"], rows, y, n_splits=1, memory=False).methods
-    assert without.folds[0].shuffled is None
 
 
 class Fussy(LinearDiscriminantAnalysis):
@@ -187,10 +189,10 @@ class Fussy(LinearDiscriminantAnalysis):
         return super().fit(X, y)
 
 
-def test_warnings_of_shuffled_labels_are_not_those_of_the_method():
+def test_warnings_of_shuffled_labels_are_not_those_of_the_method(shuffles):
     y = np.repeat([0, 1], 30)
     rows = np.random.default_rng(0).normal(size=(60, 2)) + y[:, None]
-    (method,) = compare([Fussy()], rows, y, n_splits=1).methods
+    (method,) = compare([Fussy()], rows, y, cv=RandomShares(1)).methods
     assert method.folds[0].shuffled is not None
     assert method.folds[0].warnings == ()
 
@@ -201,29 +203,17 @@ class Bent(PCA):
 
 
 def test_directions_that_are_no_weights_of_features_have_no_loadings():
-    bent, straight = compare([Bent(2), PCA(2)], X, Y, n_splits=1, memory=False).methods
+    bent, straight = compare([Bent(2), PCA(2)], X, Y, cv=RandomShares(1)).methods
     assert bent.folds[0].loadings is None
     assert straight.folds[0].loadings is not None
-
-
-def test_memory_is_measured_beside_a_caller_who_traces_it():
-    (expected,) = compare([Hungry()], X, Y, n_splits=1).methods
-    tracemalloc.start()
-    try:
-        np.ones(4_000_000)
-        (method,) = compare([Hungry()], X, Y, n_splits=1).methods
-        assert tracemalloc.is_tracing()
-    finally:
-        tracemalloc.stop()
-    assert method.folds[0].peak_bytes == pytest.approx(expected.folds[0].peak_bytes, rel=0.02)
 
 
 def test_the_path_is_scored_on_some_rows(monkeypatch):
     sizes = []
 
-    def scorer(decision, n_rows):
+    def scorer(rule):
         def score(Z, codes, Z_new, truth, ends):
-            sizes.append((n_rows, len(Z), len(codes), len(Z_new), len(truth)))
+            sizes.append((len(Z), len(codes), len(Z_new), len(truth)))
             return neighbour_scores(Z, codes, Z_new, truth, ends)
 
         return score
@@ -232,7 +222,7 @@ def test_the_path_is_scored_on_some_rows(monkeypatch):
     monkeypatch.setattr("separatrix.evaluate.describe.MAX_PATH_ROWS", 15)
     (method,) = compare([Contender("p", PCA(2), choose_dimension=True)], X, Y, **CHEAP).methods
     assert len(method.folds[0].path) == 2
-    assert sizes[-1] == (15, 15, 15, 15, 15)
+    assert sizes[-1] == (15, 15, 15, 15)
 
 
 def test_only_the_reference_is_shown_as_raw_data():

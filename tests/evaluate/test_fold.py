@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -16,9 +14,9 @@ from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScal
 from sklearn.utils import check_random_state
 
 from separatrix import FisherDiscriminant, LocalFisherDiscriminant
-from separatrix.evaluate.comparison import check_data, compare
-from separatrix.evaluate.fold import Job, run_fold
-from separatrix.evaluate.methods import GRIDS, Contender, contenders
+from separatrix.evaluate.comparison import compare
+from separatrix.evaluate.methods import GRIDS, Contender, with_steps
+from separatrix.evaluate.splits import RandomShares
 from separatrix.kernels import inverse_width
 from separatrix.selection import dimension_path
 from tests.evaluate.comparing import (
@@ -28,6 +26,7 @@ from tests.evaluate.comparing import (
     Wider,
     X,
     Y,
+    named,
     numbered,
     parts,
     without_times,
@@ -38,7 +37,7 @@ def test_no_fit_sees_a_row_of_the_test_part():
     y = np.arange(60) % 2
     Spy.seen.clear()
     spies = Contender("spy", Spy(), grid={"a": (0, 1), "b": (0, 1, 2)})
-    compare([spies], numbered(), y, scale=Spy(a="scaler"), **CHEAP)
+    compare(with_steps([spies], prepare=Spy(a="scaler")), numbered(), y, **CHEAP)
     train = [set(parts(y, split)[0].tolist()) for split in range(2)]
     fits = [set(rows) for _, rows in Spy.seen]
     # a scaler, 2 + 3 settings less one known already in three folds, and the fit itself
@@ -65,8 +64,7 @@ def test_labels_without_meaning_are_predicted_by_chance_however_much_is_chosen()
     rows, y = rng.standard_normal((80, 120)), np.arange(80) % 2
     lucky = Contender("lucky", RandomDirection(), grid={"seed": tuple(range(40))})
     found = compare(
-        [lucky, "LocalFisherDiscriminant", "PCA"], rows, y, n_splits=8,
-        memory=False,
+        [lucky, "LocalFisherDiscriminant", "PCA"], rows, y, cv=RandomShares(8),
     )  # fmt: skip
     for method in found.methods:
         # 24 rows a split: 0.1; over eight splits of the same rows somewhat less
@@ -80,7 +78,7 @@ def test_one_more_test_row_changes_no_choice_and_no_fit():
     test = parts(Y)[1]
     moved[test] += 100.0
     methods = ["LocalFisherDiscriminant", "SupportVectorProjection"]
-    one, other = (compare(methods, x, Y, n_splits=1, memory=False) for x in (X, moved))
+    one, other = (compare(methods, x, Y, cv=RandomShares(1)) for x in (X, moved))
     for name in methods:
         assert one[name].folds[0].chosen == other[name].folds[0].chosen
         assert one[name].folds[0].loadings == other[name].folds[0].loadings
@@ -132,7 +130,9 @@ class Picky(ClassifierMixin, BaseEstimator):
 def picky(**grid):
     y = np.arange(90) % 2
     contender = Contender("picky", Picky(), grid=grid)
-    return compare([contender], y[:, None].astype(float), y, scale=None, **CHEAP).methods[0]
+    return compare(
+        with_steps([contender], prepare=None), y[:, None].astype(float), y, **CHEAP
+    ).methods[0]
 
 
 def test_parameters_are_chosen_one_after_the_other_and_the_first_of_equals_wins():
@@ -153,14 +153,19 @@ def test_a_value_that_fails_is_not_chosen_unless_all_fail():
 def test_kernel_widths_and_costs_are_in_units_of_the_training_rows():
     rows = 100 * X
     found = compare(
-        ["KernelFisherDiscriminant", "SupportVectorProjection"], rows, Y, scale=None, n_splits=1
+        with_steps(["KernelFisherDiscriminant", "SupportVectorProjection"], prepare=None),
+        rows,
+        Y,
+        cv=RandomShares(1),
     )
     unit = inverse_width(rows[parts(Y)[0]], "scale")
     width = found["KernelFisherDiscriminant"].folds[0].chosen["kernel__gamma"]
     assert width / unit in [pytest.approx(m) for m in GRIDS["*"]["kernel__gamma"]]
     cost = found["SupportVectorProjection"].folds[0].chosen["C"]
     assert cost / unit in [pytest.approx(m) for m in GRIDS["*"]["C"]]
-    small = compare(["SupportVectorProjection"], X, Y, scale=None, n_splits=1, memory=False)
+    small = compare(
+        with_steps(["SupportVectorProjection"], prepare=None), X, Y, cv=RandomShares(1)
+    )
     assert small.methods[0].folds[0].chosen["C"] == pytest.approx(1e4 * cost)
 
 
@@ -186,43 +191,6 @@ def test_the_number_of_directions_is_chosen_in_the_training_part_and_then_cut_of
             assert score == pytest.approx(rule.score(whole.transform(new)[:, :k], Y[test]))
         assert len(fold.path) == 6
         assert fold.path[fold.n_components - 1] == fold.scores["accuracy"]
-
-
-def test_memory_is_what_a_fit_holds_at_most_and_is_measured_once(monkeypatch):
-    (method,) = compare([Hungry()], X, Y, n_splits=2).methods
-    first, second = method.folds
-    assert 16e6 <= first.peak_bytes < 16.5e6
-    assert second.peak_bytes is None
-    assert compare([Hungry()], X, Y, **CHEAP).methods[0].folds[0].peak_bytes is None
-    monkeypatch.setattr("separatrix.evaluate.fold.MAX_MEASURED_SECONDS", 0.0)
-    assert compare([Hungry()], X, Y, n_splits=1).methods[0].folds[0].peak_bytes is None
-
-
-def test_the_fit_that_measures_memory_is_not_the_time_of_the_fold(monkeypatch):
-    (contender,) = contenders([Hungry()])
-    job = Job(contender, 0, "standard", "own", 0, memory=True)
-    data, rows = check_data(X, Y, None), parts(Y)
-    now = [0.0]
-    monkeypatch.setattr("separatrix.evaluate.fold.time.perf_counter", lambda: now[0])
-
-    def slow(*_):
-        now[0] += 1000.0
-        return {"peak_bytes": 1}
-
-    monkeypatch.setattr("separatrix.evaluate.fold.measure_memory", slow)
-    fold = run_fold(job, data, rows)
-    assert (fold.peak_bytes, fold.seconds) == (1, 0.0)
-
-
-def test_memory_is_not_measured_when_time_is_short():
-    (contender,) = contenders([Hungry()])
-    job = Job(contender, 0, "standard", "own", 0, memory=True)
-    data, rows = check_data(X, Y, None), parts(Y)
-    start = time.perf_counter()
-    assert run_fold(job, data, rows).peak_bytes is not None
-    took = time.perf_counter() - start
-    assert run_fold(job, data, rows, time_left=1000 + 100 * took).peak_bytes is not None
-    assert run_fold(job, data, rows, time_left=1e-9).peak_bytes is None
 
 
 class Ends(TransformerMixin, BaseEstimator):
@@ -252,8 +220,10 @@ class Ends(TransformerMixin, BaseEstimator):
     ids=str,
 )
 def test_columns_that_a_transformer_makes_are_named(scale, names):
-    found = compare([FisherDiscriminant(shrinkage=0.1)], X, Y, scale=scale, n_splits=1,
-                    memory=False, feature_names=list("abcdef"))  # fmt: skip
+    found = compare(
+        with_steps([FisherDiscriminant(shrinkage=0.1)], prepare=scale), named(X), Y,
+        cv=RandomShares(1),
+    )  # fmt: skip
     fold = found.methods[0].folds[0]
     assert (fold.status, fold.warnings) == ("done", ())
     assert fold.loadings.features[: len(names)] == names
@@ -273,7 +243,7 @@ class Shaken(TransformerMixin, BaseEstimator):
 
 
 def test_chance_in_the_scaling_is_seeded_too():
-    one, two = (compare(["raw"], X, Y, scale=Shaken(), **CHEAP) for _ in range(2))
+    one, two = (compare(with_steps(["raw"], prepare=Shaken()), X, Y, **CHEAP) for _ in range(2))
     assert without_times(one) == without_times(two)
 
 
@@ -292,10 +262,10 @@ class Undescribed(Hungry):
         raise NotImplementedError("no rows")
 
 
-def test_what_only_describes_a_fold_may_fail_without_its_scores():
+def test_what_only_describes_a_fold_may_fail_without_its_scores(shuffles):
     Undescribed.fits = 0
     lsqr = LinearDiscriminantAnalysis(solver="lsqr")
-    found = compare([Undescribed()], X, Y, n_splits=1)
+    found = compare([Undescribed()], X, Y, cv=RandomShares(1))
     fold = found["Undescribed"].folds[0]
     assert fold.status == "done"
     assert fold.scores["accuracy"] > 0
@@ -304,8 +274,7 @@ def test_what_only_describes_a_fold_may_fail_without_its_scores():
         "RuntimeWarning: no projected rows: NotImplementedError: no rows",
         "RuntimeWarning: no loadings: NotImplementedError: no rows",
         "RuntimeWarning: no view: NotImplementedError: no rows",
-        "RuntimeWarning: no memory: MemoryError: no message",
         "RuntimeWarning: no shuffled labels: MemoryError: no message",
     )
-    assert (fold.n_components, fold.view, fold.peak_bytes) == (None, None, None)
-    assert compare([lsqr], X, Y, n_splits=1).methods[0].status == "done"
+    assert (fold.n_components, fold.view) == (None, None)
+    assert compare([lsqr], X, Y, cv=RandomShares(1)).methods[0].status == "done"

@@ -7,11 +7,25 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import separatrix
-from separatrix import FisherDiscriminant, KernelFisherDiscriminant, SupportVectorProjection
+from separatrix import (
+    LDG,
+    FisherDiscriminant,
+    GroupedDiscriminant,
+    KernelFisherDiscriminant,
+    LocalFisherDiscriminant,
+    QuadraticDiscriminant,
+    SupportVectorProjection,
+)
 from separatrix.evaluate.comparison import compare
+from separatrix.evaluate.fold import Job
 from separatrix.evaluate.methods import (
     GRIDS,
     LEFT_OUT,
@@ -22,8 +36,10 @@ from separatrix.evaluate.methods import (
     method_classes,
     settings_by_size,
 )
+from separatrix.evaluate.splits import RandomShares
+from separatrix.kernels import RBF
 from tests.discovery import all_estimators, name_of
-from tests.evaluate.comparing import CHEAP, Spy, X, Y, numbered
+from tests.evaluate.comparing import CHEAP, Spy, X, Y, numbered, parts
 
 CLASSIFIERS = ("GradientBoosting", "LogisticRegression", "RBF-SVM", "ShrunkenCentroid")
 NO_SUBSPACE = ("DDAGClassifier", "LocalQDA", *CLASSIFIERS)
@@ -35,7 +51,7 @@ def test_every_estimator_of_the_package_competes_or_is_left_out_with_a_reason():
         [*(name_of(e) for e in all_estimators()), "3-NN", "PCA", "LDA", "NCA", *CLASSIFIERS]
     )
     assert all(m.description.endswith(".") for m in contenders(None))
-    found = compare(None, X, Y, n_splits=1, memory=False)
+    found = compare(None, X, Y, cv=RandomShares(1))
     assert [m.name for m in found.methods] == names
     assert {m.name: m.reason for m in found.methods if m.status != "done"} == {}
     assert found.left_out == LEFT_OUT
@@ -145,3 +161,73 @@ def test_linear_margins_have_no_kernel_width_to_choose():
     assert "kernel__gamma" not in by_name["SupportVectorProjection"].grid
     assert "kernel__gamma" in by_name["KernelSupportVectorICA"].grid
     assert SupportVectorProjection().kernel is None
+
+
+# Pipelines ---------------------------------------------------------------------------------------
+
+
+def test_a_pipeline_is_tuned_like_the_name_of_its_method():
+    noisy = X + 2 * np.random.default_rng(2).normal(size=X.shape)
+    for name, estimator in (("LDG", LDG()), ("QuadraticDiscriminant", QuadraticDiscriminant())):
+        pipeline = make_pipeline(StandardScaler(), estimator)
+        both = compare([name, ("same", pipeline)], noisy, Y, **CHEAP)
+        for one, other in zip(both[name].folds, both["same"].folds, strict=True):
+            assert (one.chosen, one.predicted) == (other.chosen, other.predicted)
+
+
+def test_settings_that_a_pipeline_makes_are_kept_and_the_rest_is_tuned():
+    method = QuadraticDiscriminant(pooling=0.5)
+    (contender,) = contenders([make_pipeline(MinMaxScaler(), method)])
+    assert "pooling" not in contender.grid
+    assert {"shrinkage", "diagonal"} <= set(contender.grid)
+    assert isinstance(contender.prepare, MinMaxScaler)
+    assert contender.estimator.pooling == 0.5
+    (contender,) = contenders([make_pipeline(LocalFisherDiscriminant(2), LogisticRegression())])
+    assert not contender.choose_dimension
+    assert contender.prepare is None
+    assert contender.then.grid == {"C": (1.0, 0.1, 0.01, 10.0)}
+    (contender,) = contenders([KernelFisherDiscriminant(kernel=RBF(0.5))])
+    assert contender.grid == {}
+    (contender,) = contenders([make_pipeline(KernelFisherDiscriminant(kernel=RBF(0.5)))])
+    assert "kernel__gamma" not in contender.grid
+    assert "ridge" in contender.grid
+
+
+def test_a_pipeline_prepares_and_classifies_by_its_own_steps():
+    noisy = X + 2 * np.random.default_rng(2).normal(size=X.shape)
+    pipeline = make_pipeline(MinMaxScaler(), LDG(2, gamma=0.5), KNeighborsClassifier())
+    (found,) = compare([pipeline], noisy, Y, **CHEAP).methods
+    assert (found.name, found.decision) == ("LDG", "KNeighborsClassifier")
+    for fold in found.folds:
+        train, test = parts(Y, fold.split)
+        seed = Job(contenders(["LDG"])[0], fold.split, 0).seed
+        model = make_pipeline(
+            MinMaxScaler(), LDG(2, gamma=0.5, random_state=seed), KNeighborsClassifier()
+        )
+        expected = model.fit(noisy[train], Y[train]).predict(noisy[test])
+        assert np.array_equal(fold.predicted, expected)
+
+
+def test_other_pipelines_are_fitted_as_they_are_given():
+    pipeline = make_pipeline(PCA(2), LogisticRegression())
+    (contender,) = contenders([pipeline])
+    assert (contender.name, contender.grid, contender.prepare) == ("Pipeline", {}, None)
+    (found,) = compare([pipeline], X, Y, **CHEAP).methods
+    for fold in found.folds:
+        train, test = parts(Y, fold.split)
+        expected = clone(pipeline).fit(X[train], Y[train]).predict(X[test])
+        assert np.array_equal(fold.predicted, expected)
+
+
+def test_epochs_have_channels_and_times():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    epochs = rng.normal(size=(60, 3, 4)) + y[:, None, None]
+    methods = ["LDA", GroupedDiscriminant(groups="channels")]
+    found = compare(methods, epochs, y, **CHEAP)
+    assert found.feature_names[:5] == ("c0@0", "c0@1", "c0@2", "c0@3", "c1@0")
+    flat = compare(["LDA"], epochs.reshape(60, 12), y, **CHEAP)
+    assert found["LDA"].folds[0].predicted == flat["LDA"].folds[0].predicted
+    assert found["GroupedDiscriminant"].reason == ""
+    new = (epochs[:9], y[:9])
+    assert len(compare(["LDA"], epochs, y, test=new).tests[0]) == 9

@@ -26,6 +26,7 @@ from separatrix.evaluate.ranking import (
     wilcoxon_test,
 )
 from separatrix.evaluate.records import to_plain
+from separatrix.evaluate.splits import RandomShares
 from tests.discovery import labelled
 
 RNG = np.random.default_rng(0)
@@ -324,7 +325,7 @@ def test_the_share_of_test_rows_is_the_real_one():
     y = np.repeat(np.arange(12), 2)
     X = rng.standard_normal((24, 3)) + y[:, None] / 2
     methods = [KNeighborsClassifier(1), DummyClassifier()]
-    found = compare(methods, X, y, n_splits=6, test_size=0.1, memory=False)
+    found = compare(methods, X, y, cv=RandomShares(6, test_size=0.1))
     assert found.test_share == 0.5
     d = np.subtract(*(split_scores(found)[m] for m in rank_methods(found).methods))
     assert rank_methods(found).pairs[0].p_value == corrected_t_test(d, 0.5, 12)[1]
@@ -343,7 +344,7 @@ def test_few_splits_are_said_to_be_few():
 def test_comparisons_are_ranked_by_their_splits_or_as_data_sets():
     sets = [labelled(60, 4, seed=s) for s in range(3)]
     methods = [LinearDiscriminantAnalysis(), DummyClassifier()]
-    runs = [compare(methods, X, y, n_splits=5, memory=False) for X, y in sets]
+    runs = [compare(methods, X, y, cv=RandomShares(5)) for X, y in sets]
     one = rank_methods(runs[0])
     assert one.n == 5
     assert one.groups == (("LinearDiscriminantAnalysis",), ("DummyClassifier",))
@@ -360,7 +361,7 @@ def test_comparisons_are_ranked_by_their_splits_or_as_data_sets():
         np.mean([run["LinearDiscriminantAnalysis"].summary["macro_f"].mean for run in runs])
     )
     assert "too few" in over.notes[0]
-    one_less = compare(methods[:1], *sets[0], n_splits=2, memory=False)
+    one_less = compare(methods[:1], *sets[0], cv=RandomShares(2))
     assert data_set_scores([*runs[:1], one_less])["DummyClassifier"][1] is None
     partial = replace(runs[0].methods[0], status="partial")
     half_done = replace(runs[0], methods=(partial, runs[0].methods[1]))

@@ -16,6 +16,7 @@ from separatrix.evaluate.references import (
     is_installed,
     list_references,
 )
+from separatrix.evaluate.splits import RandomShares
 from separatrix.files.model import load, save
 from tests.discovery import labelled
 from tests.evaluate.comparing import CHEAP, X, Y
@@ -59,8 +60,8 @@ def test_shrinkage_is_chosen_where_features_are_many():
     rng = np.random.default_rng(0)
     y = np.arange(60) % 2
     rows = rng.normal(size=(60, 200)) + 0.5 * y[:, None] * (np.arange(200) < 40)
-    found = compare(["LDA", ("plain", LinearDiscriminantAnalysis())], rows, y, n_splits=5,
-                    memory=False)  # fmt: skip
+    found = compare(["LDA", ("plain", LinearDiscriminantAnalysis())], rows, y,
+                    cv=RandomShares(5))  # fmt: skip
     assert sum(fold.chosen["solver"] == "eigen" for fold in found["LDA"].folds) >= 4
     tuned, plain = (found[name].summary["accuracy"].mean for name in ("LDA", "plain"))
     assert tuned > plain + 0.1
@@ -80,7 +81,7 @@ def test_rivals_take_part_as_asked_for():
 def test_references_of_scikit_learn_work_and_are_tuned():
     modules = {n: REFERENCES[n].find_class().__module__ for n in list_references("all")}
     names = [n for n in modules if modules[n].startswith(("sklearn.", "separatrix."))]
-    found = compare(names, X, Y, n_splits=1, memory=False)
+    found = compare(names, X, Y, cv=RandomShares(1))
     assert {m.name: m.reason for m in found.methods if m.status != "done"} == {}
     assert min(m.summary["accuracy"].mean for m in found.methods) > 0.6
     for method in found.methods:

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from separatrix.evaluate.comparison import compare
-from separatrix.evaluate.methods import Contender
+from separatrix.evaluate.methods import Contender, with_steps
 from separatrix.evaluate.scores import (
     Degrees,
     Judge,
@@ -92,7 +92,7 @@ def test_settings_are_chosen_by_the_score_that_ranks(score, share):
     y = (np.arange(300) % 10 == 0).astype(int)
     rows = np.where(y == 1, 0.4, rng.uniform(size=300))[:, None]
     trade = Contender("trade", Trade(), grid={"share": (0.0, 0.5, 1.0)})
-    found = compare([trade], rows, y, scale=None, score=score, **CHEAP)
+    found = compare(with_steps([trade], prepare=None), rows, y, score=score, **CHEAP)
     assert {fold.chosen["share"] for fold in found.methods[0].folds} == {share}
 
 
@@ -103,7 +103,7 @@ def test_dear_mistakes_are_avoided_where_costs_are_given():
     trade = Contender("trade", Trade(), grid={"share": (0.0, 0.5, 1.0)})
     cheap, dear = ([[0, 1], [cost, 0]] for cost in (1, 100))
     for costs, share in ((cheap, 0.0), (dear, 0.5)):
-        found = compare([trade], rows, y, scale=None, costs=costs, **CHEAP)
+        found = compare(with_steps([trade], prepare=None), rows, y, costs=costs, **CHEAP)
         assert {fold.chosen["share"] for fold in found.methods[0].folds} == {share}
 
 

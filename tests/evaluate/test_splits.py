@@ -20,8 +20,8 @@ from sklearn.model_selection import (
 from sklearn.neighbors import KNeighborsClassifier
 
 from separatrix.evaluate.comparison import compare, tuned
-from separatrix.evaluate.methods import Contender
-from separatrix.evaluate.splits import check_test_columns
+from separatrix.evaluate.methods import Contender, with_steps
+from separatrix.evaluate.splits import InOrder, RandomShares, check_test_columns
 from tests.evaluate.comparing import CHEAP, Spy, X, Y, numbered
 
 GROUPS = np.array([f"p{i // 3}" for i in range(90)])
@@ -43,13 +43,13 @@ def test_copies_of_rows_flatter_a_split_by_rows_and_not_one_by_groups():
     rng = np.random.default_rng(0)
     rows, y = np.repeat(rng.normal(size=(80, 10)), 4, axis=0), np.repeat(np.arange(80) % 2, 4)
     groups = np.repeat(np.arange(80), 4)
-    found = compare(["3-NN"], rows, y, groups=groups, n_splits=10, memory=False)
+    found = compare(["3-NN"], rows, y, groups=groups, cv=RandomShares(10))
     honest = found["3-NN"].summary["accuracy"].mean
     # 24 groups a split, ten splits of the same 80: a standard error of about 0.06
     assert abs(honest - 0.5) < 0.18
     pretended = found.by_rows["3-NN"]["accuracy"].mean
     assert pretended > 0.8
-    plain = compare(["3-NN"], rows, y, n_splits=10, memory=False)
+    plain = compare(["3-NN"], rows, y, cv=RandomShares(10))
     assert plain["3-NN"].summary["accuracy"].mean > 0.8
     assert plain.by_rows == {}
     assert found.n_test == 24
@@ -60,7 +60,9 @@ def test_no_choice_sees_a_test_group_and_no_fold_within_shares_one():
     y, groups = np.arange(60) % 2, np.arange(60) // 4
     Spy.seen.clear()
     spies = Contender("spy", Spy(), grid={"a": (0, 1)})
-    found = compare([spies], numbered(), y, groups=groups, scale=Spy(a="scaler"), **CHEAP)
+    found = compare(
+        with_steps([spies], prepare=Spy(a="scaler")), numbered(), y, groups=groups, **CHEAP
+    )
     by_groups, rest = Spy.seen[: 2 * 8], Spy.seen[2 * 8 :]
     for split, test in enumerate(found.tests):
         train = set(others(found, test).tolist())
@@ -87,7 +89,7 @@ def test_choices_that_estimators_make_themselves_keep_groups_together(monkeypatc
 
     monkeypatch.setattr(StratifiedGroupKFold, "split", watch)
     monkeypatch.setattr(StratifiedKFold, "split", never)
-    found = compare(["LDG"], X, Y, groups=GROUPS, n_splits=1, memory=False)
+    found = compare(["LDG"], X, Y, groups=GROUPS, cv=RandomShares(1))
     n_train = 90 - len(found.tests[0])
     assert n_train in seen  # LDG's own choice of γ and neighbours
     assert len(seen) > 3  # and those in each fold that judges the number of directions
@@ -96,8 +98,8 @@ def test_choices_that_estimators_make_themselves_keep_groups_together(monkeypatc
 def test_every_class_trains_and_tests_and_shares_are_near_those_asked_for():
     rng = np.random.default_rng(3)
     y, groups = rng.integers(3, size=300), rng.integers(40, size=300)
-    found = compare(["3-NN"], rng.normal(size=(300, 2)), y, groups=groups, n_splits=20,
-                    memory=False)  # fmt: skip
+    found = compare(["3-NN"], rng.normal(size=(300, 2)), y, groups=groups,
+                    cv=RandomShares(20))  # fmt: skip
     for test in found.tests:
         assert not groups_of(found, test) & groups_of(found, others(found, test))
         assert 0.2 < len(test) / 300 < 0.4
@@ -115,7 +117,7 @@ def test_a_search_of_scikit_learn_gets_the_groups_of_its_rows():
 def test_a_model_is_tuned_by_groups_as_the_fold_was():
     rng = np.random.default_rng(1)
     noisy = X + 2 * rng.normal(size=X.shape)
-    found = compare(["LDG"], noisy, Y, groups=GROUPS, n_splits=1, memory=False)
+    found = compare(["LDG"], noisy, Y, groups=GROUPS, cv=RandomShares(1))
     train = others(found, found.tests[0])
     model, chosen = tuned("LDG", noisy[train], Y[train], groups=GROUPS[train])
     fold = found["LDG"].folds[0]
@@ -130,7 +132,7 @@ def test_a_model_is_tuned_by_groups_as_the_fold_was():
     "splitter", [KFold(3), RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)]
 )
 def test_a_splitter_of_scikit_learn_is_followed(splitter):
-    found = compare(["LDA"], X, Y, splits=splitter, memory=False)
+    found = compare(["LDA"], X, Y, cv=splitter)
     expected = [test.tolist() for _, test in splitter.split(X, Y)]
     assert [list(test) for test in found.tests] == expected
     assert found.settings["n_splits"] == len(expected)
@@ -139,29 +141,27 @@ def test_a_splitter_of_scikit_learn_is_followed(splitter):
 
 def test_folds_and_parts_may_be_named_for_each_row():
     numbers = np.arange(90) % 3
-    by_number = compare(["LDA"], X, Y, splits=numbers, memory=False)
+    by_number = compare(["LDA"], X, Y, cv=numbers)
     assert [list(t) for t in by_number.tests] == [np.flatnonzero(numbers == i).tolist()
                                                   for i in range(3)]  # fmt: skip
     words = np.where(np.arange(90) < 60, "train", "Test ")
-    by_word = compare(["LDA"], X, Y, splits=words, memory=False)
+    by_word = compare(["LDA"], X, Y, cv=words)
     assert [list(t) for t in by_word.tests] == [list(range(60, 90))]
     assert by_word.test_share == pytest.approx(1 / 3)
 
 
-def test_folds_are_dealt_again_until_there_are_as_many_splits():
-    found = compare(["LDA"], X, Y, splits=5, n_splits=10, memory=False)
-    assert len(found.tests) == 10
-    for repeat in (found.tests[:5], found.tests[5:]):
-        assert sorted(sum(repeat, ())) == list(range(90))
-    assert found.tests[0] != found.tests[5]
+def test_a_number_is_that_of_stratified_folds():
+    found = compare(["LDA"], X, Y, cv=5)
+    assert sorted(sum(found.tests, ())) == list(range(90))
+    assert (found.settings["splitting"], found.settings["folds"]) == ("k-fold", 5)
     assert found.test_share == pytest.approx(0.2)
-    grouped = compare(["LDA"], X, Y, splits=5, groups=GROUPS, n_splits=5, memory=False)
+    grouped = compare(["LDA"], X, Y, cv=5, groups=GROUPS)
     for test in grouped.tests:
         assert not groups_of(grouped, test) & groups_of(grouped, others(grouped, test))
 
 
 def test_rows_that_neither_train_nor_test_are_left_out():
-    found = compare(["LDA"], X, Y, splits=TimeSeriesSplit(2), memory=False)
+    found = compare(["LDA"], X, Y, cv=TimeSeriesSplit(2))
     assert [len(train) for train in found.trains] == [30, 60]
     assert found["LDA"].folds[0].n_rows == 30
     assert found.test_share == pytest.approx((30 / 60 + 30 / 90) / 2)
@@ -173,7 +173,7 @@ def test_the_future_is_never_trained_on_also_not_in_choices():
     rows = np.column_stack([np.arange(60), when])
     Spy.seen.clear()
     spies = Contender("spy", Spy(), grid={"a": (0, 1)})
-    found = compare([spies], rows, y, time=when, n_splits=3, scale=None, memory=False)
+    found = compare(with_steps([spies], prepare=None), rows, y, cv=InOrder(when, 3))
     assert len(found.tests) == 3
     for train, test in zip(found.trains, found.tests, strict=True):
         assert when[list(train)].max() < when[list(test)].min()
@@ -188,9 +188,8 @@ def test_the_future_is_never_trained_on_also_not_in_choices():
 def test_a_test_set_is_predicted_once_by_all_other_rows():
     frame = pd.DataFrame(X, columns=list("abcdef"))
     new = frame.iloc[60:][list("fedcba")]  # columns in another order
-    found = compare(["LDA", "3-NN"], frame.iloc[:60], Y[:60], test=(new, Y[60:]), memory=False)
-    plain = compare(["LDA", "3-NN"], X, Y, splits=np.repeat(["train", "test"], [60, 30]),
-                    memory=False)  # fmt: skip
+    found = compare(["LDA", "3-NN"], frame.iloc[:60], Y[:60], test=(new, Y[60:]))
+    plain = compare(["LDA", "3-NN"], X, Y, cv=np.repeat(["train", "test"], [60, 30]))  # fmt: skip
     assert found.tests == (tuple(range(60, 90)),)
     assert found["LDA"].folds[0].predicted == plain["LDA"].folds[0].predicted
     assert found.settings["splitting"] == "test file"
@@ -210,21 +209,19 @@ def never(*_, **__):
         ({"groups": np.zeros(90)}, "only one group"),
         ({"groups": np.arange(89)}, "groups has 89 entries, but X has 90 rows"),
         ({"groups": [None, *range(89)]}, "groups has no value for 1 of 90 rows"),
-        ({"splits": np.repeat("train", 90)}, "no row 'test': the test part is empty"),
-        ({"splits": np.repeat("test", 90)}, "no row 'train': the training part is empty"),
-        ({"splits": np.repeat(["train", "test", "val"], 30)}, "'val' beside 'train' and 'test'"),
-        ({"splits": np.repeat(["a", "b", "c"], 30)}, "splits has the value 'a'"),
-        ({"splits": np.zeros(90, dtype=int)}, "one fold only"),
-        ({"splits": np.arange(3)}, "splits has 3 entries, but X has 90 rows"),
-        ({"splits": 1}, "splits=1 must be a number of folds from 2"),
-        ({"splits": KFold}, r"is a class: give a splitter, KFold\(\)"),
-        ({"splits": KFold(4), "groups": GROUPS.repeat(2)[:90]}, "groups on both sides"),
-        ({"splits": [(np.arange(9), np.arange(5, 20))]}, "rows that both train and test"),
-        ({"splits": 5, "time": np.arange(90)}, "splits and time both say"),
-        ({"time": np.ones(90)}, "there is no past"),
-        ({"time": np.repeat(["late", "soon"], 45)}, "text such as 'late', and not all of it is"),
-        ({"time": np.repeat(["1/12/2025", "3/2/2026"], 45)}, "in the form 2026-01-31"),
-        ({"time": np.sort(Y)[np.argsort(np.argsort(Y))]}, "are of one class"),
+        ({"cv": np.repeat("train", 90)}, "no row 'test': the test part is empty"),
+        ({"cv": np.repeat("test", 90)}, "no row 'train': the training part is empty"),
+        ({"cv": np.repeat(["train", "test", "val"], 30)}, "'val' beside 'train' and 'test'"),
+        ({"cv": np.repeat(["a", "b", "c"], 30)}, "cv has the value 'a'"),
+        ({"cv": np.zeros(90, dtype=int)}, "one fold only"),
+        ({"cv": np.arange(3)}, "cv has 3 entries, but X has 90 rows"),
+        ({"cv": 1}, "cv=1 must be a number of folds from 2"),
+        ({"cv": KFold}, r"is a class: give a splitter, KFold\(\)"),
+        ({"cv": KFold(4), "groups": GROUPS.repeat(2)[:90]}, "groups on both sides"),
+        ({"cv": [(np.arange(9), np.arange(5, 20))]}, "rows that both train and test"),
+        ({"cv": 5, "test": (X, Y)}, "cv and test both say"),
+        ({"cv": InOrder(np.sort(Y)[np.argsort(np.argsort(Y))])}, "are of one class"),
+        ({"cv": InOrder(np.arange(80))}, "times has 80 entries, but X has 90 rows"),
         ({"test": (X[:, :5], Y)}, "test has 5 features, but X has 6"),
         ({"test": (X, Y + 1)}, "labels that no training row has"),
         ({"test": (X[:0], Y[:0])}, "test has 0 rows"),
@@ -235,15 +232,32 @@ def never(*_, **__):
         ({"score": "speed"}, "score='speed' is not valid"),
         ({"score": "sensitivity"}, "is for two classes, but y has 3"),
         ({"rivals": "some"}, "rivals='some' is not valid"),
-        ({"then": "PCA"}, "then=PCA does not predict"),
-        ({"then": "LDA", "decision": "3nn"}, "both say how rows are classified"),
-        ({"permutations": -1}, "permutations=-1 must be"),
     ],
 )
 def test_input_that_cannot_be_used_is_refused_before_any_work(how, words, monkeypatch):
     monkeypatch.setattr("separatrix.evaluate.runner.run_jobs", never)
     with pytest.raises(ValueError, match=words):
         compare(["LDA"], X, Y, **how)
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        (np.ones(90), "there is no past"),
+        (np.repeat(["late", "soon"], 45), "text such as 'late', and not all of it is"),
+        (np.repeat(["1/12/2025", "3/2/2026"], 45), "in the form 2026-01-31"),
+    ],
+)
+def test_times_without_an_order_are_refused(times, words):
+    with pytest.raises(ValueError, match=words):
+        InOrder(times)
+
+
+def test_a_class_that_a_given_split_would_not_fit_to_gets_a_row_back():
+    y = np.where(np.arange(90) < 2, 3, Y)
+    found = compare(["LDA"], X, y, cv=KFold(3))
+    assert 0 not in found.tests[0]
+    assert {3} <= set(y[others(found, found.tests[0])])
 
 
 def test_a_test_set_with_other_columns_is_refused_by_name():

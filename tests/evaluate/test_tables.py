@@ -23,7 +23,7 @@ def test_a_comparison_is_printed_as_a_short_table():
     assert repr(made_up({"A": around(0.9)})).startswith("1 method on 200 rows")
     many = made_up({f"M{i}": [0.9, 0.8] for i in range(MAX_PRINTED + 2)})
     assert len(repr(many)) < 4000
-    assert repr(many).endswith("and 2 more: to_frame() has all")
+    assert repr(many).endswith("and 2 more: table() has all")
 
 
 def test_methods_and_folds_are_printed_in_few_words():
@@ -34,7 +34,7 @@ def test_methods_and_folds_are_printed_in_few_words():
 
 def test_a_frame_has_a_row_for_each_method_and_its_scores():
     found = made_up({"A": around(0.9), "bad": [None] * 10, "LDA": around(0.95)})
-    frame = found.to_frame()
+    frame = found.table()
     assert frame.index.tolist() == ["LDA", "A", "bad"]
     assert frame.index.name == "method"
     assert frame.loc["A", "accuracy"] == pytest.approx(found["A"].summary["accuracy"].mean)

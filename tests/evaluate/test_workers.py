@@ -17,14 +17,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from separatrix.evaluate.comparison import compare
 from separatrix.evaluate.fold import Job
 from separatrix.evaluate.methods import contenders
+from separatrix.evaluate.splits import RandomShares
 from separatrix.evaluate.workers import Budget, RunningJob, Worker
 from tests.evaluate.comparing import CHEAP, X, Y, without_times
 
 
 def test_the_time_left_to_a_fold_is_what_its_method_has_not_spent():
-    first, other = (
-        Job(contender, 0, None, "own", 0, memory=True) for contender in contenders(["raw", "PCA"])
-    )
+    first, other = (Job(contender, 0, 0) for contender in contenders(["raw", "PCA"]))
     budget = Budget(100.0, {"raw": 30.0})
     assert budget.time_left(first, {}) == 70.0
     running = {
@@ -63,9 +62,9 @@ def test_worker_processes_give_the_same_and_are_ended_when_time_is_up(tmp_path, 
     bad = [("sleepy", Sleepy(tmp_path / "pid")), ("deadly", Deadly(tmp_path))]
     told = []
     found = compare(
-        [*bad, *quick], X, Y, n_splits=2, n_jobs=2, time_budget=1000, progress=told.append
+        [*bad, *quick], X, Y, cv=RandomShares(2), n_jobs=2, budget=1000, progress=told.append
     )
-    alone = compare(quick, X, Y, n_splits=2)
+    alone = compare(quick, X, Y, cv=RandomShares(2))
     for name in quick:
         assert without_times(found)[name] == without_times(alone)[name]
     sleepy = found["sleepy"]
@@ -90,14 +89,14 @@ def test_worker_processes_give_the_same_and_are_ended_when_time_is_up(tmp_path, 
 KILLED = """
 import os, signal, sys, tempfile
 import numpy as np
-from separatrix.evaluate import compare
+from separatrix.evaluate import RandomShares, compare
 tempfile.tempdir = sys.argv[3]
 with np.load(sys.argv[1]) as data:
     X, y = data["X"], data["y"]
 def kill(state):
     if state.done >= 2 and state.running:
         os.kill(os.getpid(), signal.SIGKILL)
-compare(["DDAGClassifier", "LDG", "PCA"], X, y, n_splits=2, n_jobs=2, memory=False,
+compare(["DDAGClassifier", "LDG", "PCA"], X, y, cv=RandomShares(2), n_jobs=2,
         results=sys.argv[2], progress=kill)
 """
 
@@ -121,7 +120,7 @@ def test_a_killed_comparison_leaves_its_results_and_no_process(tmp_path):
     assert 2 <= len(path.read_text().splitlines()) - 1 < 6
     methods = ["DDAGClassifier", "LDG", "PCA"]
     told = []
-    found = compare(methods, X, Y, n_splits=2, memory=False, results=path, progress=told.append)
+    found = compare(methods, X, Y, cv=RandomShares(2), results=path, progress=told.append)
     assert told[0].done >= 2
     assert without_times(found) == without_times(compare(methods, X, Y, **CHEAP))
 
@@ -129,7 +128,7 @@ def test_a_killed_comparison_leaves_its_results_and_no_process(tmp_path):
 INTERRUPTED = """
 import os, signal, sys
 import numpy as np
-from separatrix.evaluate import compare
+from separatrix.evaluate import RandomShares, compare
 signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background are born deaf
 with np.load(sys.argv[1]) as data:
     X, y = data["X"], data["y"]
@@ -139,7 +138,7 @@ def interrupt(state):
     if len(looks) == 3 if sys.argv[3] == "start" else state.done >= 2 and state.running:
         os.killpg(os.getpgrp(), signal.SIGINT)
 try:
-    compare(["DDAGClassifier", "LDG", "PCA"], X, y, n_splits=2, n_jobs=2, memory=False,
+    compare(["DDAGClassifier", "LDG", "PCA"], X, y, cv=RandomShares(2), n_jobs=2,
             results=sys.argv[2], progress=interrupt)
 except KeyboardInterrupt:
     print("interrupted")

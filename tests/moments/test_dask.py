@@ -38,7 +38,6 @@ from separatrix import (
     map_blocks,
     score_blocks,
 )
-from separatrix.evaluate.comparison import compare
 from separatrix.moments import class_moments, subsample
 from tests.discovery import all_estimators, labelled, name_of
 from tests.moments.dask_data import (
@@ -653,37 +652,6 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(client, tmp_path)
     calm = FisherDiscriminant().fit(array(X, 5), da.from_array(y, chunks=5))
     assert_array_equal(model.components_, calm.components_)
     assert_array_equal(model.moments_.Sw, calm.moments_.Sw)
-
-
-def test_folds_run_on_a_client(client, tmp_path):
-    X, y = labelled(90, 4, seed=7)
-    methods = {"fisher": FisherDiscriminant(), "broken": FisherDiscriminant(n_components=9)}
-    heard = []
-    settings = {"n_splits": 3, "memory": False}
-    found = compare(methods, X, y, client=client, progress=heard.append, **settings)
-    here = compare(methods, X, y, **settings)
-    for ours, theirs in zip(found.methods, here.methods, strict=True):
-        assert [(f.status, f.reason, f.scores, f.predicted) for f in ours.folds] == [
-            (f.status, f.reason, f.scores, f.predicted) for f in theirs.folds
-        ]
-    assert [m.status for m in found.methods] == ["done", "failed"]
-    assert len(heard) >= 6
-    with pytest.raises(ValueError, match=r"time_budget=3 .*client"):
-        compare(methods, X, y, client=client, time_budget=3)
-    with pytest.raises(TypeError, match="client=3 must be"):
-        compare(methods, X, y, client=3)
-
-
-def test_a_fold_whose_worker_dies_is_a_failed_fold(client):
-    X, y = labelled(40, 4, seed=7)
-    client.cluster.scheduler.allowed_failures = 0
-    found = compare({"deadly": Deadly()}, X, y, n_splits=1, memory=False, client=client)
-    assert found["deadly"].folds[0].reason.startswith("the process died")
-
-
-class Deadly(FisherDiscriminant):
-    def fit(self, X, y):
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 # Without Dask --------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from sklearn.svm import LinearSVC
 from separatrix import FisherDiscriminant, datasets
 from separatrix.evaluate.comparison import compare
 from separatrix.evaluate.curves import mean_roc
+from separatrix.evaluate.splits import RandomShares
 from separatrix.plots import plot_calibration, plot_roc
 
 CANCER = datasets.load("breast_cancer")
@@ -49,7 +50,7 @@ def test_points_of_calibration_are_those_of_scikit_learn():
 
 def test_methods_of_a_comparison_have_a_line_each():
     found = compare(["LDA", "raw", LinearSVC()], CANCER.data[:150], CANCER.target[:150],
-                    n_splits=2, memory=False)  # fmt: skip
+                    cv=RandomShares(2))  # fmt: skip
     ax = plot_roc(found)
     texts = [text.get_text().split(" (")[0] for text in ax.get_legend().get_texts()]
     assert texts == ["LDA", "raw", "LinearSVC"]

@@ -24,6 +24,7 @@ from separatrix import (
 )
 from separatrix.evaluate.comparison import compare
 from separatrix.evaluate.records import Loadings
+from separatrix.evaluate.splits import RandomShares
 from separatrix.plots import plot_loadings, plot_patterns, plot_projection, plot_regions
 
 
@@ -138,8 +139,8 @@ def test_regions_of_sparse_rows_are_refused():
 
 def test_loadings_are_bars_by_feature_with_the_largest_on_top():
     wine = datasets.load("wine")
-    found = compare([FisherDiscriminant()], wine.data, wine.target, n_splits=1,
-                    feature_names=wine.feature_names)  # fmt: skip
+    rows = pd.DataFrame(wine.data, columns=wine.feature_names)
+    found = compare([FisherDiscriminant()], rows, wine.target, cv=RandomShares(1))
     loadings = found.methods[0].folds[0].loadings
     ax = plot_loadings(loadings, n_features=4)
     weights = np.abs(np.array(loadings.weights))
@@ -207,8 +208,8 @@ def test_features_that_are_not_all_different_numbers_are_bars(columns):
 
 def test_patterns_of_a_fold_and_of_a_model_are_the_same():
     wine = datasets.load("wine")
-    found = compare([FisherDiscriminant()], wine.data, wine.target, n_splits=1, memory=False,
-                    feature_names=wine.feature_names)  # fmt: skip
+    rows = pd.DataFrame(wine.data, columns=wine.feature_names)
+    found = compare([FisherDiscriminant()], rows, wine.target, cv=RandomShares(1))
     loadings = found.methods[0].folds[0].loadings
     train = np.setdiff1d(np.arange(178), found.tests[0])
     rows = StandardScaler().fit_transform(wine.data[train])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from separatrix import datasets, evaluate
+from separatrix.evaluate.splits import RandomShares
 
 
 @pytest.fixture(scope="module")
@@ -12,5 +14,8 @@ def iris():
     data = datasets.load("iris")
     methods = ["FisherDiscriminant", "raw", "LDA"]
     return evaluate.compare(
-        methods, data.data, data.target, n_splits=3, feature_names=data.feature_names
+        methods,
+        pd.DataFrame(data.data, columns=data.feature_names),
+        data.target,
+        cv=RandomShares(3),
     )

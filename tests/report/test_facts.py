@@ -11,6 +11,7 @@ import pytest
 
 from separatrix import evaluate
 from separatrix.evaluate.records import View
+from separatrix.evaluate.splits import RandomShares
 from separatrix.report import facts, render
 from tests.comparisons import around, made_up
 from tests.report.comparing import PARTS, replaced, said, two_classes
@@ -46,7 +47,7 @@ def test_reproduce_has_seed_versions_command_and_code():
     assert {"name": "seed", "value": "0"} in found["settings"]
     assert {"name": "separatrix", "value": "0.1.0"} in found["versions"]
     compile(found["code"], "code", "exec")
-    for part in ("['A', 'raw']", "n_splits=10", "test_size=0.3", "random_state=0"):
+    for part in ("['A', 'raw']", "score='accuracy'", "random_state=0"):
         assert part in found["code"]
 
 
@@ -81,7 +82,7 @@ def test_failures_are_listed_with_their_reason_and_the_rest_is_ranked():
 
 
 def test_two_classes_and_many_have_their_scores():
-    two = evaluate.compare(["LDA"], *two_classes(), n_splits=2)
+    two = evaluate.compare(["LDA"], *two_classes(), cv=RandomShares(2))
     names = [s["key"] for s in facts(two)["leaderboard"]["scores"]]
     assert {"sensitivity", "specificity", "auc"} <= set(names)
     three = facts(made_up({"A": around(0.9)}, class_shares=(0.4, 0.3, 0.3)))
@@ -117,9 +118,7 @@ def test_numbers_that_are_none_stay_out_of_the_page():
     comparison = made_up({"A": around(0.9), "raw": around(0.8)})
     folds = list(comparison["A"].folds)
     broken = [(math.nan, math.inf), *folds[0].view.coordinates[1:]]
-    folds[0] = dataclasses.replace(
-        folds[0], view=View(tuple(broken)), fit_seconds=math.nan, peak_bytes=None
-    )
+    folds[0] = dataclasses.replace(folds[0], view=View(tuple(broken)), fit_seconds=math.nan)
     folds[1] = dataclasses.replace(folds[1], scores={"accuracy": math.nan})
     others = list(comparison["raw"].folds)
     others[1] = dataclasses.replace(others[1], scores={"accuracy": math.nan})

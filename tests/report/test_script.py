@@ -10,11 +10,13 @@ from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.impute import SimpleImputer
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from separatrix import datasets, evaluate
+from separatrix import LDG, datasets, evaluate
 from separatrix.evaluate.records import spelled_out
+from separatrix.evaluate.splits import RandomShares
 from separatrix.report import facts
 from separatrix.report.script import find_imports
 from tests.comparisons import around, made_up
@@ -38,17 +40,29 @@ def test_the_code_gives_the_comparison_again(scale):
     data = datasets.load("iris")
     X, y = data.data, data.target
     given = make_pipeline(PCA(2), LinearDiscriminantAnalysis(priors=[0.2, 0.3, 0.5]))
-    options = {"n_splits": 2, "memory": False}
-    before = evaluate.compare(["LDA", ("mine", given)], X, y, scale=scale, **options)
+    methods = evaluate.with_steps(["LDA", ("mine", given)], prepare=scale)
+    before = evaluate.compare(methods, X, y, cv=RandomShares(2))
     code = facts(before)["reproduce"]["code"]
-    assert ("# scale: FunctionTransformer(func=<function" in code) == (
+    assert ("# prepare: FunctionTransformer(func=<function" in code) == (
         isinstance(scale, FunctionTransformer)
     )
-    names = {"X": X, "y": y, "scale": scale}
+    names = {"X": X, "y": y, "prepare": scale}
     exec(code, names)
     for name in ("LDA", "mine"):
         assert names["found"][name].summary == before[name].summary
     assert names["page"].startswith("<!doctype html>")
+
+
+def test_the_code_has_pipelines_and_classifiers_on_top():
+    data = datasets.load("iris")
+    pipeline = make_pipeline(StandardScaler(), LDG(2), KNeighborsClassifier())
+    methods = [pipeline, *evaluate.with_steps(["PCA"], then="LogisticRegression"), "LDA"]
+    before = evaluate.compare(methods, data.data, data.target, cv=3)
+    names = {"X": data.data, "y": data.target}
+    exec(facts(before)["reproduce"]["code"], names)
+    for name in ("LDG", "PCA", "LDA"):
+        assert names["found"][name].summary == before[name].summary
+    assert names["model"].predict(data.data[:2]).tolist() == ["setosa", "setosa"]
 
 
 def test_long_estimators_are_spelled_out_or_left_to_the_reader():
@@ -59,7 +73,10 @@ def test_long_estimators_are_spelled_out_or_left_to_the_reader():
     assert find_imports(text) is not None
     assert find_imports("StandardScaler(a=[1, ..., 3])") is None
     comparison = made_up({"A": around(0.9)})
-    settings = {**comparison.settings, "scale": "Mine(a=1)"}
-    code = facts(dataclasses.replace(comparison, settings=settings))["reproduce"]["code"]
-    assert "# scale: Mine(a=1)" in code
-    assert "    scale=scale," in code
+    (method,) = comparison.methods
+    odd = dataclasses.replace(
+        comparison, methods=(dataclasses.replace(method, prepare="Mine(a=1)", wrapped=True),)
+    )
+    code = facts(odd)["reproduce"]["code"]
+    assert "# prepare: Mine(a=1)" in code
+    assert "prepare=prepare)" in code

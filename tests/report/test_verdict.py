@@ -40,12 +40,16 @@ def test_a_lead_within_chance_is_not_advised_and_the_top_line_is_named_as_such()
     assert (verdict["best"], verdict["advised"]) == ("A", "LDA")
     assert verdict["use"].startswith("Use LDA with 2 directions")
     assert plain(verdict["top"]).startswith(
-        "At the top of the table stands A with 1.0 fewer mistakes in 100, which may be chance (p"
+        "A ranks first with 1.0 fewer mistakes in 100, not significant (p"
     )
     assert verdict["top"].endswith("; it takes 150 times as long.")
     assert verdict["why"].startswith(
-        "Why: of the 3 methods that the test cannot distinguish from the best it is the simplest"
+        "Why: 3 methods are as good as the best as far as the test can see."
     )
+    assert len(verdict["brief"]) <= 5
+    assert verdict["brief"][0] == verdict["use"]
+    assert plain(verdict["brief"][1]).startswith("It names the class of 8")
+    assert verdict["brief"][2] == verdict["top"]
     alike = "The test cannot distinguish A, the top line, from any of the other 2 methods."
     assert verdict["alike"] == alike
 
@@ -110,7 +114,7 @@ def test_equal_scores_share_the_first_place():
     verdict = found["verdict"]
     assert verdict["headline"] == "B is enough: no method is better."
     assert verdict["tied"] == ["A", "B"]
-    assert verdict["top"].startswith("At the top of the table stands A, which is right as often; ")
+    assert verdict["top"].startswith("A is right as often; ")
     alike = (
         "The test cannot distinguish A, the top line, from 1 of the other 2 methods, its group."
     )

@@ -44,6 +44,7 @@ from separatrix.cli.protocol import (
     describe_cost,
     named_columns,
     protocol_options,
+    read_classifier,
     read_protocol,
 )
 from separatrix.files.reading import Reading
@@ -70,6 +71,7 @@ from separatrix.files.reading import Reading
 @click.option("--budget", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
               help="Time for each method.")  # fmt: skip
 @data_options
+@click.option("--explain", is_flag=True, help="Print the statistics behind the verdict.")
 @preparation_options
 @words_options
 @rows_option
@@ -85,6 +87,7 @@ def compare_command(
     test_size: float,
     decision: str,
     budget: float | None,
+    explain: bool,
     seed: int,
     jobs: int,
     reading: Reading,
@@ -105,6 +108,8 @@ def compare_command(
       separatrix compare visits.csv -t outcome --group patient --score auc
       separatrix compare train.csv -t kind --test test.csv --rivals all
     """
+    from separatrix.evaluate.comparison import NamedRows
+    from separatrix.evaluate.methods import with_steps
     from separatrix.files.mails import FILE, is_mail_source
     from separatrix.files.notices import notice_copied_rows
     from separatrix.report import facts
@@ -113,29 +118,35 @@ def compare_command(
     check_outputs([report, results], inputs=[data, options["test"], options["costs"]])
     check_ways(options)
     asked = check_methods(",".join(methods).split(",")) if methods else None
+    classifier = read_classifier(decision, options["classifier"])
     named = reading.ids or ((FILE,) if is_mail_source(data) else ())
     others = named_columns(options)
     reading = replace(reading, ignore=tuple(dict.fromkeys([*reading.ignore, *others])))
     table = read_labelled_table(console, data, reading, [*named, *others])
     if table.text and asked is None:
         asked = sparse_methods()
+    options["test_size"] = test_size
     protocol, asked = read_protocol(console, table, reading, options, asked, splits, seed)
     table = protocol.table
-    X, scale, names = prepare_rows(table, options)
+    X, prepare, names = prepare_rows(table, options)
     rows, labels, arguments = protocol.split_rows(X)
     kept = results or choose_results_file(report, X, table.y)
+    compared: Any = asked
+    if not isinstance(prepare, str) or classifier is not None:
+        compared = with_steps(asked, options["rivals"], prepare=prepare, then=classifier)
+        options["rivals"] = None
+    if names is not None:
+        rows = NamedRows(rows, names)
     comparison = _run(
         console,
-        asked,
+        compared,
         rows,
         labels,
         named=results is not None,
-        feature_names=names,
+        permutations=options["permutations"],
         **arguments,
-        test_size=test_size,
-        scale=scale,
-        decision=decision,
-        time_budget=budget,
+        rivals=options["rivals"],
+        budget=budget,
         n_jobs=jobs,
         results=kept,
         random_state=seed,
@@ -156,7 +167,7 @@ def compare_command(
     if report is not None:
         trouble = _write_report(report, described, kept)
         record |= {"report": os.path.abspath(report)} if trouble is None else {}
-    console.result(record, format_leaderboard(record))
+    console.result(record, format_leaderboard(record, explain=explain))
     if trouble is not None:
         raise trouble
     if results is None:
@@ -187,10 +198,11 @@ def _run(
     y: Any,
     *,
     named: bool,
+    permutations: int,
     **protocol: Any,
 ) -> Any:
     """`evaluate.compare` with a progress bar, and the table of finished folds when interrupted."""
-    from separatrix.evaluate import compare
+    from separatrix import evaluate
     from separatrix.evaluate.runner import describe_progress
 
     told = ""
@@ -205,7 +217,10 @@ def _run(
 
     try:
         with console.progress("compare") as update:
-            return compare(methods, X, y, progress=show, **protocol)
+            found = evaluate.compare(methods, X, y, progress=show, **protocol)
+            if permutations and found.best is not None:
+                found = replace(found, permutation=found.permutation_test(permutations))
+            return found
     except KeyboardInterrupt:
         tell_interruption(console, protocol["results"], named=named)
         raise

@@ -30,7 +30,7 @@ from separatrix.cli.options import (
     words_options,
 )
 from separatrix.cli.output import check_outputs
-from separatrix.cli.protocol import TUNING, read_tuning, tuning_options
+from separatrix.cli.protocol import TUNING, read_classifier, read_tuning, tuning_options
 from separatrix.files.reading import Reading
 
 
@@ -182,11 +182,13 @@ def _fit_in_memory(
     with named_empty_vocabulary():
         if to_tune is not None:
             from separatrix.evaluate.comparison import tuned
+            from separatrix.evaluate.methods import with_steps
             from separatrix.evaluate.records import to_plain
 
-            protocol = {"scale": prepare, "decision": decision, "random_state": seed}
-            protocol |= read_tuning(table.kept, options)
-            model, found = tuned(to_tune, table.X, table.y, **protocol)
+            rule = read_classifier(decision, options["classifier"])
+            (method,) = with_steps(to_tune, prepare=prepare, then=rule)
+            protocol = {"random_state": seed, **read_tuning(table.kept, options)}
+            model, found = tuned(method, table.X, table.y, **protocol)
             chosen = to_plain(found)
         else:
             model = assemble(prepare, estimator, decision, len(table.y)).fit(table.X, table.y)
@@ -222,13 +224,14 @@ def assemble(prepare: Any, estimator: Any, decision: str, n_rows: int) -> Any:
     from sklearn.pipeline import make_pipeline
 
     from separatrix.evaluate.classify import rule_to_keep
-    from separatrix.evaluate.methods import has_own_rule
+    from separatrix.evaluate.methods import find_rule, has_own_rule
 
     if decision == "own" and not has_own_rule(estimator):
         decision = "3nn"
     if decision != "own" and not hasattr(estimator, "transform"):
         raise ValueError(f"{type(estimator).__name__} has no subspace: leave out --decision")
-    steps = [prepare, estimator, rule_to_keep(decision, n_rows)]
+    rule = find_rule(decision)
+    steps = [prepare, estimator, None if rule is None else rule_to_keep(rule.estimator, n_rows)]
     present = [step for step in steps if step is not None]
     return make_pipeline(*present) if len(present) > 1 else present[0]
 

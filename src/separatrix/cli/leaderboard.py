@@ -38,7 +38,8 @@ def summarize_comparison(comparison: Any, verdict: Mapping[str, Any]) -> dict[st
         "winner": to_plain(comparison.winner),
         "by_rows": to_plain(comparison.by_rows),
         "permutation": to_plain(comparison.permutation),
-        "verdict": verdict["sentences"],
+        "verdict": verdict["brief"],
+        "explanation": verdict["sentences"],
         "fit": verdict.get("fit", ""),
         "methods": methods,
         "left_out": comparison.left_out,
@@ -46,7 +47,7 @@ def summarize_comparison(comparison: Any, verdict: Mapping[str, Any]) -> dict[st
     }
 
 
-def format_leaderboard(record: Mapping[str, Any]) -> str:
+def format_leaderboard(record: Mapping[str, Any], *, explain: bool = False) -> str:
     """The summary as a table, and below it the verdict and the methods that failed."""
     first = record.get("score", "accuracy")
     second = "balanced_accuracy" if first == "accuracy" else "accuracy"
@@ -61,7 +62,7 @@ def format_leaderboard(record: Mapping[str, Any]) -> str:
             rows.append([method["name"], *shown, f"{b['mean']:.3f}", part])
     heads = ["balanced" if s == "balanced_accuracy" else s for s in (first, second)]
     lines = [format_columns(["method", heads[0], "95 % interval", heads[1], ""], rows)]
-    lines += ["", *record["verdict"]]
+    lines += ["", *record["explanation" if explain else "verdict"]]
     lines += [f"To get it: {record['fit']}"] if record["fit"] else []
     lines += [
         f"{m['name']} {m['status']}: {m['reason']}" for m in record["methods"] if m["reason"]

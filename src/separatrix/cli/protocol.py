@@ -57,13 +57,13 @@ _judging_options = (
                  "balanced_accuracy where classes are very unequal, cost with --costs]"),
     click.option("--costs", metavar="FILE", type=click.Path(),
                  help="Table of costs: a line for each right class, a column for each predicted."),
-    click.option("--then", metavar="NAME", shell_complete=complete_from(list_methods),
+    click.option("--classifier", metavar="NAME", shell_complete=complete_from(list_methods),
                  help="Classifier on top of every subspace, such as LogisticRegression."),
 )  # fmt: skip
 tuning_options = combine(group_option, *_judging_options)
-"""`--group`, `--score`, `--costs` and `--then`: how settings are chosen."""
+"""`--group`, `--score`, `--costs` and `--classifier`: how settings are chosen."""
 
-TUNING = ("group", "score", "costs", "then")
+TUNING = ("group", "score", "costs", "classifier")
 """Names of these."""
 
 protocol_options = combine(
@@ -75,7 +75,7 @@ protocol_options = combine(
     click.option("--time", metavar="COL",
                  help="Column of when a row came: only the past trains."),
     click.option("--folds", type=click.IntRange(2), metavar="K",
-                 help="K folds, dealt again until there are as many as --splits."),
+                 help="K folds in place of random splits."),
     click.option("--rivals", type=click.Choice(["none", "basic", "all"]),
                  help="References that take part.  [default: basic, none beside --methods]"),
     *_judging_options,
@@ -161,11 +161,7 @@ def read_protocol(
     kept = table.kept
     arguments: dict[str, Any] = {
         **read_tuning(kept, options),
-        "splits": options["folds"] if options["folds"] else _column(kept, options["split"]),
-        "time": _column(kept, options["time"]),
-        "rivals": options["rivals"],
-        "permutations": options["permutations"],
-        "n_splits": n_splits,
+        "cv": _choose_splits(kept, options, n_splits),
     }
     if options["test"] is not None:
         table = _add_test_file(table, reading, options)
@@ -178,8 +174,31 @@ def read_tuning(kept: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         "groups": _column(kept, options["group"]),
         "score": options["score"],
         "costs": None if options["costs"] is None else read_costs(options["costs"]),
-        "then": None if options["then"] is None else check_methods([options["then"]])[0],
     }
+
+
+def read_classifier(decision: str, classifier: str | None) -> str | None:
+    """The classifier on top that `--decision` and `--classifier` name; None where none is."""
+    if classifier is None:
+        return None if decision == "own" else decision
+    if decision != "own":
+        raise ValueError("--classifier and --decision both say how rows are classified: give one")
+    return check_methods([classifier])[0]
+
+
+def _choose_splits(kept: Any, options: Mapping[str, Any], n_splits: int) -> Any:
+    """How rows are split, as `evaluate.compare` takes it."""
+    from separatrix.evaluate import InOrder, RandomShares
+
+    if options["test"] is not None:
+        return None
+    if options["folds"] is not None:
+        return options["folds"]
+    if options["split"] is not None:
+        return _column(kept, options["split"])
+    if options["time"] is not None:
+        return InOrder(_column(kept, options["time"]), n_splits)
+    return RandomShares(n_splits, test_size=options["test_size"])
 
 
 def _column(kept: Any, name: str | None) -> Any:
@@ -257,19 +276,18 @@ MIN_TOLD_SECONDS = 60.0
 
 
 def describe_cost(now: Any) -> str:
-    """How long a comparison will take, once a split of all methods is done; else nothing.
+    """How long a comparison will take, and which methods take most, once each has a fold.
 
     Parameters
     ----------
     now : Progress
         After a fold.
     """
-    if now.fold is None or now.fold.split < 1 or now.remaining is None:
-        return ""
-    whole = now.elapsed + now.remaining
-    if whole < MIN_TOLD_SECONDS:
+    from separatrix.evaluate.runner import describe_shares
+
+    if now.remaining is None or now.elapsed + now.remaining < MIN_TOLD_SECONDS:
         return ""
     return (
-        f"By the first split this will take about {whole / 60:.0f} min in all. Shorter: --quick, "
-        "--jobs -1, --budget SECONDS, or --methods A,B."
+        f"This will take {describe_shares(now)}. Shorter: --quick, --jobs -1, --budget SECONDS, "
+        "or --methods A,B."
     )

@@ -10,7 +10,7 @@ from separatrix.evaluate.early import (
     choose_reliability,
     reliability_curve,
 )
-from separatrix.evaluate.methods import Contender, contenders
+from separatrix.evaluate.methods import Contender, contenders, with_steps
 from separatrix.evaluate.ranking import Pair, Ranking, data_set_scores, rank_methods, split_scores
 from separatrix.evaluate.reconstruction import reconstruction_error
 from separatrix.evaluate.records import (
@@ -26,6 +26,7 @@ from separatrix.evaluate.records import (
     from_plain,
     to_plain,
 )
+from separatrix.evaluate.splits import InOrder, RandomShares
 from separatrix.evaluate.stream import PrequentialRecord, prequential, progress
 
 __all__ = [
@@ -36,12 +37,14 @@ __all__ = [
     "DriftDetector",
     "Fold",
     "Horizon",
+    "InOrder",
     "Loadings",
     "MethodRecord",
     "Pair",
     "Permutation",
     "PrequentialRecord",
     "Progress",
+    "RandomShares",
     "Ranking",
     "ReliabilityRecord",
     "Standing",
@@ -65,4 +68,5 @@ __all__ = [
     "split_scores",
     "to_plain",
     "tuned",
+    "with_steps",
 ]

@@ -1,4 +1,4 @@
-"""Which method to take: the simplest of the fast ones that are as good as the best."""
+"""Which method to take: the most useful of the fast ones that are as good as the best."""
 
 from __future__ import annotations
 
@@ -34,6 +34,9 @@ ratios of milliseconds change from run to run."""
 ALPHA = 0.05
 """Level at which a method is shown to be worse than the best, in one test."""
 
+
+KNOWN = ("FisherDiscriminant(", "SpannedLDA(", "LinearDiscriminantAnalysis(")
+"""Linear discriminant analysis, as its estimators are printed."""
 
 LINEAR = ("LogisticRegression(", "LinearSVC(", "NearestCentroid(")
 """Classifiers without a subspace whose boundaries are planes, as they are printed."""
@@ -104,7 +107,7 @@ class Advice:
 
 
 def advise(comparison: Comparison, *, rope: float = ROPE) -> Advice | None:
-    """The simplest of the fast methods among those that are as good as the best.
+    """The most useful of the fast methods among those that are as good as the best.
 
     Parameters
     ----------
@@ -131,18 +134,20 @@ def advise(comparison: Comparison, *, rope: float = ROPE) -> Advice | None:
        choices and predictions together, or at most 0.1 s. Processor time counts, which other
        programs of the machine change little.
     3. Of those that are behind by no more than `rope` or one standard error of the difference,
-       *the simplest*: LDA, then linear before curved methods, then the one with fewer settings to
-       choose, then fewer directions, then the alphabet. Times do not decide here, by which a
-       second run would advise another method.
+       *the most useful*: one with directions, which can be drawn; with weights of features, which
+       explain; whose models merge. Then LDA, then linear before curved methods, then the one with
+       fewer settings to choose, then fewer directions, then the alphabet. Times do not decide
+       here, by which a second run would advise another method.
 
     Examples
     --------
     >>> from separatrix import datasets
     >>> from separatrix.evaluate import advise, compare
     >>> iris = datasets.load("iris")
-    >>> found = compare(["FisherDiscriminant", "LDA"], iris.data, iris.target, n_splits=5)
+    >>> methods = ["FisherDiscriminant", "LDA"]
+    >>> found = compare(methods, iris.data, iris.target, cv=5, progress=False)
     >>> advise(found).method
-    'LDA'
+    'FisherDiscriminant'
     """
     names, table = complete_scores(comparison)
     if not names:
@@ -296,18 +301,34 @@ def standard_error(share: float, n_rows: int) -> float:
     return math.sqrt(p * (1 - p) / n_rows)
 
 
-def measure_complexity(method: MethodRecord) -> tuple[bool, bool, int, float, str]:
-    """How simple a method is: the smallest comes first.
+def measure_complexity(
+    method: MethodRecord,
+) -> tuple[bool, bool, bool, bool, bool, int, float, str]:
+    """How much a method asks of the one who uses it: the smallest comes first.
 
-    LDA, which everyone knows; linear before curved methods; the number of settings that are tried;
-    the most directions that a split has kept; the name.
+    A method with directions, which can be drawn; with weights of features, which explain; whose
+    models merge. Then LDA, which everyone knows; linear before curved methods; the number of
+    settings that are tried; the most directions that a split has kept; the name.
     """
     folds = [fold for fold in method.folds if fold.status == "done"]
     linear = method.estimator.startswith(LINEAR) or any(fold.loadings for fold in folds)
     curved = not linear or "kernel__gamma" in method.grid
     tried = sum(len(values) for values in method.grid.values() if len(values) > 1)
     kept = [math.inf if fold.n_components is None else fold.n_components for fold in folds]
-    return method.role != "LDA", curved, tried, max(kept, default=math.inf), method.name
+    most = max(kept, default=math.inf)
+    drawn = math.isfinite(most) and method.role != "raw"
+    explained = any(fold.loadings for fold in folds)
+    known = method.estimator.startswith(KNOWN)
+    return (
+        not drawn,
+        not explained,
+        not method.merges,
+        not known,
+        curved,
+        tried,
+        most,
+        method.name,
+    )
 
 
 def measure_seconds(method: MethodRecord) -> float:

@@ -26,8 +26,8 @@ try:
 except ImportError:  # no locks: the manual says that one run at a time may write
     fcntl = None  # type: ignore[assignment]
 
-RESULTS_FORMAT = 3
-"""Number of the form of files of folds; folds of earlier forms lack scores."""
+RESULTS_FORMAT = 4
+"""Number of the form of files of folds; folds of other forms have other fields."""
 
 
 class JsonLinesFile:
@@ -255,12 +255,11 @@ def job_key(job: Job, test: Array, *others: Any) -> str:
     contender = job.contender
     grid = [[name, _spell(values)] for name, values in contender.grid.items()]  # in this order
     method = contender.name, contender.kind, contender.choose_dimension, contender.most_rows
-    settings = job.split, job.decision, job.random_state, job.memory
     return joblib.hash(
         [
             [version("separatrix"), *method, *contender.in_units],
-            [_spell(contender.estimator), grid, _spell(job.scale)],
-            [*settings, test, *others],
+            [_spell(contender.estimator), grid, _spell(contender.prepare)],
+            [job.split, job.random_state, test, *others],
             [job.judge.score, job.judge.costs, _spell_then(job.then)],
         ]
     )

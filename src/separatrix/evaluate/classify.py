@@ -9,12 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.model_selection._search import BaseSearchCV
-from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
-from separatrix.evaluate.methods import Contender, has_own_rule
+from separatrix.evaluate.methods import Contender, find_rule, has_own_rule
 from separatrix.evaluate.scores import Degrees, Judge, find_degrees
-from separatrix.fisher.fisher import FisherDiscriminant
 from separatrix.linalg import Array
 from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import Scorer, neighbour_scores, neighbour_shares
@@ -22,59 +21,47 @@ from separatrix.selection import Scorer, neighbour_scores, neighbour_shares
 # Rules on top of a subspace ----------------------------------------------------------------------
 
 
-DECISION_RULES = {
-    "3nn": lambda n_rows: KNeighborsClassifier(min(3, n_rows)),
-    "centroid": lambda n_rows: NearestCentroid(),
-    "gaussian": lambda n_rows: FisherDiscriminant(),
-}
-"""Three nearest neighbours, the nearest class mean, Gaussians of one covariance."""
-
-
-THEN = "then"
-"""The decision of a comparison in which one classifier stands on top of every subspace."""
+THREE_NEIGHBOURS = "KNeighborsClassifier(n_neighbors=3)"
+"""The rule whose scores in all leading coordinates take one pass, as it is printed."""
 
 DIMENSIONS_TRIED = (1, 2, 3, 5, 8, 13, 21, 34)
 """Numbers of directions that a classifier on top is fitted with when their number is chosen; the
 largest there is comes with them."""
 
 
-def rule_to_keep(decision: str, n_rows: int, then: Any = None) -> Any:
-    """A fresh rule for a model that is kept; None where the method decides itself."""
-    if decision == "own":
-        return None
-    if decision == "3nn":  # all distances: a tree of rows is a type that model files do not hold
-        return KNeighborsClassifier(min(3, n_rows), algorithm="brute")
-    return make_rule(decision, n_rows, then)
+def rule_to_keep(rule: Any, n_rows: int) -> Any:
+    """A fresh rule for a model that is kept."""
+    rule = limit_neighbours(rule, n_rows)
+    if isinstance(rule, KNeighborsClassifier):
+        rule.set_params(algorithm="brute")  # a tree of rows is a type that model files do not hold
+    return rule
 
 
-def make_rule(decision: str, n_rows: int, then: Any = None) -> Any:
-    """A fresh rule on top of a subspace; `then` is the classifier of the decision "then"."""
-    return clone(then) if decision == THEN else DECISION_RULES[decision](n_rows)
+def limit_neighbours(rule: Any, n_rows: int) -> Any:
+    """A fresh rule that asks no more neighbours than there are rows."""
+    fresh = clone(rule)
+    if isinstance(fresh, KNeighborsClassifier):
+        fresh.set_params(n_neighbors=min(fresh.n_neighbors, n_rows))
+    return fresh
 
 
-def decision_of(contender: Contender, decision: str) -> str:
-    """The rule that classifies for a method: its own only where it has one."""
+def rule_of(contender: Contender) -> Contender | None:
+    """The classifier on top of a method; None where it decides itself."""
     if not hasattr(contender.estimator, "transform"):
-        return "own"
-    if decision == "own" and not has_own_rule(contender.estimator):
-        return "3nn"
-    return decision
+        return None
+    if contender.then is None and not has_own_rule(contender.estimator):
+        return find_rule("3nn")
+    return contender.then
 
 
-def scorer_of(
-    decision: str, n_rows: int, n_classes: int = 0, judge: Judge | None = None, then: Any = None
-) -> Scorer:
-    """How leading coordinates are scored: by the rule, or nearest neighbours for "own".
-
-    Without a judge by the share that is right, and by nearest neighbours for "then", too.
-    """
-    if decision in ("own", "3nn") or (decision == THEN and judge is None):
-        if judge is None or judge.score == "accuracy":
+def scorer_of(rule: Any, n_classes: int = 0, judge: Judge | None = None) -> Scorer:
+    """How leading coordinates are scored: by the rule; by nearest neighbours where it is None."""
+    judge = judge or Judge()
+    if rule is None or (isinstance(rule, KNeighborsClassifier) and repr(rule) == THREE_NEIGHBOURS):
+        if judge.score == "accuracy":
             return neighbour_scores
         return _judge_neighbours(judge, n_classes)
-    rule = make_rule(decision, n_rows, then)
-    tried = DIMENSIONS_TRIED if decision == THEN else None
-    return _judge_rule(rule, judge or Judge(), n_classes, tried)
+    return _judge_rule(rule, judge, n_classes)
 
 
 def _judge_neighbours(judge: Judge, n_classes: int) -> Scorer:
@@ -87,14 +74,14 @@ def _judge_neighbours(judge: Judge, n_classes: int) -> Scorer:
     return scores
 
 
-def _judge_rule(rule: Any, judge: Judge, n_classes: int, tried: tuple[int, ...] | None) -> Scorer:
+def _judge_rule(rule: Any, judge: Judge, n_classes: int) -> Scorer:
     """Fit a rule to the leading coordinates; dimensions that are not tried are never the best."""
 
     def scores(Z: Array, y: Array, Z_new: Array, y_new: Array, ends: Array) -> Array:
         found = np.full(len(ends), -np.inf)
         for i, end in enumerate(ends):
-            if tried is None or i + 1 in tried or i + 1 == len(ends):
-                fitted = clone(rule).fit(Z[:, :end], y)
+            if i + 1 in DIMENSIONS_TRIED or i + 1 == len(ends):
+                fitted = limit_neighbours(rule, len(y)).fit(Z[:, :end], y)
                 found[i] = judge_rows(judge, fitted, Z_new[:, :end], y_new, n_classes)
         return found
 
@@ -153,18 +140,13 @@ class FittedMethod(NamedTuple):
 
 
 def add_rule(
-    model: Any,
-    X: Any,
-    codes: Array,
-    decision: str,
-    columns: Array | None = None,
-    then: Any = None,
+    model: Any, X: Any, codes: Array, rule: Any, columns: Array | None = None
 ) -> FittedMethod:
-    """A fitted method with its rule, which learns from rows in the subspace."""
-    if decision == "own":
+    """A fitted method with its rule, which learns from rows in the subspace; None is its own."""
+    if rule is None:
         return FittedMethod(model, model)
     fitted = FittedMethod(model, None, columns)
     Z = fitted.project(X)
     if Z.shape[1] == 0:
         raise ValueError("no direction was found that separates the classes")
-    return fitted._replace(rule=make_rule(decision, len(codes), then).fit(Z, codes))
+    return fitted._replace(rule=limit_neighbours(rule, len(codes)).fit(Z, codes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 
 import numpy as np
 
@@ -139,6 +140,22 @@ def permuted_splits(
     few = parts[:MAX_PERMUTED_SPLITS]
     times = [shuffle_labels(codes, groups, (seed, 1 + i)) for i in range(n)]
     return [part._replace(codes=mixed) for mixed in times for part in few]
+
+
+def permutation_test(comparison: Comparison, n: int) -> Permutation:
+    """The best method, fitted again to labels that were shuffled n times."""
+    whole = isinstance(n, Integral) and not isinstance(n, bool)
+    if not whole or n < 1:
+        raise ValueError(f"n={n!r} must be a whole number of at least 1")
+    protocol = comparison.protocol
+    if protocol is None:
+        raise ValueError("these records hold no rows: call compare again for a permutation test")
+    if comparison.best is None:
+        raise ValueError("no method has a score: there is nothing to test")
+    codes, plan = protocol.data.codes, protocol.plan
+    parts = permuted_splits(plan.parts, codes, plan.groups, n, protocol.random_state)
+    folds, _ = protocol.run([comparison.best], parts)
+    return judge_by_permutation(comparison, folds, n)
 
 
 def judge_by_permutation(comparison: Comparison, folds: Sequence[Fold], n: int) -> Permutation:

@@ -1,8 +1,7 @@
-"""Facts about a fitted method beside its scores: dimensions, view, loadings, readout, memory."""
+"""Facts about a fitted method beside its scores: dimensions, view, loadings, readout."""
 
 from __future__ import annotations
 
-import tracemalloc
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -41,7 +40,7 @@ MAX_PATH_ROWS = 2000
 
 def describe_directions(
     contender: Contender,
-    decision: str,
+    rule: Any,
     seed: int,
     fitted: FittedMethod,
     X: Any,
@@ -55,7 +54,7 @@ def describe_directions(
         known, new = (draw_rows_by_class(part, MAX_PATH_ROWS, seed) for part in (codes, truth))
         Z, Z_new = project_rows(fitted.model, X[known]), project_rows(fitted.model, X_new[new])
         order, ends = order_columns_by_level(fitted.model, Z.shape[1])
-        score = scorer_of(decision, len(known))
+        score = scorer_of(rule)
         path = score(Z[:, order], codes[known], Z_new[:, order], truth[new], ends)
         found["path"] = tuple(path.tolist())
     return found
@@ -157,7 +156,6 @@ def fit_shuffled(
     model: Any,
     then: Any,
     rows: Array,
-    decision: str,
     seed: int,
     learned: LabelledRows,
     X_new: Any,
@@ -170,11 +168,9 @@ def fit_shuffled(
     model : estimator
         Unfitted, with the settings that were chosen.
     then : estimator or None
-        The same of the classifier on top, where one was asked for.
+        The same of the classifier on top; None where the method decides itself.
     rows : array
         Numbers of the training rows that it is fitted to.
-    decision : str
-        The rule that classifies.
     seed : int
         Source of the order of labels.
     learned : LabelledRows
@@ -188,7 +184,7 @@ def fit_shuffled(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of the method are about labels that were learned
         fit_to(model, learned._replace(codes=mixed).part(rows))
-        fitted = add_rule(model, learned.X, mixed, decision, then=then)
+        fitted = add_rule(model, learned.X, mixed, then)
         predicted = fitted.rule.predict(fitted.rows_for_rule(X_new))
         coordinates = to_tuples(project_rows(model, X_new)[:, :MAX_VIEW_DIRECTIONS])
     labels = tuple(mixed_new.tolist()), tuple(np.asarray(predicted).tolist())
@@ -260,22 +256,3 @@ def undo_scaling(scaler: Any, A: Array, b: Array) -> tuple[Array, Array]:
     assert before is not None, "only what is read as a map is undone"
     weights = before.pull_back(A).T
     return weights, b + A @ before.offset - weights @ before.centre
-
-
-def measure_memory(estimator: Any, rows: LabelledRows) -> dict[str, int]:
-    """Most bytes that Python and NumPy held at a time during a fit, beyond those before it.
-
-    A caller who traces memory already goes on doing so.
-    """
-    tracing = tracemalloc.is_tracing()
-    if tracing:
-        tracemalloc.reset_peak()
-    else:
-        tracemalloc.start()
-    before, _ = tracemalloc.get_traced_memory()
-    try:
-        fit_to(estimator, rows)
-        return {"peak_bytes": tracemalloc.get_traced_memory()[1] - before}
-    finally:
-        if not tracing:
-            tracemalloc.stop()

@@ -16,13 +16,12 @@ from sklearn.preprocessing import StandardScaler
 
 from separatrix._warnings import warn_caller
 from separatrix.evaluate.classify import (
-    THEN,
     FittedMethod,
     add_rule,
-    decision_of,
     fit_to,
     judge_rows,
     project_rows,
+    rule_of,
     scorer_of,
 )
 from separatrix.evaluate.curves import describe_degrees
@@ -30,7 +29,6 @@ from separatrix.evaluate.describe import (
     describe_directions,
     fit_shuffled,
     load_features,
-    measure_memory,
     read_out,
     view_rows,
 )
@@ -53,38 +51,35 @@ from separatrix.selection import (
 MAX_CHOICE_ROWS = 500
 """Training rows that parameters are chosen by; all of them are fitted to afterwards."""
 
-MAX_MEASURED_SECONDS = 5.0
-"""Seconds of a fit beyond which it is not repeated to measure its memory."""
-
 MAX_SHUFFLED_SECONDS = 1.0
 """Seconds of a fit beyond which it is not repeated with shuffled labels."""
 
-MAX_MEASURED_SHARE = 0.1
-"""Share of the time left that this fit may have taken: tracing makes it several times slower."""
+MAX_SHUFFLED_SHARE = 0.1
+"""Share of the time left that this fit may have taken."""
 
 
 class Job(NamedTuple):
     """One method on one split, and the settings of the comparison.
 
-    `judge` has the score that settings are chosen by, `then` the classifier of the decision
-    "then". With `compete` every method is scored within the training part, also where nothing is
-    to be chosen, so that the method itself can be.
+    `judge` has the score that settings are chosen by. With `compete` every method is scored
+    within the training part, also where nothing is to be chosen, so that the method itself can be.
     """
 
     contender: Contender
     split: int
-    scale: Any
-    decision: str
     random_state: int
-    memory: bool
     judge: Judge = Judge()
-    then: Contender | None = None
     compete: bool = False
 
     @property
-    def rule(self) -> str:
-        """The decision that classifies for this method."""
-        return decision_of(self.contender, self.decision)
+    def then(self) -> Contender | None:
+        """The classifier on top of this method; None where it decides itself."""
+        return rule_of(self.contender)
+
+    @property
+    def rule(self) -> Any:
+        """Its estimator before anything is chosen, seeded; None where there is none."""
+        return None if self.then is None else set_seeds(self.then.estimator, self.seed)
 
     @property
     def seed(self) -> int:
@@ -163,7 +158,7 @@ def _score_fold(job: Job, data: LabelledRows, rows: RowSplit, deadline: float) -
     labels = data.codes if rows.codes is None else rows.codes
     codes, truth = labels[train], labels[test]
     start, cpu_start = time.perf_counter(), time.process_time()
-    scaler = make_scaler(job.scale, data.X, job.seed)
+    scaler = make_scaler(job.contender.prepare, data.X, job.seed)
     known = data.X[train] if scaler is None else plain_rows(scaler.fit_transform(data.X[train]))
     learned = LabelledRows(known, codes, data.classes, groups=rows.groups, cv=rows.cv)
     trained = train_method(job, learned)
@@ -206,7 +201,8 @@ def _describe_subspace(
     truth: Array,
     names: Sequence[str],
 ) -> dict[str, Any]:
-    about = job.contender, job.rule, job.seed, fitted
+    rule = None if fitted.rule is fitted.model else fitted.rule
+    about = job.contender, rule, job.seed, fitted
     record = measure_if_possible(
         "projected rows", describe_directions, *about, X, codes, X_new, truth
     )
@@ -220,20 +216,14 @@ def _describe_subspace(
 def _repeat_quick_fit(
     job: Job, trained: Trained, learned: LabelledRows, X_new: Any, truth: Array, deadline: float
 ) -> dict[str, Any]:
-    """Facts that take fits of their own, on split 0 of a method that is quick, and their seconds.
-
-    They are the memory of a fit, and the method on shuffled labels.
-    """
+    """The method on shuffled labels, on split 0 of a method that is quick, and the seconds."""
     start = time.perf_counter()
-    left = MAX_MEASURED_SHARE * (deadline - start)
-    if not job.memory or job.split or trained.seconds >= min(MAX_MEASURED_SECONDS, left):
+    most = min(MAX_SHUFFLED_SECONDS, MAX_SHUFFLED_SHARE * (deadline - start))
+    if job.split or trained.seconds >= most or not hasattr(trained.again, "transform"):
         return {}
-    some = learned.part(trained.rows)
-    record = measure_if_possible("memory", measure_memory, trained.again, some)
-    if trained.seconds < MAX_SHUFFLED_SECONDS and hasattr(trained.again, "transform"):
-        fit_again = clone(trained.again), trained.then, trained.rows, job.rule, job.seed
-        parts = learned, X_new, truth
-        record |= measure_if_possible("shuffled labels", fit_shuffled, *fit_again, *parts)
+    fit_again = clone(trained.again), trained.then, trained.rows, job.seed
+    parts = learned, X_new, truth
+    record = measure_if_possible("shuffled labels", fit_shuffled, *fit_again, *parts)
     return record | {"extra_seconds": time.perf_counter() - start}
 
 
@@ -331,11 +321,11 @@ def train_method(job: Job, learned: LabelledRows) -> Trained:
         if getattr(estimator, "_directions_depend_on_their_number", False):
             estimator, columns = fit_to(clone(again), learned.part(rows)), None
     rule, inner = None, best.score if math.isfinite(best.score) else None
-    if job.rule == THEN:
+    if job.then is not None:
         rule, about_rule = choose_rule(job, again, learned)
         chosen |= {f"then__{name}": value for name, value in about_rule.params.items()}
         inner = about_rule.score if math.isfinite(about_rule.score) else inner
-    fitted = add_rule(estimator, X, codes, job.rule, columns, rule)
+    fitted = add_rule(estimator, X, codes, rule, columns)
     return Trained(fitted, chosen, rows, again, seconds, inner, rule)
 
 
@@ -373,7 +363,7 @@ def choose_settings(job: Job, estimator: Any, rows: LabelledRows) -> Trial:
     for it. Of equal values the first wins, also where all of them fail.
     """
     contender = job.contender
-    cut = contender.choose_dimension and job.rule != "own"
+    cut = contender.choose_dimension and job.then is not None
     rows = rows.part(draw_rows_by_class(rows.codes, MAX_CHOICE_ROWS, job.seed))
     units = dict.fromkeys(contender.in_units, inverse_width(rows.X, "scale"))
     grid = {
@@ -406,11 +396,11 @@ def _first_settings(grid: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
 def _try_settings(
     job: Job, params: dict[str, Any], model: Any, rows: LabelledRows, cut: bool
 ) -> Trial:
-    then = None if job.then is None else set_seeds(job.then.estimator, job.seed)
+    rule = job.rule
     codes, n_classes = rows.codes, len(rows.classes)
     try:
         if cut:
-            scorer = scorer_of(job.rule, len(codes), n_classes, job.judge, then)
+            scorer = scorer_of(rule, n_classes, job.judge)
             path = dimension_path(
                 model, rows.X, codes, scorer, n_folds=GRID_FOLDS, random_state=job.seed,
                 **rows.splitting,
@@ -420,8 +410,7 @@ def _try_settings(
         scores = []
         for train, held in training_parts(codes, GRID_FOLDS, job.seed, **rows.splitting):
             known = rows.part(train)
-            method = add_rule(fit_to(clone(model), known), known.X, known.codes, job.rule,
-                              then=then)  # fmt: skip
+            method = add_rule(fit_to(clone(model), known), known.X, known.codes, rule)
             new = method.rows_for_rule(rows.X[held])
             scores.append(judge_rows(job.judge, method.rule, new, codes[held], n_classes))
         return Trial(params, float(np.mean(scores)) if scores else -np.inf)
@@ -435,7 +424,7 @@ def choose_rule(job: Job, estimator: Any, rows: LabelledRows) -> tuple[Any, Tria
     The subspace is fitted again in each fold, with the settings that were chosen for it.
     """
     assert job.then is not None
-    rule = set_seeds(job.then.estimator, job.seed)
+    rule = job.rule
     best = Trial(_first_settings(job.then.grid), -np.inf)
     rule.set_params(**best.params)
     if not job.then.grid:

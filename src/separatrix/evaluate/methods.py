@@ -5,17 +5,24 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.decomposition import PCA, KernelPCA
-from sklearn.neighbors import NeighborhoodComponentsAnalysis
+from sklearn.neighbors import (
+    KNeighborsClassifier,
+    NearestCentroid,
+    NeighborhoodComponentsAnalysis,
+)
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import separatrix
 from separatrix.base.estimator import SubspaceEstimator
+from separatrix.evaluate.records import spelled_out
 from separatrix.evaluate.references import ALIASES, REFERENCES, list_references
+from separatrix.fisher.fisher import FisherDiscriminant
 from separatrix.ipcac.ipcac import IPCAC
 from separatrix.kernels import RBF
 from separatrix.selection import MAX_COMPONENTS
@@ -126,6 +133,16 @@ class Contender:
         Training rows to fit to, at most.
     in_units : tuple of str
         Parameters whose values in `grid` are multiples of ``1 / (n_features * X.var())``.
+    prepare : "standard", None or transformer
+        What features go through first. "standard" brings each to mean zero and variance one,
+        sparse ones to variance one. A transformer is cloned and fitted to the training part.
+    then : Contender or None
+        The classifier on top of the subspace. None is the method itself where it classifies by
+        its subspace, and three nearest neighbours where it does not.
+    given : str
+        The pipeline or the estimator that was asked for; empty where it was a name.
+    wrapped : bool
+        Whether `with_steps` put its steps around it.
     """
 
     name: str
@@ -136,6 +153,10 @@ class Contender:
     choose_dimension: bool = False
     most_rows: int | None = None
     in_units: tuple[str, ...] = ()
+    prepare: Any = "standard"
+    then: Contender | None = None
+    given: str = ""
+    wrapped: bool = False
 
 
 # The table of classes ----------------------------------------------------------------------------
@@ -299,9 +320,12 @@ def contenders(methods: Any, rivals: str | None = None) -> list[Contender]:
         The references that take part; None is "basic" where all methods do, and "none" beside
         methods that are named.
     methods : None, or an iterable
-        None is every method of the package. Otherwise names of these,
-        estimators, pairs ``(name, estimator)``, and `Contender`, in any mixture; or one of them,
-        or a dictionary from names to estimators.
+        None is every method of the package. Otherwise names of these, estimators, pipelines,
+        pairs ``(name, estimator)``, and `Contender`, in any mixture; or one of them, or a
+        dictionary from names to estimators. A pipeline with a method of this package is taken
+        apart: what stands before prepares the features, settings that it leaves at their defaults
+        are tuned, and a classifier behind it classifies in the subspace. Other estimators and
+        pipelines are fitted as they are given.
 
     Examples
     --------
@@ -344,7 +368,116 @@ def _contender(method: Any) -> Contender:
         raise TypeError(
             f"{method!r} is not a method: give a name, an estimator, or a pair of both"
         )
-    return Contender(name, estimator, description=first_sentence(type(estimator)))
+    if isinstance(estimator, Pipeline):
+        return _from_pipeline(None if name == "Pipeline" else name, estimator)
+    text = spelled_out(estimator)
+    return Contender(name, estimator, description=first_sentence(type(estimator)), given=text)
+
+
+def _from_pipeline(name: str | None, pipeline: Pipeline) -> Contender:
+    """A pipeline as preparation, a method of this package and a classifier, if it has such."""
+    steps, text = [step for _, step in pipeline.steps], spelled_out(pipeline)
+    at = next((i for i in (len(steps) - 1, len(steps) - 2) if i >= 0 and _is_ours(steps[i])), None)
+    if at is None:
+        description = first_sentence(type(steps[-1]))
+        return Contender(name or "Pipeline", pipeline, description=description, prepare=None,
+                         given=text)  # fmt: skip
+    before = [step for step in steps[:at] if step != "passthrough"]
+    prepare = None if not before else before[0] if len(before) == 1 else make_pipeline(*before)
+    then = None if at == len(steps) - 1 else _tuned_where_default(steps[-1])
+    return replace(_tuned_where_default(steps[at], name), prepare=prepare, then=then, given=text)
+
+
+def _is_ours(step: Any) -> bool:
+    cls = type(step)
+    return find_method_class(cls.__name__) is cls and cls.__name__ not in REFERENCES
+
+
+def _tuned_where_default(estimator: Any, name: str | None = None) -> Contender:
+    """An estimator with the grid of its class, less the settings that were made."""
+    cls = type(estimator)
+    called = next((n for n, c in _classes_by_name(cls) if c is cls), None)
+    if called is None:
+        return Contender(name or cls.__name__, estimator, description=first_sentence(cls))
+    usual = _construct(called, cls)
+    values, standard = estimator.get_params(), usual.estimator.get_params()
+    made = {key for key, value in values.items() if repr(value) != repr(standard.get(key))}
+    made -= {key for key in made if repr(values[key]) == repr(cls().get_params().get(key))}
+    grid = {
+        key: tried for key, tried in usual.grid.items() if not made & {*key.split(",")}
+        and not any(key.startswith(f"{other}__") for other in made)
+    }  # fmt: skip
+    kept = {key: value for key, value in values.items() if key in made and "__" not in key}
+    return replace(
+        usual,
+        name=name or called,
+        estimator=clone(usual.estimator).set_params(**kept),
+        grid=grid,
+        choose_dimension=usual.choose_dimension and "n_components" not in made,
+    )
+
+
+def _classes_by_name(cls: type) -> list[tuple[str, type | None]]:
+    """The names under which a class may be in the table, and the class that is there."""
+    names = [cls.__name__, *(n for n, ref in REFERENCES.items() if ref.cls is cls)]
+    return [(name, find_method_class(name)) for name in names]
+
+
+SHORT_RULES: dict[str, tuple[type, dict[str, Any]]] = {
+    "3nn": (KNeighborsClassifier, {"n_neighbors": 3}),
+    "centroid": (NearestCentroid, {}),
+    "gaussian": (FisherDiscriminant, {}),
+}
+"""Short names of classifiers on top of a subspace: three nearest neighbours, the nearest class
+mean, Gaussians of one covariance."""
+
+
+def find_rule(rule: Any) -> Contender | None:
+    """The classifier on top that a name, a short name of `SHORT_RULES` or an estimator means."""
+    if rule is None or (isinstance(rule, str) and rule == "own"):
+        return None
+    if isinstance(rule, str) and rule in SHORT_RULES:
+        cls, params = SHORT_RULES[rule]
+        return Contender(rule, cls(**params))
+    (found,) = contenders([rule])
+    if not hasattr(found.estimator, "predict"):
+        raise ValueError(
+            f"then={found.name} does not predict: give a classifier, such as LogisticRegression"
+        )
+    return found
+
+
+def with_steps(
+    methods: Any, rivals: str | None = None, *, prepare: Any = "standard", then: Any = None
+) -> list[Contender]:
+    """Methods with the same preparation before and the same classifier behind each of them.
+
+    Parameters
+    ----------
+    methods, rivals
+        As in `compare`.
+    prepare : "standard", None or transformer
+        What features go through first.
+    then : str, classifier or None
+        The classifier on top of every subspace: "3nn", "centroid", "gaussian", the name of a
+        method, which is tuned, or an estimator. Methods without a subspace classify themselves.
+
+    Examples
+    --------
+    >>> [m.then.name for m in with_steps(["LDG", "PCA"], then="centroid")]
+    ['centroid', 'centroid']
+    """
+    if isinstance(prepare, type):
+        raise ValueError(
+            f"prepare={prepare!r} is a class: give a transformer, {prepare.__name__}()"
+        )
+    named = isinstance(prepare, str) and prepare == "standard"
+    if not (prepare is None or named or hasattr(prepare, "transform")):
+        raise ValueError(f'prepare={prepare!r} must be "standard", None or a transformer')
+    rule = find_rule(then)
+    return [
+        replace(m, prepare=prepare, then=rule, wrapped=True) for m in contenders(methods, rivals)
+    ]
 
 
 def _named(name: str) -> Contender:

@@ -167,10 +167,6 @@ class Fold:
         Wall time of scaling, projecting and classifying all test rows.
     cpu_seconds : float or None
         Processor time of both, of all threads together.
-    peak_bytes : int or None
-        Most memory that Python and NumPy held at a time during one more fit with the chosen
-        parameters, beyond the memory held before it. Measured on split 0 only, where the fit was
-        quick and enough is left of the time budget.
     chosen : dict
         Parameters that were chosen inside the training part, and their values.
     n_components : int or None
@@ -210,7 +206,6 @@ class Fold:
     fit_seconds: float | None = None
     predict_seconds: float | None = None
     cpu_seconds: float | None = None
-    peak_bytes: int | None = None
     chosen: dict[str, Any] = field(default_factory=dict)
     n_components: int | None = None
     n_rows: int | None = None
@@ -263,8 +258,8 @@ class MethodRecord:
         The estimator before anything was chosen.
     grid : dict
         The values that were tried for each parameter.
-    decision : "3nn", "centroid", "gaussian" or "own"
-        The rule that classified the projected rows.
+    decision : str
+        The rule that classified the projected rows: "own", "3nn", or the name of the classifier.
     status : "done", "partial" or "failed"
         All splits, some, or none of them have scores.
     reason : str
@@ -276,6 +271,16 @@ class MethodRecord:
     folds : tuple of Fold
         In the order of splits. Splits that were not tried because the time budget was used up have
         none.
+    prepare : str
+        What features went through first: "standard", "None" or a transformer as it is printed.
+    then : str
+        The classifier on top that was asked for: a name, or as it is printed; empty without one.
+    given : str
+        The estimator or pipeline that was asked for; empty where it was a name.
+    wrapped : bool
+        Whether `with_steps` put preparation and classifier around it.
+    merges : bool
+        Whether models of this method merge.
     """
 
     name: str
@@ -289,6 +294,11 @@ class MethodRecord:
     n_done: int
     summary: dict[str, Summary]
     folds: tuple[Fold, ...] = field(repr=False)
+    prepare: str = "standard"
+    then: str = ""
+    given: str = ""
+    wrapped: bool = False
+    merges: bool = False
 
     @property
     def role(self) -> str:
@@ -375,10 +385,10 @@ class Comparison:
     tests : tuple of tuples of int
         Numbers of the test rows of each split; all others trained unless `trains` says which.
     settings : dict
-        The arguments that matter to the result: ``n_splits``, ``test_size``, ``scale``,
-        ``decision``, ``time_budget``, ``random_state``, ``score`` (the one that ranks), ``costs``,
-        ``splitting`` ("random", "k-fold", "given", "test file" or "time"), ``unit`` ("rows" or
-        "groups"), ``folds`` (the k of k-fold) and ``then``.
+        What matters to the result: ``n_splits``, ``test_size``, ``cv`` (the splitter as it is
+        printed; None where it is an array or the default), ``splitting`` ("random", "k-fold",
+        "given", "test file" or "time"), ``folds`` (the k of k-fold), ``unit`` ("rows" or
+        "groups"), ``score`` (the one that ranks), ``costs``, ``budget`` and ``random_state``.
     methods : tuple of MethodRecord
         In the order asked for, those that failed included.
     left_out : dict of str
@@ -410,7 +420,9 @@ class Comparison:
         Where there are groups: what some of the methods seem to score when rows of a group fall
         on both sides of a split, by method and score.
     permutation : Permutation or None
-        The best method with shuffled labels, where that was asked for.
+        The best method with shuffled labels, once `permutation_test` was asked for.
+    protocol : FoldRunner or None
+        Rows and settings, with which methods are fitted again; None for records from a file.
     """
 
     classes: tuple[Any, ...]
@@ -434,6 +446,7 @@ class Comparison:
     winner: Winner | None = None
     by_rows: dict[str, dict[str, Summary]] = field(default_factory=dict)
     permutation: Permutation | None = None
+    protocol: Any = field(default=None, compare=False, metadata={"plain": False})
 
     @property
     def score(self) -> str:
@@ -476,7 +489,7 @@ class Comparison:
         """A line for each method, best first."""
         return str(import_module("separatrix.evaluate.tables").write_text(self))
 
-    def to_frame(self) -> Any:
+    def table(self) -> Any:
         """A pandas data frame with a row for each method, best first.
 
         Columns are ``status``, ``splits`` (those that were done), the mean of each score, the ends
@@ -484,6 +497,18 @@ class Comparison:
         over splits) and ``seconds`` (median time to train and to predict the test rows).
         """
         return import_module("separatrix.evaluate.tables").make_frame(self)
+
+    def permutation_test(self, n: int = 99) -> Permutation:
+        """Fit the best method again to labels that are shuffled n times, on the first splits."""
+        return import_module("separatrix.evaluate.controls").permutation_test(self, n)
+
+    def report(self, path: Any = None, **words: Any) -> Any:
+        """The page about this comparison, written to a file where a path is given."""
+        return import_module("separatrix.report").make_report(self, path, **words)
+
+    def plot(self, method: str | None = None, *, ax: Any = None) -> Any:
+        """Held-out rows in the first directions of a method, by default of the advised one."""
+        return import_module("separatrix.plots").plot_projection(self, method=method, ax=ax)
 
     def __getitem__(self, name: str) -> MethodRecord:
         """The record of a method by its name."""
@@ -510,6 +535,8 @@ class Progress:
         Methods being fitted now.
     fold : Fold or None
         The one that has just ended; None for a sign of life in between.
+    by_method : dict of float
+        Seconds that each method takes in all, as far as it has a fold.
     """
 
     done: int
@@ -518,6 +545,7 @@ class Progress:
     remaining: float | None
     running: tuple[str, ...] = ()
     fold: Fold | None = None
+    by_method: dict[str, float] = field(default_factory=dict)
 
 
 def spelled_out(estimator: Any) -> str:
@@ -546,7 +574,11 @@ def to_plain(record: Any) -> Any:
     {'coordinates': [[0.5, 2.0]], 'axes': 'directions'}
     """
     if dataclasses.is_dataclass(record) and not isinstance(record, type):
-        return {f.name: to_plain(getattr(record, f.name)) for f in dataclasses.fields(record)}
+        return {
+            f.name: to_plain(getattr(record, f.name))
+            for f in dataclasses.fields(record)
+            if f.metadata.get("plain", True)
+        }
     if isinstance(record, dict):
         return {str(key): to_plain(value) for key, value in record.items()}
     if isinstance(record, np.ndarray):

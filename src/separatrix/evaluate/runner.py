@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 import time
@@ -35,23 +36,19 @@ def run_folds(
     splits: Sequence[RowSplit],
     file: ResultsFile | None,
     n_jobs: int | None,
-    time_budget: float | None,
-    progress: Callable[[Progress], None] | bool | None,
-    client: Any,
+    budget: float | None,
+    progress: Callable[[Progress], None] | bool | str,
 ) -> list[Fold]:
     """The folds of all jobs that were tried, by split: from the file, or run now."""
-    known = {} if file is None else _known_folds(keys, file, time_budget)
+    known = {} if file is None else _known_folds(keys, file, budget)
     spent = _seconds_by_method(known.values())
     todo = [job for job in jobs if fold_id(job) not in known]
     if file is not None:
         file.check_writable(len(todo))
-    at_once = n_jobs if client is None else max(1, len(client.nthreads()))
-    clock = Clock(todo, len(jobs), known.values(), at_once)
-    report = print_progress if progress is True else progress or (lambda _: None)
+    clock = Clock(todo, len(jobs), known.values(), n_jobs)
+    report = choose_reporter(progress)
     report(clock.now())
-    events = run_jobs(
-        todo, data, splits, n_jobs=n_jobs, time_budget=time_budget, spent=spent, client=client
-    )
+    events = run_jobs(todo, data, splits, n_jobs=n_jobs, budget=budget, spent=spent)
     with closing(events):  # whatever happens here, workers do not outlive it
         for event in events:
             if isinstance(event, list):
@@ -68,7 +65,7 @@ def run_folds(
 
 
 def _known_folds(
-    keys: dict[FoldId, str], file: ResultsFile, time_budget: float | None
+    keys: dict[FoldId, str], file: ResultsFile, budget: float | None
 ) -> dict[FoldId, Fold]:
     """Folds of the file; one that was stopped counts as long as the budget is no larger now.
 
@@ -76,7 +73,7 @@ def _known_folds(
     """
     found = {which: file.folds[key] for which, key in keys.items() if key in file.folds}
     known = {which: fold for which, fold in found.items() if not may_work_again(fold)}
-    limit = math.inf if time_budget is None else time_budget
+    limit = math.inf if budget is None else budget
     spent = _seconds_by_method(known.values())
     return {
         which: fold
@@ -90,6 +87,10 @@ def _seconds_by_method(folds: Iterable[Fold]) -> dict[str, float]:
     for fold in folds:
         spent[fold.method] = spent.get(fold.method, 0.0) + fold.seconds
     return spent
+
+
+BAR_LETTERS = 20
+"""Width of the progress bar."""
 
 
 def describe_progress(now: Progress) -> str:
@@ -107,10 +108,50 @@ def describe_progress(now: Progress) -> str:
     return ", ".join([*parts, *now.running[:2]])
 
 
+def describe_shares(now: Progress, most: int = 3) -> str:
+    """How long a comparison will take in all, and the methods that take most of it.
+
+    Empty until every method has a fold: a guess at those without one was wrong by a factor of
+    four.
+
+    Examples
+    --------
+    >>> now = Progress(3, 30, 6.0, 54.0, by_method={"LDA": 1.0, "LDG": 9.0, "KernelLDG": 50.0})
+    >>> describe_shares(now)
+    'about 1 min 0 s in all: KernelLDG 83 %, LDG 15 %, LDA 2 %'
+    """
+    if now.remaining is None or not now.by_method:
+        return ""
+    minutes, seconds = divmod(round(now.elapsed + now.remaining), 60)
+    total = sum(now.by_method.values()) or 1.0
+    slowest = sorted(now.by_method.items(), key=lambda entry: -entry[1])[:most]
+    shares = ", ".join(f"{name} {100 * spent / total:.0f} %" for name, spent in slowest)
+    return f"about {f'{minutes} min ' if minutes else ''}{seconds} s in all: {shares}"
+
+
+def choose_reporter(progress: Any) -> Callable[[Progress], None]:
+    """The function that is told how far a comparison is."""
+    if progress is True:
+        return print_progress
+    return print_events if progress == "json" else progress or (lambda _: None)
+
+
 def print_progress(now: Progress) -> None:
     """Print how far a comparison is on one line that is written over, in a notebook too."""
     end = "\n" if now.done == now.total else ""
-    print(f"\r{describe_progress(now):<78.78}", end=end, file=sys.stderr, flush=True)
+    full = round(BAR_LETTERS * now.done / max(now.total, 1))
+    bar = "█" * full + "░" * (BAR_LETTERS - full)
+    print(f"\r{bar} {describe_progress(now):<57.57}", end=end, file=sys.stderr, flush=True)
+
+
+def print_events(now: Progress) -> None:
+    """Print a line of JSON for each fold that has ended."""
+    if now.fold is not None:
+        known = {"method": now.fold.method, "split": now.fold.split, "status": now.fold.status}
+        counts = {"done": now.done, "total": now.total, "seconds": round(now.elapsed, 3)}
+        left = None if now.remaining is None else round(now.remaining, 3)
+        event = {"event": "fold", **known, **counts, "remaining": left}
+        print(json.dumps(event), file=sys.stderr, flush=True)
 
 
 class Clock:
@@ -142,13 +183,19 @@ class Clock:
             remaining=self._remaining(),
             running=tuple(job.contender.name for job in running),
             fold=fold,
+            by_method=self._by_method(),
         )
 
+    def _by_method(self) -> dict[str, float]:
+        """Seconds of each method in all: of folds that ended, and the mean for those to come."""
+        return {
+            name: sum(spent) + self.todo[name] * float(np.mean(spent))
+            for name, spent in self.seconds.items()
+        }
+
     def _remaining(self) -> float | None:
-        """Mean seconds of each method, of all of them where it has none yet."""
-        means = {name: float(np.mean(seconds)) for name, seconds in self.seconds.items()}
-        if not means:
+        """Mean seconds of each method; None until all of them have a fold."""
+        if any(n and name not in self.seconds for name, n in self.todo.items()):
             return None
-        typical = float(np.mean(list(means.values())))
-        left = sum(n * means.get(name, typical) for name, n in self.todo.items())
+        left = sum(n * float(np.mean(self.seconds[name])) for name, n in self.todo.items() if n)
         return left / self.workers

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.model_selection import BaseShuffleSplit, PredefinedSplit, TimeSeriesSplit
+from sklearn.model_selection import (
+    BaseShuffleSplit,
+    PredefinedSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
 from separatrix.evaluate.fold import RowSplit
 from separatrix.linalg import Array
 from separatrix.moments.labelled import LabelledRows
-from separatrix.selection import (
-    GRID_FOLDS,
-    random_splits,
-    split_keeping_classes,
-    training_parts,
-)
+from separatrix.selection import GRID_FOLDS, keep_classes, random_splits
 
 
 class SplitPlan(NamedTuple):
@@ -37,12 +39,18 @@ class SplitPlan(NamedTuple):
         The group of each row.
     group_names : tuple
         The groups, sorted.
+    test_size : float or None
+        Share held out in random splits.
+    folds : int or None
+        How many folds rows were dealt into.
     """
 
     parts: list[RowSplit]
     splitting: str
     groups: Array | None = None
     group_names: tuple[Any, ...] = ()
+    test_size: float | None = None
+    folds: int | None = None
 
     @property
     def unit(self) -> str:
@@ -60,15 +68,7 @@ class SplitPlan(NamedTuple):
 
 
 def plan_splits(
-    data: LabelledRows,
-    *,
-    n_splits: int,
-    test_size: float,
-    random_state: int,
-    groups: ArrayLike | None = None,
-    splits: Any = None,
-    time: ArrayLike | None = None,
-    n_tests: int = 0,
+    data: LabelledRows, cv: Any, *, random_state: int, groups: ArrayLike | None, n_tests: int = 0
 ) -> SplitPlan:
     """The splits that the arguments of `compare` ask for; raise for those that cannot be used.
 
@@ -76,34 +76,68 @@ def plan_splits(
     ----------
     data : LabelledRows
         All rows; the last `n_tests` of them are a separate test set.
-    n_splits, test_size, random_state, groups, splits, time
+    cv, random_state, groups
         As in `compare`.
     n_tests : int
         Rows of the test set; 0 where there is none.
     """
     n_rows, codes = len(data.codes), data.codes
     numbers, names = check_groups(groups, data, n_tests)
-    times = None if time is None else _check_times(time, n_rows)
-    _check_one_way(splits=splits, time=time, test=n_tests or None)
     if n_tests:
+        if cv is not None:
+            raise ValueError("cv and test both say how rows are split: give one of them")
         pairs = [(np.arange(n_rows - n_tests), np.arange(n_rows - n_tests, n_rows))]
-        return _as_plan(pairs, "test file", codes, numbers, names, None)
+        return _as_plan(pairs, "test file", codes, numbers, names)
+    if cv is None:
+        cv = RandomShares()
+    if isinstance(cv, type):
+        raise ValueError(f"cv={cv!r} is a class: give a splitter, {cv.__name__}()")
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        cv = _deal_folds(int(cv), codes, numbers, random_state)
+    if isinstance(cv, RandomShares) and cv.random_state is None:
+        cv = RandomShares(cv.n_splits, test_size=cv.test_size, random_state=random_state)
+    times = _times_of(cv, n_rows)
+    pairs = _take_splits(cv, data, numbers)
     if times is not None:
-        pairs = _leave_out_shared(split_times(times, n_splits), numbers)
-        _check_past(pairs, codes, n_splits)
-        return _as_plan(pairs, "time", codes, numbers, names, times)
-    if isinstance(splits, int | np.integer) and not isinstance(splits, bool):
-        pairs = _repeat_folds(codes, numbers, int(splits), n_splits, random_state)
-        return _as_plan(pairs, "k-fold", codes, numbers, names, None)
-    if splits is not None:
-        pairs = _take_splits(splits, data, numbers)
-        return _as_plan(pairs, "given", codes, numbers, names, None)
-    if numbers is None:
-        pairs = random_splits(codes, n_splits, test_size, random_state)
-    else:
-        shares = GroupShares(n_splits, test_size=test_size, random_state=random_state)
-        pairs = split_keeping_classes(shares, codes, numbers)
-    return _as_plan(pairs, "random", codes, numbers, names, None)
+        _check_past(pairs, codes)
+    plan = _as_plan(pairs, _name_splitting(cv), codes, numbers, names, times)
+    if isinstance(cv, RandomShares):
+        return plan._replace(test_size=cv.test_size)
+    if isinstance(cv, StratifiedKFold | StratifiedGroupKFold):
+        return plan._replace(folds=cv.get_n_splits())
+    return plan
+
+
+def _name_splitting(cv: Any) -> str:
+    kinds: dict[str, tuple[type, ...]] = {
+        "random": (RandomShares,),
+        "k-fold": (StratifiedKFold, StratifiedGroupKFold),
+        "time": (InOrder, TimeSeriesSplit),
+    }
+    return next((name for name, kind in kinds.items() if isinstance(cv, kind)), "given")
+
+
+def _deal_folds(n_folds: int, codes: Array, groups: Array | None, random_state: int) -> Any:
+    n_units = len(codes) if groups is None else groups.max() + 1
+    n_most = min(int(np.bincount(codes).max()), n_units)
+    if not 2 <= n_folds <= n_most:
+        raise ValueError(
+            f"cv={n_folds} must be a number of folds from 2 to {n_most}, so that a class "
+            "has a row in each, or a splitter"
+        )
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    return kind(n_folds, shuffle=True, random_state=random_state)
+
+
+def _times_of(cv: Any, n_rows: int) -> Array | None:
+    """The time of each row where splits are made in the order of time."""
+    if isinstance(cv, TimeSeriesSplit):
+        return np.arange(n_rows)
+    if not isinstance(cv, InOrder):
+        return None
+    if len(cv.numbers) != n_rows:
+        raise ValueError(f"times has {len(cv.numbers)} entries, but X has {n_rows} rows")
+    return cv.numbers
 
 
 def _as_plan(
@@ -112,7 +146,7 @@ def _as_plan(
     codes: Array,
     groups: Array | None,
     names: tuple[Any, ...],
-    times: Array | None,
+    times: Array | None = None,
 ) -> SplitPlan:
     parts = []
     for i, (train, test) in enumerate(pairs):
@@ -127,37 +161,63 @@ def _as_plan(
     return SplitPlan(parts, splitting, groups, names)
 
 
-class GroupShares(BaseShuffleSplit):
-    """Random splits that hold out whole groups, near to a share of the rows of each class.
+# Splitters ---------------------------------------------------------------------------------------
 
-    scikit-learn's `GroupShuffleSplit` knows no classes. Of each class, the rarest by groups first,
-    groups are held out in random order until their rows are as near to the share as whole groups
-    can be; at least one, and never the last one that trains.
+
+class RandomShares(BaseShuffleSplit):
+    """Random splits that hold out a share of the rows of each class, whole groups where given.
+
+    scikit-learn's `StratifiedShuffleSplit` refuses classes of one row, and its
+    `GroupShuffleSplit` knows no classes. Here a class of one row, or of one group, is fitted to.
+    Of each class, the rarest by groups first, groups are held out in random order until their
+    rows are as near to the share as whole groups can be.
 
     Parameters
     ----------
     n_splits : int
     test_size : float
-    random_state : int
+        Share of each class that is held out.
+    random_state : int or None
+        Source of the splits; where it is None, `compare` gives its own.
 
     Examples
     --------
     >>> groups = np.repeat([1, 2, 3, 4, 5, 6], 2)
-    >>> splitter = GroupShares(1, test_size=0.3, random_state=0)
+    >>> splitter = RandomShares(1, test_size=0.3, random_state=0)
     >>> ((train, test),) = splitter.split(np.zeros((12, 1)), np.repeat([0, 1], 6), groups)
     >>> len(test), len(np.intersect1d(groups[train], groups[test]))
     (4, 0)
     """
 
+    def __init__(
+        self, n_splits: int = 10, *, test_size: float = 0.3, random_state: int | None = None
+    ) -> None:
+        if not isinstance(n_splits, Integral) or n_splits < 1:
+            raise ValueError(f"n_splits={n_splits!r} must be a whole number of at least 1")
+        if not isinstance(test_size, Real) or not 0 < test_size < 1:
+            raise ValueError(
+                f"test_size={test_size!r} must be a number between 0 and 1: the share of rows "
+                "held out"
+            )
+        super().__init__(n_splits, test_size=test_size, random_state=random_state)
+
     def _iter_indices(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:
+        codes = np.unique(y, return_inverse=True)[1]
+        if groups is None:
+            yield from random_splits(codes, self.n_splits, self.test_size, self.random_state)
+            return
         numbers = np.unique(groups, return_inverse=True)[1]
-        counts = np.zeros((numbers.max() + 1, int(np.max(y)) + 1))
-        np.add.at(counts, (numbers, y), 1)
+        counts = np.zeros((numbers.max() + 1, codes.max() + 1))
+        np.add.at(counts, (numbers, codes), 1)
         wanted = self.test_size * counts.sum(axis=0)
         rng = check_random_state(self.random_state)
         for _ in range(self.n_splits):
             held = _hold_out_groups(counts, wanted, rng.permutation(len(counts)))[numbers]
             yield np.flatnonzero(~held), np.flatnonzero(held)
+
+    def __repr__(self) -> str:
+        seed = "" if self.random_state is None else f", random_state={self.random_state}"
+        return f"RandomShares({self.n_splits}, test_size={self.test_size}{seed})"
 
 
 def _hold_out_groups(counts: Array, wanted: Array, order: Array) -> Array:
@@ -175,17 +235,49 @@ def _hold_out_groups(counts: Array, wanted: Array, order: Array) -> Array:
     return held
 
 
-def split_times(times: Array, n_splits: int, first: float = 0.5) -> list[tuple[Array, Array]]:
-    """Rows to train and to test with in the order of time: the past, and the next part.
+class InOrder:
+    """Splits in the order of time: the past trains, and the next part tests.
 
-    The rows from the share `first` on are cut into `n_splits` parts of about the same size; rows
-    of one time are never cut apart. Parts without a row, or without a past, are left out.
+    The later half is cut into `n_splits` parts of about the same size. Rows of one time are never
+    cut apart, and rows need not be sorted, as they must for scikit-learn's `TimeSeriesSplit`.
+    Rows of the past that share a group with the part that tests are left out.
+
+    Parameters
+    ----------
+    times : array (n_samples,)
+        When each row came: numbers, or dates.
+    n_splits : int
 
     Examples
     --------
-    >>> parts = split_times(np.array([3, 1, 2, 4]), 2)
+    >>> parts = InOrder([3, 1, 2, 4], 2).split(np.zeros((4, 1)))
     >>> [(train.tolist(), test.tolist()) for train, test in parts]
     [([1, 2], [0]), ([0, 1, 2], [3])]
+    """
+
+    def __init__(self, times: ArrayLike, n_splits: int = 10) -> None:
+        self.numbers, self.n_splits = _check_times(times), n_splits
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of parts that test."""
+        return len(split_times(self.numbers, self.n_splits))
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Array, Array]]:
+        """Rows of the past, and rows of the next part."""
+        for train, test in split_times(self.numbers, self.n_splits):
+            if groups is not None:
+                train = train[~np.isin(np.asarray(groups)[train], np.asarray(groups)[test])]
+            yield train, test
+
+    def __repr__(self) -> str:
+        return f"InOrder(times, {self.n_splits})"
+
+
+def split_times(times: Array, n_splits: int, first: float = 0.5) -> list[tuple[Array, Array]]:
+    """Rows to train and to test with in the order of time.
+
+    The rows from the share `first` on are cut into `n_splits` parts. Parts without a row, or
+    without a past, are left out.
     """
     values = np.sort(times)
     ends = np.rint(np.linspace(first * len(values), len(values), n_splits + 1)).astype(int)
@@ -196,15 +288,6 @@ def split_times(times: Array, n_splits: int, first: float = 0.5) -> list[tuple[A
         test = times >= begin if end is None else (times >= begin) & (times < end)
         found.append((np.flatnonzero(times < begin), np.flatnonzero(test)))
     return [(train, test) for train, test in found if len(train) and len(test)]
-
-
-def _leave_out_shared(
-    pairs: Iterable[tuple[Array, Array]], groups: Array | None
-) -> list[tuple[Array, Array]]:
-    """Splits whose training rows have no group in common with the test rows."""
-    if groups is None:
-        return list(pairs)
-    return [(train[~np.isin(groups[train], groups[test])], test) for train, test in pairs]
 
 
 # Groups and times --------------------------------------------------------------------------------
@@ -242,19 +325,18 @@ def check_groups(
     return numbers, tuple(names.tolist()) + tuple(f"test row {i}" for i in range(n_more))
 
 
-def _check_times(time: ArrayLike, n_rows: int) -> Array:
-    given = column_or_1d(time)
-    if len(given) != n_rows:
-        raise ValueError(f"time has {len(given)} entries, but X has {n_rows} rows")
-    _check_present("time", given)
+def _check_times(times: ArrayLike) -> Array:
+    """The place of each time in their order."""
+    given = column_or_1d(times)
+    _check_present("times", given)
     try:
         given = _read_dates(given)
         values, numbers = np.unique(given, return_inverse=True)
     except TypeError:
-        raise ValueError("time has values that cannot be put in order: give numbers or dates") \
+        raise ValueError("times has values that cannot be put in order: give numbers or dates") \
             from None  # fmt: skip
     if len(values) < 2:
-        raise ValueError(f"time is {values.tolist()[0]!r} for all rows: there is no past")
+        raise ValueError(f"times is {values.tolist()[0]!r} for all rows: there is no past")
     return numbers
 
 
@@ -267,8 +349,8 @@ def _read_dates(given: Array) -> Array:
         return given.astype("datetime64[us]")
     except ValueError:
         raise ValueError(
-            f"time has text such as {text!r}, and not all of it is a date: give numbers, or dates "
-            "in the form 2026-01-31 or 2026-01-31T08:30"
+            f"times has text such as {text!r}, and not all of it is a date: give numbers, or "
+            "dates in the form 2026-01-31 or 2026-01-31T08:30"
         ) from None
 
 
@@ -284,9 +366,9 @@ def _check_present(name: str, values: Array) -> None:
         )
 
 
-def _check_past(pairs: Sequence[tuple[Array, Array]], codes: Array, n_splits: int) -> None:
+def _check_past(pairs: Sequence[tuple[Array, Array]], codes: Array) -> None:
     if not pairs:
-        raise ValueError(f"time has too few values for {n_splits} parts that follow each other")
+        raise ValueError("times has too few values for parts that follow each other")
     for i, (train, _) in enumerate(pairs):
         if len(np.unique(codes[train])) < 2:
             raise ValueError(
@@ -299,45 +381,28 @@ def _check_past(pairs: Sequence[tuple[Array, Array]], codes: Array, n_splits: in
 # Splits that are given ---------------------------------------------------------------------------
 
 
-def _check_one_way(**ways: Any) -> None:
-    given = [name for name, value in ways.items() if value is not None]
-    if len(given) > 1:
-        raise ValueError(f"{' and '.join(given)} both say how rows are split: give one of them")
+def _take_splits(cv: Any, data: LabelledRows, groups: Array | None) -> list[Any]:
+    """Pairs of training and test rows, from a splitter, a column or pairs of numbers of rows.
 
-
-def _repeat_folds(
-    codes: Array, groups: Array | None, n_folds: int, n_splits: int, random_state: int
-) -> list[tuple[Array, Array]]:
-    """All parts of k folds, dealt again until there are as many splits as asked for."""
-    n_units = len(codes) if groups is None else groups.max() + 1
-    if not 2 <= n_folds <= n_units:
-        raise ValueError(
-            f"splits={n_folds} must be a number of folds from 2 to the {n_units} "
-            f"{'rows' if groups is None else 'groups'}"
-        )
-    found: list[tuple[Array, Array]] = []
-    for i in range(max(1, round(n_splits / n_folds))):
-        seed = np.random.SeedSequence((random_state, i)).generate_state(1)[0]
-        found += training_parts(codes, n_folds, int(seed), groups=groups)
-    return found
-
-
-def _take_splits(splits: Any, data: LabelledRows, groups: Array | None) -> list[Any]:
-    """Pairs of training and test rows, from a splitter, a column or pairs of numbers of rows."""
-    if isinstance(splits, type):
-        raise ValueError(f"splits={splits!r} is a class: give a splitter, {splits.__name__}()")
-    if hasattr(splits, "split"):
+    A splitter that stratifies gets back a row of each class that would not be fitted to.
+    """
+    if hasattr(cv, "split"):
         X = np.zeros((len(data.codes), 1)) if sp.issparse(data.X) else data.X
-        return list(splits.split(X, data.codes, groups))
-    if isinstance(splits, str):
+        pairs = [(np.asarray(a), np.asarray(b)) for a, b in cv.split(X, data.codes, groups)]
+        if isinstance(cv, InOrder | TimeSeriesSplit):
+            return pairs
+        for i, (train, test) in enumerate(pairs):
+            _check_apart(i, train, test, groups)
+        return keep_classes(pairs, data.codes, groups)
+    if isinstance(cv, str):
         raise ValueError(
-            f"splits={splits!r} must be a splitter, an array with the fold of each row, or a "
-            "number of folds"
+            f"cv={cv!r} must be a splitter, an array with the fold of each row, or a number of "
+            "folds"
         )
-    given = list(splits)
+    given = list(cv)
     if given and isinstance(given[0], tuple | list) and len(given[0]) == 2:
         return given
-    return split_by_column(column_or_1d(splits), len(data.codes))
+    return split_by_column(column_or_1d(cv), len(data.codes))
 
 
 def split_by_column(column: Array, n_rows: int) -> list[tuple[Array, Array]]:
@@ -354,33 +419,33 @@ def split_by_column(column: Array, n_rows: int) -> list[tuple[Array, Array]]:
     3
     """
     if len(column) != n_rows:
-        raise ValueError(f"splits has {len(column)} entries, but X has {n_rows} rows")
-    _check_present("splits", column)
+        raise ValueError(f"cv has {len(column)} entries, but X has {n_rows} rows")
+    _check_present("cv", column)
     texts = np.array([str(value).strip().lower() for value in column.tolist()], dtype=object)
     values = set(texts)
     if values & {"train", "test"}:
         others = sorted(values - {"train", "test"})
         if others:
             raise ValueError(
-                f"splits has {others[0]!r} beside 'train' and 'test': a third part is not known; "
+                f"cv has {others[0]!r} beside 'train' and 'test': a third part is not known; "
                 "leave these rows out, or give fold numbers"
             )
         for name, part in (("train", "training"), ("test", "test")):
             if name not in values:
-                raise ValueError(f"splits has no row {name!r}: the {part} part is empty")
+                raise ValueError(f"cv has no row {name!r}: the {part} part is empty")
         return [(np.flatnonzero(texts == "train"), np.flatnonzero(texts == "test"))]
     try:
         numbers = np.array([int(float(text)) for text in texts])
     except (ValueError, OverflowError):
         first = next(text for text in texts if not _is_number(text))
         raise ValueError(
-            f"splits has the value {first!r}: it must be 'train' or 'test', or the number of the "
+            f"cv has the value {first!r}: it must be 'train' or 'test', or the number of the "
             "fold in which a row tests"
         ) from None
     folds = np.unique(numbers[numbers >= 0])
     if len(folds) == 0 or (len(folds) == 1 and (numbers >= 0).all()):
         raise ValueError(
-            "splits names one fold only, so that the training part is empty: give two or more, or "
+            "cv names one fold only, so that the training part is empty: give two or more, or "
             "'train' and 'test'"
         )
     return list(PredefinedSplit(numbers).split())
@@ -405,13 +470,18 @@ def _check_part(i: int, train: Array, test: Array, codes: Array, groups: Array |
         raise ValueError(f"split {i} has rows that both train and test")
     if len(np.unique(codes[train])) < 2:
         raise ValueError(f"the training part of split {i} has rows of one class only")
-    if groups is not None:
-        shared = np.intersect1d(groups[train], groups[test])
-        if len(shared):
-            raise ValueError(
-                f"split {i} has rows of {len(shared)} groups on both sides: give splits that keep "
-                "groups together, or leave out groups"
-            )
+    _check_apart(i, train, test, groups)
+
+
+def _check_apart(i: int, train: Array, test: Array, groups: Array | None) -> None:
+    """Raise where rows of a group both train and test."""
+    if groups is None or len(np.intersect1d(groups[train], groups[test])) == 0:
+        return
+    n_shared = len(np.intersect1d(groups[train], groups[test]))
+    raise ValueError(
+        f"split {i} has rows of {n_shared} groups on both sides: give splits that keep groups "
+        "together, or leave out groups"
+    )
 
 
 # A separate test set -----------------------------------------------------------------------------

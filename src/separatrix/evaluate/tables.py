@@ -82,6 +82,6 @@ def write_text(comparison: Comparison) -> str:
             f"{len(comparison.feature_names)} features, {len(comparison.classes)} classes, "
             f"{len(comparison.tests)} splits",
             *align_cells(rows),
-            *([f"and {more} more: to_frame() has all"] if more > 0 else []),
+            *([f"and {more} more: table() has all"] if more > 0 else []),
         ]
     )

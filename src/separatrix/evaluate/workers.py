@@ -42,9 +42,8 @@ def run_jobs(
     splits: Sequence[RowSplit],
     *,
     n_jobs: int | None,
-    time_budget: float | None,
+    budget: float | None,
     spent: dict[str, float],
-    client: Any = None,
 ) -> Generator[Outcome | list[Job]]:
     """Folds as they end, and in between the jobs that are running.
 
@@ -62,38 +61,33 @@ def run_jobs(
         Numbers of the training rows and of the test rows, by the number of the split.
     n_jobs : int or None
         As in joblib: None is 1, -1 all cores.
-    time_budget : float or None
+    budget : float or None
         Seconds for all folds of a method together. When they are over, its running folds are
         ended with their processes, and those that have not begun are not started.
     spent : dict
         Seconds that each method has taken; kept up to date.
-    client : distributed.Client, optional
-        Whose workers run the folds.
 
     Yields
     ------
     (Job, Fold or None), or list of Job
     """
-    if client is not None:
-        yield from _on_client(list(jobs), data, splits, client)
-        return
     n_workers = joblib.effective_n_jobs(n_jobs)
-    if n_workers == 1 and time_budget is None:
+    if n_workers == 1 and budget is None:
         with threadpool_limits(1):
             for job in jobs:
                 yield [job]
                 yield job, run_fold(job, data, splits[job.split])
         return
-    budget = Budget(time_budget, spent)
+    limit = Budget(budget, spent)
     waiting = deque(jobs)
-    while waiting and budget.is_spent(waiting[0]):
+    while waiting and limit.is_spent(waiting[0]):
         yield waiting.popleft(), None
     if not waiting:
         return
     directory = Path(tempfile.mkdtemp(prefix="separatrix-"))
     try:
         joblib.dump((data, splits), directory / "data")
-        yield from _in_workers(waiting, directory / "data", n_workers, budget)
+        yield from _in_workers(waiting, directory / "data", n_workers, limit)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -163,8 +157,8 @@ def _make_fold(future: Future[Fold], job: Job, budget: float, seconds: float) ->
 
 
 def _is_death(error: BaseException | None) -> bool:
-    """Whether an error says that a process has died, here or where Dask had it."""
-    return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
+    """Whether an error says that a process has died."""
+    return isinstance(error, BrokenExecutor)
 
 
 def may_work_again(fold: Fold) -> bool:
@@ -235,43 +229,6 @@ class Budget:
     def late(self, running: Mapping[Any, RunningJob]) -> set[Any]:
         """Tasks whose time is over and that have not ended."""
         return {f for f, left in self.left(running).items() if left <= 0 and not f.done()}
-
-
-def _on_client(
-    jobs: list[Job], data: LabelledRows, splits: Sequence[RowSplit], client: Any
-) -> Iterator[Outcome | list[Job]]:
-    """Folds run by the workers of a Dask client, as they end; the rows are sent once to each."""
-    from distributed import TimeoutError as NotYet
-    from distributed import wait as wait_for
-
-    if not jobs:
-        return
-    [there] = client.scatter([(data, splits)], broadcast=True)
-    start = time.monotonic()
-    running = {client.submit(_run_alone, job, there, pure=False): job for job in jobs}
-    try:
-        while running:
-            yield list(running.values())[: len(client.nthreads())]
-            try:
-                with client.as_current():
-                    ended, _ = wait_for(list(running), MAX_SILENT_SECONDS, "FIRST_COMPLETED")
-            except NotYet:
-                continue
-            for future in ended:
-                job = running.pop(future)
-                yield job, _make_fold(future, job, float("inf"), time.monotonic() - start)
-    finally:
-        client.cancel([*running, there])
-
-
-_one_at_a_time = threading.Lock()
-
-
-def _run_alone(job: Job, shared: tuple[LabelledRows, Sequence[RowSplit]]) -> Fold:
-    """A fold while no other thread of this process runs one: warnings belong to all threads."""
-    data, splits = shared
-    with _one_at_a_time, threadpool_limits(1):
-        return run_fold(job, data, splits[job.split])
 
 
 # One process -------------------------------------------------------------------------------------

@@ -83,7 +83,8 @@ def facts(
     >>> from separatrix.evaluate import compare
     >>> from separatrix.report import facts
     >>> iris = datasets.load("iris")
-    >>> found = facts(compare(["LDA", "raw"], iris.data, iris.target, n_splits=5), title="iris")
+    >>> compared = compare(["LDA", "raw"], iris.data, iris.target, cv=5, progress=False)
+    >>> found = facts(compared, title="iris")
     >>> found["verdict"]["best"], found["data"]["rows"]
     ('LDA', 150)
     """
@@ -298,7 +299,6 @@ def _describe_method(method: MethodRecord, score: str) -> dict[str, Any]:
         "seconds": finite_or_none(measure_seconds(method)),
         "fit_seconds": find_median(fold.fit_seconds for fold in folds),
         "predict_seconds": find_median(fold.predict_seconds for fold in folds),
-        "peak_bytes": next((f.peak_bytes for f in folds if f.peak_bytes is not None), None),
     }
 
 

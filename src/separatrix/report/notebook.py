@@ -68,7 +68,7 @@ def make_report(found: Comparison, path: Any = None, **words: Any) -> Report:
     --------
     >>> from separatrix import datasets, evaluate, report
     >>> iris = datasets.load("iris")
-    >>> found = evaluate.compare(["LDA", "raw"], iris.data, iris.target, n_splits=5)
+    >>> found = evaluate.compare(["LDA", "raw"], iris.data, iris.target, cv=5, progress=False)
     >>> print(report(found, title="iris"))  # doctest: +ELLIPSIS
     LDA ...
     """

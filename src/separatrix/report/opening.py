@@ -126,7 +126,7 @@ def render_leaderboard(facts: Facts) -> Html:
         tag("table", tag("thead", tag("tr", *names)), tag("tbody", *rows), class_="board"),
         tag(
             "details",
-            tag("summary", "More scores, memory, settings"),
+            tag("summary", "More scores, settings"),
             make_scrollable(_render_other_scores(board), "More scores"),
         ),
         tag("ul", *(tag("li", note) for note in board["notes"]), class_="fine"),
@@ -147,13 +147,12 @@ def _render_other_scores(board: Facts) -> Html:
             row["decision"],
             *(wording.format_score(mean, key) for key, mean in means),
             wording.format_seconds(row["predict_seconds"]),
-            wording.format_bytes(row["peak_bytes"]),
             row["splits"],
             row["settings"] or "–",
         ]
 
     scores = (s["name"] for s in columns)
-    head = ["method", "decides by", *scores, "predicting", "memory", "splits", "settings chosen"]
+    head = ["method", "decides by", *scores, "predicting", "splits", "settings chosen"]
     return render_table(head, [cells(row) for row in board["rows"]])
 
 

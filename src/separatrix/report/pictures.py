@@ -98,7 +98,9 @@ def draw_dimension(methods: Sequence[MethodRecord], comparison: Comparison) -> d
     return {
         "lines": lines,
         "longest": max((len(line["accuracy"]) for line in lines), default=0),
-        "words": wording.describe_dimension(lines, comparison.settings.get("decision", "own")),
+        "words": wording.describe_dimension(
+            lines, [comparison[line["name"]].decision for line in lines]
+        ),
     }
 
 

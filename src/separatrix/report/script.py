@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 from importlib import import_module
-from typing import Any
 
-from separatrix.evaluate.records import Comparison
+from separatrix.evaluate.records import Comparison, MethodRecord
 from separatrix.report.wording import make_printable
 
 IMPORT_MODULES = (
     "separatrix",
+    "separatrix.evaluate",
+    "separatrix.kernels",
     "numpy",
     "sklearn.compose",
     "sklearn.decomposition",
@@ -36,56 +38,78 @@ def write_script(comparison: Comparison, advised: str | None = None) -> str:
     It ends with the call that fits the advised method, if there is one. An estimator that cannot
     be written as code, such as one with a function, gets a name, and a comment says what it was.
     """
-    imports: set[str] = {"from separatrix import evaluate, report"}
-    remarks: list[str] = []
-
-    def write_value(text: str, name: str) -> str:
-        needed = find_imports(text)
-        if needed is None:
-            remarks.append(f"# {name}: {' '.join(make_printable(text).split())}")
-            return name
-        imports.update(needed)
-        return " ".join(text.split())
-
-    given = {
-        m.name: f"({m.name!r}, {write_value(m.estimator, f'estimator_{i}')})"
-        if m.kind == "given"
-        else repr(m.name)
-        for i, m in enumerate(comparison.methods, start=1)
-    }
-    methods = "None" if comparison.left_out else f"[{', '.join(given.values())}]"
-    arguments = {
-        name: f"    {name}={write_value(text, name) if is_estimator_text(text) else repr(text)},"
-        for name, text in comparison.settings.items()
-        if name not in FACTS_OF_SPLITS and not (name in ("then", "costs") and text is None)
-    }
-    if comparison.settings.get("splitting") == "k-fold":
-        arguments["splits"] = f"    splits={comparison.settings['folds']},"
+    script = Script()
+    methods = {method.name: script.write_method(method) for method in comparison.methods}
+    every = comparison.left_out and not any("with_steps" in code for code in methods.values())
+    named = "None" if every else f"[{', '.join(methods.values())}]"
+    settings, arguments = comparison.settings, {}
+    if settings.get("cv") and "InOrder(" not in settings["cv"]:
+        arguments["cv"] = script.write_value(settings["cv"], "cv")
+    elif settings.get("splitting") == "k-fold":
+        arguments["cv"] = str(settings["folds"])
     for name, remark in list_given_arrays(comparison).items():
-        arguments[name] = f"    {name}={name},"
-        remarks.append(f"# {name}: {remark}")
+        if name not in arguments:
+            arguments[name] = name
+            script.remarks.append(f"# {name}: {remark}")
+    for name in ("score", "costs", "budget", "random_state"):
+        if settings.get(name) is not None:
+            arguments[name] = repr(settings[name])
+    lines = [f"    {name}={value}," for name, value in arguments.items()]
     model = []
     if advised is not None:
-        wanted = ("groups", "score", "costs", "then", "scale", "decision", "random_state")
-        same = [arguments[name] for name in wanted if name in arguments]
-        model = ["model = evaluate.tuned(", f"    {given[advised]}, X, y,", *same, ").model"]
+        wanted = ("groups", "score", "costs", "random_state")
+        same = [f"    {name}={arguments[name]}," for name in wanted if name in arguments]
+        method = methods[advised].removeprefix("*").removesuffix("[0]")
+        method = f"{method}[0]" if "with_steps" in method else method
+        model = ["model = evaluate.tuned(", f"    {method}, X, y,", *same, ").model"]
     return "\n".join(
         [
-            *sorted(imports, key=lambda line: (line.startswith("from"), line)),
+            *sorted(script.imports, key=lambda line: (line.startswith("from"), line)),
             "",
-            *remarks,
+            *script.remarks,
             "found = evaluate.compare(",
-            f"    {methods}, X, y,",
-            *arguments.values(),
+            f"    {named}, X, y,",
+            *lines,
             ")",
-            "page = report.render(report.facts(found))",
+            "page = found.report().page",
             *model,
         ]
     )
 
 
-FACTS_OF_SPLITS = ("splitting", "unit", "folds")
-"""Settings that say how rows were split and are no arguments."""
+class Script:
+    """Imports and remarks that the values of a script need."""
+
+    def __init__(self) -> None:
+        self.imports = {"from separatrix import evaluate"}
+        self.remarks: list[str] = []
+
+    def write_value(self, text: str, name: str) -> str:
+        """The text of an estimator as code; where that cannot be, a name and a remark."""
+        needed = find_imports(text)
+        if needed is None:
+            remark = f"# {name}: {' '.join(make_printable(text).split())}"
+            self.remarks += [] if remark in self.remarks else [remark]
+            return name
+        self.imports.update(needed)
+        return " ".join(text.split())
+
+    def write_method(self, method: MethodRecord) -> str:
+        """A method as it was asked for: a name, an estimator, or with steps around it."""
+        asked = repr(method.name)
+        if method.given:
+            name = re.sub(r"\W", "_", f"estimator_{method.name}")
+            asked = f"({asked}, {self.write_value(method.given, name)})"
+        if not method.wrapped:
+            return asked
+        steps = []
+        if method.prepare != "standard":
+            steps.append(f"prepare={self.write_value(method.prepare, 'prepare')}")
+        if method.then:
+            text = method.then
+            then = self.write_value(text, "then") if "(" in text else repr(text)
+            steps.append(f"then={then}")
+        return f"*evaluate.with_steps({', '.join([f'[{asked}]', *steps])})"
 
 
 def list_given_arrays(comparison: Comparison) -> dict[str, str]:
@@ -95,25 +119,14 @@ def list_given_arrays(comparison: Comparison) -> dict[str, str]:
     if settings.get("unit") == "groups":
         found["groups"] = "what each row belongs to"
     ways = {
-        "given": ("splits", "the splitter, or the fold of each row"),
+        "given": ("cv", "the fold of each row, or pairs of numbers of rows"),
         "test file": ("test", "a pair of the rows and labels that test"),
-        "time": ("time", "when each row came"),
+        "time": ("cv", "evaluate.InOrder of when each row came"),
     }
     if settings.get("splitting") in ways:
         name, remark = ways[settings["splitting"]]
         found[name] = remark
     return found
-
-
-def is_estimator_text(value: Any) -> bool:
-    """Whether a setting is the text of an estimator and no option.
-
-    Examples
-    --------
-    >>> is_estimator_text("PCA(n_components=2)"), is_estimator_text("standard")
-    (True, False)
-    """
-    return isinstance(value, str) and "(" in value
 
 
 def find_imports(text: str) -> set[str] | None:

@@ -15,6 +15,9 @@ from separatrix.evaluate.records import LOSS_SCORES, Comparison
 from separatrix.report import wording
 from separatrix.report.cards import Row, choose_others, compare_with, count_mistakes
 
+MAX_BRIEF = 5
+"""Sentences that a terminal shows of a verdict."""
+
 MANY_METHODS = 5
 """Number of methods from which on the first is said to owe a part of its score to chance."""
 
@@ -134,7 +137,8 @@ def reach_verdict(
 def _with_sentences(said: dict[str, Any]) -> dict[str, Any]:
     first = ("few", "headline", "subspace", "measure", "use", "why", "top", "manual")
     order = (*first, "permutation", "pretended", "winner", "alike")
-    return said | {"sentences": [said[key] for key in order if said[key]] + said["cautions"]}
+    sentences = [said[key] for key in order if said[key]] + said["cautions"]
+    return said | {"sentences": sentences, "brief": said.get("brief") or sentences[:MAX_BRIEF]}
 
 
 def _say_none_done(rows: Sequence[Row], comparison: Comparison) -> str:
@@ -216,9 +220,44 @@ def _judge(
         "advised": subject["name"],
         "headline": _headline(subject, best, ranked, comparison),
         "use": f"Use {subject['label']}{_with_directions(subject, data)}.",
+        "brief": _brief(subject, best, ranked, comparison, advice, data),
         "why": _why(subject, ranked, advice, len(comparison.tests)),
         "top": _top(subject, best, advice, comparison.score),
     }
+
+
+def _brief(
+    subject: Row,
+    best: Row,
+    ranked: Sequence[Row],
+    comparison: Comparison,
+    advice: Advice,
+    data: Mapping[str, Any],
+) -> list[str]:
+    """What the person can do, in at most five sentences."""
+    right = wording.format_percent(subject["accuracy"])
+    low, high = (subject["scores"]["accuracy"][end] for end in ("low", "high"))
+    within = ""
+    if low is not None and high is not None and low < high:
+        ends = f"{wording.format_percent(low)} to {wording.format_percent(high)}"
+        within = f" (95{wording.NO_BREAK}% interval {ends})"
+    said = [
+        f"Use {subject['label']}{_with_directions(subject, data)}.",
+        f"It names the class of {right} of new rows correctly{within}.",
+        _top(subject, best, advice, comparison.score) or _lead(subject, ranked, comparison),
+        _few(comparison),
+        next(iter(_cautions(subject, ranked, data)), ""),
+    ]
+    return [sentence for sentence in said if sentence][:MAX_BRIEF]
+
+
+def _lead(subject: Row, ranked: Sequence[Row], comparison: Comparison) -> str:
+    """How the first method stands to the second."""
+    if len(ranked) == 1 or len(comparison.tests) < FEWEST_SPLITS:
+        return ""
+    if ranked[1]["differs"]:
+        return f"It is better than {ranked[1]['label']}, the second, by more than chance."
+    return "It ranks first, but others may be as good."
 
 
 def _headline(subject: Row, best: Row, ranked: Sequence[Row], comparison: Comparison) -> str:
@@ -263,9 +302,10 @@ def _why(subject: Row, ranked: Sequence[Row], advice: Advice, n_splits: int) -> 
     fastest = min(s.seconds for s in alike if s.converged or len(left) == len(alike))
     times = (wording.format_seconds(s) for s in (advice[subject["name"]].seconds, fastest))
     said = (
-        f"Why: of the {len(alike)} methods that the test cannot distinguish from the best it is "
-        f"the simplest that takes at most {MAX_SLOWDOWN:.0f} times as long as the fastest, or at "
-        f"most {NEGLIGIBLE_SECONDS:g} s ({' beside '.join(times)})."
+        f"Why: {len(alike)} methods are as good as the best as far as the test can see. Of those "
+        f"that take at most {MAX_SLOWDOWN:.0f} times as long as the fastest, or at most "
+        f"{NEGLIGIBLE_SECONDS:g} s ({' against '.join(times)}), it is the easiest to draw, "
+        "explain and merge."
     )
     if left:
         names = wording.join_names([s.name for s in left])
@@ -278,13 +318,13 @@ def _top(subject: Row, best: Row, advice: Advice, score: str) -> str:
     if subject is best:
         return ""
     standing = advice[subject["name"]]
-    said = f"At the top of the table stands {best['label']}"
     if wording.are_equal(standing.behind, 0.0):
         same = "right as often" if score == "accuracy" else "as good"
-        return f"{said}, which is {same}{_longer(advice, best, subject)}."
+        return f"{best['label']} is {same}{_longer(advice, best, subject)}."
+    lead, p = wording.format_lead(standing.behind, score), wording.format_p_value(standing.p_value)
     return (
-        f"{said} with {wording.format_lead(standing.behind, score)}, which may be chance "
-        f"({wording.format_p_value(standing.p_value)}){_longer(advice, best, subject)}."
+        f"{best['label']} ranks first with {lead}, not significant "
+        f"({p}){_longer(advice, best, subject)}."
     )
 
 

@@ -24,7 +24,6 @@ DECISION_NAMES = {
     "3nn": "three nearest neighbours",
     "centroid": "the nearest class mean",
     "gaussian": "Gaussians of one covariance",
-    "then": "the classifier on top",
 }
 """What classifies in a subspace."""
 
@@ -50,15 +49,13 @@ SCORE_NAMES = {
 SETTING_NAMES = {
     "n_splits": "splits",
     "test_size": "share held out",
-    "scale": "scaling",
-    "decision": "decided by",
-    "time_budget": "time budget of a method (s)",
+    "cv": "splitter",
+    "budget": "time for a method (s)",
     "score": "ranked by",
     "costs": "costs",
     "splitting": "way of splitting",
     "unit": "unit of splitting",
     "folds": "folds",
-    "then": "classifier on top",
 }
 """What the settings of a comparison are called."""
 
@@ -353,24 +350,6 @@ def format_seconds(value: float | None) -> str:
     return f"{value / 60:.1f} min" if value < 3600 else f"{value / 3600:.1f} h"
 
 
-def format_bytes(n_bytes: int | None) -> str:
-    """A size that can be read at a glance.
-
-    Examples
-    --------
-    >>> [format_bytes(n) for n in (None, 900, 12345, 12345678)]
-    ['–', '0.9 kB', '12 kB', '12 MB']
-    """
-    if n_bytes is None:
-        return "–"
-    size = float(n_bytes)
-    for unit in ("kB", "MB", "GB"):
-        size /= 1000
-        if size < 999.5 or unit == "GB":
-            break
-    return f"{size:.1f} {unit}" if size < 9.95 else f"{size:.0f} {unit}"
-
-
 # Sentences ---------------------------------------------------------------------------------------
 
 
@@ -422,11 +401,13 @@ def _describe_held_out(settings: Mapping[str, Any]) -> str:
     return ways.get(settings.get("splitting", ""), f"{held}{units}{of} were held out")
 
 
-def describe_dimension(lines: Sequence[Mapping[str, Any]], decision: str) -> str:
+def describe_dimension(lines: Sequence[Mapping[str, Any]], decisions: Iterable[str]) -> str:
     """What the picture of accuracy against dimension shows."""
     if not lines:
         return "None of the methods finds directions one after the other."
-    rule = DECISION_NAMES["3nn" if decision in ("own", "then") else decision]
+    names = {DECISION_NAMES["3nn" if d == "own" else d] if d in DECISION_NAMES else shorten(d)
+             for d in decisions}  # fmt: skip
+    rule = join_names(sorted(names)) if len(names) == 1 else "the rule of each method"
     longest = max(len(line["accuracy"]) for line in lines)
     if longest == 1:
         return f"Every method here has a single direction; it is judged by {rule}."
