@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from separatrix.decision.local_qda import LocalQDA
     from separatrix.decision.rejection import WithRejection
     from separatrix.early.classifier import EarlyClassifier
+    from separatrix.files.look import look
     from separatrix.files.model import load, save
     from separatrix.fisher.erase import ClassEraser
     from separatrix.fisher.fisher import FisherDiscriminant, MaximumMarginCriterion
@@ -57,6 +58,7 @@ CONTENTS = {
     # data and statistics
     "datasets": "datasets",
     "linalg": "linalg",
+    "look": "files.look",  # how a table is laid out, and what its columns hold
     "ClassMoments": "moments.class_moments",  # counts, means, scatter: they add and subtract
     "merge": "base.merging",  # one model from models trained apart
     "forget": "base.prepared",  # the model that never saw some rows

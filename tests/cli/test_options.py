@@ -8,9 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from separatrix import load
-from separatrix.cli.options import list_arguments
 from separatrix.cli.program import program
-from separatrix.files.reading import Reading
 from tests.cli.running import refused, run
 
 
@@ -46,14 +44,7 @@ def test_options_of_the_project_hold_unless_the_command_line_says_otherwise(tabl
         ("sep = ", "is not in the format TOML"),
     ],
 )
-def test_faults_of_a_project_file_are_said(text, message):
+def test_faults_of_a_project_file_are_said(text, message, table):
     Path("separatrix.toml").write_text(text)
-    assert message in refused("fit", "wine", "-o", "a.model")
-
-
-def test_arguments_say_how_a_table_is_read():
-    reading = Reading(target="kind", ids=["id"], ignore=["a", "b"], sep=";", header=False)
-    assert list_arguments(reading) == [
-        *("-t", "kind", "--ignore", "a", "--ignore", "b", "--id", "id"),
-        *("--sep", ";", "--no-header"),
-    ]
+    assert message in refused("fit", "flowers.csv", "-o", "a.model")
+    run("fit", "wine", "-o", "a.model")  # it is in no folder

@@ -23,3 +23,11 @@ def test_options_that_contradict_each_other_are_refused():
     for how in ("ids", "ignore"):
         with pytest.raises(ValueError, match="'kind' is the target, and it is ignored"):
             Reading(target="kind", **{how: ["kind"]})
+
+
+def test_arguments_say_how_a_table_is_read():
+    reading = Reading(target="kind", ids=["id"], ignore=["a", "b"], sep=";", header=False)
+    assert reading.list_arguments() == [
+        *("-t", "kind", "--ignore", "a", "--ignore", "b", "--id", "id"),
+        *("--sep", ";", "--no-header"),
+    ]

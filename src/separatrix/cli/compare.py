@@ -29,7 +29,6 @@ from separatrix.cli.options import (
     data_options,
     decision_option,
     jobs_option,
-    list_arguments,
     preparation_options,
     rows_option,
     seed_option,
@@ -277,7 +276,7 @@ def _fit_arguments(
         "--rows": options["rows"] or None,
         "--latent": str(options["latent"]) if options["latent"] else None,
     }
-    arguments = ["separatrix", "fit", data, *list_arguments(reading)]
+    arguments = ["separatrix", "fit", data, *reading.list_arguments()]
     for option, value in given.items():
         arguments += [] if value is None else [option, value]
     arguments += ["--hashed"] if options["hashed"] else []

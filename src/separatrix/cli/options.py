@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from separatrix.cli.methods import list_methods
-from separatrix.files.reading import READING_NAMES, Reading
+from separatrix.files.reading import READING_NAMES, Reading, spell_option
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -114,8 +114,6 @@ _reading_options = combine(
     click.option("--skip-bad", is_flag=True,
                  help="Leave out items that cannot be read, and say which."),
 )  # fmt: skip
-FLAGS = {"header": "--no-header", "transposed": "--transposed", "skip_bad": "--skip-bad"}
-SPELLED = {"ids": "--id", "form": "--format"}
 
 
 def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -142,6 +140,8 @@ def _make_reading(options: dict[str, Any]) -> Reading:
     from click.core import ParameterSource
 
     context = click.get_current_context()
+    if context.params.get("data") in list_bundled() and not Path(context.params["data"]).exists():
+        return Reading(**options)
     for name, value in read_project(Path(PROJECT_FILE)).items():
         if context.get_parameter_source(name) == ParameterSource.DEFAULT:
             options[name] = value
@@ -175,26 +175,6 @@ def read_project(path: Path) -> dict[str, Any]:
         if not right:
             raise ValueError(f"{path} has {name} = {value!r}: give text, a list of names, or true")
     return options
-
-
-def spell_option(name: str) -> str:
-    """The option of the command line that sets this part of a `Reading`."""
-    return FLAGS.get(name) or SPELLED.get(name) or f"--{name}"
-
-
-def list_arguments(reading: Reading) -> list[str]:
-    """The arguments of the command line that read in this way."""
-    usual, arguments = Reading(), []
-    for name in READING_NAMES:
-        value = getattr(reading, name)
-        if value == getattr(usual, name) or name in ("labelled", "words"):
-            continue
-        if name in FLAGS:
-            arguments += [FLAGS[name]]
-        else:
-            for item in value if isinstance(value, tuple) else (value,):
-                arguments += [spell_option(name) if name != "target" else "-t", item]
-    return arguments
 
 
 # How columns are prepared ----------------------------------------------------------------------

@@ -18,6 +18,7 @@ from separatrix.cli.fit import fit_command
 from separatrix.cli.forget import forget_command
 from separatrix.cli.info import info_command
 from separatrix.cli.listings import datasets_command, methods_command
+from separatrix.cli.look import look_command
 from separatrix.cli.merge import merge_command
 from separatrix.cli.stream import stream_command
 
@@ -69,6 +70,7 @@ def program(debug: bool) -> None:
 
     \b
     Examples:
+      separatrix look flowers.csv
       separatrix compare wine --report wine.html
       separatrix fit flowers.csv --target kind -o flowers.model
       separatrix predict flowers.model new.csv
@@ -79,6 +81,7 @@ def program(debug: bool) -> None:
 
 
 for command in (
+    look_command,
     compare_command,
     fit_command,
     predict_command,

@@ -75,7 +75,7 @@ def check_features(
     if words and categorical == "refuse":
         found = [f"{c!r} ({describe_content(X[c])})" for c in words[:MAX_COLUMNS_NAMED]]
         # a column for each date, or for each number with a slip, would learn nothing of new rows
-        mended = all(_holds_dates(X[c]) or len(find_slip(X[c])) for c in words)
+        mended = all(holds_dates(X[c]) or len(find_slip(X[c])) for c in words)
         raise ValueError(
             f"{len(words)} of {X.shape[1]} columns are not numbers: {', '.join(found)}"
             + ("" if mended else f". {remedies.words}")
@@ -137,7 +137,7 @@ def describe_content(column: Any) -> str:
     if not len(values):
         return "empty"
     texts = values.astype(str).str.strip()
-    if _holds_dates(column):
+    if holds_dates(column):
         return (
             f"dates such as {quote_short(texts.iloc[0])}: leave them out (--ignore "
             f"{shlex.quote(str(column.name))}), or replace them by numbers, such as days since "
@@ -170,7 +170,7 @@ def find_slip(column: Any, share: float = MAX_SLIPS) -> Any:
     return strange if len(strange) <= share * len(values) else strange[:0]
 
 
-def _holds_dates(column: Any) -> bool:
+def holds_dates(column: Any) -> bool:
     """Whether a column has dates, as such or as text."""
     if import_pandas().api.types.is_datetime64_any_dtype(column):
         return True

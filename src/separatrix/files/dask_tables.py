@@ -35,7 +35,7 @@ from separatrix.moments.labelled import LabelledRows
 MAX_FRACTION_LABELS = 1000
 """Different labels of a block: more, if they are numbers with fractions, are no classes."""
 
-N_FIRST_ROWS = 1000
+N_JUDGED_ROWS = 1000
 """Rows of the first part by which the kinds of its columns are judged."""
 
 
@@ -145,10 +145,10 @@ def _first_rows(
 ) -> tuple[SourcePart, Any]:
     """The first part that has rows, and the first of them."""
     for part, part_labels in zip(parts, labels, strict=True):
-        n_rows = N_FIRST_ROWS if part.form in SEPARATORS else None
+        n_rows = N_JUDGED_ROWS if part.form in SEPARATORS else None
         frame = _join(read_part(part, reading, n_rows), part_labels, sheet, reading)
         if len(frame):
-            rows = frame[:N_FIRST_ROWS]
+            rows = frame[:N_JUDGED_ROWS]
             rows.attrs = frame.attrs
             return part, rows
     names = ", ".join(dict.fromkeys(part.name for part in parts[:MAX_COLUMNS_NAMED]))

@@ -87,6 +87,40 @@ class Reading:
             raise ValueError("all columns are ignored: none is left for the labels")
         return candidates[-1]
 
+    def list_arguments(self) -> list[str]:
+        """The arguments of the command line that read in this way.
+
+        Examples
+        --------
+        >>> Reading(target="kind", ids=["plant"], header=False).list_arguments()
+        ['-t', 'kind', '--id', 'plant', '--no-header']
+        """
+        usual, arguments = Reading(), []
+        for name in READING_NAMES:
+            value = getattr(self, name)
+            if value == getattr(usual, name) or name in ("labelled", "words"):
+                continue
+            if isinstance(value, bool):
+                arguments += [spell_option(name)]
+            else:
+                for item in value if isinstance(value, tuple) else (value,):
+                    arguments += ["-t" if name == "target" else spell_option(name), item]
+        return arguments
+
+
+SPELLED = {
+    "ids": "--id",
+    "form": "--format",
+    "header": "--no-header",
+    "skip_bad": "--skip-bad",
+}
+"""Options that are not called as the part of a `Reading` that they set."""
+
+
+def spell_option(name: str) -> str:
+    """The option of the command line that sets this part of a `Reading`."""
+    return SPELLED.get(name, f"--{name}")
+
 
 READING_NAMES = tuple(field.name for field in fields(Reading))
 """Names of the options, for those who have them one by one."""
