@@ -1,7 +1,8 @@
 """What class moments alone can say, beside what rows would say.
 
 ``python -m benchmarks.insight TABLE [--data DIR] [--draws N]`` prints one of the tables features,
-copies, planted. DIR holds npz files with arrays X and y (or X_train, y_train, X_test, y_test).
+copies, planted, error, several, curve. DIR holds npz files with arrays X and y (or X_train,
+y_train, X_test, y_test).
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import t as t_distribution
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 
-from separatrix import ClassMoments
-from separatrix.insight import features, select_features
+from separatrix import ClassMoments, FisherDiscriminant
+from separatrix.insight import expected_error, features, select_features
 from separatrix.linalg import Array
 
 N_SIGNALS = 20
@@ -130,8 +133,13 @@ def report_copies(n_draws: int) -> None:
 def read_rows(path: Path) -> tuple[Array, Array]:
     """All rows of a file, gaps filled by means."""
     with np.load(path, allow_pickle=False) as file:
-        names = ("X", "y") if "X" in file else ("X_train", "y_train")
-        X, y = (np.asarray(file[name]) for name in names)
+        if "X_onehot" in file:
+            X, y = file["X_onehot"], file["y"]
+        elif "X" in file:
+            X, y = file["X"], file["y"]
+        else:
+            X = np.concatenate([file["X_train"], file["X_test"]])
+            y = np.concatenate([file["y_train"], file["y_test"]])
     X = X.astype(float)
     return np.where(np.isnan(X), np.nanmean(X, axis=0), X), y
 
@@ -146,16 +154,92 @@ def report_planted(data: Path, n_draws: int) -> None:
         scores.show(f"{name} {X.shape}")
 
 
+TWO_CLASSES: dict[str, tuple[Any, ...]] = {
+    "phoneme": ("aa", "ao"),
+    "satimage": ("damp grey soil", "very damp grey soil"),
+    "mnist_3000": (4, 9),
+    "usps": (3, 5),
+    "splice": ("N", "EI"),
+    "german_credit": (1, 2),
+    "pima_diabetes": (0, 1),
+    "reuters_r8_wordllama": ("acq", "earn"),
+    "isolet": (2, 5),
+    "image_segmentation": ("foliage", "window"),
+}
+SEVERAL_CLASSES = ("satimage", "phoneme", "mnist_3000", "image_segmentation")
+
+
+def read_classes(data: Path, name: str, classes: tuple[Any, ...] = ()) -> tuple[Array, Array]:
+    X, y = read_rows(data / f"{name}.npz")
+    chosen = np.isin(y, classes) if classes else np.ones(len(y), bool)
+    return X[chosen], np.unique(y[chosen], return_inverse=True)[1]
+
+
+def report_error(data: Path, n_draws: int, n_most: int, sets: Mapping[str, Any]) -> None:
+    """The expected error and its interval beside held-out rows and five folds."""
+    for name, classes in sets.items():
+        X, y = read_classes(data, name, classes)
+        n, found = min(n_most, len(y) // 2), []
+        for seed in range(n_draws):
+            rng = np.random.default_rng(seed)
+            learned, held_out = np.split(rng.permutation(len(y)), [n])
+            model = FisherDiscriminant(shrinkage="moments").fit(X[learned], y[learned])
+            true = 1 - model.score(X[held_out], y[held_out])
+            folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+            by_folds = 1 - cross_val_score(clone(model), X[learned], y[learned], cv=folds).mean()
+            said = expected_error(model)
+            half = (said.high - said.low) / 2
+            found.append([
+                true, said.error, by_folds, said.known, said.low <= true <= said.high, half,
+                abs(said.error - true) / half,
+            ])  # fmt: skip
+        T = np.array(found)
+        errors = np.sqrt(np.mean((T[:, 1:3] - T[:, :1]) ** 2, axis=0))
+        known = T[T[:, 3] > 0]
+        inside, worst = (known[:, 4].mean(), known[:, 6].max()) if len(known) else (np.nan, np.nan)
+        print(f"{name:22} {n} × {X.shape[1]}: true {T[:, 0].mean():.3f}, moments "
+              f"{T[:, 1].mean():.3f} (rms {errors[0]:.3f}), folds {T[:, 2].mean():.3f} (rms "
+              f"{errors[1]:.3f}); known {T[:, 3].mean():.2f}, inside {inside:.2f} of ± "
+              f"{T[:, 5].mean():.3f}, farthest {worst:.1f} half-widths", flush=True)  # fmt: skip
+
+
+def report_curve(data: Path, n_draws: int) -> None:
+    """Forecasts for twice and four times the rows beside models of so many rows."""
+    for name, classes in TWO_CLASSES.items():
+        X, y = read_classes(data, name, classes)
+        n, found = min(200, len(y) // 6), []
+        for seed in range(n_draws):
+            order = np.random.default_rng(seed).permutation(len(y))
+            moments = ClassMoments.from_data(X[order[:n]], y[order[:n]])
+            held_out = order[4 * n :]
+            for factor in (1, 2, 4):
+                some = order[: factor * n]
+                model = FisherDiscriminant(shrinkage="moments").fit(X[some], y[some])
+                true = 1 - model.score(X[held_out], y[held_out])
+                found.append([true, expected_error(moments, n=factor * n).error])
+        T = np.array(found).reshape(n_draws, 3, 2).mean(axis=0)
+        print(f"{name:22} n = {n}, {2 * n}, {4 * n}: true {np.round(T[:, 0], 3)}, forecast "
+              f"{np.round(T[:, 1], 3)}", flush=True)  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("table", choices=["features", "copies", "planted"])
+    tables = ["features", "copies", "planted", "error", "several", "curve"]
+    parser.add_argument("table", choices=tables)
     parser.add_argument("--data", type=Path, default=Path())
     parser.add_argument("--draws", type=int, default=500)
     given = parser.parse_args()
+    data, n_draws = given.data, given.draws
     if given.table == "planted":
-        report_planted(given.data, given.draws)
+        report_planted(data, n_draws)
+    elif given.table == "error":
+        report_error(data, n_draws, 400, TWO_CLASSES)
+    elif given.table == "several":
+        report_error(data, n_draws, 1200, dict.fromkeys(SEVERAL_CLASSES, ()))
+    elif given.table == "curve":
+        report_curve(data, n_draws)
     else:
-        {"features": report_features, "copies": report_copies}[given.table](given.draws)
+        {"features": report_features, "copies": report_copies}[given.table](n_draws)
 
 
 if __name__ == "__main__":

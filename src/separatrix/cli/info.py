@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from separatrix.cli.console import Console
+from separatrix.cli.error import note_expected_error
 from separatrix.cli.inputs import read_model
 from separatrix.cli.options import console_options, model_argument
 
@@ -92,6 +93,8 @@ def _describe(model: str, found: Any, table: list[dict[str, Any]], stored: Any) 
     chosen = {**found.chosen, **(notes.get("chosen") or {})}
     if chosen:
         lines.append("Chosen: " + ", ".join(f"{k}={_short(v)}" for k, v in chosen.items()))
+    if (expected := note_expected_error(stored.model)) is not None:
+        lines.append(expected)
     lines.append(f"Training rows are in the file: {'yes' if stored.stores_rows else 'no'}")
     versions = ", ".join(f"{k} {v}" for k, v in stored.versions.items())
     lines.append(f"Written with {versions}")

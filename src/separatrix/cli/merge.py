@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from separatrix.cli.console import Console
+from separatrix.cli.error import note_expected_error
 from separatrix.cli.inputs import read_model
 from separatrix.cli.options import console_options, output_option
 from separatrix.cli.output import check_outputs
@@ -93,9 +94,11 @@ def merge_command(
     these = f"{len(models)} models" if len(models) > 1 else models[0]
     are = "are merged" if len(models) > 1 else "is kept"
     summary = f"{these} of {rows} rows {are}{left_out}{noised}: {output}"
+    expected = note_expected_error(model)
+    record["expected_error"] = expected
     console.done(
         {**record, "influence": {k: v._asdict() for k, v in influences.items()}},
-        "\n".join([*lines, summary]),
+        "\n".join([*lines, summary, *filter(None, [expected])]),
     )
 
 

@@ -12,6 +12,7 @@ from separatrix.cli.compare import compare_command
 from separatrix.cli.console import CommandGroup
 from separatrix.cli.early import early_command
 from separatrix.cli.epochs import epochs_command
+from separatrix.cli.error import error_command
 from separatrix.cli.export import export_command
 from separatrix.cli.features import features_command
 from separatrix.cli.fit import fit_command
@@ -87,6 +88,7 @@ for command in (
     predict_command,
     transform_command,
     info_command,
+    error_command,
     features_command,
     export_command,
     merge_command,

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import click
 
 from separatrix.cli.console import Console
+from separatrix.cli.error import note_expected_error
 from separatrix.cli.inputs import note_unknown_columns, read_model
 from separatrix.cli.methods import build_estimator, list_methods, parse_setting
 from separatrix.cli.options import (
@@ -117,9 +118,10 @@ def stream_command(
         record["drift"] = [change._asdict() for change in watching.drift.found]
     classes = [str(label) for label in start.model.classes_]
     where = "" if output is None else f": {output}"
-    console.result(
-        {**record, "classes": classes, "model": output}, f"{_describe(progress)}{where}"
-    )
+    expected = note_expected_error(start.model)
+    record |= {"classes": classes, "model": output, "expected_error": expected}
+    lines_said = [f"{_describe(progress)}{where}", *filter(None, [expected])]
+    console.result(record, "\n".join(lines_said))
 
 
 def _learn(

@@ -1,5 +1,12 @@
 """What class moments say without a row: expected error, rows needed, features, confidence."""
 
+from separatrix.insight.error import ExpectedError, expected_error, rows_needed
 from separatrix.insight.features import SelectedFeatures, select_features
 
-__all__ = ["SelectedFeatures", "select_features"]
+__all__ = [
+    "ExpectedError",
+    "SelectedFeatures",
+    "expected_error",
+    "rows_needed",
+    "select_features",
+]
