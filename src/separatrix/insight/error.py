@@ -251,8 +251,7 @@ def expected_error(
     error, log_loss = map(float, _judge(forecast.centres, shares))
     width = norm.ppf((1 + confidence) / 2) * np.hypot(forecast.relative, MISFIT)
     low, high = (
-        float(_judge(forecast.centres * max(1 + sign * width, 0.0), shares)[0])
-        for sign in (1, -1)
+        float(_judge(forecast.centres * max(1 + sign * width, 0.0), shares)[0]) for sign in (1, -1)
     )
     why = _find_reason(moments, error)
     return ExpectedError(error, low, high, log_loss, not why, why)
