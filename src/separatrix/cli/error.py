@@ -46,7 +46,7 @@ def error_command(
     found = expected_error(source, n=rows, confidence=confidence)
     record: dict[str, Any] = {"model": model, "rows": rows, **found._asdict()}
     at = "" if rows is None else f" with {rows:g} rows"
-    lines = [f"{model}: {describe_error(found, confidence)}{at}"]
+    lines = [f"{model}: {say_expected_error(found, confidence)}{at}"]
     if goal is not None:
         needed = rows_needed(source, goal)
         record |= {"goal": goal, "rows_needed": needed}
@@ -58,7 +58,7 @@ def error_command(
     Console(as_json, quiet).result(record, "\n".join(lines))
 
 
-def describe_error(found: Any, confidence: float = 0.95) -> str:
+def say_expected_error(found: Any, confidence: float = 0.95) -> str:
     """An expected error in words."""
     low, error, high = (100 * share for share in (found.low, found.error, found.high))
     if not found.known:
@@ -74,6 +74,6 @@ def note_expected_error(model: Any) -> str | None:
     if getattr(find_method(model)[1], "coef_", None) is None:
         return None
     try:
-        return describe_error(expected_error(model))
+        return say_expected_error(expected_error(model))
     except ValueError:
         return None
