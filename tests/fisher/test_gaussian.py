@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -172,3 +174,18 @@ def test_wide_rows_are_decided_alike_however_they_came(d, pooling, priors):
         assert_allclose(found, expected, rtol=1e-7, atol=1e-9 * abs(expected).max(), err_msg=way)
     turned = fit(X @ turn, y).decision_function(new @ turn)
     assert_allclose(turned, whole.decision_function(new), rtol=1e-7)
+
+
+def test_one_covariance_for_all_classes_is_held_once():
+    y = np.repeat(np.arange(300), 3)
+    X = np.random.default_rng(0).standard_normal((900, 60)) + 3 * np.sin(
+        np.outer(y, np.arange(60))
+    )
+    model = QuadraticDiscriminant(pooling=1.0, shrinkage=0.1).fit(X, y)
+    tracemalloc.start()
+    model.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6e6, "a matrix for each class has 8.6 MB, and its inverse as much"
+    scores = X[:5] @ model.coef_.T + model.intercept_
+    assert_allclose(model.decision_function(X[:5]), scores)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from separatrix import (
     ClassMoments,
 )
-from separatrix.moments.class_moments import contrasts
+from separatrix.moments.class_moments import contrast, contrasts
 from tests.discovery import labelled
 from tests.moments.expected import assert_equal_moments, every_shape
 
@@ -53,6 +56,8 @@ def test_contrasts_are_orthonormal_and_orthogonal_to_the_root_of_the_weights(wei
     assert_allclose(C.T @ C, np.eye(C.shape[1]), atol=1e-15)
     assert_allclose(np.sqrt(weights) @ C, 0, atol=1e-15 * np.sqrt(weights.max()))
     assert_array_equal(C[weights == 0], 0)
+    A = np.random.default_rng(0).standard_normal((len(weights), 3))
+    assert_allclose(contrast(weights, A), C.T @ A, atol=1e-15)
 
 
 def test_subtracting_a_whole_class_leaves_it_empty():
@@ -206,3 +211,40 @@ def test_truncated_moments_keep_their_units():
     assert_allclose(small.select_columns(order).Sw, small.Sw[np.ix_(order, order)])
     with pytest.raises(ValueError, match="have no other scale"):
         small.rescaled(np.zeros(80), np.ones(80))
+
+
+def test_contrasts_of_many_classes_are_not_multiplied_out():
+    y = np.repeat(np.arange(3000), 2)
+    moments = ClassMoments.from_data(np.sin(np.arange(6000.0))[:, None], y)
+    tracemalloc.start()
+    Hb = moments.between_rows()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2e6, "the matrix of contrasts has 72 MB"
+    assert_allclose(np.sum(Hb**2), moments.Sb[0, 0])
+    means = moments.means.ravel() - moments.mean
+    assert_allclose(np.sum(Hb**2), moments.counts @ means**2)
+
+
+@pytest.mark.parametrize("per_class", [False, True])
+def test_a_batch_of_few_classes_costs_no_calls_for_the_others(per_class):
+    def calls_of_adding(n_classes):
+        y = np.repeat(np.arange(n_classes), 2)
+        rows = np.random.default_rng(0).standard_normal((len(y), 2))
+        whole = ClassMoments.from_data(rows, y, per_class=per_class)
+        part = ClassMoments.from_data(rows[:4], y[:4], per_class=per_class)
+        calls = 0
+
+        def count(*_):
+            nonlocal calls
+            calls += 1
+
+        sys.setprofile(count)
+        try:
+            total = whole + part
+        finally:
+            sys.setprofile(None)
+        assert_array_equal(total.counts, np.where(np.arange(n_classes) < 2, 4, 2))
+        return calls
+
+    assert calls_of_adding(600) < 400, calls_of_adding(5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -128,3 +130,26 @@ def test_classes_without_scatter_have_no_metric():
 
 def test_calibration_scores_that_tie_count_against_the_row():
     assert conformal_pvalues(np.array([2.0]), np.array([1.0, 2.0, 2.0, 5.0]))[0] == 0.8
+
+
+def test_many_classes_are_judged_at_once():
+    """Without a call for each of them."""
+    y = np.repeat(np.arange(200), 3)
+    X = np.random.default_rng(0).standard_normal((600, 4)) + y[:, None]
+    metric = PooledMetric.from_moments(ClassMoments.from_data(X, y))
+    calls = 0
+
+    def count(*_):
+        nonlocal calls
+        calls += 1
+
+    sys.setprofile(count)
+    try:
+        pvalues = metric.pvalues(metric.squared_distances(X[:1]))
+    finally:
+        sys.setprofile(None)
+    assert calls < 1000
+    single = [metric._replace(counts=metric.counts[[c]]) for c in range(200)]
+    distances = metric.squared_distances(X[:1])
+    each = [one.pvalues(distances[:, [c]])[0] for c, one in enumerate(single)]
+    assert_allclose(pvalues, max(each))

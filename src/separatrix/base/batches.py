@@ -178,7 +178,7 @@ class MomentEstimator(SubspaceEstimator):
         """Moments of rows of the classes of the model; nothing is changed."""
         check_is_fitted(self)
         rows = self._validate_batch(X, y, self.classes_, sample_weight)
-        return self._summarize_as(self.classes_, rows)
+        return self._summarize(rows)
 
     # What is new to the model, and what its directions mean ------------------------------------
 
@@ -359,43 +359,39 @@ class MomentEstimator(SubspaceEstimator):
 
     def _remember(self, memory: Memory | None, rows: LabelledRows) -> Memory:
         """The memory with more rows in it; the one given is not changed."""
+        summarize = partial(self._summarize_present, rows.classes)
         condense = partial(self._condense, rows.classes)
         if self.window is not None:
             window = SlidingWindow(self.window)
             if memory is not None and memory.window is not None:
                 window = memory.window.copy()
             for part in self._portions(rows):
-                window.push(part, partial(self._summarize_as, rows.classes), condense)
+                window.push(part.present(), summarize, condense)
             return Memory(None, window)
         moments = None if memory is None else memory.moments
         if moments is not None and self.decay is not None:
             faded = float(self.decay) ** len(rows.codes)
             moments = moments.decay(max(faded, np.finfo(np.float64).tiny))
         for part in self._portions(rows):
-            batch = self._summarize_batch(part)
+            batch = summarize(part)
             moments = condense(batch if moments is None else condense(moments) + batch)
-        return Memory(moments)
+        return Memory(None if moments is None else moments.with_classes(rows.classes))
 
     def _moments_of(self, memory: Memory, classes: Array) -> ClassMoments:
         """The moments of all rows that are remembered."""
         if memory.window is None:
             return memory.moments
-        summarize, condense = (
-            partial(self._summarize_as, classes),
-            partial(self._condense, classes),
-        )
-        return memory.window.total(summarize, condense)
+        summarize = partial(self._summarize_present, classes)
+        condense = partial(self._condense, classes)
+        return memory.window.total(summarize, condense).with_classes(classes)
 
-    def _summarize_as(self, classes: Array, rows: LabelledRows) -> ClassMoments:
-        """Moments of rows that came when fewer classes were known."""
-        return self._summarize_batch(rows.with_classes(classes))
-
-    def _summarize_batch(self, rows: LabelledRows) -> ClassMoments:
-        """Moments of rows, of each class if asked for."""
-        return ClassMoments.from_rows(rows, per_class=self._keeps_class_scatters(rows.classes))
+    def _summarize_present(self, classes: Array, rows: LabelledRows) -> ClassMoments:
+        """Moments of the classes that are in a batch: the others take no time, however many."""
+        per_class = self._keeps_class_scatters(classes)
+        return ClassMoments.from_rows(rows.present(), per_class=per_class)
 
     def _summarize(self, rows: LabelledRows) -> Any:
-        return self._summarize_batch(rows)
+        return ClassMoments.from_rows(rows, per_class=self._keeps_class_scatters(rows.classes))
 
     def _keeps_class_scatters(self, classes: Array) -> bool:
         """Whether the scatter of each class is kept: it is needed, or asked for."""

@@ -198,13 +198,17 @@ def total_variance(means: Array, covariances: Array, priors: Array) -> Array:
 def total_covariance(means: Array, covariances: Array, priors: Array) -> Array:
     """Covariance within classes and of their means, whose diagonal is `total_variance`.
 
+    `covariances` may be one matrix for all classes.
+
     Examples
     --------
     >>> total_covariance(np.array([[0.0], [2.0]]), np.ones((2, 1, 1)), np.full(2, 0.5))
     array([[2.]])
     """
     H = np.sqrt(priors)[:, None] * (means - priors @ means / priors.sum())
-    return np.tensordot(priors, covariances, axes=1) + H.T @ H
+    pooled = covariances.ndim == 2
+    within = priors.sum() * covariances if pooled else np.tensordot(priors, covariances, axes=1)
+    return within + H.T @ H
 
 
 def _cholesky_factor(covariance: Array) -> Array:

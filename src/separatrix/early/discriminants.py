@@ -207,6 +207,8 @@ def _read_subspace(estimator: SubspaceClassifier, d: int) -> ExactRule | None:
 def _read_gaussians(estimator: QuadraticDiscriminant, d: int) -> ExactRule | None:
     """None where covariances are known in a span only."""
     rule, coordinates = estimator._rule, identity_map(d)._replace(centre=estimator.mean_)
+    if not isinstance(rule, QuadraticRule):  # one covariance for all classes
+        return _read_linear(estimator, d)
     return None if rule.basis is not None else ExactRule(coordinates, rule.expanded())
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix._warnings import warn_caller
 from separatrix.base.batches import MomentEstimator
@@ -16,6 +17,7 @@ from separatrix.base.parameters import YES_OR_NO, Allowed, array_like, one_of, r
 from separatrix.base.rows import check_new_rows
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
+from separatrix.decision.linear import LinearRule, linear_gaussian_rule
 from separatrix.decision.quadratic import (
     QuadraticRule,
     class_covariances,
@@ -164,7 +166,10 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
         found = super()._add_decision(solution, moments, rows)
         priors = np.where(moments.counts > 0, found.extras["priors_"], 0.0)
-        make = self._diagonal_rule if self.diagonal else self._span_rule
+        if self.diagonal:
+            make: Any = self._diagonal_rule
+        else:
+            make = self._span_rule if moments.per_class else self._pooled_rule
         return found.with_extras(_rule=make(moments, priors))
 
     def _diagonal_rule(self, moments: ClassMoments, priors: Array) -> QuadraticRule:
@@ -181,6 +186,18 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
         means = np.where(priors[:, None] > 0, moments.means - moments.mean, 0.0)
         with np.errstate(divide="ignore"):
             return QuadraticRule(means, whiteners, np.log(priors) - volumes)
+
+    def _pooled_rule(self, moments: ClassMoments, priors: Array) -> LinearRule:
+        """One covariance for all classes: squares of rows, also outside of the span, cancel."""
+        small, lift = reduce_to_range(moments)
+        r, d = small.n_features, moments.n_features
+        covariance = shrink(small.Sw / moments.n_samples, self.shrinkage, d)
+        means = np.where(priors[:, None] > 0, small.means - small.mean, 0.0)
+        # in a span the answer of a singular covariance is that along the principal axes
+        total = total_covariance(means, covariance, priors)
+        axes = np.eye(r) if r == d else np.linalg.eigh(total)[1]
+        rule = linear_gaussian_rule(means @ axes, axes.T @ covariance @ axes, priors)
+        return rule._replace(coef=lift(axes @ rule.coef.T).T)
 
     def _span_rule(self, moments: ClassMoments, priors: Array) -> QuadraticRule:
         small, lift = reduce_to_range(moments)
@@ -209,8 +226,6 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
     def _covariances(self, small: ClassMoments, r: int) -> Array:
         """Friedman's pooled covariances; a class with too few rows gets help from all."""
         n = small.n_samples
-        if not small.per_class:
-            return np.broadcast_to(small.Sw / n, (len(small.classes), r, r))
         scatters, counts = pool_scatters(small.class_scatters, small.counts, self.pooling)
         if self.shrinkage == 0:
             alone = (counts > 0) & (counts <= r)
@@ -224,6 +239,12 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
         return scatters / np.where(counts > 0, counts, 1.0)[:, None, None]
 
     # new rows ---------------------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the features, of one covariance for all classes (``pooling=1``)."""
+        check_is_fitted(self)
+        return self._rule.linear.coef  # the rule decides in all features
 
     def _scores(self, X: ArrayLike) -> Array:
         rows = check_new_rows(self, X, accept_sparse=True)

@@ -110,15 +110,18 @@ def encode_labels(
     if classes is None:
         return seen, codes
     check_labels_of_one_kind(classes, "classes")
-    labels = np.unique(np.asarray(classes))
+    labels = np.asarray(classes)
+    if not (labels[1:] > labels[:-1]).all():
+        labels = np.unique(labels)
     check_same_kind(seen, labels)
-    unknown = np.setdiff1d(seen, labels)
+    at = np.searchsorted(labels, seen)
+    unknown = seen[labels[np.minimum(at, len(labels) - 1)] != seen]
     if len(unknown):
         raise ValueError(
             f"y contains labels that are not among classes: {unknown.tolist()[:5]}; announce "
             f"every label in classes (given: {labels.tolist()[:10]})"
         )
-    return labels, np.searchsorted(labels, seen)[codes]
+    return labels, at[codes]
 
 
 def check_labels_of_one_kind(y: Any, name: str = "y") -> None:
@@ -149,4 +152,6 @@ def check_same_kind(labels: Array, known: Array) -> None:
 
 def is_text(labels: Array) -> bool:
     """Whether labels are strings, which do not mix with numbers."""
-    return labels.dtype.kind in "US" or any(isinstance(label, str) for label in labels)
+    if labels.dtype.kind != "O":
+        return labels.dtype.kind in "US"
+    return any(isinstance(label, str) for label in labels)

@@ -396,7 +396,7 @@ class ClassMoments:
         weights = self.counts if priors is None else self.n_samples * priors
         weights = np.where(self.counts > 0, weights, 0.0)
         deviations = np.sqrt(weights)[:, None] * (self._offsets - self._centre(weights))
-        return contrasts(weights).T @ deviations
+        return contrast(weights, deviations)
 
     def within_factor(self) -> Array:
         """The rows that are held, a factor Hw of ``Sw = Hwᵀ Hw``."""
@@ -439,16 +439,26 @@ class ClassMoments:
         return self
 
     def __add__(self, other: ClassMoments) -> ClassMoments:
-        a, b = _aligned(self, other, "add")
-        counts = a.counts + b.counts
-        share = b.counts / np.where(counts > 0, counts, 1.0)
-        shift = b._offsets - a._offsets
-        between = np.sqrt(a.counts * share)[:, None] * shift
-        offsets = a._offsets + share[:, None] * shift
-        scatters = a._combined(b, 1.0, between)
-        total = a._replace(
-            counts=counts, offsets=offsets, scatters=scatters, eps=max(a.eps, b.eps)
-        )
+        _check_terms(self, other, "add")
+        labels = _join_labels(self.classes, other.classes)
+        # all but the scatters of classes that `other` has is one copy: small batches add quickly
+        total = self._spread(labels, self.origin if self.n_samples > 0 else other.origin)
+        at = np.searchsorted(labels, other.classes)
+        counts, offsets = total.counts.copy(), total._offsets.copy()
+        before, means = counts[at], offsets[at]
+        counts[at] += other.counts
+        share = other.counts / np.where(counts[at] > 0, counts[at], 1.0)
+        shift = np.where(share[:, None] > 0, other._offsets + (other.origin - total.origin), means)
+        shift -= means
+        offsets[at] += share[:, None] * shift
+        between = np.sqrt(before * share)[:, None] * shift
+        scatters = list(total._scatters)
+        places = at if self.per_class else [0]
+        for i, (place, more) in enumerate(zip(places, other._scatters, strict=True)):
+            rows = between[i : i + 1] if self.per_class else between
+            scatters[place] = scatters[place].plus(more, 1.0, rows[np.any(rows != 0, axis=1)])
+        eps = max(self.eps, other.eps)
+        total = total._replace(counts=counts, offsets=offsets, scatters=scatters, eps=eps)
         return total._centred_at_mean()
 
     def __radd__(self, other: int) -> ClassMoments:
@@ -464,7 +474,7 @@ class ClassMoments:
         # adding put the scatter between the two means into the sum: it is subtracted, too
         ratio = np.where(counts > 0, b.counts * counts / np.where(a.counts > 0, a.counts, 1.0), 0)
         between = np.sqrt(ratio)[:, None] * (b._offsets - offsets)
-        scatters = a._combined(b, -1.0, between)
+        scatters = a._less(b, between)
         rest = a._replace(counts=counts, offsets=offsets, scatters=scatters, eps=max(a.eps, b.eps))
         _check_remainder(rest, a, b)
         try:
@@ -495,13 +505,13 @@ class ClassMoments:
         scatters = [scatter.with_matrix() for scatter in self._scatters]
         return self._replace(scatters=scatters)
 
-    def _combined(self, other: ClassMoments, sign: float, between: Array) -> list[Scatter]:
-        """Own scatters plus or minus those of `other` and of the rows between the means."""
+    def _less(self, other: ClassMoments, between: Array) -> list[Scatter]:
+        """Own scatters less those of `other` and of the rows between the means."""
         scatters = []
         for i, (own, others) in enumerate(zip(self._scatters, other._scatters, strict=True)):
             rows = between[i : i + 1] if self.per_class else between
             rows = rows[np.any(rows != 0, axis=1)]
-            scatters.append(own.plus(others, sign, rows))
+            scatters.append(own.plus(others, -1.0, rows))
         return scatters
 
     def _replace(self, **changes: Any) -> ClassMoments:
@@ -519,6 +529,13 @@ class ClassMoments:
 
     def _spread(self, labels: Array, origin: Array) -> ClassMoments:
         """The same moments over more classes, with another origin."""
+        if len(labels) == len(self.classes):
+            if origin is self.origin:
+                return self
+            offsets = self._offsets + (self.origin - origin)
+            if not self.counts.all():
+                offsets[self.counts == 0] = 0.0
+            return self._replace(offsets=offsets, origin=origin)
         at = np.searchsorted(labels, self.classes)
         counts = np.zeros(len(labels))
         counts[at] = self.counts
@@ -563,6 +580,10 @@ class ClassMoments:
             offsets=self._offsets[at],
             scatters=scatters,
         )
+
+    def with_classes(self, classes: Array) -> ClassMoments:
+        """The same moments over more classes, of which there are no samples."""
+        return self._spread(classes, self.origin)
 
     def with_origin(self, origin: Array) -> ClassMoments:
         """The same moments, with means held as differences from another point."""
@@ -615,23 +636,52 @@ class ClassMoments:
         return self._replace(offsets=offsets, origin=np.zeros(offsets.shape[1]), scatters=scatters)
 
 
-def contrasts(weights: Array) -> Array:
-    """Orthonormal columns that sum to zero when weighed by √weights; zero where those are."""
+def contrast(weights: Array, A: Array) -> Array:
+    """Contrasts of the rows of A: their coordinates along all axes orthogonal to √weights.
+
+    The reflection that takes √weights to the first axis gives these axes. Its matrix, which has
+    as many rows and columns as there are weights, is never made. Rows of weight zero have no part.
+
+    Examples
+    --------
+    >>> contrast(np.array([1.0, 1.0]), np.array([[3.0], [3.0]])).round(12)
+    array([[0.]])
+    """
     present = np.flatnonzero(weights)
-    columns = np.zeros((len(weights), max(len(present) - 1, 0)))
+    if len(present) < 2:
+        return np.zeros((0, A.shape[1]))
+    normal = _normal_of_reflection(weights[present])
+    rows = A[present]
+    return rows[1:] - np.outer(normal[1:] / normal[0], normal @ rows)
+
+
+def undo_contrast(weights: Array, contrasts: Array) -> Array:
+    """The rows A with these contrasts whose sum, weighed by √weights, is zero."""
+    present = np.flatnonzero(weights)
+    rows = np.zeros((len(weights), contrasts.shape[1]))
     if len(present) > 1:
-        # the reflection that takes √weights to the first axis takes the other axes to these
-        normal = np.sqrt(weights[present] / weights[present].sum())
-        normal[0] += 1.0
-        columns[present] = np.eye(len(present))[:, 1:] - np.outer(normal, normal[1:]) / normal[0]
-    return columns
+        normal = _normal_of_reflection(weights[present])
+        rows[present[1:]] = contrasts
+        rows[present] -= np.outer(normal / normal[0], normal[1:] @ contrasts)
+    return rows
+
+
+def contrasts(weights: Array) -> Array:
+    """The axes orthogonal to √weights, as columns; for few classes."""
+    return undo_contrast(weights, np.eye(max(np.count_nonzero(weights) - 1, 0)))
+
+
+def _normal_of_reflection(weights: Array) -> Array:
+    normal = np.sqrt(weights / weights.sum())
+    normal[0] += 1.0
+    return normal
 
 
 # Checks of terms ------------------------------------------------------------------------------
 
 
-def _aligned(a: ClassMoments, b: ClassMoments, verb: str) -> tuple[ClassMoments, ClassMoments]:
-    """Both with the same classes and the same origin."""
+def _check_terms(a: ClassMoments, b: ClassMoments, verb: str) -> None:
+    """Raise where moments cannot be added or subtracted."""
     if not isinstance(b, ClassMoments):
         raise TypeError(f"cannot {verb} {type(b).__name__} and ClassMoments")
     if a.n_features != b.n_features:
@@ -645,6 +695,17 @@ def _aligned(a: ClassMoments, b: ClassMoments, verb: str) -> tuple[ClassMoments,
             f"cannot {verb} moments whose labels differ in type: {a.classes.tolist()[:3]} and "
             f"{b.classes.tolist()[:3]}"
         )
+
+
+def _join_labels(a: Array, b: Array) -> Array:
+    """The labels of both, sorted; those of a where b has no others."""
+    at = np.minimum(np.searchsorted(a, b), len(a) - 1)
+    return a if len(a) and (a[at] == b).all() else np.union1d(a, b)
+
+
+def _aligned(a: ClassMoments, b: ClassMoments, verb: str) -> tuple[ClassMoments, ClassMoments]:
+    """Both with the same classes and the same origin."""
+    _check_terms(a, b, verb)
     labels = np.union1d(a.classes, b.classes)
     origin = a.origin if a.n_samples > 0 else b.origin
     return a._spread(labels, origin), b._spread(labels, origin)

@@ -94,6 +94,11 @@ class LabelledRows(NamedTuple):
             X=self.X[rows], codes=self.codes[rows], weights=weights, groups=groups
         )
 
+    def present(self) -> LabelledRows:
+        """The same rows with the classes alone that have some."""
+        there, codes = np.unique(self.codes, return_inverse=True)
+        return self._replace(codes=codes, classes=self.classes[there])
+
     def subset(self, numbers: Array) -> LabelledRows:
         """The rows with these numbers, and only the classes that are among them."""
         present, codes = np.unique(self.codes[numbers], return_inverse=True)

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
 from scipy.stats import f as f_distribution
 
 from separatrix.linalg import EPS, Array, range_and_null
@@ -32,8 +33,10 @@ class PooledMetric(NamedTuple):
     Attributes
     ----------
     origin : array (n_features,)
-    centres : array (n_centres, n_features)
-        Less the origin.
+    centres : array (n_centres, rank)
+        Along the axes, in units of the deviation along each.
+    centres_outside : array (n_centres, n_features)
+        What they have in all other directions.
     counts : array (n_centres,)
         Rows of each centre.
     axes : array (n_features, rank)
@@ -48,6 +51,7 @@ class PooledMetric(NamedTuple):
 
     origin: Array
     centres: Array
+    centres_outside: Array
     counts: Array
     axes: Array
     precisions: Array
@@ -80,12 +84,14 @@ class PooledMetric(NamedTuple):
         exact = rank < dof and not moments.floor
         if rank >= dof:
             variances = (1 - alpha) * variances + alpha * level
-        centres = moments.means[seen] - moments.origin
+        centres, axes = moments.means[seen] - moments.origin, lift(axes)
+        along = centres @ axes
         return cls(
             moments.origin,
-            centres,
+            along / np.sqrt(variances),
+            centres - along @ axes.T,
             moments.counts[seen],
-            lift(axes),
+            axes,
             1.0 / variances,
             0.0 if rank == n_features else 1.0 / outside,
             dof if exact else 0.0,
@@ -93,18 +99,17 @@ class PooledMetric(NamedTuple):
 
     def squared_distances(self, X: Any) -> Array:
         """(n_rows, n_centres): squared distances of rows to every centre."""
+        # from the differences, as `cdist` has them: nothing cancels
         root = np.sqrt(self.precisions)
-        known = (self.centres @ self.axes) * root
-        beyond = self.centres - (self.centres @ self.axes) @ self.axes.T
         distances = np.empty((X.shape[0], len(self.centres)))
         for block in row_blocks(*X.shape):
             rows = X[block].toarray() if sp.issparse(X) else X[block]
             Z = rows.astype(np.float64) - self.origin
             Y = Z @ self.axes
-            found = _squared_differences(Y * root, known)
+            distances[block] = cdist(Y * root, self.centres, "sqeuclidean")
             if self.outside:
-                found += self.outside * _squared_differences(Z - Y @ self.axes.T, beyond)
-            distances[block] = found
+                left = Z - Y @ self.axes.T
+                distances[block] += self.outside * cdist(left, self.centres_outside, "sqeuclidean")
         return distances
 
     def pvalues(self, distances: Array) -> Array:
@@ -117,12 +122,8 @@ class PooledMetric(NamedTuple):
         """
         rank = len(self.precisions)
         scale = (self.dof - rank + 1) / (rank * self.dof * (1 + 1 / self.counts))
-        return f_distribution.sf(distances * scale, rank, self.dof - rank + 1).max(axis=1)
-
-
-def _squared_differences(Y: Array, centres: Array) -> Array:
-    """Squared distances of rows to a few points, from the differences: nothing cancels."""
-    return np.stack([np.einsum("ij,ij->i", Y - c, Y - c) for c in centres], axis=1)
+        # the same degrees of freedom for all: the smallest value has the largest probability
+        return f_distribution.sf((distances * scale).min(axis=1), rank, self.dof - rank + 1)
 
 
 def oas_shrinkage(variances: Array, n_features: int, dof: float) -> float:

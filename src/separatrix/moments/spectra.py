@@ -21,7 +21,7 @@ from separatrix.linalg import (
     scatter_eps,
     top_eigh,
 )
-from separatrix.moments.class_moments import ClassMoments, contrasts
+from separatrix.moments.class_moments import ClassMoments, undo_contrast
 from separatrix.moments.labelled import LabelledRows, row_blocks
 from separatrix.moments.scatter import (
     Scatter,
@@ -170,7 +170,7 @@ def span_of_held_rows(moments: ClassMoments) -> HeldSpan:
         )
         for scatter in moments.scatters
     ]
-    deviations = contrasts(moments.counts) @ parts[-1]
+    deviations = undo_contrast(moments.counts, parts[-1])
     offsets = deviations / np.sqrt(np.where(moments.counts > 0, moments.counts, 1.0))[:, None]
     small = moments.in_coordinates(offsets, scatters)
     return HeldSpan(small, spanned.lift, np.vstack([np.zeros((0, rank)), *parts[:-1]]))
