@@ -668,7 +668,7 @@ def undo_contrast(weights: Array, contrasts: Array) -> Array:
 
 def contrasts(weights: Array) -> Array:
     """The axes orthogonal to √weights, as columns; for few classes."""
-    return undo_contrast(weights, np.eye(max(np.count_nonzero(weights) - 1, 0)))
+    return undo_contrast(weights, np.eye(max(int(np.count_nonzero(weights)) - 1, 0)))
 
 
 def _normal_of_reflection(weights: Array) -> Array:
