@@ -545,9 +545,11 @@ def test_what_cannot_be_learned_from_blocks_is_an_error_before_any_is_loaded(est
 
 
 KERNELS = [
-    KernelFisherDiscriminant(n_landmarks=20, random_state=0),
-    KernelFisherDiscriminant(n_landmarks=20, kernel="poly", n_components=1, random_state=0),
-    KernelIPCAC(n_landmarks=20, random_state=0),
+    KernelFisherDiscriminant(n_landmarks=20, ridge=0.1, random_state=0),
+    KernelFisherDiscriminant(
+        n_landmarks=20, kernel="poly", n_components=1, ridge=0.1, random_state=0
+    ),
+    KernelIPCAC(n_landmarks=20, ridge=0.1, random_state=0),
     KernelIPCAC(n_landmarks=20, truncate=5, random_state=0),
     KernelIPCAC(n_landmarks=20, variance=0.9, random_state=0),
 ]

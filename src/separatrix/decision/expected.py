@@ -10,6 +10,7 @@ eigenvectors of S, or of a centred Gram matrix where features outnumber rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -133,6 +134,36 @@ class RowProducts(NamedTuple):
     means: Array
 
 
+class ApartProducts(NamedTuple):
+    """Products by G of a direction q for each row, which is left out of the axes with the row.
+
+    Attributes
+    ----------
+    own : array (n_rows,)
+        ``qᵀ G q``.
+    to_row, to_sloped : array (n_rows,)
+        ``qᵀ G r`` and ``qᵀ G u``.
+    to_means : array (n_rows, n_classes)
+        ``qᵀ G m_g``.
+    """
+
+    own: Array
+    to_row: Array
+    to_sloped: Array
+    to_means: Array
+
+
+def apart_products(
+    spectrum: Spectrum, rows: Array, directions: Array, metric: Metric
+) -> ApartProducts:
+    """The products of directions, one for each row, given along the axes as the rows are."""
+    left = spectrum.n_free / (spectrum.n_free - 1)
+    q = metric._replace(slope=left * metric.slope).precisions(spectrum.evals) * directions
+    to_sloped = np.sum(q * rows * np.sqrt(metric.slope), axis=1)
+    own, to_row = np.sum(q * directions, axis=1), np.sum(q * rows, axis=1)
+    return ApartProducts(own, to_row, to_sloped, q @ spectrum.means.T)
+
+
 def row_products(spectrum: Spectrum, rows: Array, metric: Metric) -> RowProducts:
     """The products of rows, less the means of their classes, given along the axes."""
     root, left = np.sqrt(metric.slope), spectrum.n_free / (spectrum.n_free - 1)
@@ -174,7 +205,11 @@ def left_out_distances(
 
 
 def distances_without(
-    products: RowProducts, codes: Array, counts: Array, weights: Array | None = None
+    products: RowProducts,
+    codes: Array,
+    counts: Array,
+    weights: Array | None = None,
+    apart: ApartProducts | None = None,
 ) -> Array:
     """`left_out_distances`, from inner products.
 
@@ -186,6 +221,9 @@ def distances_without(
     A row of weight w is the row w times: one of them is left out, or all of a row that weighs less
     than one. A row that is alone in its class leaves no mean behind. Its distance to its own class
     is that of a row to another one of its class, averaged over the rows of the other classes.
+
+    Where a direction q goes with the row, ``G'`` without the row is that of all other directions:
+    ``(vᵀ G' q)² / qᵀ G' q`` is taken off.
     """
     own, own_sloped, leverage, to_means, to_means_sloped, means = products
     free, n_own = float(counts.sum() - np.count_nonzero(counts)), counts[codes]
@@ -200,6 +238,12 @@ def distances_without(
     gain = kappa / (1 - kappa * leverage)
     distances = v_G_v + gain[:, None] * v_G_u**2
     distances[at, codes] = without**2 * (own + gain * own_sloped**2)
+    if apart is not None:
+        to_means = apart.to_means
+        v_G_q = (apart.to_row + to_means[at, codes])[:, None] - to_means
+        v_G_q += (gain * apart.to_sloped)[:, None] * v_G_u
+        v_G_q[at, codes] = without * (apart.to_row + gain * own_sloped * apart.to_sloped)
+        distances -= v_G_q**2 / (apart.own + gain * apart.to_sloped**2)[:, None]
     if not several.all():
         a_row = distances[at, codes][several] / without[several]
         distances[at[~several], codes[~several]] = 2 * a_row.mean()
@@ -314,31 +358,43 @@ class LeftOut(NamedTuple):
     error: float
 
 
+def search_ridge(judge: Callable[[float], Calibration]) -> tuple[float, Calibration]:
+    """The α of least log-loss among those of `ridges_to_try`, and what was found there.
+
+    Every third one is tried first, then the neighbours of the best.
+    """
+    alphas, tried = ridges_to_try(), {}
+
+    def loss_of(i: int) -> float:
+        if i not in tried:
+            tried[i] = judge(float(alphas[i]))
+        return tried[i].log_loss
+
+    best = min(range(0, len(alphas), 3), key=loss_of)
+    for step in (2, 1):
+        near = [i for i in (best - step, best, best + step) if 0 <= i < len(alphas)]
+        best = min(near, key=loss_of)
+    return float(alphas[best]), tried[best]
+
+
 def best_ridge(
     spectrum: Spectrum, rows: Array, codes: Array, priors: Array, weights: Array | None = None
 ) -> LeftOut:
-    """The α whose left-out log-loss is least among those of `ridges_to_try`.
-
-    Every third one is tried first, then the neighbours of the best.
+    """The α whose left-out log-loss is least, and the decision there.
 
     Parameters
     ----------
     spectrum, rows, codes, priors, weights
         As for `left_out_distances` and `calibrate`.
     """
-    alphas, tried = ridges_to_try(), {}
     last: Calibration | None = None
 
-    def judge(i: int) -> float:
+    def judge(alpha: float) -> Calibration:
         nonlocal last
-        if i not in tried:
-            metric = ridge_metric(spectrum, float(alphas[i]))
-            distances = left_out_distances(spectrum, rows, codes, metric, weights)
-            tried[i] = last = calibrate(distances, codes, priors, weights, last)
-        return tried[i].log_loss
+        metric = ridge_metric(spectrum, alpha)
+        distances = left_out_distances(spectrum, rows, codes, metric, weights)
+        last = calibrate(distances, codes, priors, weights, last)
+        return last
 
-    best = min(range(0, len(alphas), 3), key=judge)
-    for step in (2, 1):
-        near = [i for i in (best - step, best, best + step) if 0 <= i < len(alphas)]
-        best = min(near, key=judge)
-    return LeftOut(float(alphas[best]), *tried[best])
+    alpha, best = search_ridge(judge)
+    return LeftOut(alpha, *best)

@@ -22,6 +22,7 @@ from separatrix.fisher.kernel_left_out import (
     map_by_left_out,
     whitened_directions,
 )
+from separatrix.fisher.landmarks_left_out import map_to_landmarks_by_left_out
 from separatrix.kernels import KernelLike, RandomState, SettledKernel, kernels_to_try
 from separatrix.linalg import Array, squared_norms
 from separatrix.moments.class_moments import ClassMoments
@@ -192,6 +193,10 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
             mapped = map_by_left_out(rows, kernels, smoothing, priors)
         return mapped or map_all(super()._map_rows(rows, kernel), ridge_share(self.ridge))
 
+    def _map_to_landmarks(self, rows: LabelledRows) -> Mapped:
+        mapped = map_to_landmarks_by_left_out(self, rows) if self.ridge == "auto" else None
+        return mapped or super()._map_to_landmarks(rows)
+
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         priors = check_priors(self.priors, moments.classes)
         if "_within" in selected:
@@ -199,7 +204,7 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
         else:
             ridge = selected.get("ridge_", ridge_of(moments, ridge_share(self.ridge)))
             found = ridge_directions(moments, ridge, priors)
-            found = found.with_extras(ridge_=ridge, left_out_=None)
+            found = found.with_extras(ridge_=ridge, left_out_=selected.get("left_out_"))
         return self._keep_wanted(found, lambda W: W, moments, selected)
 
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:

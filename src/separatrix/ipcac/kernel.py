@@ -29,6 +29,7 @@ from separatrix.fisher.kernel_left_out import (
     map_by_left_out,
     whitened_directions,
 )
+from separatrix.fisher.landmarks_left_out import map_to_landmarks_by_left_out
 from separatrix.ipcac.expected import expected_whitened
 from separatrix.ipcac.ipcac import (
     log2_rule,
@@ -234,6 +235,12 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
             mapped = map_by_left_out(rows, kernels, smoothing, priors)
         return mapped or map_all(super()._map_rows(rows, kernel), self._ridge_share)
 
+    def _map_to_landmarks(self, rows: LabelledRows) -> Mapped:
+        smoothing = self._smoothing()
+        is_open = smoothing is not None and smoothing.is_open
+        mapped = map_to_landmarks_by_left_out(self, rows) if is_open else None
+        return mapped or super()._map_to_landmarks(rows)
+
     def _smoothing(self) -> Smoothing | None:
         """How rows left out see the whitening; None where it is that of all rows, literally."""
         if self.truncate:
@@ -258,7 +265,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         found = (self._solve_truncated if self.truncate else self._solve_whitened)(
             moments, selected
         )
-        return found.with_extras(left_out_=None)
+        return found.with_extras(left_out_=selected.get("left_out_"))
 
     def _solve_whitened(self, moments: ClassMoments, selected: Mapping[str, Any]) -> Solution:
         ridge = selected.get("ridge_", ridge_of(moments, self._share_by_moments(moments)))
