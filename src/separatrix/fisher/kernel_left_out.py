@@ -397,7 +397,7 @@ def _whiten(
     if smoothing.n_axes is None:
         ridge = smoothing.ridge_of(centred)
         whitened, products = whiten_by_ridge(centred, codes, ridge, n_left_out)
-        return whitened, products, {"ridge_": ridge, "n_whitened_": None}
+        return whitened, products, {"ridge_": ridge}
     # where as many axes as rows are whitened, a row that is left out takes one of them along
     most = max(int(centred.n_free) - 1, 1)
     wanted = min(smoothing.n_axes(float(centred.counts.sum())), most)

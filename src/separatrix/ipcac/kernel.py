@@ -261,7 +261,8 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         if "_within" in selected:
-            return with_unit_covariance(whitened_directions(moments, selected), moments)
+            found = with_unit_covariance(whitened_directions(moments, selected), moments)
+            return found.with_extras(n_whitened_=selected.get("n_whitened_"))
         found = (self._solve_truncated if self.truncate else self._solve_whitened)(
             moments, selected
         )
