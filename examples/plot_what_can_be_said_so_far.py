@@ -22,8 +22,7 @@ threadpool_limits(1)  # the problems are small: more threads only wait for each 
 #
 # Bars show how reliable a decision would be now; a faint bar is the most that another class has
 # had on the way. The bar turns green when it reaches τ. The rule works in the three directions
-# that tell four classes apart: a set in three dimensions fits into a class long before one in all
-# the values to come.
+# that separate four classes.
 
 series = datasets.make_series(700, 48, 4, onset=0.2, separation=5.0, random_state=5)
 names = np.array(["steady", "rising", "falling", "swinging"])[series.target]
@@ -61,7 +60,7 @@ for wanted in model.classes_:
 
 cancer = datasets.load("breast_cancer")
 train = np.arange(len(cancer.data)) % 2 == 0
-rule = EarlyClassifier(FisherDiscriminant(), region="ideal", reliability=0.99)
+rule = EarlyClassifier(FisherDiscriminant(), reliability=0.99)
 
 
 def measured(order: np.ndarray) -> str:

@@ -18,6 +18,7 @@ from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
 
 from separatrix import LDG, EarlyClassifier, FisherDiscriminant, LocalQDA, datasets
+from separatrix.early import ModelJudge
 
 threadpool_limits(1)  # the problems are small: more threads only wait for each other
 
@@ -47,9 +48,9 @@ for n in (1000, 40):
     for region, conditional in product(
         ("ideal", "ellipsoid", "box", "chebyshev"), ("gaussian", "mixture")
     ):
-        model = EarlyClassifier(
-            FisherDiscriminant(shrinkage="auto"), region=region, conditional=conditional
-        ).fit(X, y)
+        model = EarlyClassifier(FisherDiscriminant(), judge=ModelJudge(region, conditional)).fit(
+            X, y
+        )
         wider = f", spread ×{model.widening_:.2f}" if region == "ideal" else ""
         print(f"  {f'{region}, {conditional}{wider}':<32}{judged(model, X_new, y_new)}")
 
@@ -66,7 +67,7 @@ for n in (1000, 40):
 # which enough is known, it is the probability that the complete series gets this label: of all
 # guesses with reliability about 0.8, four in five are confirmed.
 
-model = EarlyClassifier(FisherDiscriminant(), region="ideal", conditional="mixture")
+model = EarlyClassifier(FisherDiscriminant(), judge=ModelJudge(conditional="mixture"))
 model.fit(series.data[:1000], series.target[:1000])
 complete = model.predict(X_new)
 claimed, confirmed = [], []
@@ -101,7 +102,7 @@ reducers = {
 }
 print(f"{'LocalQDA, tau = 0.9, in':<34}{'time':>8}{'reliability':>13}{'accuracy':>10}")
 for name, reducer in reducers.items():
-    model = EarlyClassifier(LocalQDA(reg=0.1), reducer=reducer).fit(X, y)
+    model = EarlyClassifier(LocalQDA(reg=0.1), judge="model", reducer=reducer).fit(X, y)
     print(f"{name:<34}{judged(model, X_new, y_new)}")
 
 # sphinx_gallery_start_ignore

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import chdtr
-from sklearn.svm import LinearSVC
 
 from benchmarks.speed.data import size
 from benchmarks.speed.one_thread import cpu_seconds_of
@@ -20,10 +19,12 @@ from separatrix import (
     QuadraticDiscriminant,
     datasets,
 )
+from separatrix.early import ModelJudge
+from separatrix.features import RandomConvolutions
 from separatrix.linalg import Array
 
 OURS, JUDGED = "ours", "judged"
-DEFAULT = "the default"
+SET = ModelJudge("ellipsoid")
 ANEW, TEASER = "conditioned anew after each value", "TEASER (aeon)"
 VALUES_A_SECOND = 20_000
 
@@ -40,7 +41,7 @@ def prefixes(settings: Settings) -> list[Row]:
     """The guess and its reliability after each value of every series."""
     n, d = (40, 60) if settings.quick else (500, 315)
     X, y, new = series(n, d, 8, 2 * d)
-    model = EarlyClassifier(FisherDiscriminant(shrinkage=0.1)).fit(X, y)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=0.1), judge=SET).fit(X, y)
     # at τ = 1 nothing needs to be judged; just below, nearly everything is, up to the end
     certain, nearly = 1.0, 1 - 2.0**-53
     times = seconds_of(
@@ -121,11 +122,8 @@ def decisions(settings: Settings) -> list[Row]:
     X, y, new = series(n, d, 4, 100 if settings.quick else 400, onset=0.0, separation=12.0)
     models = {
         "linear rule": EarlyClassifier(FisherDiscriminant(shrinkage=0.1)),
-        "LocalQDA(1)": EarlyClassifier(LocalQDA(1), score="model"),
-        "LocalQDA(8)": EarlyClassifier(LocalQDA(8), score="model"),
-        "LocalQDA(8) after FisherDiscriminant": EarlyClassifier(
-            LocalQDA(8), reducer=FisherDiscriminant(shrinkage=0.1), score="model"
-        ),
+        "quadratic rule": EarlyClassifier(QuadraticDiscriminant(shrinkage=0.1)),
+        "LocalQDA(8)": EarlyClassifier(LocalQDA(8)),
     }
     peer = None if settings.quick else fitted_teaser(X[:40], y[:40])
     tasks: dict[str, Any] = {
@@ -157,50 +155,24 @@ def calibrated(settings: Settings) -> list[Row]:
     """A calibrated fit, and series decided by completions that are sampled; processor time."""
     n, d = (60, 32) if settings.quick else (300, 128)
     X, y, new = series(n, d, 4, n, onset=0.0, separation=12.0)
-    limits = {"LocalQDA(8)": (LocalQDA(8), 2.0), "LinearSVC": (LinearSVC(), 1.0)}
+    limits: dict[str, tuple[EarlyClassifier, float]] = {
+        "linear": (EarlyClassifier(FisherDiscriminant(), calibration=0.3), 0.1),
+        "sampled": (EarlyClassifier(LocalQDA(8), calibration=0.3), 1.5),
+        "convolutions": (
+            EarlyClassifier(FisherDiscriminant(), calibration=0.3, features=RandomConvolutions()),
+            3.0,
+        ),
+    }
     tasks = {
-        name: partial(fit_and_decide, EarlyClassifier(rule, score="sampled", calibration=0.3),
-                      X, y, new)
-        for name, (rule, _) in limits.items()
-    }  # fmt: skip
+        name: partial(fit_and_decide, model, X, y, new) for name, (model, _) in limits.items()
+    }
     times = cpu_seconds_of(tasks, min(settings.rounds, 3))
-    work = f"calibrated fit and decide_early, sampled, {size(n, d)} each"
+    work = f"calibrated fit and decide_early, {size(n, d)} each"
     return [
         Row(f"{work}, {name}", times[name], must_reach=f"≤ {limit:g} s",
             reached=times[name] <= limit)
         for name, (_, limit) in limits.items()
     ]  # fmt: skip
-
-
-def regions(settings: Settings) -> list[Row]:
-    """A box, and a model of each class, beside the ellipsoid of one model; processor time."""
-    n, d = (40, 32) if settings.quick else (300, 128)
-    X, y, new = series(n, d, 4, 100 if settings.quick else 400, onset=0.0, separation=12.0)
-    rules = {
-        "linear rule": FisherDiscriminant(shrinkage=0.1),
-        "quadratic rule": QuadraticDiscriminant(shrinkage=0.1),
-        "LocalQDA(8)": LocalQDA(8),
-    }
-    sets: dict[str, dict[str, str]] = {
-        DEFAULT: {},
-        'region="box"': {"region": "box"},
-        'conditional="mixture"': {"conditional": "mixture"},
-    }
-    rows = []
-    for rule, estimator in rules.items():
-        models = {
-            name: EarlyClassifier(estimator, score="model", **more).fit(X, y)  # type: ignore[arg-type]
-            for name, more in sets.items()
-        }
-        tasks = {name: partial(model.decide_early, new) for name, model in models.items()}
-        times = cpu_seconds_of(tasks, min(settings.rounds, 3))
-        work = f"decide_early, {size(n, d)}, {rule}"
-        rows += [
-            share(f"{work}, {name}", times[name], DEFAULT, times[DEFAULT], at_most=3)
-            for name in sets
-            if name != DEFAULT
-        ]
-    return rows
 
 
 def neighbours(settings: Settings) -> list[Row]:
@@ -213,7 +185,7 @@ def neighbours(settings: Settings) -> list[Row]:
     ):
         shape = (n // 10, d // 4) if quick else (n, d)
         X, y, new = series(*shape, n_classes, n_train, onset=0.0, separation=12.0)
-        model = EarlyClassifier(LocalQDA(), score="model").fit(X, y)
+        model = EarlyClassifier(LocalQDA()).fit(X, y)
         times = cpu_seconds_of({OURS: partial(model.decide_early, new)}, min(settings.rounds, 3))
         work = f"decide_early, {size(*shape)}, {n_classes} classes, LocalQDA()"
         rows.append(share(work, times[OURS], f"{limit:g} s", limit, at_most=1))
@@ -226,7 +198,6 @@ def fit_and_decide(model: EarlyClassifier, X: Array, y: Array, new: Array) -> An
 
 CASES: dict[str, Case] = {
     "early calibrated": calibrated,
-    "cpu early regions": regions,
     "cpu early neighbours": neighbours,
     "early prefixes": prefixes,
     "early stream": stream,

@@ -133,5 +133,5 @@ def test_a_reducer_and_any_method_may_be_named(series):
     options = ["early", "train.csv", "--test", "test.csv", "--json"]
     reduced = json.loads(run(*options, "--reducer", "LDG", "-m", "LocalQDA").stdout)
     assert reduced["rows"] == 40
-    kernel = run(*options, "-m", "KernelIPCAC", "--score", "sampled")
+    kernel = run(*options, "-m", "KernelIPCAC", "--judge", "sampled")
     assert json.loads(kernel.stdout)["rows"] == 40

@@ -12,7 +12,8 @@ from sklearn.discriminant_analysis import (
     QuadraticDiscriminantAnalysis,
 )
 
-from separatrix import FisherDiscriminant, LocalQDA
+from separatrix import EarlyClassifier, FisherDiscriminant, LocalQDA
+from separatrix.early import ModelJudge, PrefixJudge, Promise, SampledJudge
 
 
 def series(n, d, n_classes=3, seed=0, apart=1.5):
@@ -68,7 +69,7 @@ def with_gaps(rows, seed=0, share=0.4):
 
 def written_out(model, X, codes):
     """Means, covariances and weights of the models of the features, in their own units."""
-    units, alpha = model._decision_rule.conditional.units, model.regularization_
+    units, alpha = model._score.conditional.units, model.regularization_
     Z = (X - X.mean(axis=0)) / units.scale
     n, d = X.shape
     means = [Z[codes == c].mean(axis=0) for c in np.unique(codes)]
@@ -114,3 +115,28 @@ def mixed(means, covariances, weights, row, observed):
     mean = sum(p * m for p, (m, _) in zip(shares, parts, strict=True))
     second = sum(p * (R + np.outer(m, m)) for p, (m, R) in zip(shares, parts, strict=True))
     return mean, second - np.outer(mean, mean)
+
+
+def by_model(
+    estimator, *, region="ellipsoid", conditional="gaussian", regularization="auto", **more
+):
+    """Judged by a set of the thesis, or by the probability."""
+    judge = ModelJudge(region, conditional, regularization)
+    return EarlyClassifier(estimator, judge=judge, **more)
+
+
+def by_draws(estimator, *, n_draws=200, n_checkpoints=20, **more):
+    """Judged by completions that are drawn."""
+    return EarlyClassifier(estimator, judge=SampledJudge(n_draws, n_checkpoints), **more)
+
+
+def judged(kind, estimator, *, n_checkpoints=20, n_draws=200, **more):
+    """Judged in one of the three ways; classifiers of prefixes are calibrated on average."""
+    if kind == "prefix":
+        more.setdefault("calibration", Promise(0.4, "average"))
+        return EarlyClassifier(estimator, judge=PrefixJudge(n_checkpoints), **more)
+    judge = ModelJudge() if kind == "model" else SampledJudge(n_draws, n_checkpoints)
+    return EarlyClassifier(estimator, judge=judge, **more)
+
+
+every_judge = pytest.mark.parametrize("kind", ["model", "sampled", "prefix"])

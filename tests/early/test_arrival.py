@@ -6,13 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import LogisticRegression
 
 from separatrix import EarlyClassifier, FisherDiscriminant, LocalQDA
 from separatrix.early.arrival import is_normalized, normalize_running, tabulate_series
-from tests.early.data import NEW, X, series, with_gaps, y
-
-SCORES = pytest.mark.parametrize("score", ["model", "sampled", "prefix"])
+from tests.early.data import NEW, X, every_judge, judged, series, with_gaps, y
 
 
 def test_channels_stand_beside_each_other():
@@ -23,12 +20,12 @@ def test_channels_stand_beside_each_other():
         assert_array_equal(rows[:, 3 * t : 3 * t + 3], cube[:, :, t])
 
 
-@SCORES
-def test_series_of_channels_are_decided_at_whole_times(score):
+@every_judge
+def test_series_of_channels_are_decided_at_whole_times(kind):
     rows, labels = series(90, 12)
     cube = rows.reshape(90, 4, 3).swapaxes(1, 2)  # 3 channels, 4 times
-    model = EarlyClassifier(LinearDiscriminantAnalysis(), score=score).fit(cube, labels)
-    flat = EarlyClassifier(LinearDiscriminantAnalysis(), score=score, n_channels=3)
+    model = judged(kind, LinearDiscriminantAnalysis()).fit(cube, labels)
+    flat = judged(kind, LinearDiscriminantAnalysis(), n_channels=3)
     flat.fit(rows, labels)
     early, same = (m.decide_early(cube, reliability=0.6) for m in (model, flat))
     assert_array_equal(early, same)
@@ -52,9 +49,9 @@ def test_a_number_of_channels_that_does_not_fit_is_refused():
         EarlyClassifier(FisherDiscriminant(), n_channels=2).fit(cube, [0, 1] * 3)
 
 
-@SCORES
-def test_lengths_hide_what_follows(score):
-    model = EarlyClassifier(FisherDiscriminant(), score=score).fit(X, y)
+@every_judge
+def test_lengths_hide_what_follows(kind):
+    model = judged(kind, FisherDiscriminant()).fit(X, y)
     lengths = np.arange(len(NEW)) % 8
     hidden = np.where(np.arange(7) < lengths[:, None], NEW, np.nan)
     expected = model.decide_early(hidden, reliability=0.7)
@@ -67,10 +64,10 @@ def test_lengths_hide_what_follows(score):
             model.decide_early(NEW, lengths=wrong)
 
 
-@pytest.mark.parametrize("score", ["model", "sampled"])
+@pytest.mark.parametrize("kind", ["model", "sampled"])
 @pytest.mark.parametrize("rule", [FisherDiscriminant(), LocalQDA(6)], ids=["linear", "local"])
-def test_series_with_gaps_are_decided_as_their_values_so_far(rule, score):
-    model = EarlyClassifier(rule, score=score, n_checkpoints=7).fit(X, y)
+def test_series_with_gaps_are_decided_as_their_values_so_far(rule, kind):
+    model = judged(kind, rule, n_checkpoints=7).fit(X, y)
     holes = with_gaps(NEW, share=0.3)
     holes[:, -1] = NEW[:, -1]
     early = model.decide_early(holes, reliability=0.7)
@@ -89,27 +86,18 @@ def test_series_with_gaps_are_decided_as_their_values_so_far(rule, score):
     assert (early.n_observed < early.time).any()
 
 
-@pytest.mark.parametrize("score", ["model", "sampled"])
-def test_features_may_arrive_in_any_order(score):
-    model = EarlyClassifier(LinearDiscriminantAnalysis(), score=score, n_checkpoints=7)
-    model.fit(X, y)
+@pytest.mark.parametrize("kind", ["model", "sampled"])
+def test_streams_take_values_in_any_order(kind):
+    model = judged(kind, LinearDiscriminantAnalysis(), n_checkpoints=7).fit(X, y)
     order = np.array([3, 0, 6, 1, 5, 2, 4])
-    early = model.decide_early(NEW, order=order, reliability=0.7)
     place = np.argsort(order)
     for i in range(8):
-        for t in range(1, 8):
-            found = model.decide(np.where(place < t, NEW[[i]], np.nan), reliability=0.7)
-            if found.decided[0]:
-                break
-        assert (early.time[i], early.label[i]) == (t, found.label[0])
-        assert_allclose(early.reliability[i], found.reliability[0], rtol=1e-7)
         stream = model.stream(reliability=0.7)
-        answers = [stream.push(NEW[i, j], at=int(j)) for j in order]
-        first = next(answer for answer in answers if answer.decided)
-        assert (first.time, first.label) == (t, early.label[i])
-    assert len(set(early.time)) > 1
-    with pytest.raises(ValueError, match="each of the features 0 to 6 once"):
-        model.decide_early(NEW, order=[0, 1, 1, 3, 4, 5, 6])
+        for t, j in enumerate(order.tolist(), start=1):
+            answer = stream.push(NEW[i, j], at=j)
+            whole = model.decide(np.where(place < t, NEW[[i]], np.nan), reliability=0.7)
+            assert (answer.label, answer.decided) == (whole.label[0], whole.decided[0])
+            assert_allclose(answer.reliability, whole.reliability[0], rtol=1e-7)
     stream = model.stream()
     stream.push(1.0, at=2)
     with pytest.raises(ValueError, match="names a feature that has come before"):
@@ -130,24 +118,6 @@ def test_running_units_are_the_mean_and_deviation_so_far():
     channels = normalize_running(rows[:, [0, 3, 1, 4, 2, 5]], n_channels=2)
     assert_allclose(channels[:, ::2], normalize_running(rows[:, :3]))
     assert_allclose(channels[:, 1::2], normalize_running(rows[:, 3:6]))
-
-
-@SCORES
-def test_running_units_know_nothing_of_what_follows(score):
-    """Level and scale of a series do not matter, and series, streams and gaps agree."""
-    model = EarlyClassifier(
-        LogisticRegression(), score=score, normalize="running", n_checkpoints=7
-    ).fit(X, y)
-    early = model.decide_early(NEW, reliability=0.6)
-    moved = 40 + 3 * NEW
-    assert_array_equal(model.decide_early(moved, reliability=0.6).time, early.time)
-    for i in range(5):
-        stream = model.stream(reliability=0.6)
-        answers = [stream.push(value) for value in NEW[i]]
-        first = next(answer for answer in answers if answer.decided)
-        assert (first.time, first.label) == (early.time[i], early.label[i])
-    with pytest.raises(ValueError, match="in the order of time"):
-        model.stream().push(1.0, at=3)
 
 
 def test_series_that_were_normalised_over_their_length_are_noticed():

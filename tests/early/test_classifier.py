@@ -32,14 +32,14 @@ from separatrix import (
     LocalQDA,
     datasets,
 )
-from separatrix.early.conditional import (
-    ThinFactor,
-)
+from separatrix.early import ModelJudge, SampledJudge
+from separatrix.early.conditional import ThinFactor
 from tests.early.data import (
     NEW,
     TWO,
     WIDE,
     X,
+    by_model,
     every_conditional,
     every_region,
     every_rule,
@@ -56,7 +56,7 @@ from tests.early.data import (
 @pytest.mark.parametrize("data", [(X, y), (WIDE, wide_y)], ids=["tall", "wide"])
 def test_what_is_expected_of_missing_values(data, conditional):
     X, y = data
-    model = EarlyClassifier(FisherDiscriminant(), conditional=conditional).fit(X, y)
+    model = by_model(FisherDiscriminant(), conditional=conditional).fit(X, y)
     codes = y if conditional == "mixture" else np.zeros_like(y)
     rows = with_gaps(X[:6])
     rows[1] = X[1]
@@ -73,7 +73,7 @@ def test_what_is_expected_of_missing_values(data, conditional):
 @every_rule
 @every_conditional
 def test_the_order_of_features_does_not_matter_to_gaps(rule, conditional):
-    model = EarlyClassifier(rule, score="model", conditional=conditional, regularization=0.1)
+    model = by_model(rule, conditional=conditional, regularization=0.1)
     order = np.random.default_rng(0).permutation(7)
     rows = with_gaps(NEW)
     there = clone(model).fit(X, y).decide(rows)
@@ -86,7 +86,7 @@ def test_the_order_of_features_does_not_matter_to_gaps(rule, conditional):
 @every_region
 @every_rule
 def test_a_larger_tau_decides_later_and_on_fewer_rows(rule, region):
-    model = EarlyClassifier(rule, score="model", region=region).fit(X, y)
+    model = by_model(rule, region=region).fit(X, y)
     rows, taus = with_gaps(NEW), (0.0, 0.01, 0.3, 0.9, 0.999, 1.0)
     decided = [model.decide(rows, reliability=tau).decided for tau in taus]
     times = [model.decide_early(NEW, reliability=tau).time for tau in taus]
@@ -103,7 +103,7 @@ def test_a_larger_tau_decides_later_and_on_fewer_rows(rule, region):
 @every_rule
 @every_region
 def test_complete_rows_are_the_classifiers(rule, region):
-    model = EarlyClassifier(rule, score="model", region=region, reliability=1.0).fit(X, y)
+    model = by_model(rule, region=region, reliability=1.0).fit(X, y)
     found = model.decide(NEW)
     assert_array_equal(found.label, clone(rule).fit(X, y).predict(NEW))
     assert_array_equal(found.label, model.predict(NEW))
@@ -119,7 +119,7 @@ def test_complete_rows_are_the_classifiers(rule, region):
 @every_conditional
 @every_region
 def test_rows_without_any_value_are_guessed_alike(rule, conditional, region):
-    model = EarlyClassifier(rule, score="model", conditional=conditional, region=region).fit(X, y)
+    model = by_model(rule, conditional=conditional, region=region).fit(X, y)
     empty = np.full((3, 7), np.nan)
     found = model.decide(empty, reliability=0.0)
     assert found.decided.all()
@@ -137,9 +137,7 @@ def test_rows_without_any_value_are_guessed_alike(rule, conditional, region):
 @every_rule
 @every_region
 def test_only_some_classes(rule, region):
-    model = EarlyClassifier(rule, score="model", region=region, reliability=0.3).fit(
-        X, np.array(list("abc"))[y]
-    )
+    model = by_model(rule, region=region, reliability=0.3).fit(X, np.array(list("abc"))[y])
     rows = with_gaps(NEW)
     free, bound = model.decide(rows), model.decide(rows, classes=["a", "c"])
     assert_array_equal(bound.decided, free.decided & (free.label != "b"))
@@ -174,7 +172,7 @@ def test_normal_rows_keep_the_promise(region, kind):
     if kind == "quadratic":
         labels = (rows[:, 1] ** 2 + rows[:, 4] ** 2 > 6).astype(int)
         rule = QuadraticDiscriminantAnalysis()
-    model = EarlyClassifier(rule, score="model", region=region, reliability=0.8).fit(rows, labels)
+    model = by_model(rule, region=region, reliability=0.8).fit(rows, labels)
     final = model.predict(new)
     taken = 0
     for observed in (np.arange(6) < 3, np.arange(6) % 2 > 0, np.arange(6) != 1):
@@ -196,7 +194,7 @@ def test_the_ideal_decides_first_and_chebyshev_last():
     rows, labels = X[TWO], y[TWO]
     times = {}
     for region in ("ideal", "ellipsoid", "box", "chebyshev"):
-        model = EarlyClassifier(LogisticRegression(), region=region).fit(rows, labels)
+        model = by_model(LogisticRegression(), region=region).fit(rows, labels)
         times[region] = model.decide_early(NEW).time
     assert (times["ideal"] <= times["ellipsoid"]).all()
     assert (times["ellipsoid"] <= times["chebyshev"]).all()
@@ -208,9 +206,7 @@ def test_the_ideal_decides_first_and_chebyshev_last():
 @every_conditional
 @every_region
 def test_a_constant_feature_tells_nothing(rule, conditional, region):
-    model = EarlyClassifier(
-        rule, score="model", conditional=conditional, region=region, regularization=0.1
-    )
+    model = by_model(rule, conditional=conditional, region=region, regularization=0.1)
     rows, constant = with_gaps(NEW), np.full((len(NEW), 1), 3.0)
     quadratic = isinstance(rule, QuadraticDiscriminantAnalysis)
     if quadratic:
@@ -234,7 +230,7 @@ def test_a_constant_feature_tells_nothing(rule, conditional, region):
 
 def test_a_constant_feature_with_a_weight_is_expected_to_stay():
     rows, new = (np.column_stack([part, np.full(len(part), 5.0)]) for part in (X, NEW))
-    model = EarlyClassifier(LinearSVC()).fit(rows, y)
+    model = by_model(LinearSVC()).fit(rows, y)
     assert model.estimator_.coef_[:, -1].all()
     cut = np.where(np.arange(8) < 5, new, np.nan)
     early, whole = model.decide_early(cut, reliability=1.0), model.decide(cut)
@@ -249,9 +245,7 @@ def test_a_constant_feature_with_a_weight_is_expected_to_stay():
 def test_more_features_than_rows(rule, conditional, region):
     if isinstance(rule, QuadraticDiscriminantAnalysis):
         rule = QuadraticDiscriminantAnalysis(solver="eigen", shrinkage=0.5)
-    model = EarlyClassifier(rule, score="model", conditional=conditional, region=region).fit(
-        WIDE, wide_y
-    )
+    model = by_model(rule, conditional=conditional, region=region).fit(WIDE, wide_y)
     found = model.decide(with_gaps(WIDE, share=0.1))
     assert ((found.reliability >= 0) & (found.reliability <= 1)).all()
     early = model.decide_early(WIDE, reliability=0.1)
@@ -264,19 +258,19 @@ def test_many_features_are_never_squared(conditional):
     d = 1500
     rows, labels = series(12, d, n_classes=2)
     tracemalloc.start()
-    model = EarlyClassifier(FisherDiscriminant(), conditional=conditional).fit(rows, labels)
+    model = by_model(FisherDiscriminant(), conditional=conditional).fit(rows, labels)
     model.decide_early(rows[:2])
     model.decide(with_gaps(rows[:2]))
     model.stream().push(1.0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert isinstance(model._decision_rule.prefix_models[0].factor, ThinFactor)
+    assert isinstance(model._score.prefix_models[0].factor, ThinFactor)
     assert peak < d * d * 8 / 4
 
 
 def test_units_and_offsets_do_not_matter():
     scale = 10.0 ** np.arange(-3, 4)
-    model = EarlyClassifier(LinearDiscriminantAnalysis(), regularization=0.1)
+    model = by_model(LinearDiscriminantAnalysis(), regularization=0.1)
     rows = with_gaps(NEW)
     plain = clone(model).fit(X, y).decide(rows)
     scaled = clone(model).fit(X * scale, y).decide(rows * scale)
@@ -291,11 +285,11 @@ def test_units_and_offsets_do_not_matter():
 def test_a_class_of_one_row_and_rows_given_twice():
     labels = np.where(np.arange(len(y)) == 5, 7, y)
     for conditional in ("gaussian", "mixture"):
-        model = EarlyClassifier(FisherDiscriminant(), conditional=conditional).fit(X, labels)
+        model = by_model(FisherDiscriminant(), conditional=conditional).fit(X, labels)
         found = model.decide_early(np.repeat(NEW, 2, axis=0))
         assert np.isfinite(found.reliability).all()
         assert_array_equal(found.label[::2], found.label[1::2])
-    twice = EarlyClassifier(FisherDiscriminant(), regularization=0.1)
+    twice = by_model(FisherDiscriminant(), regularization=0.1)
     once = clone(twice).fit(X, y).decide(with_gaps(NEW))
     twice.fit(np.tile(X, (2, 1)), np.tile(y, 2))
     assert_allclose(twice.decide(with_gaps(NEW)).reliability, once.reliability, rtol=1e-6)
@@ -336,9 +330,9 @@ def test_frames_names_and_single_precision():
 )
 def test_other_rules_are_refused_with_those_that_are_not(estimator):
     with pytest.raises(
-        TypeError, match=r"estimator=[\s\S]* is not supported .*LinearSVC, .*LocalQDA"
+        TypeError, match=r"estimator=[\s\S]* is not supported [\s\S]*LinearSVC, .*LocalQDA"
     ):
-        EarlyClassifier(estimator, score="model").fit(X, y)
+        by_model(estimator).fit(X, y)
 
 
 @pytest.mark.parametrize("estimator", [LinearSVC, None, StandardScaler()])
@@ -349,10 +343,10 @@ def test_what_is_no_classifier_is_refused(estimator):
 
 @pytest.mark.parametrize("reducer", [Normalizer(), KernelFisherDiscriminant()])
 def test_reducers_that_are_no_affine_maps_are_refused(reducer):
-    with pytest.raises(TypeError, match=r"reducer=.* is not an affine map"):
-        EarlyClassifier(FisherDiscriminant(), reducer=reducer, score="model").fit(X, y)
-    model = EarlyClassifier(FisherDiscriminant(), reducer=reducer, n_draws=20).fit(X, y)
-    assert model.score_ == "sampled"
+    with pytest.raises(TypeError, match=r"reducer=[\s\S]* after affine maps alone"):
+        by_model(FisherDiscriminant(), reducer=reducer).fit(X, y)
+    model = EarlyClassifier(FisherDiscriminant(), reducer=reducer).fit(X, y)
+    assert model.judge_.__class__ is SampledJudge
 
 
 @pytest.mark.parametrize(
@@ -362,7 +356,7 @@ def test_affine_reducers_are_folded_into_the_rule(reducer):
     rule = LinearDiscriminantAnalysis()
     folded = EarlyClassifier(rule, reducer=reducer).fit(X, y)
     whole = EarlyClassifier(make_pipeline(reducer, rule)).fit(X, y)
-    assert folded.score_ == whole.score_ == "model"
+    assert type(folded.judge_) is type(whole.judge_) is ModelJudge
     rows = with_gaps(NEW)
     assert_allclose(folded.decide(rows).reliability, whole.decide(rows).reliability, rtol=1e-6)
     assert_array_equal(
@@ -386,17 +380,17 @@ def test_a_reducer_without_mean_starts_at_the_origin():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("reliability", 1.5),
-        ("reliability", "high"),
         ("region", "ball"),
         ("conditional", "normal"),
         ("regularization", 0.0),
         ("regularization", 2),
+        ("reliability", 1.5),
+        ("reliability", "high"),
     ],
 )
 def test_senseless_parameters_are_refused(name, value):
     with pytest.raises(ValueError, match=f"{name}={value!r} is not valid"):
-        EarlyClassifier(FisherDiscriminant(), **{name: value}).fit(X, y)
+        by_model(FisherDiscriminant(), **{name: value}).fit(X, y)
 
 
 def test_senseless_rows_are_refused():
@@ -436,11 +430,11 @@ def test_fit_fits_clones_and_solving_sets_no_attribute():
     assert not hasattr(model.estimator, "classes_")
     assert not hasattr(model.reducer, "components_")
     before = dict(vars(model))
-    data, recipe = model._validate(X[:60], y[:60]), model._recipe()
+    data, recipe = model._validate(X[:60], y[:60]), model._recipe(None)
     recipe.solve(data, recipe.summarize(data)[1], 0.5, 1.0)
     assert vars(model).keys() == before.keys()
     assert all(vars(model)[name] is value for name, value in before.items() if name[-1] == "_")
-    assert model._decision_rule is before["_decision_rule"]
+    assert model._score is before["_score"]
 
 
 def test_the_beginning_of_a_series_is_a_row_whose_end_is_missing():

@@ -24,13 +24,14 @@ from separatrix.early.conditional import (
     summarize_features,
     thin_factor,
 )
-from separatrix.early.rule import build_rule
+from separatrix.early.modelled import ModelScore
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.selection import N_FOLDS, training_parts
 from tests.discovery import TALL, labelled
 from tests.early.data import (
     WIDE,
     X,
+    by_model,
     conditioned,
     every_conditional,
     mixed,
@@ -73,14 +74,14 @@ def test_innovations_come_one_by_one(factor):
 def test_every_prefix_and_every_pattern_is_conditioned_as_anew(data, conditional):
     X, y = data
     d = X.shape[1]
-    model = EarlyClassifier(LocalQDA(2), score="model", conditional=conditional).fit(X, y)
+    model = by_model(LocalQDA(2), conditional=conditional).fit(X, y)
     codes = y if conditional == "mixture" else np.zeros_like(y)
     means, covariances, weights = written_out(model, X, codes)
     rng = np.random.default_rng(3)
     patterns = [np.arange(d) < t for t in range(d)] + [rng.random(d) < 0.5 for _ in range(6)]
     rows = X[:4] + rng.normal(scale=0.3, size=(4, d))
     for observed in patterns:
-        known = model._decision_rule.condition(rows, observed)
+        known = model._score.conditional.condition(rows, observed)
         variances = np.broadcast_to(known.variances, rows.shape)
         vectors = rng.standard_normal((4, d))
         for i, row in enumerate(rows):
@@ -99,14 +100,12 @@ def test_every_prefix_and_every_pattern_is_conditioned_as_anew(data, conditional
 @pytest.mark.parametrize("data", [(X, y), (WIDE, wide_y)], ids=["tall", "wide"])
 def test_a_reduced_row_has_the_moments_of_the_reduced_moments(data, conditional):
     X, y = data
-    model = EarlyClassifier(
-        LocalQDA(2), score="model", conditional=conditional, reducer=PCA(3)
-    ).fit(X, y)
+    model = by_model(LocalQDA(2), conditional=conditional, reducer=PCA(3)).fit(X, y)
     codes = y if conditional == "mixture" else np.zeros_like(y)
     written = written_out(model, X, codes)
     W, centre = model.reducer_.components_, model.reducer_.mean_
     for observed in (np.arange(X.shape[1]) < 4, np.arange(X.shape[1]) % 3 > 0):
-        known = model._decision_rule.condition(X[:3], observed)
+        known = model._score.conditional.condition(X[:3], observed)
         for i in range(3):
             m, _ = mixed(*written, X[i], observed)
             assert_allclose(known.mean[i], W @ (m - centre), atol=1e-8)
@@ -196,8 +195,8 @@ def test_unknown_directions_are_counted_by_rank():
         (PCA(3), [3, 3, 3, 3, 3, 2, 1, 1]),
         (None, [7, 6, 5, 4, 3, 2, 1, 1]),
     ):
-        model = EarlyClassifier(LinearSVC(), reducer=reducer).fit(X, y)
-        assert_array_equal(model._decision_rule.n_unknown, expected)  # a set needs a dimension
+        model = by_model(LinearSVC(), reducer=reducer).fit(X, y)
+        assert_array_equal(model._score.n_unknown, expected)  # a set needs a dimension
 
 
 PATTERNS = {
@@ -226,7 +225,7 @@ def shrunk(X, alpha, scale=None):
 def test_a_normal_model_is_conditioned_on_what_is_known(rule, pattern):
     X, y = TALL
     seen = np.array(pattern, dtype=bool)
-    model = EarlyClassifier(rule, score="model", regularization=0.2).fit(X, y)
+    model = by_model(rule, regularization=0.2).fit(X, y)
     found = model.expect(np.where(seen, X[:5], np.nan))
     assert_array_equal(found.mean[:, seen], X[:5, seen])
     assert not found.std[:, seen].any()
@@ -240,9 +239,7 @@ def test_a_normal_model_is_conditioned_on_what_is_known(rule, pattern):
 def test_a_mixture_adds_what_the_classes_differ_by(pattern):
     X, y = TALL
     seen = np.array(pattern, dtype=bool)
-    model = EarlyClassifier(
-        LocalQDA(4), score="model", conditional="mixture", regularization=0.2
-    ).fit(X, y)
+    model = by_model(LocalQDA(4), conditional="mixture", regularization=0.2).fit(X, y)
     found = model.expect(np.where(seen, X[:5], np.nan))
     means = np.stack([X[y == c].mean(axis=0) for c in range(3)])
     within = np.mean((X - means[y]) ** 2, axis=0)
@@ -281,7 +278,7 @@ def test_complete_rows_and_mixed_patterns_come_back_in_their_order():
 
 def test_the_spread_of_ideal_decisions_is_that_of_rows_held_out():
     X, y = labelled(40, 6, n_classes=2)
-    model = EarlyClassifier(LinearDiscriminantAnalysis(), region="ideal").fit(X, y)
+    model = by_model(LinearDiscriminantAnalysis(), region="ideal").fit(X, y)
     alpha = model.regularization_
     errors, variances = np.zeros((2, 6))
     for fit, held in training_parts(y, 5):
@@ -295,7 +292,7 @@ def test_the_spread_of_ideal_decisions_is_that_of_rows_held_out():
                 variances[t] += w[~seen] @ R @ w[~seen]
     assert model.widening_ > 1.001
     assert_allclose(model.widening_, np.sqrt(np.mean(errors / variances)), rtol=1e-4)
-    ellipsoid = EarlyClassifier(LinearDiscriminantAnalysis()).fit(X, y)
+    ellipsoid = by_model(LinearDiscriminantAnalysis()).fit(X, y)
     assert ellipsoid.widening_ == 1
     holes = np.where(np.arange(6) < 3, X, np.nan)
     wide, narrow = (m.expect(holes).std for m in (model, ellipsoid))
@@ -305,7 +302,7 @@ def test_the_spread_of_ideal_decisions_is_that_of_rows_held_out():
 def test_ideal_decisions_of_few_rows_keep_their_promise():
     n, d = 30, 60
     series = datasets.make_series(2000 + n, d, 2, onset=0.0, separation=3.0, random_state=2)
-    model = EarlyClassifier(FisherDiscriminant(shrinkage=0.1), region="ideal", reliability=0.9)
+    model = by_model(FisherDiscriminant(shrinkage=0.1), region="ideal", reliability=0.9)
     model.fit(series.data[:n], series.target[:n])
     assert model.widening_ > 1.05
     rest = series.data[n:]
@@ -313,10 +310,10 @@ def test_ideal_decisions_of_few_rows_keep_their_promise():
     assert found.time.mean() < d - 1
     assert np.mean(found.label == complete) >= 0.9
     # and would break it without
-    rule = model._decision_rule
+    rule = model._score
     narrow = [m._replace(widening=1.0) for m in rule.conditional.models]
     conditional = rule.conditional._replace(models=narrow)
-    model._decision_rule = build_rule(
+    model._score = ModelScore.build(
         conditional, rule.discriminants, rule.directions, rule.region, rule.n_classes
     )
     assert np.mean(model.decide_early(rest).label == complete) < 0.9
@@ -324,10 +321,10 @@ def test_ideal_decisions_of_few_rows_keep_their_promise():
 
 def test_many_rows_need_no_more_spread():
     series = datasets.make_series(3000, 12, 2, separation=1.0, random_state=0)
-    model = EarlyClassifier(FisherDiscriminant(), region="ideal").fit(series.data, series.target)
+    model = by_model(FisherDiscriminant(), region="ideal").fit(series.data, series.target)
     assert 1 <= model.widening_ < 1.03
 
 
 def test_rows_that_cannot_be_held_out_leave_the_spread_as_it_is():
-    model = EarlyClassifier(FisherDiscriminant(shrinkage=0.1), region="ideal")
+    model = by_model(FisherDiscriminant(shrinkage=0.1), region="ideal")
     assert model.fit([[0.0, 1.0], [2.0, 3.0], [2.0, 3.0]], [0, 1, 1]).widening_ == 1

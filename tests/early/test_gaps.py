@@ -10,7 +10,17 @@ from scipy.stats import multivariate_normal
 from separatrix import EarlyClassifier, FisherDiscriminant, LocalQDA
 from separatrix.early import gaps
 from separatrix.early.gaps import fill_gaps
-from tests.early.data import NEW, X, every_conditional, series, with_gaps, y
+from tests.early.data import (
+    NEW,
+    X,
+    by_model,
+    every_conditional,
+    every_judge,
+    judged,
+    series,
+    with_gaps,
+    y,
+)
 
 
 def moments_of(filled, uncertain):
@@ -69,7 +79,7 @@ def test_rows_without_gaps_stay_as_they_are():
 @every_conditional
 def test_a_model_of_rows_with_gaps_is_near_that_of_complete_rows(conditional):
     rows, labels = series(600, 7)
-    model = EarlyClassifier(FisherDiscriminant(), conditional=conditional)
+    model = by_model(FisherDiscriminant(), conditional=conditional)
     whole = model.fit(rows, labels).expect(NEW[:, :] * np.where(np.arange(7) < 4, 1, np.nan))
     holes = with_gaps(rows, share=0.2)
     before = holes.copy()
@@ -85,16 +95,17 @@ def test_a_model_of_rows_with_gaps_is_near_that_of_complete_rows(conditional):
     assert shown < found.std[:, 4:].mean()
 
 
-@pytest.mark.parametrize("score", ["model", "sampled", "prefix"])
-def test_series_of_unequal_lengths_are_learned(score):
+@every_judge
+def test_series_of_unequal_lengths_are_learned(kind):
     rows, labels = series(200, 10)
     lengths = np.random.default_rng(0).integers(6, 11, size=200)
     ragged = [row[:n] for row, n in zip(rows, lengths, strict=True)]
-    model = EarlyClassifier(LocalQDA(4), score=score, n_draws=50, calibration=0.3)
-    with pytest.warns(UserWarning, match="rows calibrate, and at least 29 are needed"):
-        model.fit(ragged[:60], labels[:60])
-    model.fit(ragged, labels)
-    assert len(model._calibration.labels) < 0.4 * np.sum(lengths == 10)
+    model = judged(kind, LocalQDA(4), n_draws=50, calibration=0.3)
+    with pytest.warns(
+        UserWarning, match="rows calibrate, and reliability=0.9 is promised on average"
+    ):
+        model.fit(ragged, labels)
+    assert model.n_calibration_rows_ < 0.4 * np.sum(lengths == 10)
     early = model.decide_early(rows)
     assert np.mean(early.label == model.predict(rows)) > 0.85
 

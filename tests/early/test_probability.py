@@ -11,12 +11,12 @@ from sklearn.discriminant_analysis import (
 )
 from sklearn.neighbors import KNeighborsClassifier
 
-from separatrix import EarlyClassifier, FisherDiscriminant, LocalQDA
+from separatrix import FisherDiscriminant, LocalQDA
 from separatrix.decision.quadratic import Quadratic
 from separatrix.early.conditional import ConditionalMoments
 from separatrix.early.probability import bend_moments, rival_probabilities
-from separatrix.early.region import shift_discriminants
-from tests.early.data import NEW, TWO, X, every_conditional, series, y
+from separatrix.early.regions import shift_discriminants
+from tests.early.data import NEW, TWO, X, by_model, every_conditional, series, y
 
 
 def test_moments_of_a_quadratic_form_are_those_of_draws():
@@ -54,7 +54,7 @@ def test_a_rival_wins_as_often_as_the_normal_difference_is_negative(diagonal):
 def test_two_classes_are_the_exact_probability(conditional):
     """The union over the one rival there is."""
     rule = LinearDiscriminantAnalysis()
-    model = EarlyClassifier(rule, region="ideal", conditional=conditional).fit(X[TWO], y[TWO])
+    model = by_model(rule, region="ideal", conditional=conditional).fit(X[TWO], y[TWO])
     rows = np.where(np.arange(7) < 4, NEW, np.nan)
     found, path = model.decide(rows).reliability, model.reliability_path(NEW)[:, 3]
     assert_allclose(path, found, rtol=1e-9)
@@ -82,7 +82,7 @@ def test_normal_rows_of_several_classes_keep_the_promise(rule, conditional):
     S, mean = np.cov(rows.T), rows.mean(axis=0)
     if conditional == "gaussian":  # rows for which the one normal model is true
         new = rng.multivariate_normal(mean, S, size=2000)
-    model = EarlyClassifier(rule, region="ideal", conditional=conditional, score="model")
+    model = by_model(rule, region="ideal", conditional=conditional)
     model.fit(rows, labels)
     assert model.widening_ >= 1
     complete = model.predict(new)
@@ -99,13 +99,13 @@ def test_it_decides_before_the_ellipsoid():
     rows, labels = series(300, 12)
     times = {}
     for region in ("ideal", "ellipsoid"):
-        model = EarlyClassifier(FisherDiscriminant(), region=region).fit(rows, labels)
+        model = by_model(FisherDiscriminant(), region=region).fit(rows, labels)
         times[region] = model.decide_early(rows).time
     assert times["ideal"].mean() < times["ellipsoid"].mean()
 
 
 def test_streams_state_the_same_probability():
-    model = EarlyClassifier(LinearDiscriminantAnalysis(), region="ideal").fit(X, y)
+    model = by_model(LinearDiscriminantAnalysis(), region="ideal").fit(X, y)
     path = model.reliability_path(NEW[:3])
     for i in range(3):
         stream = model.stream()

@@ -15,6 +15,7 @@ from sklearn.discriminant_analysis import (
 )
 
 from separatrix import EarlyClassifier, FisherDiscriminant, LocalQDA
+from tests.early.data import by_model
 
 
 def far_apart(n, near, far, seed):
@@ -28,7 +29,7 @@ def far_apart(n, near, far, seed):
 def test_a_class_that_is_unlikely_and_far_away_counts_as_it_is_likely(region):
     X, y = far_apart(4000, 2, 20, seed=0)
     new, _ = far_apart(40_000, 2, 20, seed=1)
-    model = EarlyClassifier(LinearDiscriminantAnalysis(), conditional="mixture", region=region)
+    model = by_model(LinearDiscriminantAnalysis(), conditional="mixture", region=region)
     final = model.fit(X, y).predict(new)
     found = model.decide(np.where([True, False], new, np.nan))
     right = found.label == final
@@ -45,11 +46,11 @@ def test_the_reliability_of_a_mixture_is_the_sum_over_its_components():
     y = np.arange(150) % 3
     shift = np.array([[0, 0, 0, 0], [1, 1, 2, 0], [0, 2, 0, 3]])
     X = rng.standard_normal((150, 4)).cumsum(axis=1) + shift[y]
-    model = EarlyClassifier(
-        LinearDiscriminantAnalysis(), conditional="mixture", regularization=0.1
-    ).fit(X, y)
+    model = by_model(LinearDiscriminantAnalysis(), conditional="mixture", regularization=0.1).fit(
+        X, y
+    )
     means = np.stack([X[y == c].mean(axis=0) for c in range(3)])
-    within = model._decision_rule.conditional.units.scale**2
+    within = model._score.conditional.units.scale**2
     models = [0.9 * np.cov(X[y == c].T, bias=True) + 0.1 * np.diag(within) for c in range(3)]
     C, b = model.estimator_.coef_, model.estimator_.intercept_
     found = model.decide(np.where(np.arange(4) < 2, X, np.nan))
@@ -84,9 +85,7 @@ def test_what_is_skipped_under_a_mixture_would_not_have_decided(rule, region):
     rng = np.random.default_rng(0)
     y = np.arange(240) % 3
     X = rng.standard_normal((240, 6)).cumsum(axis=1) + np.outer(y, np.arange(6)) / 2
-    model = EarlyClassifier(rule, score="model", conditional="mixture", region=region).fit(
-        X[::2], y[::2]
-    )
+    model = by_model(rule, conditional="mixture", region=region).fit(X[::2], y[::2])
     new = X[1::2]
     for tau in (0.2, 0.6, 0.9, 0.99):
         early = model.decide_early(new, reliability=tau)
@@ -104,7 +103,7 @@ def test_no_row_of_a_mixture_has_a_covariance_of_its_own():
     n, d = 200, 32
     y = np.arange(n) % 4
     X = rng.standard_normal((n, d)).cumsum(axis=1) + 3 * np.outer(y, np.linspace(0, 1, d))
-    model = EarlyClassifier(LocalQDA(4), score="model", conditional="mixture").fit(X, y)
+    model = by_model(LocalQDA(4), conditional="mixture").fit(X, y)
     rows = np.where(np.arange(d) < 10, np.tile(X, (20, 1)), np.nan)
     tracemalloc.start()
     model.decide(rows)
@@ -127,7 +126,7 @@ def test_rotated_boxes_of_several_classes_have_less_mass_together():
     for prior in (0.4, 0.6, 0.8):
         priors = [prior] + [(1 - prior) / n_rivals] * n_rivals
         rule = QuadraticDiscriminantAnalysis(priors=priors)
-        model = EarlyClassifier(rule, score="model", region="box", regularization=1e-6).fit(X, y)
+        model = by_model(rule, region="box", regularization=1e-6).fit(X, y)
         found = model.decide(np.full((1, 2), np.nan))
         new = rng.multivariate_normal(X.mean(axis=0), np.cov(X.T), 100_000)
         true = np.mean(model.predict(new) == found.label[0])
@@ -136,25 +135,9 @@ def test_rotated_boxes_of_several_classes_have_less_mass_together():
     assert claims[-1] > 0.1
 
 
-def test_the_region_is_the_one_that_was_fitted():
-    rng = np.random.default_rng(0)
-    y = np.arange(60) % 3
-    X = rng.standard_normal((60, 5)) + np.outer(y, np.ones(5))
-    cut = np.where(np.arange(5) < 3, X, np.nan)
-    model = EarlyClassifier(FisherDiscriminant()).fit(X, y)
-    before, early = model.decide(cut).reliability, model.decide_early(X).time
-    for region in ("ideal", "box", "chebyshev"):
-        model.set_params(region=region)
-        assert_array_equal(model.decide(cut).reliability, before)
-        assert_array_equal(model.decide_early(X).time, early)
-        stream = model.stream()
-        pushed = [stream.push(value).reliability for value in X[0, :3]]
-        assert_allclose(pushed[-1], before[0], rtol=1e-9)
-
-
 def varying_features(X, y):
     model = EarlyClassifier(FisherDiscriminant()).fit(X, y)
-    return model._decision_rule.conditional.units.varies
+    return model._score.conditional.units.varies
 
 
 def test_a_large_offset_is_no_constant_however_many_rows():
@@ -163,14 +146,10 @@ def test_a_large_offset_is_no_constant_however_many_rows():
     X = rng.standard_normal((20_000, 3)) + np.outer(y, [0, 0, 2.0])
     X[:, 2] += 1e12
     X[:, 1] = 0.1  # whose average is rounded
-    varies = (
-        EarlyClassifier(FisherDiscriminant()).fit(X, y)._decision_rule.conditional.units.varies
-    )
+    varies = EarlyClassifier(FisherDiscriminant()).fit(X, y)._score.conditional.units.varies
     assert_array_equal(varies, [True, False, True])
     X[:, 1] += 1e-17 * rng.standard_normal(len(X))  # its last digit
-    varies = (
-        EarlyClassifier(FisherDiscriminant()).fit(X, y)._decision_rule.conditional.units.varies
-    )
+    varies = EarlyClassifier(FisherDiscriminant()).fit(X, y)._score.conditional.units.varies
     assert_array_equal(varies, [True, False, True])
 
 
@@ -181,8 +160,6 @@ def test_unknown_directions_do_not_depend_on_units():
     for reducer in (FisherDiscriminant(), None):
         for scale in (1, 1e7, 1e9):
             units = np.array([1, 1 / scale, scale])
-            model = EarlyClassifier(LocalQDA(20, reg=0.1), score="model", reducer=reducer).fit(
-                X * units, y
-            )
+            model = by_model(LocalQDA(20, reg=0.1), reducer=reducer).fit(X * units, y)
             expected = [2, 2, 1, 1] if reducer else [3, 2, 1, 1]
-            assert_array_equal(model._decision_rule.n_unknown, expected)
+            assert_array_equal(model._score.n_unknown, expected)

@@ -24,7 +24,8 @@ from separatrix import (
     KernelLDG,
     LocalQDA,
 )
-from tests.early.data import NEW, TWO, X, series, with_gaps, y
+from separatrix.early import ModelJudge, SampledJudge
+from tests.early.data import NEW, TWO, X, by_draws, by_model, series, with_gaps, y
 
 BY_MODEL = [
     make_pipeline(StandardScaler(), LinearSVC()),
@@ -51,9 +52,9 @@ def kind(estimator):
 @pytest.mark.parametrize("estimator", BY_MODEL, ids=kind)
 def test_affine_steps_fold_into_linear_and_quadratic_rules(estimator):
     model = EarlyClassifier(estimator).fit(X, y)
-    assert model.score_ == "model"
+    assert model.judge_.__class__ is ModelJudge
     assert_array_equal(model.predict(NEW), estimator.fit(X, y).predict(NEW))
-    sampled = EarlyClassifier(estimator, score="sampled", region="ideal").fit(X, y)
+    sampled = by_draws(estimator).fit(X, y)
     rows = np.where(np.arange(7) < 6, NEW, np.nan)
     sure = model.decide(rows).reliability > 0.9
     assert sure.any()
@@ -62,20 +63,20 @@ def test_affine_steps_fold_into_linear_and_quadratic_rules(estimator):
 
 @pytest.mark.parametrize("estimator", BY_DRAWS, ids=kind)
 def test_other_classifiers_are_sampled(estimator):
-    model = EarlyClassifier(estimator, n_draws=40).fit(X, y)
-    assert model.score_ == "sampled"
+    model = EarlyClassifier(estimator).fit(X, y)
+    assert model.judge_.__class__ is SampledJudge
     assert (model.decide_early(NEW, reliability=0.8).time < 7).any()
 
 
 def test_a_linear_kernel_of_two_classes_is_linear():
-    model = EarlyClassifier(SVC(kernel="linear"), region="ideal").fit(X[TWO], y[TWO])
-    assert model.score_ == "model"
+    model = by_model(SVC(kernel="linear"), region="ideal").fit(X[TWO], y[TWO])
+    assert model.judge_.__class__ is ModelJudge
 
 
 @pytest.mark.parametrize("reducer", [KernelFisherDiscriminant(), KernelLDG(2)], ids=kind)
 def test_kernel_reducers_are_sampled(reducer):
-    model = EarlyClassifier(LocalQDA(4), reducer=reducer, n_draws=20).fit(X, y)
-    assert model.score_ == "sampled"
+    model = EarlyClassifier(LocalQDA(4), reducer=reducer).fit(X, y)
+    assert model.judge_.__class__ is SampledJudge
     assert (model.decide_early(NEW, reliability=0.8).time < 7).any()
 
 
@@ -104,10 +105,10 @@ def test_local_rules_after_a_reducer_keep_their_promise_on_normal_features(reduc
 def test_coordinates_of_a_pipeline_are_those_of_its_steps():
     """A local rule after a scaler looks at the same neighbours as the pipeline."""
     pipeline = make_pipeline(StandardScaler(), LocalQDA(6, covariance="diag"))
-    settings = {"score": "model", "regularization": 0.1}
-    folded = EarlyClassifier(pipeline, **settings).fit(X, y)
+    settings = {"regularization": 0.1}
+    folded = by_model(pipeline, **settings).fit(X, y)
     scaler = StandardScaler().fit(X)
-    plain = EarlyClassifier(LocalQDA(6, covariance="diag"), **settings).fit(scaler.transform(X), y)
+    plain = by_model(LocalQDA(6, covariance="diag"), **settings).fit(scaler.transform(X), y)
     rows = with_gaps(NEW)
     found, expected = folded.decide(rows), plain.decide(scaler.transform(rows))
     assert_array_equal(found.label, expected.label)
@@ -116,5 +117,5 @@ def test_coordinates_of_a_pipeline_are_those_of_its_steps():
 
 def test_gaps_of_training_rows_do_not_reach_the_classifier():
     rows, labels = series(150, 7)
-    model = EarlyClassifier(RandomForestClassifier(5, random_state=0), n_draws=20)
+    model = by_draws(RandomForestClassifier(5, random_state=0), n_draws=20)
     assert model.fit(with_gaps(rows, share=0.2), labels).predict(rows).shape == (150,)

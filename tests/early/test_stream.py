@@ -10,6 +10,7 @@ from separatrix import EarlyClassifier, FisherDiscriminant, LocalQDA
 from tests.early.data import (
     NEW,
     X,
+    by_model,
     every_conditional,
     every_reducer,
     every_region,
@@ -37,9 +38,7 @@ def first_reliable(model, rows, tau):
 @every_region
 @every_reducer
 def test_series_streams_and_rows_with_gaps_agree(rule, conditional, region, reducer):
-    model = EarlyClassifier(
-        rule, score="model", conditional=conditional, region=region, reducer=reducer
-    )
+    model = by_model(rule, conditional=conditional, region=region, reducer=reducer)
     model.fit(X, y)
     rows, tau = NEW[:8], 0.3
     early = model.decide_early(rows, reliability=tau)
@@ -61,7 +60,7 @@ def test_series_streams_and_rows_with_gaps_agree(rule, conditional, region, redu
 
 
 def test_series_that_have_not_gone_further_yet():
-    model = EarlyClassifier(LocalQDA(6), score="model", reliability=0.9).fit(X, y)
+    model = by_model(LocalQDA(6), reliability=0.9).fit(X, y)
     lengths = np.random.default_rng(0).integers(0, 8, len(NEW))
     tails = np.where(np.arange(7) < lengths[:, None], NEW, np.nan)
     whole, cut = model.decide_early(NEW), model.decide_early(tails)

@@ -38,7 +38,7 @@ def test_a_fixed_time_takes_the_class_that_is_expected_then():
     records = reliability_curve(EARLY, *TEST, [], times=[0, 12, 24])
     assert [r["time"] for r in records] == [0, 12, 24]
     complete = EARLY.predict(TEST[0])
-    majority = EARLY.predict(EARLY._decision_rule.conditional.units.mean[None])
+    majority = EARLY.predict(EARLY._score.conditional.units.mean[None])
     assert records[0]["reliability"] == np.mean(complete == majority)
     seen = TEST[0].copy()
     seen[:, 12:] = np.nan

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from separatrix import EarlyClassifier, FisherDiscriminant, datasets
+from separatrix.early import Cost, Promise
 from separatrix.report.early import (
     MAX_PICTURES,
     early_facts,
@@ -42,7 +43,7 @@ def test_the_numbers_are_those_of_the_decisions(facts):
     assert facts["accuracy"] == np.mean(found.label == NAMES[300:])
     assert facts["curve"]["decided"][-1] == 1
     assert [s["time"] for s in facts["series"]] == found.time.tolist()
-    assert facts["n_calibration"] == len(model._calibration.labels)
+    assert facts["n_calibration"] == model.n_calibration_rows_
 
 
 def test_the_page_says_what_was_promised_and_found(facts):
@@ -91,9 +92,9 @@ def test_a_table_keeps_the_names_of_its_columns():
     ("settings", "words"),
     [
         ({}, "if the values are normal"),
-        ({"calibration": 0.4, "guarantee": "average"}, "Promised on average"),
-        ({"calibration": 0.4, "condition": "class", "reliability": 0.7}, ", of each class"),
-        ({"calibration": 0.4, "cost": (1, 5)}, "have the least cost"),
+        ({"calibration": Promise(0.4, "average")}, "Promised on average"),
+        ({"calibration": Promise(0.4, condition="class"), "reliability": 0.7}, ", of each class"),
+        ({"calibration": Cost(1, 5, 0.4)}, "have the least cost"),
     ],
 )
 def test_each_promise_has_its_words(settings, words):

@@ -36,15 +36,11 @@ from separatrix.files.reading import Reading
 @set_option
 @click.option("--reliability", type=click.FloatRange(0, 1), default=0.9, show_default=True,
               help="Probability that the complete series would be decided alike.")  # fmt: skip
-@click.option("--region", default="ellipsoid", show_default=True,
-              type=click.Choice(["ellipsoid", "box", "chebyshev", "ideal", "diagonal"]),
-              help="Set of the values to come on which the decision must not change; ideal, the "
-                   "probability itself, decides earliest with linear methods.")  # fmt: skip
-@click.option("--conditional", type=click.Choice(["gaussian", "mixture"]), default="gaussian",
-              show_default=True, help="Distribution of the values to come.")  # fmt: skip
 @click.option("--reducer", help="Method that finds few directions before the rule decides.")
-@click.option("--score", type=click.Choice(["auto", "model", "sampled", "prefix"]),
-              default="auto", show_default=True, help="How reliable a guess is.")  # fmt: skip
+@click.option("--features", type=click.Choice(["convolutions"]),
+              help="Features of the values so far, in place of the values.")  # fmt: skip
+@click.option("--judge", type=click.Choice(["auto", "model", "sampled", "prefix"]),
+              default="auto", show_default=True, help="How sure a guess is.")  # fmt: skip
 @click.option("--calibrate", type=click.FloatRange(0, 1, min_open=True, max_open=True),
               help="Share of the rows that keep a promise which needs no model.")  # fmt: skip
 @click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -67,10 +63,9 @@ def early_command(
     method: str | None,
     settings: Sequence[str],
     reliability: float,
-    region: str,
-    conditional: str,
     reducer: str | None,
-    score: str,
+    features: str | None,
+    judge: str,
     calibrate: float | None,
     confidence: float,
     channels: int,
@@ -99,7 +94,8 @@ def early_command(
       separatrix early gestures.csv -t kind --model gestures.model
       separatrix predict gestures.model so-far.csv
     """
-    from separatrix.early.classifier import EarlyClassifier
+    from separatrix.early import EarlyClassifier, Promise
+    from separatrix.features import RandomConvolutions
     from separatrix.files.columns import check_features
 
     console = Console(as_json, quiet)
@@ -117,13 +113,11 @@ def early_command(
     model = EarlyClassifier(
         rule,
         reliability=reliability,
-        region=region,
-        conditional=conditional,
+        judge=judge,
+        calibration=None if calibrate is None else Promise(calibrate, confidence=confidence),
         reducer=before,
-        score=score,
-        calibration=calibrate,
-        confidence=confidence,
         n_channels=channels,
+        features=RandomConvolutions(random_state=seed) if features else None,
     )
     try:
         model.fit(X, y)
@@ -137,7 +131,7 @@ def early_command(
         _write_report(model, X_new, y_new, data, report)
         record["report"] = report
     if output is not None:
-        names = ("label", "decided", "reliability", "time")
+        names = ("label", "decided", "reliability", "score", "time")
         write_frame(build_frame(None, {name: getattr(decisions, name) for name in names}), output)
     if model_file is not None:
         _save(model.fit(table.X, table.y), model_file, table, method, data)

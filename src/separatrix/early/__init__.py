@@ -1,7 +1,24 @@
 """Decisions from incomplete rows, with a reliability."""
 
+from separatrix.early.arrival import normalize_running
+from separatrix.early.calibration import ClassPromise, Promise, PromiseTable
 from separatrix.early.classifier import EarlyClassifier
 from separatrix.early.conditional import Expectation
+from separatrix.early.costs import Cost
+from separatrix.early.judges import ModelJudge, PrefixJudge, SampledJudge
 from separatrix.early.stream import Decisions, DecisionStream
 
-__all__ = ["DecisionStream", "Decisions", "EarlyClassifier", "Expectation"]
+__all__ = [
+    "ClassPromise",
+    "Cost",
+    "DecisionStream",
+    "Decisions",
+    "EarlyClassifier",
+    "Expectation",
+    "ModelJudge",
+    "PrefixJudge",
+    "Promise",
+    "PromiseTable",
+    "SampledJudge",
+    "normalize_running",
+]

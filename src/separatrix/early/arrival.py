@@ -83,6 +83,20 @@ def _pad_series(X: Any) -> Array:
     return rows
 
 
+def stack_channels(rows: Array, n_channels: int) -> Array:
+    """Rows as series (n, n_times), or (n, n_channels, n_times) where there are several channels.
+
+    Examples
+    --------
+    >>> stack_channels(np.array([[1.0, 10.0, 2.0, 20.0]]), 2)
+    array([[[ 1.,  2.],
+            [10., 20.]]])
+    """
+    if n_channels == 1:
+        return rows
+    return rows.reshape(len(rows), -1, n_channels).swapaxes(1, 2)
+
+
 def check_channels(n_features: int, found: int | None, stated: int) -> int:
     """The number of channels, of which the form of the rows and the parameter must agree."""
     n_channels = stated if found is None else found
@@ -121,6 +135,21 @@ def count_leading(rows: Array) -> Array:
     return np.where(known.any(axis=1), last, 0)
 
 
+def checkpoint_times(n_values: int, n_checkpoints: int, n_channels: int = 1) -> Array:
+    """Equidistant numbers of leading values, the last of which comes before the end.
+
+    Examples
+    --------
+    >>> checkpoint_times(60, 4)
+    array([15, 30, 45])
+    >>> checkpoint_times(60, 4, n_channels=6)
+    array([12, 30, 48])
+    """
+    shares = np.arange(1, n_checkpoints) / n_checkpoints
+    times = n_channels * np.unique(np.rint(shares * n_values / n_channels).astype(int))
+    return times[(times > 0) & (times < n_values)]
+
+
 # Gaps and orders ---------------------------------------------------------------------------------
 
 
@@ -154,41 +183,21 @@ def group_patterns(observed: Array) -> Iterator[tuple[Array, Array]]:
     yield from zip(np.split(order, np.cumsum(counts)[:-1]), patterns, strict=True)
 
 
-def group_arrivals(
-    rows: Array, lengths: Array, order: Array | None
-) -> Iterator[tuple[Array, Arrival | None]]:
-    """Numbers of the rows whose values come alike, and how; None for columns one by one.
+def group_arrivals(rows: Array, lengths: Array) -> Iterator[tuple[Array, Arrival | None]]:
+    """Numbers of the rows that miss the same values, and how the others come; None without gaps.
 
     Parameters
     ----------
     rows : array (n, d)
-        In the order of arrival; NaN for values that are missing or have not come.
+        NaN for values that are missing or have not come.
     lengths : array of int (n,)
         How many values were due so far.
-    order : array of int (d,) or None
-        The feature of each column; None where they are the features in their order.
     """
-    d = rows.shape[1]
-    columns = np.arange(d)
-    missing = np.isnan(rows) & (columns < lengths[:, None])
+    missing = np.isnan(rows) & (np.arange(rows.shape[1]) < lengths[:, None])
     for at, pattern in group_patterns(~missing):
-        if order is None and pattern.all():
-            yield at, None
-            continue
         places = np.argsort(~pattern, kind="stable")
-        features = columns if order is None else order
-        yield at, Arrival(features[places], np.append(0, np.cumsum(pattern)))
-
-
-def check_order(order: ArrayLike, d: int) -> Array:
-    """An order of all features, or an error."""
-    given = np.asarray(order)
-    if given.shape != (d,) or not np.array_equal(np.sort(given), np.arange(d)):
-        raise ValueError(
-            f"order must name each of the features 0 to {d - 1} once, in the order in which they "
-            f"arrive, but has the shape {given.shape}"
-        )
-    return given.astype(int)
+        arrival = Arrival(places, np.append(0, np.cumsum(pattern)))
+        yield at, None if pattern.all() else arrival
 
 
 def arrange(rows: Array, arrival: Arrival | None) -> Array:

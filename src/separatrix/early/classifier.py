@@ -2,245 +2,139 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from collections.abc import Sequence
+from functools import reduce
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import Tags, check_array, gen_batches
+from sklearn.utils import Tags, check_array, column_or_1d, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix._warnings import warn_caller
-from separatrix.base.parameters import Allowed, array_like, one_of, real_number, whole_number
+from separatrix.base.parameters import Allowed, check_parameters, real_number, whole_number
 from separatrix.base.rows import (
     check_labelled_rows,
     check_new_rows,
     check_several_classes,
+    number_groups,
     unchanged_on_failure,
 )
 from separatrix.early.arrival import (
     check_channels,
-    check_order,
     count_leading,
     group_arrivals,
     group_patterns,
     is_normalized,
     mask_beyond,
-    normalize_running,
     tabulate_series,
 )
-from separatrix.early.calibrated import CalibratedDecisions, hold_out_groups
-from separatrix.early.calibration import ScorePaths
-from separatrix.early.conditional import ConditionalModel, Expectation, expect_missing
-from separatrix.early.prefix import PrefixScore
-from separatrix.early.scores import ModelScore, SampledScore, Score
-from separatrix.early.solution import CompleteClassifier, EarlySolution, Recipe
-from separatrix.early.stream import (
-    Decisions,
-    DecisionStream,
-    SeriesDecisions,
-    decide_series,
-    follow_paths,
+from separatrix.early.calibration import (
+    NOTHING_PROMISED,
+    ClassPromise,
+    Promise,
+    PromiseTable,
+    ScorePaths,
+    check_classes,
+    count_needed,
+    promised_rows,
+    tabulate_promises,
 )
+from separatrix.early.conditional import ConditionalModel, Expectation, expect_missing
+from separatrix.early.costs import Cost, find_cost_cutoffs
+from separatrix.early.judges import AnyJudge, ModelJudge, PrefixJudge, SampledJudge, settle_judge
+from separatrix.early.modelled import ModelScore
+from separatrix.early.sampled import SampledScore
+from separatrix.early.solution import CompleteClassifier, EarlySolution, Recipe
+from separatrix.early.stream import Decisions, DecisionStream, decide_series, follow_paths
+from separatrix.early.timed import tabulate_by_time
 from separatrix.linalg import Array
 from separatrix.moments.checks import check_finite, check_magnitude, check_not_in_blocks
 from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import N_FOLDS, random_splits, training_parts
 
-MIN_SHRINKAGE = 1e-8
-"""Below it the covariance of rows that are fewer than features is numerically singular."""
-
-MAX_SHARE = 1 - 1e-9
-"""Largest share or confidence: 1 leaves no row to learn from, or no cutoff."""
-
 MAX_INNOVATIONS = 1 << 23
 """Innovations that are held at once (64 MB)."""
 
 
-class NamedScore(str):
-    """The name of a score that may be called as the method `score` of any classifier.
-
-    The parameter has the name of scikit-learn's method, which searches and validation call.
-    """
-
-    _accuracy: Callable[..., float]
-
-    def __new__(cls, name: str, accuracy: Callable[..., float]) -> Self:
-        """A string with a function."""
-        made = super().__new__(cls, name)
-        made._accuracy = accuracy
-        return made
-
-    def __call__(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """The share of rows that `predict` gives their label."""
-        return self._accuracy(X, y, sample_weight)
-
-
-class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier that decides on incomplete rows when more values would hardly change the label.
 
-    How reliable is deciding now? Any classifier may be asked. Rows that were held out
-    (``calibration=0.3``) make a promise of the answer that holds for any data, as long as new rows
-    are like them. Without them the answer rests on a normal model:
-
-    let ĝ(x) be the class that `estimator` gives a complete row x: the class g of the largest
-    linear or quadratic function ``f_g(x)``. Of an incomplete row some features z are known, and a
-    normal model of the training rows gives the others a mean and a covariance. The row is decided
-    as class c when
-
-    ``f_c(x) ≥ f_g(x)`` for all classes g and all x in A, with ``P(x in A | z) ≥ τ``,
-
-    so that the decision agrees with ĝ of the complete row with probability at least τ. With each
-    decision comes the largest τ at which it stands.
+    How reliable is deciding now? Any classifier may be asked. A judge says how sure the label is
+    that the values so far give; rows that were held out (``calibration=0.3``) say which promise
+    that keeps. Without them the answer is as good as a normal model of the values to come.
 
     Parameters
     ----------
     estimator : classifier
-        Any; cloned and fitted to the complete training rows. Those that take the largest of linear
-        or quadratic functions are read exactly: `FisherDiscriminant` and other classifiers of this
-        package with ``coef_``; LinearSVC, LogisticRegression, LinearDiscriminantAnalysis,
-        RidgeClassifier, SGDClassifier, GaussianNB, QuadraticDiscriminantAnalysis, one nearest
-        neighbour, SVC with a linear kernel for two classes; also in a grid search, or in a
-        pipeline after scalers and linear projections. `LocalQDA` has diagonal covariances here
-        unless it is told "full", which costs far more.
+        Any; cloned and fitted to the complete training rows.
     reliability : float in [0, 1]
-        τ. With 0 the first value is enough, with 1 nothing less than the complete row.
-    region : "ellipsoid", "box", "chebyshev", "ideal" or "diagonal"
-        The set A. "ellipsoid" has measure τ for normal rows. "box" has at least this measure,
-        coordinate by coordinate. "chebyshev" has it for any distribution with these moments (of
-        each class for "mixture"). "ideal" takes no set but the probability of the class itself:
-        exact for a linear rule of two classes, a bound by the sum over all rivals for more, and
-        by the mean and variance of differences for quadratic rules. It decides earliest. A set
-        leaves room for errors of the model, the probability does not: the standard deviations of
-        the model are therefore multiplied by a factor that is measured on training rows held out.
-        "diagonal" is the ellipsoid of the thesis, which takes missing values as independent and
-        has less than its nominal measure where they are not: it warns.
-    conditional : "gaussian" or "mixture"
-        One normal model of all rows, or one for each class, weighted by its probability given the
-        observed features. Each model then has a set of its own, see Notes.
-    regularization : "auto" or float in [1e-8, 1]
-        α in ``Σ = (1 - α) S + α diag(S)``, S the covariance of the training rows; of each class
-        for "mixture", with the diagonal of their average. "auto" takes the α under which training
-        rows that are held out are most likely. When there are more rows than features, linear
-        equations that all rows satisfy are expected to hold for every α.
+        τ: the decision is to agree with that on the complete row with this probability. With 0 the
+        first value is enough, with 1 nothing less than the complete row.
+    judge : "auto", "model", "sampled", "prefix", or an object
+        `early.ModelJudge` for classifiers that take the largest of linear or quadratic functions;
+        `early.SampledJudge` for any; `early.PrefixJudge` for any, with a classifier for each of
+        some lengths. "auto" takes the first that the classifier allows; with `features` the last.
+    calibration : None, float in (0, 1), "cv", or an object
+        The share of the training rows that `fit` does not learn but makes a promise with; the same
+        as `early.Promise(share)`. `early.Cost` weighs waiting against mistakes.
     reducer : transformer or None
-        `LDG`, `FisherDiscriminant`, PCA, scalers, or a pipeline of such; others, kernel methods
-        among them, are sampled. Cloned and fitted to the complete training rows. The classifier
-        and the set A then use its few coordinates.
-    score : "auto", "model", "sampled" or "prefix"
-        How reliable a guess is: by the set or the probability that `region` names ("model"); by
-        the share of the completions of a row, drawn from the model of the missing values, that get
-        the same label ("sampled"); by the confidence of classifiers of the values so far
-        ("prefix"). "auto" is "model" for linear and quadratic rules, and for `LocalQDA` with
-        another region than "ellipsoid", else "sampled".
-    n_checkpoints : int
-        Number of equidistant times at which "sampled" and "prefix" judge series.
+        Cloned and fitted to the complete training rows; the classifier then uses its coordinates.
     n_channels : int
         Number of values that arrive together, beside each other in X; that of an array
-        (n_samples, n_channels, n_times) is known. The classifier gets rows of all values, time
-        after time.
-    n_draws : int
-        Completions of a row for "sampled"; 0.2 of them where these agree in less than 0.7.
-    normalize : None or "running"
-        "running" replaces each value by its distance from the mean of the values so far, in
-        standard deviations so far, so that level and scale of a series do not matter and nothing
-        that is still to come is used.
-    calibration : None, float in (0, 1) or "cv"
-        The share of the training rows that `fit` does not learn but calibrates with. "cv"
-        calibrates with all rows, each scored by a model that did not learn it: the model that
-        decides is another one, so that its promise is approximate.
-    guarantee : "probability" or "average"
-        What calibration promises: an agreement of at least τ with the probability `confidence`
-        over calibration rows, or an agreement of at least τ on average over them.
-    confidence : float in (0, 1)
-    condition : None, "time" or "class"
-        The promise holds over all rows; among the rows decided up to each time; among the rows of
-        each class.
-    loss : "disagreement", "gap", "error" or array (n_classes, n_classes)
-        What calibration promises to be at most 1 - τ: decisions other than the complete one;
-        wrong ones where the complete one is right; wrong ones; or costs, as a share of the
-        largest, with true classes in rows and decided ones in columns.
-    cost : (waiting, mistakes) or None
-        What a whole series of waiting costs, and what a decision costs that `loss` calls lost, or
-        a matrix of costs. A row is then decided when waiting is expected to cost more than it
-        saves, by calibration rows; `reliability` and `guarantee` have no effect.
+        (n_samples, n_channels, n_times) is taken from its shape.
+    features : transformer or None
+        Of series, with features of all prefixes in one pass: `features.RandomConvolutions`. The
+        reducer and the classifier then use these features.
 
     Attributes
     ----------
-    estimator_, reducer_ : the fitted classifier, and transformer or None
+    estimator_, reducer_, features_ : the fitted classifier, and transformers or None
+    judge_ : ModelJudge, SampledJudge or PrefixJudge
     regularization_ : float
-        α.
+        α of the normal model of the values.
     widening_ : float
-        Factor of the standard deviations of the model; 1 unless the region is "ideal".
-    score_ : "model", "sampled" or "prefix"
-        The score that is used.
+        Factor of the standard deviations of the model, by rows held out while fitting; 1 with
+        calibration, and for sets.
     calibrated_ : bool
-        Whether decisions follow a cutoff found on calibration rows.
     n_calibration_rows_ : int
-        Rows that the cutoff was found on.
+    guarantee_ : "probability", "average" or None
+        What is promised.
+    promise_table_ : PromiseTable or None
+        Cutoffs of the score and the reliability that each keeps; None without calibration.
+    no_promise_ : str or None
+        Why nothing is decided before the end, where that is so.
+    class_promises_ : list of ClassPromise
+        For each class what decisions at τ keep on the calibration rows.
     cutoff_ : float or array (n_times,)
-        What the score must reach, at each time for ``condition="time"`` and with a `cost`; τ if
-        not calibrated.
-    gap_cutoff_ : float
-        The same for rows with gaps, after `calibrate` with ``observed``.
-    calibration_records_ : list of CalibrationRecord
-        Every cutoff that was tested, with the number of rows and their loss.
+        What the score must reach for τ; at each time for ``condition="time"`` and a `Cost`.
     classes_ : array (n_classes,)
 
     Notes
     -----
-    Complete rows get the label of `estimator_` and reliability 1. The reliability of any other row
-    is below 1. Decisions at a smaller τ include those at a larger one, at any given time.
+    Complete rows get the label of `estimator_` and reliability 1. Decisions at a smaller τ include
+    those at a larger one, at any given time.
 
-    Without calibration the promise is as good as the model: features that are jointly normal, or
-    normal in each class, with these moments. Series that were normalised over their whole
-    length reveal values that are still to come; `fit` warns about them.
+    **Calibrated**, the promise rests on one assumption: rows that are decided on are exchangeable
+    with the calibration rows. Drift breaks it, and so do several rows of one subject: name
+    subjects as `groups`. It is about series whose values come in order; for rows with gaps it is
+    approximate. So is ``calibration="cv"``.
 
-    Under "mixture" the model k has the probability ``s_k``, an expected row ``m_k`` and a set of
-    measure ``a_k`` about it, the largest on which the guess c wins; 0 if c does not win at
-    ``m_k``. The reliability is ``Σ s_k a_k``, at most the probability of ĝ(x) = c. The guess is
-    the class that wins at the expected rows of the most probability. The probabilities ``s_k`` are
-    often too close to 0 and 1: with "ideal", which leaves no room for errors, prefer "gaussian".
-
-    **What calibration promises** rests on one assumption: rows that are decided on are
-    exchangeable with the calibration rows. Drift breaks it, and so do several rows of one subject:
-    name subjects as `groups`. ``calibration="cv"`` is approximate.
-
-    **With ``score="model"`` nothing is promised for `LocalQDA`.** Its quadratic functions are
-    those of the neighbours of the expected row, but the complete row has neighbours of its own.
-    In few dimensions with few neighbours these differ within the set: with 200 rows of 3 features
-    and 4 neighbours, 81 % of the decisions at τ = 0.99 were confirmed, and 99.6 % when completions
-    are sampled, the default (``python -m benchmarks.early_local``).
-
-    `region` and all other parameters but `reliability` take effect in `fit`.
-
-    The sets are ``A = {m + F z}`` with ``F Fᵀ`` the conditional covariance R of the coordinates.
-    The ellipsoid is ``|z|² ≤ δ`` with δ the quantile of the chi-squared distribution of n degrees
-    of freedom (n / (1 - τ) for Chebyshev). n is the rank of R, the number of directions that are
-    still unknown: fewer coordinates decide earlier. The box has sides of equal mass ``τ^(1/n)``
-    for n unknown coordinates. Where quadratics mix coordinates there is a box along the
-    eigenvectors of ``f_c - f_g`` for each rival g, and n counts the sides of all of them. The
-    distance of m to the boundary ``f_c = f_g`` in this metric has a closed form for linear rules
-    and boxes. For quadratic rules, definite or not, it is the root of one monotone function, so
-    that no local minimum can be mistaken for it.
+    **Without calibration** it is as good as the model: values that are jointly normal with the
+    moments of the training rows. Series that were normalised over their whole length reveal values
+    that are still to come; `fit` warns about them.
 
     Prefixes of all lengths share one Cholesky factor: d³ / 3 flops once, d² for each row and its
-    length. With more features than rows no d × d matrix is formed, but for a box or a quadratic
-    rule without reducer, where the set itself has d dimensions. Another pattern of missing values
-    costs a factorisation of its own, for all rows that share it: with gaps at random, one for
-    nearly every row.
+    length, O(d) for each new value of a stream under a linear rule. Another pattern of missing
+    values costs a factorisation of its own, for all rows that share it.
 
     References
     ----------
     Parrish, Supervised dimensionality reduction for different learning architectures, doctoral
-    thesis, University of Washington (2012), chapter 5: (5.2) is the rule, (5.3)-(5.5) the sets,
-    proposition 2 the linear distance, (5.18) the classes, (5.19) and (5.20) the models.
+    thesis, University of Washington (2012), chapter 5.
 
     Examples
     --------
@@ -250,106 +144,55 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], 100)
     >>> X = rng.normal(size=(200, 20)).cumsum(axis=1) + np.outer(2 * y - 1, np.arange(20) / 4)
-    >>> model = EarlyClassifier(LogisticRegression(), reliability=0.95).fit(X[::2], y[::2])
+    >>> model = EarlyClassifier(LogisticRegression(), calibration=0.4).fit(X[::2], y[::2])
     >>> early = model.decide_early(X[1::2])
     >>> bool(early.time.mean() < 20)
     True
-    >>> bool(np.mean(early.label == model.predict(X[1::2])) >= 0.95)
+    >>> bool(np.mean(early.label == model.predict(X[1::2])) >= 0.9)
     True
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}  # scikit-learn's: `fit` checks
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "reliability": (real_number(0, 1),),
-        "region": (one_of("ellipsoid", "box", "chebyshev", "ideal", "diagonal"),),
-        "conditional": (one_of("gaussian", "mixture"),),
-        "regularization": (one_of("auto"), real_number(MIN_SHRINKAGE, 1)),
-        "score": (one_of("auto", "model", "sampled", "prefix"),),
-        "n_checkpoints": (whole_number(1),),
         "n_channels": (whole_number(1),),
-        "n_draws": (whole_number(2),),
-        "normalize": (one_of(None, "running"),),
-        "calibration": (one_of(None, "cv"), real_number(0, MAX_SHARE, open_low=True)),
-        "guarantee": (one_of("probability", "average"),),
-        "confidence": (real_number(0, MAX_SHARE, open_low=True),),
-        "condition": (one_of(None, "time", "class"),),
-        "loss": (one_of("disagreement", "gap", "error"), array_like()),
     }
     _n_channels: int = 1
-    _other_score: SampledScore | PrefixScore | None = None
-    _decision_rule: Any
+    _score: Any
+    _cost_cutoffs: Any
     calibrated_: bool
-    calibration_records_: Any
+    class_promises_: list[ClassPromise]
+    classes_: Array
     cutoff_: Any
     estimator_: Any
+    features_: Any
+    guarantee_: str | None
+    judge_: Any
     n_calibration_rows_: int
+    no_promise_: str | None
+    promise_table_: PromiseTable | None
     reducer_: Any
     regularization_: Any
-    score_: Any
     widening_: Any
-    gap_cutoff_: Any
 
     def __init__(
         self,
         estimator: Any,
         *,
         reliability: float = 0.9,
-        region: str = "ellipsoid",
-        conditional: str = "gaussian",
-        regularization: str | float = "auto",
+        judge: Any = "auto",
+        calibration: Any = None,
         reducer: Any | None = None,
-        score: str = "auto",
-        n_checkpoints: int = 20,
         n_channels: int = 1,
-        n_draws: int = 200,
-        normalize: str | None = None,
-        calibration: float | str | None = None,
-        guarantee: str = "probability",
-        confidence: float = 0.95,
-        condition: str | None = None,
-        loss: str | ArrayLike = "disagreement",
-        cost: tuple[float, Any] | None = None,
+        features: Any | None = None,
     ) -> None:
         self.estimator = estimator
         self.reliability = reliability
-        self.region = region
-        self.conditional = conditional
-        self.regularization = regularization
-        self.reducer = reducer
-        self.score = score
-        self.n_checkpoints = n_checkpoints
-        self.n_channels = n_channels
-        self.n_draws = n_draws
-        self.normalize = normalize
+        self.judge = judge
         self.calibration = calibration
-        self.guarantee = guarantee
-        self.confidence = confidence
-        self.condition = condition
-        self.loss = loss
-        self.cost = cost
-
-    @property
-    def score(self) -> NamedScore:
-        """The parameter `score`; called with rows and labels, the accuracy of `predict`."""
-        return NamedScore(vars(self)["score"], partial(ClassifierMixin.score, self))
-
-    @score.setter
-    def score(self, name: str) -> None:
-        self.__dict__["score"] = name
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters, as scikit-learn defines it.
-
-        Parameters
-        ----------
-        deep : bool
-            Also those of the estimator and the reducer.
-
-        Returns
-        -------
-        dict
-        """
-        return super().get_params(deep) | {"score": vars(self)["score"]}
+        self.reducer = reducer
+        self.n_channels = n_channels
+        self.features = features
 
     def __sklearn_tags__(self) -> Tags:
         """Rows may have gaps, and series several channels."""
@@ -359,7 +202,7 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
 
     # Learning ------------------------------------------------------------------------------------
 
-    def fit(self, X: ArrayLike, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Fit the reducer, the classifier and the model of the features.
 
         Parameters
@@ -382,30 +225,40 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
         """
         with unchanged_on_failure(self):
             data = self._validate(X, y, groups)
-            learned, held = self._hold_out(data)
-            recipe = self._recipe()
+            calibration = self._check_calibration(data.classes)
+            learned, held = self._hold_out(data, calibration)
+            recipe = self._recipe(calibration)
             learned, summary = recipe.summarize(learned)
             shrinkage, widening = recipe.select(learned, summary)
             solution = recipe.solve(learned, summary, shrinkage, widening)
-            self._store(solution, self._score_held_out(recipe, solution, learned, held))
+            self._store(solution)
+            self._set_calibration(
+                calibration, self._score_held_out(recipe, solution, learned, held, calibration)
+            )
         return self
 
     def _validate(
         self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
     ) -> LabelledRows:
-        """Check the parameters and the rows; the rows are float64, in running units if asked."""
-        self._check_promise()
+        """Check the parameters and the rows; the rows are float64."""
+        check_parameters(self, self._allowed_parameters)
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "predict"):
             raise TypeError(
                 f"estimator={self.estimator!r} is not a classifier: give an instance with fit and "
                 "predict"
             )
-        if self.reducer is not None and (
-            isinstance(self.reducer, type) or not hasattr(self.reducer, "fit")
-        ):
+        for name, example in (("reducer", "FisherDiscriminant(), LDG() or PCA()"),
+                              ("features", "features.RandomConvolutions()")):  # fmt: skip
+            part = getattr(self, name)
+            if part is not None and (isinstance(part, type) or not hasattr(part, "fit")):
+                raise TypeError(
+                    f"{name}={part!r} is not a transformer: give an instance such as {example}, "
+                    "or None"
+                )
+        if self.features is not None and not hasattr(self.features, "transform_prefixes"):
             raise TypeError(
-                f"reducer={self.reducer!r} is not a transformer: give an instance such as "
-                "FisherDiscriminant(), LDG() or PCA(), or None"
+                f"features={self.features!r} has no transform_prefixes, as RandomConvolutions "
+                "has: put it in a pipeline with the estimator, and use judge='prefix'"
             )
         series = tabulate_series(X)
         data = check_labelled_rows(self, series.rows, y, groups=groups)
@@ -414,36 +267,67 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
         _check_infinite(rows)
         check_magnitude(float(np.nanmax(np.abs(rows), initial=0.0)))
         self._n_channels = check_channels(rows.shape[1], series.n_channels, self.n_channels)
-        self._warn(rows)
-        return data._replace(X=self._in_units(rows))
-
-    def _warn(self, rows: Array) -> None:
-        """Warn about what makes early decisions look better than they will be."""
-        if self.region == "diagonal":
+        judge = settle_judge(self.judge)
+        if isinstance(judge, ModelJudge) and judge.region == "diagonal":
             warn_caller(
                 'region="diagonal" takes the missing values as independent, as the thesis does: '
                 "where they are correlated the set has less than its nominal measure. Calibrate, "
                 'or use region="ellipsoid"'
             )
-        if self.normalize is None and is_normalized(rows, self._n_channels):
+        if is_normalized(rows, self._n_channels):
             warn_caller(
                 "every series has mean 0 and standard deviation 1, as if it had been normalised "
                 "over its whole length: its first values then depend on the last ones, which are "
-                "not known in time. Give series as they were recorded, with "
-                'normalize="running" where level and scale do not matter'
+                "not known in time. Give series as they were recorded, or "
+                "early.normalize_running(X) where level and scale do not matter"
             )
+        return data._replace(X=rows)
 
-    def _recipe(self) -> Recipe:
+    def _check_calibration(self, classes: Array) -> Promise | Cost | None:
+        """The calibration that the parameter names or is."""
+        chosen = self.calibration
+        if isinstance(chosen, (str, Real)) and not isinstance(chosen, bool):
+            share: Any = chosen
+            allowed = Promise._allowed_parameters["share"]
+            if not any(option.test(share) for option in allowed):
+                raise ValueError(
+                    f"calibration={chosen!r} is not valid: it must be None, a share in (0, 1), "
+                    "'cv', early.Promise(...) or early.Cost(...)"
+                )
+            chosen = Promise(share)
+        if isinstance(chosen, Cost):
+            chosen.check(len(classes))
+        elif isinstance(chosen, Promise):
+            chosen.check()
+        elif chosen is not None:
+            raise ValueError(
+                f"calibration={chosen!r} is not valid: it must be None, a share in (0, 1), 'cv', "
+                "early.Promise(...) or early.Cost(...)"
+            )
+        judge = settle_judge(self.judge)
+        by_prefix = isinstance(judge, PrefixJudge) or (judge is None and self.features is not None)
+        if chosen is None and by_prefix:
+            raise ValueError(
+                "judge='prefix' states a confidence that is no reliability before it is "
+                "calibrated: give calibration=0.3, or early.Promise(share=None) and calibrate(X) "
+                "with rows of your own"
+            )
+        return chosen
+
+    def _recipe(self, calibration: Promise | Cost | None) -> Recipe:
         return Recipe(
-            self.estimator, self.reducer, self.conditional, self.regularization, self.region,
-            str(self.score), self.n_checkpoints, self._n_channels, self.n_draws,
+            self.estimator, self.reducer, self.features, settle_judge(self.judge),
+            self._n_channels, calibration is not None,
         )  # fmt: skip
 
-    def _hold_out(self, data: LabelledRows) -> tuple[LabelledRows, Held]:
+    def _hold_out(
+        self, data: LabelledRows, calibration: Promise | Cost | None
+    ) -> tuple[LabelledRows, LabelledRows | None]:
         """Rows to learn, and rows to calibrate with: a share of each class, or of the groups."""
-        if not isinstance(self.calibration, Real):
-            return data, Held(data.subset(np.arange(0)), None)
-        share, whole = float(self.calibration), ~np.isnan(data.X).any(axis=1)
+        share = None if calibration is None else calibration.share
+        if not isinstance(share, Real):
+            return data, None
+        share, whole = float(share), ~np.isnan(data.X).any(axis=1)
         held = np.zeros(len(data.codes), dtype=bool)
         if data.groups is None:  # nobody knows how a row with gaps is decided at its end
             among = np.flatnonzero(whole)
@@ -457,24 +341,26 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
                 f"class {data.classes[lost[0]]!r} is in groups that are held out only, and cannot "
                 "be learned: calibrate with groups of your own"
             )
-        chosen = np.flatnonzero(held & whole)
-        if not len(chosen):
+        if not (held & whole).any():
             raise ValueError(
                 f"calibration={self.calibration!r} leaves none of {len(held)} rows to calibrate "
                 "with: give more rows of each class, or calibrate(X, y) with others"
             )
-        kept = data.subset(chosen)
-        kept = Held(kept, kept.groups)
-        return data.subset(np.flatnonzero(~held)), kept
+        return data.subset(np.flatnonzero(~held)), data.subset(np.flatnonzero(held & whole))
 
     def _score_held_out(
-        self, recipe: Recipe, solution: EarlySolution, learned: LabelledRows, held: Held
+        self,
+        recipe: Recipe,
+        solution: EarlySolution,
+        learned: LabelledRows,
+        held: LabelledRows | None,
+        calibration: Promise | Cost | None,
     ) -> ScorePaths | None:
         """The scores of rows that were not learned, if calibration is asked for."""
-        if self.calibration is None:
+        if held is not None:
+            return follow_labelled(solution, held)._replace(groups=held.groups)
+        if calibration is None or calibration.share is None:
             return None
-        if self.calibration != "cv":
-            return follow_labelled(solution, held.rows)._replace(groups=held.groups)
         paths = []
         for fit, rest in training_parts(learned.codes, N_FOLDS, **learned.splitting):
             part, summary = recipe.summarize(learned.subset(fit))
@@ -482,29 +368,166 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
             paths.append(follow_labelled(without, learned.subset(rest)))
         return reduce(ScorePaths.append, paths)
 
-    def _store(self, solution: EarlySolution, paths: ScorePaths | None) -> None:
-        self.classes_, self.reducer_, self.estimator_ = solution.complete
-        self.regularization_ = solution.regularization
-        self.widening_ = solution.widening
-        score = solution.score
-        by_model = isinstance(score, ModelScore)
-        self.score_ = (
-            "model" if by_model else "sampled" if isinstance(score, SampledScore) else "prefix"
-        )
-        self._decision_rule: Any = score.rule if isinstance(score, ModelScore) else None
-        self._other_score = None if isinstance(score, ModelScore) else score
-        self._grows, self._gap_calibration = False, None
-        self._set_calibration(paths)
+    def _store(self, solution: EarlySolution) -> None:
+        complete = solution.complete
+        self.classes_, self.estimator_ = complete.classes, complete.estimator
+        self.features_, self.reducer_ = complete.features, complete.reducer
+        self.regularization_, self.widening_ = solution.regularization, solution.widening
+        self._score = solution.score
+        judge, by_model = settle_judge(self.judge), isinstance(solution.score, ModelScore)
+        by_draws = isinstance(solution.score, SampledScore)
+        kind = ModelJudge if by_model else SampledJudge if by_draws else PrefixJudge
+        self.judge_: AnyJudge = kind() if judge is None else judge
 
-    @property
-    def _score(self) -> Score:
-        other = self._other_score
-        return ModelScore(self._decision_rule, self._n_channels) if other is None else other
+    # Promises ------------------------------------------------------------------------------------
 
-    @property
-    def _conditional(self) -> ConditionalModel:
-        other = self._other_score
-        return self._decision_rule.conditional if other is None else other.conditional
+    def calibrate(
+        self, X: ArrayLike, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
+        """Make a promise with complete rows that were not learned.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+            Complete rows, exchangeable with those that will be decided on. They take the place of
+            earlier calibration rows.
+        y : array (n_samples,), optional
+            Their labels; needed for every loss but "disagreement".
+        groups : array (n_samples,), optional
+            The subject, site or recording of each row. The promise is then about the average row
+            of a new group, and groups are counted in place of rows.
+
+        Returns
+        -------
+        self
+            The calibrated classifier.
+        """
+        check_is_fitted(self)
+        calibration = self._check_calibration(self.classes_)
+        calibration = Promise(share=None) if calibration is None else calibration
+        rows = self._check_rows(X)
+        check_finite(rows, getattr(self, "feature_names_in_", None))
+        complete = self._classify(rows)
+        if y is None and calibration.needs_labels:
+            raise ValueError("y is missing: only the loss 'disagreement' needs no labels")
+        labels = complete if y is None else self._check_labels(y, len(rows))
+        numbers = None if groups is None else number_groups(groups, len(rows))
+        paths = ScorePaths(*follow_paths(self._score, rows), complete, labels, numbers)
+        self._set_calibration(calibration, paths)
+        return self
+
+    def _check_labels(self, y: ArrayLike, n_rows: int) -> Array:
+        """Numbers of the true classes."""
+        labels = column_or_1d(np.asarray(y))
+        if len(labels) != n_rows:
+            raise ValueError(f"X has {n_rows} rows, but y has {len(labels)} labels")
+        unknown = labels[~np.isin(labels, self.classes_)]
+        if len(unknown):
+            raise ValueError(
+                f"y has the label {unknown.tolist()[0]!r}, which was not learned: the classes are "
+                f"{self.classes_.tolist()[:10]}"
+            )
+        return np.searchsorted(self.classes_, labels)
+
+    def _set_calibration(
+        self, calibration: Promise | Cost | None, paths: ScorePaths | None
+    ) -> None:
+        """Keep the table of promises, and nothing of the rows that it was made from."""
+        self.calibrated_ = paths is not None
+        self.n_calibration_rows_ = 0 if paths is None else len(paths.labels)
+        self.guarantee_, self.no_promise_, self._cost_cutoffs = None, None, None
+        self.promise_table_, self.class_promises_ = None, []
+        if paths is None:
+            if isinstance(self._score, (ModelScore, SampledScore)):
+                self.cutoff_ = float(self.reliability)
+                return
+            self.promise_table_, self.cutoff_ = NOTHING_PROMISED, 1.0
+            self.no_promise_ = "the classifiers of prefixes are not calibrated: use calibrate(X)"
+            return
+        promise = calibration if isinstance(calibration, Promise) else Promise()
+        self.guarantee_, self.promise_table_ = self._tabulate(paths, promise)
+        if isinstance(calibration, Cost):
+            times = self._score.times
+            self._cost_cutoffs = find_cost_cutoffs(paths, times, self.n_features_in_, calibration)
+        cutoffs = self._find_cutoffs(self.reliability)
+        self._explain(paths, promise, cutoffs)
+        by_time = promise.condition == "time" or self._cost_cutoffs is not None
+        self.cutoff_ = np.minimum(cutoffs if by_time else cutoffs.max(initial=0.0), 1.0)
+
+    def _tabulate(self, paths: ScorePaths, promise: Promise) -> tuple[str, PromiseTable]:
+        """What is promised, and the table of the promises."""
+        tau, n_classes = self.reliability, len(self.classes_)
+        if promise.condition == "time":
+            if paths.groups is not None:
+                raise ValueError('condition="time" has no form for groups: use condition=None')
+            return "probability", tabulate_by_time(paths, promise, tau)
+        guarantee = promise.guarantee
+        if guarantee == "auto":
+            n = self._fewest(paths, promise)[0]
+            enough = tau >= 1 or n >= count_needed(tau, "probability", promise.confidence)
+            guarantee = "probability" if enough else "average"
+        return guarantee, tabulate_promises(paths, promise, guarantee, n_classes)
+
+    def _fewest(self, paths: ScorePaths, promise: Promise) -> tuple[int, str]:
+        """The fewest rows, or groups, that one of the promises is made with, in words too."""
+        parts = promised_rows(paths, promise, len(self.classes_))
+        counts = [paths.of_rows(rows).n_units for rows in parts]
+        code, units = int(np.argmin(counts)), "rows" if paths.groups is None else "groups"
+        of = f" of class {self.classes_.tolist()[code]!r}" if len(counts) > 1 else ""
+        return counts[code], f"{counts[code]} {units}{of}"
+
+    def _explain(self, paths: ScorePaths, promise: Promise, cutoffs: Array) -> None:
+        """Warn once about what is not promised, with the remedy."""
+        tau, by_cost = self.reliability, self._cost_cutoffs is not None
+        if tau >= 1 or by_cost:
+            return
+        n, words = self._fewest(paths, promise)
+        halves = 2 if promise.condition == "time" else 1
+        needed = halves * count_needed(tau, "probability", promise.confidence)
+        least = halves * count_needed(tau, str(self.guarantee_), promise.confidence)
+        if not np.isfinite(cutoffs).any():
+            reason = f"the loss {promise.loss!r} is not below {1 - tau:.3g} with certainty"
+            if n < least:
+                reason = (
+                    f"{words} calibrate, and at least {least} are needed for reliability={tau:g}"
+                )
+                if self.guarantee_ == "probability":
+                    reason += f" with confidence={promise.confidence:g}"
+            self.no_promise_ = reason
+            warn_caller(
+                f"nothing will be decided before the end: {reason}. Calibrate with more rows, or "
+                "ask for less"
+            )
+        elif promise.guarantee == "auto" and self.guarantee_ == "average":
+            warn_caller(
+                f"{words} calibrate, and reliability={tau:g} is promised on average over such "
+                f"rows: with confidence={promise.confidence:g} it takes {needed}"
+            )
+        self.class_promises_ = check_classes(paths, cutoffs, tau, len(self.classes_))
+        pairs = zip(self.classes_.tolist(), self.class_promises_, strict=True)
+        short = [
+            f"{label!r} ({c.kept:.2f} of {c.n_complete} rows)" for label, c in pairs if c.short
+        ]
+        if short and promise.condition != "class":
+            warn_caller(
+                f"reliability={tau:g} is kept over all calibration rows, but not in class "
+                f"{', '.join(short)}: use calibration=early.Promise(condition='class')"
+            )
+
+    def _find_cutoffs(self, tau: float) -> Array:
+        """What the score must reach at each of its times."""
+        n_times = len(self._score.times)
+        if self._cost_cutoffs is not None:
+            return self._cost_cutoffs
+        if self.promise_table_ is None:
+            return np.full(n_times, tau)
+        return self.promise_table_.cutoffs_at(tau, n_times)
+
+    def _state_reliability(self, scores: Array, at: Any = None) -> Array:
+        """The reliability that decisions at these scores keep; complete rows have the score 1."""
+        if self.promise_table_ is None:
+            return scores
+        return np.where(scores == 1, 1.0, self.promise_table_.reliability(scores, at))
 
     # Complete rows -------------------------------------------------------------------------------
 
@@ -526,17 +549,14 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
 
     def _classify(self, complete: Array) -> Array:
         """Numbers of the classes of complete rows."""
-        classifier = CompleteClassifier(self.classes_, self.reducer_, self.estimator_)
-        return classifier.classify(complete)
+        parts = (self.classes_, self.features_, self.reducer_, self.estimator_, self._n_channels)
+        return CompleteClassifier(*parts).classify(complete)
 
     def _check_rows(self, X: ArrayLike) -> Array:
-        """Rows of the features that were learned, in the units of the model; they may have NaN."""
+        """Rows of the features that were learned; they may have NaN."""
         rows = check_new_rows(self, tabulate_series(X).rows).astype(np.float64, copy=False)
         _check_infinite(rows)
-        return self._in_units(rows)
-
-    def _in_units(self, rows: Array) -> Array:
-        return rows if self.normalize is None else normalize_running(rows, self._n_channels)
+        return rows
 
     # Rows with gaps ------------------------------------------------------------------------------
 
@@ -562,12 +582,26 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
         -------
         Decisions
         """
-        rows = self._in_units(self._validate_series(X))
+        rows = self._validate_series(X)
         tau, wanted = self._check_request(reliability, classes)
         observed = ~np.isnan(rows)
-        codes, reliabilities = self._judge(rows, observed)
-        decided = (reliabilities >= self._find_gap_cutoff(tau)) & wanted[codes]
-        return Decisions(self.classes_[codes], decided, reliabilities, observed.sum(axis=1))
+        codes, scores = self._judge(rows, observed)
+        decided = (scores >= self._find_cutoffs(tau).max(initial=0.0)) | (scores == 1)
+        times = -(-count_leading(rows) // self._n_channels)
+        return Decisions(
+            self.classes_[codes], decided & wanted[codes], self._state_reliability(scores), scores,
+            observed.sum(axis=1), times,
+        )  # fmt: skip
+
+    def _judge(self, rows: Array, observed: Array) -> tuple[Array, Array]:
+        """Guesses and scores of rows with gaps, pattern by pattern."""
+        codes, scores = np.zeros(len(rows), dtype=int), np.ones(len(rows))
+        for at, pattern in group_patterns(observed):
+            if pattern.all():
+                codes[at] = self._classify(rows[at])
+            else:
+                codes[at], scores[at] = self._score.judge_pattern(rows[at], pattern)
+        return codes, scores
 
     def expect(self, X: ArrayLike) -> Expectation:
         """Expected values of the missing features, and their standard deviations.
@@ -580,13 +614,16 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
         Returns
         -------
         Expectation
-            In running units with ``normalize="running"``.
         """
-        rows = self._in_units(self._validate_series(X))
+        rows = self._validate_series(X)
         mean, std = rows.copy(), np.zeros_like(rows)
         for at, pattern in group_patterns(~np.isnan(rows)):
             mean[at], std[at] = expect_missing(self._conditional, rows[at], pattern)
         return Expectation(mean, std)
+
+    @property
+    def _conditional(self) -> ConditionalModel:
+        return self._score.conditional
 
     def _check_request(
         self, reliability: float | None, classes: ArrayLike | None
@@ -598,23 +635,22 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
             raise ValueError(f"reliability={tau!r} is not valid: it must be {allowed.words}")
         if classes is None:
             return float(tau), np.ones(len(self.classes_), dtype=bool)
-        given = np.atleast_1d(np.asarray(classes))
-        unknown = given[~np.isin(given, self.classes_)]
-        if len(unknown) or not len(given):
+        asked = np.atleast_1d(np.asarray(classes))
+        unknown = asked[~np.isin(asked, self.classes_)]
+        if len(unknown) or not len(asked):
             raise ValueError(
-                f"classes={given.tolist()} must be some of the classes that were learned: "
+                f"classes={asked.tolist()} must be some of the classes that were learned: "
                 f"{self.classes_.tolist()[:10]}"
             )
-        return float(tau), np.isin(self.classes_, given)
+        return float(tau), np.isin(self.classes_, asked)
 
     # Series --------------------------------------------------------------------------------------
 
     def decide_early(
         self,
         X: ArrayLike,
-        *,
         lengths: ArrayLike | None = None,
-        order: ArrayLike | None = None,
+        *,
         reliability: float | None = None,
         classes: ArrayLike | None = None,
     ) -> Decisions:
@@ -632,8 +668,6 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
             before other values are gaps.
         lengths : array of int (n_samples,), optional
             How many times of each series have come; what follows in X is not looked at.
-        order : array of int (n_features,), optional
-            The features in the order in which they arrive, where it is not that of the columns.
         reliability, classes
             As in `decide`.
 
@@ -648,27 +682,24 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
         rows = self._validate_series(X)
         if lengths is not None:
             rows = mask_beyond(rows, lengths, self._n_channels)
-        rows = self._in_units(rows)
-        features = None if order is None else check_order(order, rows.shape[1])
-        arriving = rows if features is None else rows[:, features]
-        n_due = count_leading(arriving)
-        if lengths is not None and features is None:
             n_due = np.asarray(lengths) * self._n_channels
-        cutoffs = self._find_cutoffs(tau).values
-        codes, times = np.zeros((2, len(rows)), dtype=int)
-        reliabilities, decided = np.ones(len(rows)), np.zeros(len(rows), dtype=bool)
-        n_observed, together = np.zeros(len(rows), dtype=int), self._n_channels == 1
+        else:
+            n_due = count_leading(rows)
+        cutoffs, n = self._find_cutoffs(tau), len(rows)
+        codes, times, n_observed, at = np.zeros((4, n), dtype=int)
+        scores, decided = np.ones(n), np.zeros(n, dtype=bool)
         size = max(1, MAX_INNOVATIONS // (rows.shape[1] * len(self._conditional.models)))
-        for group, arrival in group_arrivals(arriving, n_due, features):
+        for group, arrival in group_arrivals(rows, n_due):
             for part in (group[batch] for batch in gen_batches(len(group), size)):
-                codes[part], reliabilities[part], times[part], decided[part] = decide_series(
+                codes[part], scores[part], times[part], decided[part], at[part] = decide_series(
                     self._score, self._classify, rows[part], n_due[part], cutoffs, wanted, arrival
                 )
             n_observed[group] = times[group] if arrival is None else arrival.counts[times[group]]
-            together &= arrival is None
-        found = Decisions(self.classes_[codes], decided, reliabilities, n_observed)
+        reliability_kept = self._state_reliability(scores, at)
         steps = -(-times // self._n_channels)
-        return found if together else SeriesDecisions.at_times(found, steps)
+        return Decisions(
+            self.classes_[codes], decided, reliability_kept, scores, n_observed, steps
+        )
 
     def reliability_path(self, X: ArrayLike) -> Array:
         """How reliable deciding would be after each number of leading values.
@@ -681,13 +712,15 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
         Returns
         -------
         array (n_samples, n_features)
-            Column t - 1 is the score after t values, that of the time before between the times at
-            which the score judges, and 0 before the first of them. The last column is 1.
+            Column t - 1 is the reliability after t values, that of the time before between the
+            times at which series are judged, and 0 before the first of them. The last column is 1.
         """
         rows = self._check_rows(X)
         check_finite(rows, getattr(self, "feature_names_in_", None))
-        reliabilities = follow_paths(self._score, rows)[1]
-        path = np.column_stack([np.zeros(len(rows)), reliabilities, np.ones(len(rows))])
+        scores = follow_paths(self._score, rows)[1]
+        at = np.broadcast_to(np.arange(scores.shape[1]), scores.shape)
+        kept = self._state_reliability(scores.ravel(), at.ravel()).reshape(scores.shape)
+        path = np.column_stack([np.zeros(len(rows)), kept, np.ones(len(rows))])
         times = np.append(self._score.times, self.n_features_in_)
         return path[:, np.searchsorted(times, np.arange(1, self.n_features_in_ + 1), "right")]
 
@@ -725,7 +758,6 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
         *,
         reliability: float | None = None,
         classes: ArrayLike | None = None,
-        grow: bool = False,
     ) -> DecisionStream:
         """Follow one series whose values come one by one.
 
@@ -733,10 +765,6 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
         ----------
         reliability, classes
             As in `decide`.
-        grow : bool
-            Add the series to the calibration rows when it is complete, as `partial_calibrate`
-            does; later streams follow the new cutoff. Let every series run to its end, also those
-            that are decided: a choice among them would break the promise.
 
         Returns
         -------
@@ -745,36 +773,32 @@ class EarlyClassifier(CalibratedDecisions, ClassifierMixin, MetaEstimatorMixin, 
         """
         check_is_fitted(self)
         tau, wanted = self._check_request(reliability, classes)
-        if grow and not (isinstance(self.loss, str) and self.loss == "disagreement"):
-            raise ValueError(
-                "grow=True needs no labels with loss='disagreement' only, but "
-                f"loss={self.loss!r}: use partial_calibrate with complete rows and their labels"
-            )
-        cutoffs = self._find_cutoffs(tau).values
         return DecisionStream(
-            self._score, self._classify, self.classes_, cutoffs, wanted, self.n_features_in_,
-            self._add_series if grow else None,
-            0 if self.normalize is None else self._n_channels,
+            self._score, self._classify, self.classes_, self._find_cutoffs(tau), wanted,
+            self.n_features_in_, self._n_channels, self._state_reliability,
         )  # fmt: skip
-
-    def _add_series(self, path: Sequence[tuple[int, float]], code: int) -> None:
-        """Add the path of one series that is complete to the calibration."""
-        codes = np.array([[guess for guess, _ in path]], dtype=np.int32)
-        reliabilities, complete = np.array([[r for _, r in path]]), np.array([code])
-        self._add_paths(ScorePaths(codes, reliabilities, complete, complete))
-
-
-class Held(NamedTuple):
-    """Rows that were held out, and the numbers of their groups or None."""
-
-    rows: LabelledRows
-    groups: Array | None
 
 
 def follow_labelled(solution: EarlySolution, rows: LabelledRows) -> ScorePaths:
     """The scores of labelled rows at all times."""
-    codes, reliabilities = follow_paths(solution.score, rows.X)
-    return ScorePaths(codes, reliabilities, solution.complete.classify(rows.X), rows.codes)
+    codes, scores = follow_paths(solution.score, rows.X)
+    return ScorePaths(codes, scores, solution.complete.classify(rows.X), rows.codes)
+
+
+def hold_out_groups(groups: Array, share: float) -> Array:
+    """Which rows are held out: all of a share of the groups, at least one of them.
+
+    Examples
+    --------
+    >>> held = hold_out_groups(np.array([0, 0, 1, 1, 2, 2]), 0.3)
+    >>> int(held.sum())
+    2
+    """
+    names = np.unique(groups)
+    if len(names) < 2:
+        raise ValueError(f"groups has {len(names)} group: at least two are needed to hold one out")
+    n_held = min(max(1, round(share * len(names))), len(names) - 1)
+    return np.isin(groups, np.random.default_rng(0).permutation(names)[:n_held])
 
 
 def _check_infinite(rows: Array) -> None:

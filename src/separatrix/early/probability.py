@@ -14,26 +14,12 @@ from scipy.special import ndtr
 
 from separatrix.decision.quadratic import Quadratic
 from separatrix.early.conditional import ConditionalMoments
-from separatrix.early.region import (
+from separatrix.early.regions import (
     MAX_INCOMPLETE_RELIABILITY,
     gaps_to_rivals,
     slopes_to_rivals,
 )
 from separatrix.linalg import Array
-
-
-def ideal_probability(known: ConditionalMoments) -> tuple[Array, Array]:
-    """The likelier of two classes by their linear scores, and its probability: rule (5.1)."""
-    above = np.zeros(known.means.shape[1])
-    parts = zip(known.means, known.probabilities.T, known.spreads, strict=True)
-    for mean, probability, F in parts:
-        gap = mean[:, 1] - mean[:, 0]
-        # without spread the sign of the gap is certain, and no gap is a tie
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(gap == 0, 0.0, gap / np.linalg.norm(F[1] - F[0]))
-        above += probability * ndtr(ratio)
-    reliability = np.maximum(above, 1 - above)
-    return (above > 0.5).astype(int), np.minimum(reliability, MAX_INCOMPLETE_RELIABILITY)
 
 
 def bound_by_union(rivals: Array) -> Array:
@@ -68,7 +54,7 @@ def rival_probabilities(
     Parameters
     ----------
     f, known, guess, owners
-        As in `region.squared_distances_to_boundaries`.
+        As in `regions.measure_of_set`.
     """
     if f.Q is None:
         points = f.c[0] @ known.spread

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from separatrix.base.affine import AffineMap, read_affine
 from separatrix.decision.local_qda import LocalQDA
 from separatrix.decision.quadratic import Quadratic
+from separatrix.early.arrival import checkpoint_times, stack_channels
 from separatrix.early.conditional import (
     ConditionalModel,
     FeatureSummary,
@@ -21,12 +22,15 @@ from separatrix.early.conditional import (
 from separatrix.early.discriminants import (
     READABLE_CLASSIFIERS,
     ExactRule,
+    can_be_read,
     read_rule,
 )
 from separatrix.early.gaps import fill_gaps
-from separatrix.early.prefix import PrefixScore, fit_prefixes
-from separatrix.early.rule import build_rule
-from separatrix.early.scores import ModelScore, SampledScore, checkpoint_times
+from separatrix.early.judges import AnyJudge, ModelJudge, PrefixJudge, SampledJudge
+from separatrix.early.modelled import ModelScore
+from separatrix.early.prefixes import PrefixScore, fit_prefixes
+from separatrix.early.regions import COORDINATE_REGIONS
+from separatrix.early.sampled import SampledScore
 from separatrix.linalg import Array
 from separatrix.moments.labelled import LabelledRows
 from separatrix.selection import N_FOLDS, training_parts
@@ -41,16 +45,21 @@ class CompleteClassifier(NamedTuple):
     Attributes
     ----------
     classes : array (n_classes,)
-    reducer : transformer or None
+    features, reducer : transformer or None
     estimator : classifier
+    n_channels : int
     """
 
     classes: Array
+    features: Any | None
     reducer: Any | None
     estimator: Any
+    n_channels: int
 
     def classify(self, rows: Array) -> Array:
         """Numbers of the classes of complete rows."""
+        if self.features is not None:
+            rows = self.features.transform(stack_channels(rows, self.n_channels))
         labels = self.estimator.predict(reduce_rows(self.reducer, rows))
         return np.searchsorted(self.classes, labels)
 
@@ -63,25 +72,27 @@ class EarlySolution(NamedTuple):
     widening: float
     score: ModelScore | SampledScore | PrefixScore
 
-    @property
-    def conditional(self) -> ConditionalModel:
-        """The model of the missing values."""
-        score = self.score
-        return score.rule.conditional if isinstance(score, ModelScore) else score.conditional
-
 
 class Recipe(NamedTuple):
-    """How early decisions are learned: the parameters of `EarlyClassifier` that `fit` uses."""
+    """How early decisions are learned.
+
+    Attributes
+    ----------
+    estimator, reducer, features
+        As in `EarlyClassifier`.
+    judge : AnyJudge or None
+        None for the one that the classifier allows.
+    n_channels : int
+    is_calibrated : bool
+        Whether held-out rows will correct what the judge states.
+    """
 
     estimator: Any
     reducer: Any | None
-    conditional: str
-    regularization: str | float
-    region: str
-    score: str
-    n_checkpoints: int
+    features: Any | None
+    judge: AnyJudge | None
     n_channels: int
-    n_draws: int
+    is_calibrated: bool
 
     # Statistics ----------------------------------------------------------------------------------
 
@@ -95,17 +106,19 @@ class Recipe(NamedTuple):
 
     def model_codes(self, data: LabelledRows) -> Array:
         """The normal model of each row: one for all rows (5.19), or one for each class (5.20)."""
-        return data.codes if self.conditional == "mixture" else np.zeros_like(data.codes)
+        is_mixture = self.judge is not None and self.judge.conditional == "mixture"
+        return data.codes if is_mixture else np.zeros_like(data.codes)
 
     def select(self, data: LabelledRows, summary: FeatureSummary) -> tuple[float, float]:
         """α and the widening of standard deviations, each by rows held out where it is chosen."""
-        if isinstance(self.regularization, str):
+        chosen = "auto" if self.judge is None else self.judge.regularization
+        if isinstance(chosen, str):
             Z = summary.directions.project(summary.units.apply(data.X))
             shrinkage = select_shrinkage(Z, self.model_codes(data), **data.splitting)
         else:
-            shrinkage = float(self.regularization)
-        is_ideal = self.region == "ideal" and self.score in ("auto", "model")
-        return shrinkage, self.measure_widening(data, shrinkage) if is_ideal else 1.0
+            shrinkage = float(chosen)
+        # calibration corrects the probability itself
+        return shrinkage, 1.0 if self.is_calibrated else self.measure_widening(data, shrinkage)
 
     def measure_widening(self, data: LabelledRows, shrinkage: float) -> float:
         """Root mean square of the standardised prediction errors of rows held out, at least 1.
@@ -113,20 +126,26 @@ class Recipe(NamedTuple):
         The mean is over all prefixes after which the functions are still open.
         """
         squared_errors = variances = np.zeros((1, 1))
-        for fit, held in training_parts(data.codes, N_FOLDS, **data.splitting):
+        folds = training_parts(data.codes, N_FOLDS, **data.splitting) if self.may_read() else ()
+        for fit, held in folds:
             part = data.subset(fit)
-            solution = self.solve(part, self.summarize(part)[1], shrinkage, 1.0)
-            if not isinstance(solution.score, ModelScore):
+            score = self.solve(part, self.summarize(part)[1], shrinkage, 1.0).score
+            if not isinstance(score, ModelScore) or score.region != "ideal":
                 return 1.0
-            model = solution.conditional
-            if solution.score.rule.owners is not None:  # every training row has a function
+            model = score.conditional
+            if score.owners is not None:  # every training row has a function
                 model = model._replace(B=None, shift=model.units.mean)
-            found = model.prediction_errors(data.X[held])
-            squared_errors, variances = squared_errors + found[0], variances + found[1]
+            errors = model.prediction_errors(data.X[held])
+            squared_errors, variances = squared_errors + errors[0], variances + errors[1]
         is_open = variances > MIN_OPEN_VARIANCE * variances[:1]
         if not is_open.any():
             return 1.0
         return max(1.0, float(np.sqrt(np.mean(squared_errors[is_open] / variances[is_open]))))
+
+    def may_read(self) -> bool:
+        """Whether the score may be that of the model, as far as is known before a fit."""
+        of_model = self.judge is None or isinstance(self.judge, ModelJudge)
+        return of_model and self.features is None and can_be_read(self.estimator)
 
     # Classifier and score ------------------------------------------------------------------------
 
@@ -134,68 +153,59 @@ class Recipe(NamedTuple):
         self, data: LabelledRows, summary: FeatureSummary, shrinkage: float, widening: float
     ) -> EarlySolution:
         """Fit the classifier to complete rows, and build the score of incomplete ones."""
-        labels = data.labels
-        reducer = None if self.reducer is None else clone(self.reducer).fit(data.X, labels)
+        labels, values, features = data.labels, data.X, None
+        if self.features is not None:
+            series = stack_channels(data.X, self.n_channels)
+            features = clone(self.features).fit(series, labels)
+            values = features.transform(series)
+        reducer = None if self.reducer is None else clone(self.reducer).fit(values, labels)
         estimator = with_diagonal_covariances(clone(self.estimator))
-        estimator.fit(reduce_rows(reducer, data.X), labels)
-        complete = CompleteClassifier(data.classes, reducer, estimator)
+        estimator.fit(reduce_rows(reducer, values), labels)
+        complete = CompleteClassifier(data.classes, features, reducer, estimator, self.n_channels)
         models = fit_normal_models(summary, shrinkage, widening)
         weights = summary.moments.counts / summary.moments.n_samples
         conditional = ConditionalModel(summary.units, models, weights, None, summary.units.mean)
-        score: ModelScore | SampledScore | PrefixScore
-        if self.score == "prefix":
-            score = self.prefix_score(data, conditional)
-        else:
-            rule = self.read(complete, data.X)
-            score = (
-                self.sampled_score(complete, rule, conditional, data)
-                if rule is None or self.samples(rule)
-                else self.model_score(rule, conditional, len(data.classes))
-            )
+        score = self.build_score(complete, conditional, data)
         return EarlySolution(complete, shrinkage, widening, score)
 
-    def samples(self, rule: ExactRule) -> bool:
-        """Whether completions are drawn although the functions of the classifier are known.
-
-        Those of a local rule hold around the expected row, and the complete row has others.
-        """
-        if self.score == "auto":
-            return isinstance(rule.discriminants, LocalQDA) and self.region == "ellipsoid"
-        return self.score == "sampled"
-
-    def read(self, complete: CompleteClassifier, X: Array) -> ExactRule | None:
-        """Reducer and classifier as functions of the features, or an error where these must be."""
-        before = read_affine(complete.reducer, X)
-        if before is None and self.score == "model":
+    def build_score(
+        self, complete: CompleteClassifier, conditional: ConditionalModel, data: LabelledRows
+    ) -> ModelScore | SampledScore | PrefixScore:
+        """The score of the judge, or of the one that the classifier allows."""
+        judge = self.judge
+        if isinstance(judge, PrefixJudge) or (judge is None and complete.features is not None):
+            return self.prefix_score(judge or PrefixJudge(), complete, conditional, data)
+        if complete.features is not None:
             raise TypeError(
-                f"reducer={complete.reducer!r} is not an affine map of the features, such as "
-                'LDG(), FisherDiscriminant(), PCA() or a scaler: use score="sampled"'
+                f"judge={judge!r} does not go together with features, of which a prefix has its "
+                "own: use judge='prefix'"
             )
-        found = None if before is None else read_rule(complete.estimator, before(X))
-        if found is None and self.score == "model":
-            raise TypeError(
-                f'estimator={self.estimator!r} is not supported by score="model", which needs '
-                "the linear or quadratic functions of which a classifier takes the largest. Use "
-                f'score="sampled", or {READABLE_CLASSIFIERS}'
-            )
-        if before is None or found is None:
-            return None
-        return found._replace(coordinates=before.then(found.coordinates))
+        rule = read_complete(complete, data.X)
+        if isinstance(judge, ModelJudge):
+            return self.model_score(judge, _check_readable(rule, complete), conditional, data)
+        local = rule is not None and isinstance(rule.discriminants, LocalQDA)
+        # the functions of a local rule hold around the expected row, and the complete row has
+        # others
+        if judge is None and rule is not None and not local:
+            return self.model_score(ModelJudge(), rule, conditional, data)
+        return self.sampled_score(judge or SampledJudge(), complete, rule, conditional, data)
 
     def model_score(
-        self, rule: ExactRule, conditional: ConditionalModel, n_classes: int
+        self, judge: ModelJudge, rule: ExactRule, conditional: ConditionalModel, data: LabelledRows
     ) -> ModelScore:
-        """The score by sets, or by the probability of the guess."""
-        directions, shift = coordinates_of(rule.coordinates, conditional.units.mean)
+        """The score by the probability of the guess, or by sets."""
+        mean = conditional.units.mean
+        directions, shift = coordinates_of(rule.coordinates, mean)
         B, f = directions, rule.discriminants
-        if is_linear(f) and self.region not in ("box", "diagonal"):
-            B, shift, f = scores_as_coordinates(rule, conditional.units.mean)
+        if is_linear(f) and judge.region not in COORDINATE_REGIONS:
+            B, shift, f = scores_as_coordinates(rule, mean)
         of_functions = conditional._replace(B=B, shift=shift)
-        made = build_rule(of_functions, f, directions, self.region, n_classes, rule.owners)
-        return ModelScore(made, self.n_channels)
+        parts = (judge.region, len(data.classes), self.n_channels, rule.owners)
+        return ModelScore.build(of_functions, f, directions, *parts)
 
     def sampled_score(
         self,
+        judge: SampledJudge,
         complete: CompleteClassifier,
         rule: ExactRule | None,
         conditional: ConditionalModel,
@@ -214,23 +224,48 @@ class Recipe(NamedTuple):
         elif reducer is not None and (before := read_affine(reducer, data.X)) is not None:
             (directions, shift), reducer = coordinates_of(before, mean), None
         conditional = conditional._replace(B=directions, shift=shift)
-        rng = np.random.default_rng(0)
-        draws = rng.standard_normal((self.n_draws, len(mean)))
-        levels = rng.permutation((np.arange(self.n_draws) + 0.5) / self.n_draws)
-        times = checkpoint_times(len(mean), self.n_checkpoints, self.n_channels)
-        return SampledScore(
-            conditional, conditional.prefix_models(), classifier, reducer, data.classes, times,
-            draws, levels,
-        )  # fmt: skip
+        (model,) = conditional.prefix_models()
+        draws = np.random.default_rng(0).standard_normal((judge.n_draws, len(mean)))
+        times = checkpoint_times(len(mean), judge.n_checkpoints, self.n_channels)
+        return SampledScore(conditional, model, classifier, reducer, data.classes, times, draws)
 
-    def prefix_score(self, data: LabelledRows, conditional: ConditionalModel) -> PrefixScore:
+    def prefix_score(
+        self,
+        judge: PrefixJudge,
+        complete: CompleteClassifier,
+        conditional: ConditionalModel,
+        data: LabelledRows,
+    ) -> PrefixScore:
         """The score by classifiers of prefixes."""
         classifier = self.estimator
         if self.reducer is not None:
             classifier = make_pipeline(self.reducer, self.estimator)
-        times = checkpoint_times(data.X.shape[1], self.n_checkpoints, self.n_channels)
-        times, classifiers = fit_prefixes(classifier, data.X, data.labels, times)
-        return PrefixScore(times, classifiers, data.classes, conditional)
+        times = checkpoint_times(data.X.shape[1], judge.n_checkpoints, self.n_channels)
+        score = PrefixScore(
+            times, [], data.classes, conditional, complete.features, self.n_channels
+        )
+        times, fitted = fit_prefixes(classifier, score.values_at_times(data.X), data.labels, times)
+        return score._replace(times=times, classifiers=fitted)
+
+
+def read_complete(complete: CompleteClassifier, X: Array) -> ExactRule | None:
+    """Reducer and classifier as functions of the features, or None where they have none."""
+    before = read_affine(complete.reducer, X)
+    rule = None if before is None else read_rule(complete.estimator, before(X))
+    if before is None or rule is None:
+        return None
+    return rule._replace(coordinates=before.then(rule.coordinates))
+
+
+def _check_readable(rule: ExactRule | None, complete: CompleteClassifier) -> ExactRule:
+    if rule is None:
+        raise TypeError(
+            f"estimator={complete.estimator!r} with reducer={complete.reducer!r} is not supported "
+            "by ModelJudge, which needs the linear or quadratic functions of which a classifier "
+            "takes the largest, after affine maps alone. Use judge='sampled', or "
+            f"{READABLE_CLASSIFIERS}"
+        )
+    return rule
 
 
 # The coordinates of the classifier ---------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.early import Cost, Promise
 from separatrix.evaluate.early import harmonic_mean
 from separatrix.linalg import Array
 from separatrix.report.elements import (
@@ -65,15 +66,11 @@ def early_facts(model: Any, X: Any, y: Any | None, title: str) -> dict[str, Any]
         "n_series": len(rows),
         "n_times": d // n_channels,
         "n_channels": n_channels,
-        "score": model.score_,
+        "judge": type(model.judge_).__name__,
         "calibrated": bool(model.calibrated_),
         "n_calibration": model.n_calibration_rows_,
         "reliability": float(model.reliability),
-        "confidence": float(model.confidence),
-        "guarantee": model.guarantee,
-        "condition": model.condition,
-        "loss": model.loss if isinstance(model.loss, str) else "cost",
-        "cost": model.cost is not None,
+        **_promise_facts(model),
         "cutoff": [float(value) for value in cutoff],
         "used": float(used.mean()),
         "agreement": float(same.mean()),
@@ -95,6 +92,19 @@ def early_facts(model: Any, X: Any, y: Any | None, title: str) -> dict[str, Any]
             _picture_facts(model, X, rows, int(decisions.n_observed[i]), i)
             for i in choose_pictures(decisions.n_observed, same)
         ],
+    }
+
+
+def _promise_facts(model: Any) -> dict[str, Any]:
+    """What is promised, as plain data."""
+    calibration = model.calibration
+    promise = calibration if isinstance(calibration, Promise) else Promise()
+    return {
+        "confidence": float(promise.confidence),
+        "guarantee": model.guarantee_,
+        "condition": promise.condition,
+        "loss": promise.loss if isinstance(promise.loss, str) else "cost",
+        "cost": isinstance(calibration, Cost),
     }
 
 
@@ -137,7 +147,7 @@ def _picture_facts(model: Any, X: Any, rows: Array, n_known: int, i: int) -> dic
     # a table keeps the names of its columns
     seen = X.iloc[[i]].mask(hidden) if hasattr(X, "iloc") else np.where(hidden, np.nan, rows[[i]])
     rest, step = model.expect(seen), model._n_channels
-    values = model._in_units(rows[[i]])[0]
+    values = rows[i]
     return {
         "number": i,
         "n_known": n_known // step,

@@ -13,6 +13,7 @@ import scipy.stats
 from sklearn.svm import LinearSVC
 
 from separatrix import LDG, EarlyClassifier, LocalQDA
+from separatrix.early import ModelJudge
 from separatrix.evaluate.early import ReliabilityRecord, reliability_curve
 from separatrix.linalg import Array
 from separatrix.selection import greedy_rule
@@ -101,12 +102,13 @@ MakeClassifier = Callable[[], EarlyClassifier]
 """How decisions are made."""
 
 
-def local(**settings: Any) -> MakeClassifier:
-    return lambda: EarlyClassifier(LocalQDA(**literal.THESIS_LOCAL_QDA), score="model", **settings)
+def local(region: str = "ellipsoid", conditional: str = "gaussian", **more: Any) -> MakeClassifier:
+    judge = ModelJudge(region, conditional)
+    return lambda: EarlyClassifier(LocalQDA(**literal.THESIS_LOCAL_QDA), judge=judge, **more)
 
 
-def linear(**settings: Any) -> MakeClassifier:
-    return lambda: EarlyClassifier(make_svm(), **settings)
+def linear(region: str = "ellipsoid", conditional: str = "gaussian") -> MakeClassifier:
+    return lambda: EarlyClassifier(make_svm(), judge=ModelJudge(region, conditional))
 
 
 REGIONS: dict[str, MakeClassifier] = {
@@ -125,10 +127,8 @@ def decide_as_author() -> EarlyClassifier:
     """The defaults of that program: α = 0.2, LDG with γ = 0.9, an ellipsoid with a diagonal."""
     return EarlyClassifier(
         LocalQDA(**AUTHORS_LOCAL_QDA),
-        region="diagonal",
-        regularization=0.2,
+        judge=ModelJudge("diagonal", regularization=0.2),
         reducer=literal.AuthorsLDG(),
-        score="model",
     )
 
 
@@ -251,7 +251,7 @@ RELIABLE: dict[str, MakeClassifier] = {
     "Rel. Class.": REGIONS["local QDA, quadratic"],
     "LDG Rel. Class.": local(reducer=LDG("auto")),
     "Rel. Class., reg = 0.1": lambda: EarlyClassifier(
-        LocalQDA(**literal.THESIS_LOCAL_QDA | {"reg": 0.1}), score="model"
+        LocalQDA(**literal.THESIS_LOCAL_QDA | {"reg": 0.1}), judge=ModelJudge("ellipsoid")
     ),
 }
 

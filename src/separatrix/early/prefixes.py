@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,9 +10,9 @@ from scipy.special import expit, logit, softmax
 from sklearn.base import clone
 
 from separatrix._warnings import warn_caller
-from separatrix.early.arrival import Arrival
+from separatrix.early.arrival import Arrival, stack_channels
 from separatrix.early.conditional import ConditionalModel, expect_missing
-from separatrix.early.region import MAX_INCOMPLETE_RELIABILITY
+from separatrix.early.regions import MAX_INCOMPLETE_RELIABILITY
 from separatrix.linalg import Array
 
 LASTING = 0.5
@@ -68,17 +69,23 @@ class PrefixScore(NamedTuple):
         Fitted to so many leading values each.
     classes : array (n_classes,)
     conditional : ConditionalModel
-        Of the features, for what is expected of a row.
+        Of the values, for what is expected of a row.
+    features : transformer or None
+        Fitted, with the features of all prefixes in one pass; None for the values themselves.
+    n_channels : int
+        Values that arrive together.
     """
 
     times: Array
     classifiers: list[Any]
     classes: Array
     conditional: ConditionalModel
+    features: Any
+    n_channels: int
 
-    def follow(self, rows: Array, arrival: Arrival | None = None) -> PrefixJudge:
-        """Begin with series; gaps are filled by what is expected from the values before them."""
-        return PrefixJudge(self, rows, arrival)
+    def follow(self, rows: Array, arrival: Arrival | None = None) -> PrefixPaths:
+        """Begin with series; gaps are filled by what is expected given what has come."""
+        return PrefixPaths(self, rows, arrival)
 
     def judge_pattern(self, rows: Array, observed: Array) -> tuple[Array, Array]:
         """Guesses and reliabilities by the classifiers of no more values than have come.
@@ -86,49 +93,55 @@ class PrefixScore(NamedTuple):
         Before the first of them nothing is known: the first class has reliability 0.
         """
         t = int(np.flatnonzero(observed)[-1]) + 1 if observed.any() else 0
-        found = None
+        evidence = None
         for at in range(int(np.searchsorted(self.times, t, side="right"))):
-            found = self.judge_at(at, rows, observed, found)
-        if found is None:
+            length = int(self.times[at])
+            values, seen = rows[:, :length], observed & (np.arange(len(observed)) < length)
+            if not seen[:length].all():
+                values = expect_missing(self.conditional, rows, seen)[0][:, :length]
+            if self.features is not None:
+                values = self.features.transform(stack_channels(values, self.n_channels))
+            evidence = self.judge_at(at, values, evidence)
+        if evidence is None:
             return np.zeros(len(rows), dtype=int), np.zeros(len(rows))
-        return found.codes, found.reliabilities
+        return evidence.codes, evidence.reliabilities
 
-    def judge_at(
-        self, at: int, rows: Array, observed: Array | None, before: Evidence | None
-    ) -> Evidence:
-        """The evidence of one of the classifiers; `observed` (d,) where there are gaps."""
-        model, t = self.classifiers[at], int(self.times[at])
-        values = rows[:, :t]
-        if observed is not None and not observed[:t].all():
-            seen = observed & (np.arange(len(observed)) < t)
-            values = np.where(
-                seen[:t], values, expect_missing(self.conditional, rows, seen)[0][:, :t]
-            )
-        found = confide(model, values)
-        codes = np.searchsorted(self.classes, model.classes_)[found.argmax(axis=1)]
-        return add_evidence(before, codes, found.max(axis=1))
+    def judge_at(self, at: int, values: Array, before: Evidence | None) -> Evidence:
+        """The evidence of one of the classifiers, from leading values or their features."""
+        model = self.classifiers[at]
+        confidences = confide(model, values)
+        codes = np.searchsorted(self.classes, model.classes_)[confidences.argmax(axis=1)]
+        return add_evidence(before, codes, confidences.max(axis=1))
+
+    def values_at_times(self, rows: Array) -> Iterator[Array]:
+        """What each of the classifiers is given."""
+        if self.features is None:
+            return (rows[:, :t] for t in self.times.tolist())
+        series = stack_channels(rows, self.n_channels)
+        return self.features.transform_prefixes(series, self.times // self.n_channels)
 
 
-class PrefixJudge:
+class PrefixPaths:
     """Series whose leading values are classified at some of their lengths."""
 
     def __init__(self, score: PrefixScore, rows: Array, arrival: Arrival | None = None) -> None:
         self._score, self._rows, self._arrival = score, rows, arrival
         self._watched, self._next = np.arange(len(rows)), 0
+        self._values = None if arrival is not None else score.values_at_times(rows)
         self._evidence: Evidence | None = None
 
     def judge(self, t: int, watched: Array, least: float = 0.0) -> tuple[Array, Array]:
         """Guesses and reliabilities of some of the series, from their first t values."""
-        if self._arrival is not None:
+        if self._values is None:
+            assert self._arrival is not None
             return self._score.judge_pattern(self._rows[watched], self._arrival.known_after(t))
         if self._evidence is not None and len(watched) < len(self._watched):
             self._evidence = self._evidence.of_rows(np.searchsorted(self._watched, watched))
-        self._watched, rows = watched, self._rows[watched]
+        self._watched = watched
         for at in range(self._next, int(np.searchsorted(self._score.times, t)) + 1):
-            self._evidence, self._next = (
-                self._score.judge_at(at, rows, None, self._evidence),
-                at + 1,
-            )
+            values = next(self._values)[watched]
+            self._evidence = self._score.judge_at(at, values, self._evidence)
+            self._next = at + 1
         assert self._evidence is not None, "a time of the score has a classifier"
         return self._evidence.codes, self._evidence.reliabilities
 
@@ -158,18 +171,18 @@ def confide(classifier: Any, rows: Array) -> Array:
 
 
 def fit_prefixes(
-    classifier: Any, X: Array, labels: Array, times: Array
+    classifier: Any, values: Iterable[Array], labels: Array, times: Array
 ) -> tuple[Array, list[Any]]:
-    """Clones of a classifier fitted to leading values, and the lengths at which that is possible.
+    """Clones of a classifier fitted to what is known at each time, and the times where it can be.
 
     Some classifiers of series need a least number of values: shorter lengths are left out with a
     warning.
     """
     fitted, possible, reason = [], [], None
-    for t in times.tolist():
+    for t, known in zip(times.tolist(), values, strict=True):
         try:
-            model = clone(classifier).fit(X[:, :t], labels)
-            confide(model, X[:2, :t])
+            model = clone(classifier).fit(known, labels)
+            confide(model, known[:2])
             fitted.append(model)
             possible.append(t)
         except (IndexError, ValueError) as error:

@@ -9,13 +9,42 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 from separatrix import EarlyClassifier
-from separatrix.early.prefix import confide
+from separatrix.early import PrefixJudge, Promise
+from separatrix.early.prefixes import confide
 from tests.early.data import NEW, TWO, X, y
 
 
+def uncalibrated(estimator, n_checkpoints=20):
+    return EarlyClassifier(
+        estimator, judge=PrefixJudge(n_checkpoints), calibration=Promise(share=None)
+    )
+
+
+def scores_of(model, rows):
+    """Scores of rows at each of the times of the model."""
+    score = model._score
+    return np.column_stack([
+        model.decide(np.where(np.arange(rows.shape[1]) < t, rows, np.nan)).score
+        for t in score.times
+    ])  # fmt: skip
+
+
+def test_without_calibration_nothing_is_stated_and_the_remedy_is_named():
+    with pytest.raises(ValueError, match=r"give calibration=0\.3, or early\.Promise"):
+        EarlyClassifier(LogisticRegression(), judge="prefix").fit(X, y)
+    model = uncalibrated(LogisticRegression()).fit(X, y)
+    assert "not calibrated: use calibrate" in model.no_promise_
+    early = model.decide_early(NEW)
+    assert (early.time == 7).all()
+    assert np.isnan(model.decide(np.where(np.arange(7) < 4, NEW, np.nan)).reliability).all()
+    model.calibrate(X)
+    assert model.no_promise_ is None
+    assert (model.decide_early(NEW).time < 7).any()
+
+
 def test_each_checkpoint_has_the_classifier_of_its_values():
-    model = EarlyClassifier(LogisticRegression(), score="prefix", n_checkpoints=7).fit(X, y)
-    path = model.reliability_path(NEW)
+    model = uncalibrated(LogisticRegression(), 7).fit(X, y)
+    path = scores_of(model, NEW)
     odds, label = np.zeros(len(NEW)), np.full(len(NEW), -1)
     for t in range(1, 7):
         shares = LogisticRegression().fit(X[:, :t], y).predict_proba(NEW[:, :t])
@@ -29,7 +58,7 @@ def test_each_checkpoint_has_the_classifier_of_its_values():
 
 def test_times_that_are_not_asked_for_count_as_evidence():
     """Cutoffs of 1 at single times leave out their judgement, not what it adds later."""
-    model = EarlyClassifier(LogisticRegression(), score="prefix", n_checkpoints=7).fit(X, y)
+    model = uncalibrated(LogisticRegression(), 7).fit(X, y)
     whole = model._score.follow(NEW)
     everyone = np.arange(len(NEW))
     for t in (1, 2, 3, 4):
@@ -70,16 +99,17 @@ class NeedsThree(ClassifierMixin, BaseEstimator):
 
 
 def test_lengths_that_are_too_short_for_a_classifier_are_named():
-    model = EarlyClassifier(NeedsThree(), score="prefix", n_checkpoints=7)
+    model = uncalibrated(NeedsThree(), 7)
     with pytest.warns(UserWarning, match=r"2 of 6 checkpoints are left out.*1 values: too short"):
         model.fit(X, y)
-    assert (model.reliability_path(NEW)[:, :2] == 0).all()
+    assert (model.decide(NEW[:, :2]).score == 0).all()
     assert (model.decide_early(NEW, reliability=0).time == 3).all()
 
 
 def test_gaps_are_filled_by_what_is_expected_there():
-    model = EarlyClassifier(LogisticRegression(), score="prefix").fit(X, y)
+    model = uncalibrated(LogisticRegression()).fit(X, y)
     holes = np.where(np.isin(np.arange(7), [1, 6]), np.nan, NEW)
+    model.calibrate(X)
     found = model.decide(holes)
     at = int(np.searchsorted(model._score.times, 6, "right")) - 1
     t = model._score.times[at]

