@@ -133,7 +133,7 @@ class Recipe(NamedTuple):
             if not isinstance(score, ModelScore) or score.region != "ideal":
                 return 1.0
             model = score.conditional
-            if score.owners is not None:  # every training row has a function
+            if not score.tables:  # folds may have other coordinates, or functions for each row
                 model = model._replace(B=None, shift=model.units.mean)
             errors = model.prediction_errors(data.X[held])
             squared_errors, variances = squared_errors + errors[0], variances + errors[1]
