@@ -7,17 +7,18 @@ one pass over a series gives the features of all its prefixes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import combinations, pairwise
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.base.parameters import Allowed, check_parameters, whole_number
 from separatrix.linalg import Array
 
 LENGTH, N_TALL = 9, 3
@@ -80,7 +81,10 @@ class RandomConvolutions(TransformerMixin, BaseEstimator):
     True
     """
 
-    _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {"n_kernels": (whole_number(1),)}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_kernels": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
     biases_: Array
     channels_: Array
     dilations_: Array
@@ -105,7 +109,7 @@ class RandomConvolutions(TransformerMixin, BaseEstimator):
         self
             The fitted transformer.
         """
-        check_parameters(self, self._allowed_parameters)
+        self._validate_params()
         series, rng = check_series(X), check_random_state(self.random_state)
         n, self.n_channels_, self.n_times_ = series.shape
         self.n_features_in_ = self.n_channels_ * self.n_times_
