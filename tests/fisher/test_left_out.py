@@ -96,6 +96,7 @@ def test_without_rows_moments_decide():
     batches = FisherDiscriminant(shrinkage="auto").partial_fit(X[:30], y[:30])
     batches.partial_fit(X[30:], y[30:])
     assert batches.left_out_ is None
+    assert batches.expected_.slope > 0
     moments = FisherDiscriminant(shrinkage="moments").fit(X, y)
     assert moments.left_out_ is None
     assert_allclose(batches.predict_proba(X), moments.predict_proba(X), atol=1e-9)

@@ -31,6 +31,32 @@ MIN_SLOPE = 1e-6
 """Smallest slope, for distances with a median of one: probabilities are then the priors."""
 
 
+N_NEWTON_STEPS, MAX_NEWTON_CLASSES = 3, 100
+"""Steps after the descent, for models of the same rows that learned them in another way. They
+hold a matrix of all pairs of classes."""
+
+LOSS_DIGITS = 6
+"""Decimals of a log-loss beyond which ridges are equally good."""
+
+
+class ClassSpreads(NamedTuple):
+    """The covariance of each class, in the axes of a spectrum.
+
+    Attributes
+    ----------
+    diagonals : array (n_classes, r)
+        Variances along the axes.
+    products : callable
+        Takes weights A (k, r) of the axes to the covariances ``A S_c A'`` (n_classes, k, k).
+    tails : array (n_classes,)
+        Variance in each direction outside of the axes, where it is known by its average.
+    """
+
+    diagonals: Array
+    products: Callable[[Array], Array]
+    tails: Array
+
+
 class Spectrum(NamedTuple):
     """Class means and the covariance within classes, along its eigenvectors.
 
@@ -47,6 +73,11 @@ class Spectrum(NamedTuple):
         Rows of each class.
     unit : float
         t, the variance that a ridge adds: ``(1 - α) S + α t I``.
+    tail, n_outside : float
+        Variance in each direction outside of the axes, and the number of these directions, where
+        the variance there is known by its average.
+    spreads : ClassSpreads, optional
+        Of the single classes.
     """
 
     evals: Array
@@ -54,6 +85,9 @@ class Spectrum(NamedTuple):
     outside: Array
     counts: Array
     unit: float
+    tail: float = 0.0
+    n_outside: float = 0.0
+    spreads: ClassSpreads | None = None
 
     @property
     def n_free(self) -> float:
@@ -89,7 +123,8 @@ class Metric(NamedTuple):
 def ridge_metric(spectrum: Spectrum, alpha: float) -> Metric:
     """``(1 - α) S + α t I``."""
     r, floor = len(spectrum.evals), alpha * spectrum.unit
-    return Metric(np.full(r, 1 - alpha), np.full(r, floor), floor)
+    outside = (1 - alpha) * spectrum.tail + floor
+    return Metric(np.full(r, 1 - alpha), np.full(r, floor), outside)
 
 
 def truncated_metric(spectrum: Spectrum, n_axes: int) -> Metric:
@@ -275,6 +310,7 @@ def calibrate(
     priors: Array,
     weights: Array | None = None,
     start: Calibration | None = None,
+    n_rows: float | None = None,
 ) -> Calibration:
     """The slope and the offsets of least log-loss; a convex problem.
 
@@ -292,6 +328,8 @@ def calibrate(
         What rows count within their class; classes count as their priors.
     start : Calibration, optional
         Of similar distances.
+    n_rows : float, optional
+        How many rows stand behind the distances; the number of distances by default.
     """
     shares = _row_shares(codes, priors, weights)
     used, classes = np.flatnonzero(shares), np.flatnonzero(priors)
@@ -300,35 +338,72 @@ def calibrate(
     log_priors = np.log(priors[classes])
     unit = float(np.median(distances)) or 1.0
     halves = -0.5 / unit * distances
-    n_rows = len(used) if weights is None else float(weights[used].sum())
+    if n_rows is None:
+        n_rows = len(used) if weights is None else float(weights[used].sum())
     at, prior = np.arange(len(used)), PRIOR_ROWS / n_rows
 
-    def loss(parameters: Array) -> tuple[float, Array]:
+    def loss(parameters: Array) -> tuple[float, Array, Array]:
         offsets = parameters[1:]
         logs = log_softmax(parameters[0] * halves + offsets + log_priors, axis=1)
         miss = np.exp(logs)
+        expected = shares[:, None] * miss
         miss[at, own] -= 1.0
         miss *= shares[:, None]
         value = -shares @ logs[at, own] + prior * (0.5 * offsets @ offsets - np.log(parameters[0]))
         gradient = np.append(np.vdot(miss, halves), miss.sum(axis=0) + prior * offsets)
         gradient[0] -= prior / parameters[0]
-        return value, gradient
+        return value, gradient, expected
 
     first = np.zeros(1 + len(classes))
     first[0] = min(1.0, 0.5 * unit)
     if start is not None:
         first[1:] = start.offsets[classes]
-    bounds = [(min(MIN_SLOPE, unit), unit)] + [(None, None)] * len(classes)
-    precise = {"ftol": 1e-12, "gtol": 1e-8}
+    slopes = (min(MIN_SLOPE, unit), unit)
+    bounds = [slopes, *[(None, None)] * len(classes)]
     found = scipy.optimize.minimize(
-        loss, first, jac=True, method="L-BFGS-B", bounds=bounds, options=precise
+        lambda parameters: loss(parameters)[:2], first, jac=True, method="L-BFGS-B", bounds=bounds
     ).x
+    for _ in range(N_NEWTON_STEPS if len(classes) <= MAX_NEWTON_CLASSES else 0):
+        value, gradient, expected = loss(found)
+        step = _newton_step(found, gradient, halves, shares, expected, prior, slopes)
+        if loss(step)[0] > value + 1e-12 * abs(value):
+            break
+        found = step
     offsets = np.zeros(len(priors))
     offsets[classes] = found[1:] - found[1:].mean()
     scores = found[0] * halves + found[1:] + log_priors
     log_loss = -float(shares @ log_softmax(scores, axis=1)[at, own])
     error = float(shares @ (scores.argmax(axis=1) != own))
     return Calibration(float(found[0] / unit), offsets, log_loss, error)
+
+
+def _newton_step(
+    at: Array,
+    gradient: Array,
+    halves: Array,
+    shares: Array,
+    expected: Array,
+    prior: float,
+    bounds: tuple[float, float],
+) -> Array:
+    """A step to the minimum of the log-loss; a slope at its bound stays there.
+
+    Where rows are separable the minimum is flat, and what stops a descent early is rounding.
+    """
+    tilted = expected * halves
+    means = tilted.sum(axis=1) / shares
+    H = np.empty((len(at), len(at)))
+    H[1:, 1:] = np.diag(expected.sum(axis=0) + prior) - expected.T @ (expected / shares[:, None])
+    H[0, 1:] = H[1:, 0] = tilted.sum(axis=0) - means @ expected
+    H[0, 0] = np.vdot(tilted, halves) - shares @ means**2 + prior / at[0] ** 2
+    low, high = bounds
+    bound = (at[0] >= high and gradient[0] < 0) or (at[0] <= low and gradient[0] > 0)
+    step = np.zeros(len(at))
+    free = slice(1, None) if bound else slice(None)
+    step[free] = np.linalg.solve(H[free, free], gradient[free])
+    found = at - step
+    found[0] = np.clip(found[0], low, high)
+    return found
 
 
 def _row_shares(codes: Array, priors: Array, weights: Array | None) -> Array:
@@ -361,14 +436,15 @@ class LeftOut(NamedTuple):
 def search_ridge(judge: Callable[[float], Calibration]) -> tuple[float, Calibration]:
     """The α of least log-loss among those of `ridges_to_try`, and what was found there.
 
-    Every third one is tried first, then the neighbours of the best.
+    Every third one is tried first, then the neighbours of the best. Of those that are equally
+    good the largest is taken: rows that any ridge separates must not leave it to rounding.
     """
     alphas, tried = ridges_to_try(), {}
 
-    def loss_of(i: int) -> float:
+    def loss_of(i: int) -> tuple[float, int]:
         if i not in tried:
             tried[i] = judge(float(alphas[i]))
-        return tried[i].log_loss
+        return round(tried[i].log_loss, LOSS_DIGITS), -i
 
     best = min(range(0, len(alphas), 3), key=loss_of)
     for step in (2, 1):

@@ -25,6 +25,7 @@ PART_TYPES = {
     "Stretch": "moments.window.Stretch",
     "ThinSVD": "linalg.span.ThinSVD",
     # kernels, choices, decisions
+    "ByMoments": "decision.by_moments.ByMoments",
     "DimensionPath": "selection.DimensionPath",
     "GridScores": "selection.GridScores",
     "HyperplaneRule": "margin.planes.HyperplaneRule",

@@ -20,6 +20,7 @@ from separatrix.base.parameters import (
     whole_number,
 )
 from separatrix.base.solution import Solution
+from separatrix.decision.by_moments import ByMoments
 from separatrix.decision.classifiers import SubspaceClassifier
 from separatrix.decision.expected import LeftOut
 from separatrix.decision.linear import RULES, check_priors, decide_by_means
@@ -30,7 +31,7 @@ from separatrix.fisher.directions import (
     reduce_to_leading_axes,
     shrink,
 )
-from separatrix.fisher.left_out import SolvedSpace, leave_rows_out
+from separatrix.fisher.left_out import SolvedSpace, expect_new_rows
 from separatrix.fisher.shrinkage import shrink_nonlinearly
 from separatrix.fisher.structure import (
     estimates_covariance,
@@ -40,8 +41,6 @@ from separatrix.fisher.structure import (
 )
 from separatrix.linalg import Array, Lift, range_basis, top_eigh
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.labelled import LabelledRows
-from separatrix.moments.novelty import oas_shrinkage
 from separatrix.moments.spectra import (
     drop_constant_features,
     in_units_of_deviations,
@@ -121,9 +120,10 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         Rank of Sw in the space where the problem was solved.
     shrinkage_ : float or None
         The α that was used; None with ``shrinkage="nonlinear"``.
-    left_out_ : LeftOut or None
-        What rows left out say: the α, the slope and the offsets of the decision, and its log-loss
-        and its error on these rows, classes weighted by their priors. None where none were.
+    left_out_, expected_ : LeftOut, ByMoments or None
+        With "auto" and "moments" what is known of new rows: the α, the slope and the offsets of
+        the decision, its log-loss and its error, classes weighted by their priors. `left_out_`
+        is of rows that were left out, `expected_` of moments where no row was; the other is None.
     selection_ : dict
         The scores that decided "auto": under "n_components" a `selection.DimensionPath`.
     moments_ : ClassMoments or None
@@ -164,6 +164,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
 
     shrinkage_: Any
     left_out_: Any
+    expected_: Any
     _summarizes_on_device = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
@@ -249,13 +250,14 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         space = self._reduced(moments)
         given = check_priors(self.priors, moments.classes)
         judged = None
-        if self.shrinkage == "auto" and self._is_automatic and isinstance(rows, LabelledRows):
+        if self._is_automatic:
             shares = moments.counts / moments.n_samples if given is None else given
-            judged = leave_rows_out(space, moments, rows, shares)
+            to_leave_out = rows if self.shrinkage == "auto" else None
+            judged = expect_new_rows(space, moments, to_leave_out, shares)
         Sw, alpha = self._shrunk(moments, space, rows, judged)
         Hb = space.small.between_rows(given)
         found = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
-        found = found.with_extras(shrinkage_=alpha, left_out_=judged)
+        found = found.with_extras(shrinkage_=alpha, **_state(judged))
         return self._keep_wanted(found, space.lift, moments, selected, more_to_come=rows is None)
 
     @property
@@ -293,7 +295,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         moments: ClassMoments,
         space: SolvedSpace,
         rows: Rows | None,
-        judged: LeftOut | None,
+        judged: LeftOut | ByMoments | None,
     ) -> tuple[Array, float | None]:
         """The scatter within classes to decide by, and the α that was used."""
         small, n_features = space.small, space.n_features
@@ -306,18 +308,21 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         alpha = 0.0 if isinstance(self.shrinkage, str) else self.shrinkage or 0.0
         if judged is not None:
             alpha = judged.alpha
-        elif self._is_automatic and n_free > 0:
-            variances = np.linalg.eigvalsh(small.Sw).clip(0.0) / n_free
-            alpha = oas_shrinkage(variances, n_features, n_free)
         return shrink(small.Sw, alpha, n_features), float(alpha)
 
 
+def _state(judged: LeftOut | ByMoments | None) -> dict[str, Any]:
+    """What is known of new rows, by the name of how it is."""
+    by_rows = isinstance(judged, LeftOut)
+    return {"left_out_": judged if by_rows else None, "expected_": None if by_rows else judged}
+
+
 def _calibrate(found: Solution, moments: ClassMoments) -> Solution:
-    """The solution with the slope and offsets of rows left out, if any were."""
-    judged = found.extras.get("left_out_")
+    """The solution with the slope and the offsets that suit new rows, where they are known."""
+    judged = found.extras["left_out_"] or found.extras["expected_"]
     if judged is None:
         return found
-    # distances of rows left out are by Sw / ν, those of the rule by Sw / n
+    # distances of new rows are by Sw / ν, those of the rule by Sw / n
     n_free = moments.n_samples - np.count_nonzero(moments.counts)
     slope = judged.slope * n_free / moments.n_samples
     with np.errstate(divide="ignore"):

@@ -1,4 +1,4 @@
-"""The shrinkage by which rows that are left out are predicted best, where rows are in memory."""
+"""The shrinkage by which new rows are predicted best: rows that are left out, or moments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from separatrix.decision.expected import LeftOut, Spectrum, best_ridge
+from separatrix.base.estimator import Rows
+from separatrix.decision.by_moments import ByMoments, best_ridge_by_moments
+from separatrix.decision.expected import ClassSpreads, LeftOut, Spectrum, best_ridge
 from separatrix.linalg import Array, Lift, scatter_eps
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows, row_blocks
@@ -40,23 +42,23 @@ class SolvedSpace(NamedTuple):
     held: Array | None = None
 
 
-def leave_rows_out(
-    space: SolvedSpace, moments: ClassMoments, rows: LabelledRows, priors: Array
-) -> LeftOut | None:
-    """The shrinkage of least left-out log-loss; None where no row can be left out.
+def expect_new_rows(
+    space: SolvedSpace, moments: ClassMoments, rows: Rows | None, priors: Array
+) -> LeftOut | ByMoments | None:
+    """The shrinkage of least log-loss of new rows; None where there is no scatter to shrink.
 
     Parameters
     ----------
     space : SolvedSpace
     moments : ClassMoments
-        Of the rows, as they were given.
-    rows : LabelledRows
+        As they were given.
+    rows : LabelledRows, Blocks or None
+        The rows of these moments, to leave out. Where they are not in memory moments decide.
     priors : array (n_classes,)
     """
-    small = space.small
+    small, Sw = space.small, space.small.Sw
     seen = np.where(moments.counts > 0, priors, 0.0)
     n_free = moments.n_samples - np.count_nonzero(moments.counts)
-    Sw = small.Sw
     # classes that are points have a scatter of rounding errors
     dust = scatter_eps(moments.eps, moments.n_samples, len(Sw)) * np.trace(small.Sb)
     if n_free <= 1 or np.count_nonzero(seen) < 2 or not np.trace(Sw) > dust:
@@ -64,15 +66,30 @@ def leave_rows_out(
     evals, V = np.linalg.eigh(Sw)
     means = np.where(moments.counts[:, None] > 0, small.means - small.mean, 0.0) @ V
     unit = float(evals.sum()) / n_free / space.n_features
-    n_classes = len(moments.classes)
-    outside = np.zeros((n_classes, n_classes))
+    outside = np.broadcast_to(0.0, (len(means), len(means)))
     spectrum = Spectrum(evals.clip(0.0) / n_free, means, outside, moments.counts, unit)
+    if not isinstance(rows, LabelledRows):
+        if small.per_class:
+            spectrum = spectrum._replace(spreads=_spread_apart(small, V))
+        return best_ridge_by_moments(spectrum, seen)
     judged, weights = _draw(rows)
     if space.held is not None and len(space.held) == len(rows.codes):
         coordinates = _find_held(space.held, rows, moments.per_class, judged) @ V
     else:
         coordinates = _project(moments, rows.part(judged), space.lift(V))
     return best_ridge(spectrum, coordinates, rows.codes[judged], seen, weights)
+
+
+def _spread_apart(small: ClassMoments, V: Array) -> ClassSpreads:
+    """The covariance of each class along the columns of V."""
+    free = np.maximum(small.counts - 1, 1.0)
+    parts = zip(small.scatters, free, strict=True)
+    scatters = [scatter.projected(V).matrix() / n for scatter, n in parts]
+    return ClassSpreads(
+        np.stack([S.diagonal() for S in scatters]),
+        lambda A: np.stack([A @ S @ A.T for S in scatters]),
+        np.zeros(len(scatters)),
+    )
 
 
 def _draw(rows: LabelledRows) -> tuple[Array, Array | None]:
