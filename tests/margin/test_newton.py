@@ -45,7 +45,9 @@ def smoothed_on_a_line(rng, length):
 @pytest.mark.parametrize("length", [1e-6, 0.01, 1.0, 1e8])
 def test_a_line_search_ends_where_the_smoothed_problem_is_least(rng, length):
     problem, eps, w, scores, goal, value = smoothed_on_a_line(rng, length)
-    x = newton._line_minimum(problem, eps, w, scores, goal, problem.points.rows @ goal)
+    x = newton._line_minimum(
+        problem, eps, (w, 0.0), scores, (goal, 0.0), problem.points.rows @ goal
+    )
     best = minimize_scalar(
         lambda c: value(w + c * (goal - w) / length), bounds=(0, 1), method="bounded",
         options={"xatol": 1e-10},
@@ -55,7 +57,12 @@ def test_a_line_search_ends_where_the_smoothed_problem_is_least(rng, length):
 
 def test_a_step_that_leads_nowhere_is_not_made(rng):
     problem, eps, w, scores, goal, _ = smoothed_on_a_line(rng, -1.0)
-    assert newton._line_minimum(problem, eps, w, scores, goal, problem.points.rows @ goal) == 0
+    assert (
+        newton._line_minimum(
+            problem, eps, (w, 0.0), scores, (goal, 0.0), problem.points.rows @ goal
+        )
+        == 0
+    )
 
 
 def test_a_normal_must_save_what_the_best_one_saves():
@@ -64,6 +71,21 @@ def test_a_normal_must_save_what_the_best_one_saves():
     for w, better in [(0.0, False), (1e-9, True), (1.63, True), (1.64, False)]:
         assert newton.is_better_than_none(Z, signs, cost, np.array([w]), 0.0) == better
     assert not newton.is_better_than_none(Z, signs, cost, np.array([-0.1]), 0.0)
+
+
+def test_watching_some_rows_changes_nothing(monkeypatch):
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((6000, 8))
+    signs = np.where(Z @ np.ones(8) + 2 * rng.standard_normal(6000) > 0, 1.0, -1.0)
+    problem = newton.Problem(Points(Z - Z.mean(axis=0), None), signs, np.full(6000, 0.3))
+    start = newton.NewtonStart(np.zeros(8), 0.0, newton.FIRST_HALF_WIDTH)
+    some = newton.smoothed_newton(problem, start, 500)
+    monkeypatch.setattr(newton, "MIN_WATCHED", 10**9)
+    every = newton.smoothed_newton(problem, start, 500)
+    assert some.exact
+    assert every.exact
+    assert_allclose(some.normal, every.normal, rtol=1e-7, atol=1e-9)
+    assert_allclose(some.intercept, every.intercept, rtol=1e-7)
 
 
 @pytest.mark.parametrize(("seed", "best_is_none"), [(27, False), (36, False), (68, True)])

@@ -106,12 +106,13 @@ def soft_margin_hyperplane(
     (array([1., 0.]), 0.0)
     """
     n, r = points.rows.shape
-    scale = float(np.sqrt(np.vdot(points.rows, points.rows) / n))
+    scale = points.size()
     if scale == 0:
         return Hyperplane(np.zeros(r), 0.0, True, 0)
     # all tolerances are for data of size 1
+    scale = 1.0 if abs(scale - 1) < 1e-9 else scale
     solve = choose_solver(n, r, loss)
-    result = solve(points.divide(scale), signs, cost * scale**2)
+    result = solve(points if scale == 1 else points.divide(scale), signs, cost * scale**2)
     w = np.zeros(r) if result.vanishes else result.normal / scale
     return Hyperplane(w, result.intercept, result.exact, result.n_iter)
 

@@ -38,8 +38,19 @@ FIRST_COST_CAP = 100.0
 """Cost of a row, for data of size 1, that separable classes hardly ever reach; also the factor by
 which the cap is raised."""
 
-ROWS_PER_FEATURE_SAMPLED = 4
-"""Rows for each feature in the part of the rows that gives a start (a third less time in all)."""
+MIN_ROWS_PER_FEATURE = 4
+"""Rows for each feature in the smallest part of the rows that gives a start."""
+
+PART_FACTOR = 4
+"""Factor between the sizes of parts, each of which gives the next a start: 32000 rows of 100
+features then take 10 steps with all rows in the first zone, where 400 rows for a start left 40."""
+
+MIN_WATCHED = 2000
+"""Rows from which a zone is solved among the rows near it: fewer cost no more than to choose."""
+
+WATCHED_WIDTH = 10.0
+"""Distance from their margin, in units of the last ε, up to which rows are watched. Others do not
+change their side; where one does, four times as many are watched."""
 
 MAX_HYPERPLANE_STEPS = 1000
 """Newton steps of one hyperplane; hard problems of features of unlike scales took 200."""
@@ -52,11 +63,24 @@ LINE_SLACK = 1e-6
 
 
 class Problem(NamedTuple):
-    """Rows of size 1 on two sides, and what each costs short of its margin."""
+    """Rows of size 1 on two sides, and what each costs short of its margin.
+
+    `pull` and `push` are what rows that are not here add to the normal and the intercept: each is
+    farther short of its margin than the zone is wide.
+    """
 
     points: Points
     signs: Array
     cost: Array
+    pull: Array | float = 0.0
+    push: float = 0.0
+
+    def among(self, watched: Array, short: Array) -> Problem:
+        """The problem of some rows, if the others stay on their sides."""
+        away = np.where(short & ~watched, self.signs * self.cost, 0.0)
+        pull, push = self.points.rows.T @ away, float(away.sum())
+        rows = Points(self.points.rows[watched], None)
+        return Problem(rows, self.signs[watched], self.cost[watched], pull, push)
 
 
 class NewtonStart(NamedTuple):
@@ -115,39 +139,35 @@ def capped_newton(
 def _start_from_part(points: Points, signs: Array, cost: Array) -> NewtonStart:
     """Zero, or with many rows for each feature the solution of a part of the rows."""
     n, r = points.rows.shape
-    start = NewtonStart(np.zeros(r), 0.0, FIRST_HALF_WIDTH)
-    every = n // (ROWS_PER_FEATURE_SAMPLED * r)
-    if every < 2:
-        return start
-    some = np.random.default_rng(0).permutation(n)[::every]
-    part = Problem(Points(points.rows[some], None), signs[some], every * cost[some])
+    if n < PART_FACTOR * MIN_ROWS_PER_FEATURE * r:
+        return NewtonStart(np.zeros(r), 0.0, FIRST_HALF_WIDTH)
+    some = np.random.default_rng(0).permutation(n)[::PART_FACTOR]
+    part = Problem(Points(points.rows[some], None), signs[some], PART_FACTOR * cost[some])
+    start = _start_from_part(*part[:3])
     w, b = smoothed_newton(part, start, MAX_HYPERPLANE_STEPS, last=HALF_WIDTHS[1])[:2]
     return NewtonStart(w, b, HALF_WIDTHS[1])
+
+
+class _State(NamedTuple):
+    """Where the search is: a normal, an intercept, and whether a zone is settled."""
+
+    w: Array
+    b: float
+    settled: bool
+    n_steps: int
 
 
 def smoothed_newton(
     problem: Problem, start: NewtonStart, max_steps: int, last: float = HALF_WIDTHS[-1]
 ) -> SolverResult:
     """Minimise the smoothed problem for one ε after the other, down to the `last`."""
-    points, signs, cost = problem
-    w, b, first = start
-    scores, n_iter = points.rows @ w + b, 0
-    for eps in [e for e in HALF_WIDTHS if last <= e <= first]:
-        settled = False
-        while not settled and n_iter < max_steps:
-            n_iter += 1
-            shortfall = 1 - signs * scores
-            goal, b_goal = _newton_step(problem, shortfall, eps, b)
-            reached = points.rows @ goal + b_goal
-            change, largest = reached - scores, float(np.abs(scores).max())
-            solved = _same_sets(shortfall, 1 - signs * reached, eps)
-            x = 1.0 if solved else _line_minimum(problem, eps, w, scores, goal, reached)
-            w, b, scores = w + x * (goal - w), b + x * (b_goal - b), scores + x * change
-            step = float(np.abs(change).max())
-            # below the last digit of the scores rows on the edge of the zone go to and fro
-            settled = solved or x * step <= 1e-14 * (1 + largest)
-            settled = settled or (eps > last and step <= MAX_UNSETTLED_CHANGE * eps)
-        scores = points.rows @ w + b
+    points, signs, cost = problem[:3]
+    widths = [e for e in HALF_WIDTHS if last <= e <= start.eps]
+    state = _State(start.normal, start.intercept, False, 0)
+    for before, eps in zip([np.inf, *widths[:-1]], widths, strict=True):
+        state = _settle(problem, state, eps, WATCHED_WIDTH * before, max_steps, eps == last)
+    w, b, settled, n_iter = state
+    scores = points.rows @ w + b
     duals = cost * np.clip((1 - signs * scores + eps) / (2 * eps), 0, 1)
     if settled and not np.any((duals > 0) & (duals < cost)):
         b = _middle_intercept(signs, scores - b, duals)
@@ -156,6 +176,51 @@ def smoothed_newton(
     vanishes = float(np.linalg.norm(w)) <= zero
     vanishes = settled and (vanishes or not is_better_than_none(points.rows, signs, cost, w, b))
     return SolverResult(w, b, settled, n_iter, vanishes, float(duals.max()))
+
+
+def _settle(
+    problem: Problem, state: _State, eps: float, width: float, max_steps: int, is_last: bool
+) -> _State:
+    """The minimum for one ε; of many rows those within `width` of their margin are watched."""
+    points, signs = problem.points, problem.signs
+    while points.gram is None and len(signs) >= MIN_WATCHED:
+        shortfall = 1 - signs * (points.rows @ state.w + state.b)
+        watched = np.abs(shortfall) <= width
+        if 2 * np.count_nonzero(watched) > len(signs):
+            break
+        short = shortfall > 0
+        state = _take_steps(problem.among(watched, short), state, eps, max_steps, is_last)
+        shortfall = 1 - signs * (points.rows @ state.w + state.b)
+        stays = np.where(short, shortfall >= eps, shortfall <= -eps)
+        if stays[~watched].all() or state.n_steps >= max_steps:
+            return state
+        width *= 4
+    return _take_steps(problem, state, eps, max_steps, is_last)
+
+
+def _take_steps(
+    problem: Problem, state: _State, eps: float, max_steps: int, is_last: bool
+) -> _State:
+    """Newton steps until no row changes its side of the zone."""
+    points, signs, _ = problem[:3]
+    w, b, _, n_iter = state
+    scores, settled = points.rows @ w + b, False
+    while not settled and n_iter < max_steps:
+        n_iter += 1
+        shortfall = 1 - signs * scores
+        goal, b_goal = _newton_step(problem, shortfall, eps, b)
+        reached = points.rows @ goal + b_goal
+        change, largest = reached - scores, float(np.abs(scores).max(initial=0.0))
+        solved = _same_sets(shortfall, 1 - signs * reached, eps)
+        x = 1.0
+        if not solved:
+            x = _line_minimum(problem, eps, (w, b), scores, (goal, b_goal), reached)
+        w, b, scores = w + x * (goal - w), b + x * (b_goal - b), scores + x * change
+        step = float(np.abs(change).max(initial=0.0))
+        # below the last digit of the scores rows on the edge of the zone go to and fro
+        settled = solved or x * step <= 1e-14 * (1 + largest)
+        settled = settled or (not is_last and step <= MAX_UNSETTLED_CHANGE * eps)
+    return _State(w, b, settled, n_iter)
 
 
 def _middle_intercept(signs: Array, along: Array, duals: Array) -> float:
@@ -177,12 +242,12 @@ def _same_sets(before: Array, after: Array, eps: float) -> bool:
 
 def _newton_step(problem: Problem, shortfall: Array, eps: float, b: float) -> tuple[Array, float]:
     """The minimum of the smoothed problem if every row stayed on its side of the zone."""
-    points, signs, cost = problem
+    points, signs, cost = problem[:3]
     Z = points.rows
     short = shortfall >= eps
     at = np.flatnonzero(~short & (shortfall > -eps))
     outside = np.where(short, signs * cost, 0.0)
-    pull, push = Z.T @ outside, float(outside.sum())
+    pull, push = problem.pull + Z.T @ outside, problem.push + float(outside.sum())
     if len(at) == 0:  # nothing holds the intercept: move it towards the heavier side
         return pull, b + (float(np.sign(push)) if abs(push) > 1e-12 * cost.sum() else 0.0)
     zone, target = Z[at], signs[at] * (1 + eps)
@@ -244,15 +309,22 @@ def cholesky_solve(S: Array, target: Array) -> Array:
 
 
 def _line_minimum(
-    problem: Problem, eps: float, w: Array, scores: Array, goal: Array, reached: Array
+    problem: Problem,
+    eps: float,
+    start: tuple[Array, float],
+    scores: Array,
+    goal: tuple[Array, float],
+    reached: Array,
 ) -> float:
     """The part of the way to `goal` where the smoothed problem is least.
 
     The zero of its slope, which grows with x, by false position; of an end that stays twice half
     the slope is taken (Illinois), so that both ends come near.
     """
-    direction, change = goal - w, reached - scores
+    (w, b), direction, change = start, goal[0] - start[0], reached - scores
     at_start, growth = w @ direction, direction @ direction
+    # rows that are not here pull evenly all the way
+    at_start -= np.sum(problem.pull * direction) + problem.push * (goal[1] - b)
     signs, cost = problem.signs, problem.cost
 
     def slope(x: float) -> float:

@@ -172,8 +172,11 @@ class Planes(NamedTuple):
 
 def find_planes(points: Points, problems: Sequence[BinaryProblem], find: FindPlane) -> Planes:
     """The hyperplanes of all problems, in their order."""
-    planes = [_find_plane(points, problem, find) for problem in problems]
-    W = np.column_stack([plane.normal for plane in planes])
+    size = points.size()  # once for all problems
+    unit = points.divide(size) if size > 0 else points
+    costs = [problem._replace(cost=problem.cost * size**2) for problem in problems]
+    planes = [_find_plane(unit, problem, find) for problem in costs]
+    W = np.column_stack([plane.normal for plane in planes]) / (size or 1.0)
     lengths = np.linalg.norm(W, axis=0)
     heavier = [1.0 if problem.cost @ problem.signs > 0 else -1.0 for problem in problems]
     b = np.where(lengths > 0, [plane.intercept for plane in planes], heavier)

@@ -24,6 +24,10 @@ class Points(NamedTuple):
     rows: Array
     gram: Array | None
 
+    def size(self) -> float:
+        """The root mean square of the lengths of the rows."""
+        return float(np.sqrt(np.vdot(self.rows, self.rows) / len(self.rows)))
+
     def divide(self, scale: float) -> Points:
         """The rows divided by a number."""
         gram = None if self.gram is None else self.gram / scale**2
