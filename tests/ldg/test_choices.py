@@ -33,3 +33,6 @@ def test_one_lucky_value_does_not_decide():
     assert chosen(bad, good, bad, good, good).chosen == {"gamma": GAMMAS[4]}
     assert chosen(bad, bad, good, good, bad).chosen == {"gamma": GAMMAS[2]}
     assert chosen(good, good, good, good, good).chosen == {"gamma": np.inf}
+    # slightly better than the whole space is not better than it
+    nearly = good + 0.2 * bad
+    assert chosen(nearly, nearly, good, good, good).chosen == {"gamma": np.inf}

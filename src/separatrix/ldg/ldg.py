@@ -177,7 +177,8 @@ class LDG(SubspaceEstimator):
         γ, the worth of distance from the other classes compared with nearness to the own. "auto"
         fits again in five folds with γ = 0.01, 0.05, 0.2, 0.7 and infinity, and takes the best
         average of 1, 3 and 5 nearest neighbours, in `n_components` dimensions or in those that
-        None keeps. With γ = inf nearness does not count: None then keeps the whole space, and a
+        None keeps; or infinity, unless the best is better by more than one standard error. With
+        γ = inf nearness does not count: None then keeps the whole space, and a
         number of directions are the principal axes of A.
     n_neighbors : "auto" or int
         k; "auto" is 4. A class with no more rows than k gives all it has.

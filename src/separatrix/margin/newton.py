@@ -38,8 +38,8 @@ FIRST_COST_CAP = 100.0
 """Cost of a row, for data of size 1, that separable classes hardly ever reach; also the factor by
 which the cap is raised."""
 
-MIN_ROWS_PER_FEATURE = 4
-"""Rows for each feature in the smallest part of the rows that gives a start."""
+SMALLEST_PART = 4
+"""Rows for each feature in the smallest part of the rows that gives a start: 400 of 100 features."""
 
 PART_FACTOR = 4
 """Factor between the sizes of parts, each of which gives the next a start: 32000 rows of 100
@@ -139,7 +139,7 @@ def capped_newton(
 def _start_from_part(points: Points, signs: Array, cost: Array) -> NewtonStart:
     """Zero, or with many rows for each feature the solution of a part of the rows."""
     n, r = points.rows.shape
-    if n < PART_FACTOR * MIN_ROWS_PER_FEATURE * r:
+    if n < PART_FACTOR * SMALLEST_PART * r:
         return NewtonStart(np.zeros(r), 0.0, FIRST_HALF_WIDTH)
     some = np.random.default_rng(0).permutation(n)[::PART_FACTOR]
     part = Problem(Points(points.rows[some], None), signs[some], PART_FACTOR * cost[some])
