@@ -75,6 +75,9 @@ METHODS: dict[str, tuple[list[str], Mapping[str, Callable[[], Any]]]] = {
             "LDG": nearest_after(LDG()),
             "LDG auto": nearest_after(LDG("auto")),
             "local Fisher": nearest_after(FewLocalFisher()),
+            "shrinkage 0.1": nearest_after(FewLocalFisher(shrinkage=0.1)),
+            "not shrunk": nearest_after(FewLocalFisher(shrinkage=None)),
+            "no reduction": lambda: KNeighborsClassifier(1),
         },
     ),
     "local_qda": (

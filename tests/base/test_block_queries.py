@@ -27,7 +27,7 @@ LOCAL = [
     LDG(3, gamma=0.5, n_neighbors=4),
     LDG(gamma=0.8, n_neighbors=1, priors=[0.2, 0.3, 0.5]),
     LDG(2, gamma=0.5, local=False),
-    LocalFisherDiscriminant(3),
+    LocalFisherDiscriminant(3, shrinkage=None),
     LocalFisherDiscriminant(2, n_neighbors=2, shrinkage=0.1),
 ]
 every = pytest.mark.parametrize("estimator", LOCAL, ids=repr)

@@ -12,7 +12,12 @@ from separatrix import (
     LocalFisherDiscriminant,
 )
 from separatrix.base.queries import Queries
-from separatrix.fisher.local import affinity_scatters, drawn_classes, sampled_affinity_scatters
+from separatrix.fisher.local import (
+    SHRINKAGES,
+    affinity_scatters,
+    drawn_classes,
+    sampled_affinity_scatters,
+)
 from separatrix.linalg import principal_angles
 from separatrix.moments.labelled import LabelledRows
 from tests.discovery import TALL, WIDE, labelled
@@ -37,7 +42,7 @@ def test_local_fisher_is_sugiyamas(k):
     X, y = labelled(80, 5)
     y = np.r_[y[:75], [3, 3, 3, 3, 4]]  # a class smaller than k, and one of a single sample
     Sw, Sb = local_scatters_by_pairs(X, y, k)
-    W = LocalFisherDiscriminant(n_neighbors=k).fit(X, y).components_.T
+    W = LocalFisherDiscriminant(n_neighbors=k, shrinkage=None).fit(X, y).components_.T
     assert_allclose(W.T @ Sw @ W, np.eye(5), atol=1e-11)
     assert_allclose(np.diag(W.T @ Sb @ W), scipy.linalg.eigh(Sb, Sw)[0][::-1], rtol=1e-9)
 
@@ -62,7 +67,7 @@ def test_duplicated_rows_do_not_break_local_scaling():
     X, y = labelled(30, 4)
     X, y = np.repeat(X, 10, axis=0), np.repeat(y, 10)  # every σ is zero
     Sw, Sb = local_scatters_by_pairs(X, y)
-    W = LocalFisherDiscriminant().fit(X, y).components_
+    W = LocalFisherDiscriminant(shrinkage=None).fit(X, y).components_
     assert np.isfinite(W).all()
     assert_allclose(Sw, 0, atol=1e-9)  # so every direction is perfect, and sorted by S̃b
     assert (np.diff(np.diag(W @ Sb @ W.T)) < 0).all()
@@ -118,3 +123,15 @@ def test_a_sample_is_warned_of_where_nobody_asked_for_it(monkeypatch):
     monkeypatch.setattr("separatrix.base.queries.AUTO_QUERIES", 300)
     with pytest.warns(UserWarning, match=r"compared 300 of 3000 rows.*angle_error_.*n_queries"):
         LocalFisherDiscriminant(2).fit(X, y)
+
+
+def test_the_shrinkage_is_chosen_by_rows_held_out_in_any_order():
+    X, y = labelled(60, 40)
+    model = LocalFisherDiscriminant(2).fit(X, y)
+    record = model.selection_["shrinkage"]
+    average = record.scores.mean(axis=0)
+    assert average[SHRINKAGES.index(model.shrinkage_)] >= average.max() - 1e-12
+    fixed = LocalFisherDiscriminant(2, shrinkage=model.shrinkage_).fit(X, y)
+    assert_allclose(model.components_, fixed.components_, atol=1e-10)
+    order = np.random.default_rng(0).permutation(60)
+    assert LocalFisherDiscriminant(2).fit(X[order], y[order]).shrinkage_ == model.shrinkage_

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.testing import assert_allclose
 
-from separatrix.ldg.choices import GAMMAS, choose_gamma, vote_scores
+from separatrix.ldg.choices import GAMMAS, choose_gamma
 from separatrix.moments.labelled import LabelledRows
-from separatrix.selection import neighbour_scores
+from separatrix.selection import neighbour_scores, vote_scores
 from tests.discovery import labelled
 
 

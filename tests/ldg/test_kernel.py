@@ -14,9 +14,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from separatrix import LDG, KernelLDG
 from separatrix.base.feature_space import CentredGram
 from separatrix.kernels import RBF
-from separatrix.ldg.choices import vote_scores
 from separatrix.moments.neighbours import class_neighbours
-from separatrix.selection import dimension_path
+from separatrix.selection import dimension_path, vote_scores
 from tests.discovery import SHAPES, TALL, same_up_to_sign
 
 every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,12 @@ from separatrix.selection import (
     N_FOLDS,
     GridScores,
     Projection,
-    Scorer,
     best_rule,
     limit_judges,
-    neighbour_scores,
     score_projections,
     search,
     training_parts,
+    vote_scores,
 )
 
 GAMMAS = (float("inf"), 0.7, 0.2, 0.05, 0.01)
@@ -30,10 +28,6 @@ reach 81.4, and k of 1, 4 and 16 with each of them 81.0 (standard error of a dif
 
 AUTO_NEIGHBORS = 4
 """k of ``n_neighbors="auto"``: k = 1 and 16 tried as well change the mean above by -0.3."""
-
-vote_scores: Scorer = partial(neighbour_scores, n_neighbors=(1, 3, 5))
-"""Average of the shares that 1, 3 and 5 nearest neighbours classify correctly: the choice by it
-reaches 0.9 points more than the choice by one neighbour (same sets)."""
 
 
 def choose_gamma(

@@ -39,7 +39,7 @@ from separatrix.base.queries import (
 from separatrix.base.rows import check_several_classes
 from separatrix.base.solution import Solution
 from separatrix.decision.linear import check_priors
-from separatrix.ldg.choices import AUTO_NEIGHBORS, GAMMAS, choose_gamma, vote_scores
+from separatrix.ldg.choices import AUTO_NEIGHBORS, GAMMAS, choose_gamma
 from separatrix.ldg.gradient import (
     MAX_GRADIENT_STEPS,
     DiscriminativeGaussians,
@@ -63,6 +63,7 @@ from separatrix.selection import (
     DimensionPath,
     GridScores,
     dimension_path,
+    vote_scores,
 )
 
 GAMMA = (one_of("auto"), real_number(0, open_low=True))

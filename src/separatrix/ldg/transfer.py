@@ -21,7 +21,7 @@ from separatrix.base.parameters import (
 from separatrix.base.queries import order_by_content
 from separatrix.base.rows import unchanged_on_failure
 from separatrix.base.solution import Solution
-from separatrix.ldg.choices import GAMMAS, vote_scores
+from separatrix.ldg.choices import GAMMAS
 from separatrix.ldg.ldg import GAMMA, LDG, LDGProblem, projection
 from separatrix.ldg.scatters import LDGScatters, local_scatters, scatters_about
 from separatrix.linalg import Array, range_basis
@@ -37,6 +37,7 @@ from separatrix.selection import (
     pick_dimension,
     score_projections,
     search,
+    vote_scores,
 )
 from separatrix.transfer.distance import measure_domains
 from separatrix.transfer.domains import check_domains, labelled_rows

@@ -39,7 +39,7 @@ FIRST_COST_CAP = 100.0
 which the cap is raised."""
 
 SMALLEST_PART = 4
-"""Rows for each feature in the smallest part of the rows that gives a start: 400 of 100 features."""
+"""Rows for each feature in the smallest part of the rows that gives a start."""
 
 PART_FACTOR = 4
 """Factor between the sizes of parts, each of which gives the next a start: 32000 rows of 100

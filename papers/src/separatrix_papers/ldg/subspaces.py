@@ -204,7 +204,7 @@ METHODS31: dict[str, Callable[[ScoredSplit], float]] = {
     "LDG": grown_ldg,
     "PCA": lambda split: grown_of(PCA(most_directions(split)), split),
     "FDA": partial(grown_of, FisherDiscriminant()),
-    "LFDA": partial(grown_of, LocalFisherDiscriminant()),
+    "LFDA": partial(grown_of, LocalFisherDiscriminant(shrinkage=None)),
 }
 
 
@@ -337,7 +337,7 @@ TABLE33_METHODS: dict[str, Callable[[ScoredSplit], ChosenSettings]] = {
     "DLDA": lambda split: fixed(DirectDiscriminant(), split),
     "GDA": lambda split: fixed(GSVDDiscriminant(), split),
     "PCA LFDA": lambda split: choose_by_folds(
-        [make_pipeline(WithinAxes(), LocalFisherDiscriminant())], split
+        [make_pipeline(WithinAxes(), LocalFisherDiscriminant(shrinkage=None))], split
     ),
     "Reg. LFDA": lambda split: choose_by_folds(
         ridged(LocalFisherDiscriminant, literal.local_fisher_scatters(split.X, split.y).within),
