@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any, ClassVar, NamedTuple
 
@@ -279,8 +279,11 @@ def shrunken_projections(rows: LabelledRows, n_neighbors: int, k: int) -> Iterat
         moments = ClassMoments.from_rows(rows)
     local = affinity_scatters(rows, moments, n_neighbors)
     for alpha in SHRINKAGES:
-        W = lift(shrunken_directions(local, alpha, n_features, eps).W[:, :k])
-        yield lambda X, W=W: X @ W
+        yield partial(_project, lift(shrunken_directions(local, alpha, n_features, eps).W[:, :k]))
+
+
+def _project(W: Array, rows: Any) -> Array:
+    return rows @ W
 
 
 class LocalFisherDiscriminant(SubspaceEstimator):
@@ -392,7 +395,7 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         if moments.is_thin:
             rows, lift = rows.in_span(moments.mean)
             if rows.X.shape[1] == 0:  # all rows coincide
-                extras = {"angle_error_": 0.0, "shrinkage_": alpha}
+                extras: dict[str, Any] = {"angle_error_": 0.0, "shrinkage_": alpha}
                 return Solution(np.zeros((n_features, 0)), np.zeros(0), rank=0, extras=extras)
             moments = ClassMoments.from_rows(rows)
         queries = draw_queries(rows.codes, self.n_queries, self.random_state)
