@@ -4,6 +4,7 @@
 imported when it is first asked for, so that the command line starts at once.
 """
 
+import logging
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from separatrix.transfer.weighted import TargetWeighted
 
 __version__ = "0.1.0"
+
+logging.getLogger("separatrix").addHandler(logging.NullHandler())
 
 CONTENTS = {
     # data and statistics

@@ -100,9 +100,11 @@ def test_influence_is_printed_and_strange_sites_are_named():
 
 def test_noise_needs_clipped_rows_and_is_stated():
     sites()
-    noise = ("--epsilon", "5", "--delta", "1e-5", "--clip", "9000")
-    assert "site0.model was fitted without --clip" in refused("merge", *MODELS, *noise, "-o", "m")
-    sites("--clip", "9000")
+    noise = ("--epsilon", "5", "--delta", "1e-5", "--max-norm", "9000")
+    assert "site0.model was fitted without --max-norm" in refused(
+        "merge", *MODELS, *noise, "-o", "m"
+    )
+    sites("--max-norm", "9000")
     said = run("merge", *MODELS, *noise, "-o", "private.model").stdout
     assert "with noise of epsilon 5" in said
     assert read("private.model").notes["noise"]["epsilon"] == 5

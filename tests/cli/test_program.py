@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -195,3 +196,45 @@ def test_an_installed_distribution_brings_commands(tmp_path, monkeypatch):
     assert run("count").stdout == "1 2 3\n"
     assert "Count to three." in run("--help").stdout
     assert "DATA" in run("fit", "--help").stdout  # an own command is never replaced
+
+
+def test_events_are_json_one_a_line(bare_table):
+    options = ["--methods", "LDA", "--splits", "2"]
+    done = run("--log-json", "compare", "flowers.csv", *options)
+    events = [json.loads(line) for line in done.stderr.splitlines()]
+    assert {"progress"} <= {event["event"] for event in events}
+    last = [event for event in events if event["event"] == "progress"][-1]
+    assert (last["done"], last["total"]) == (2, 2)
+    done = run("--log-json", "compare", "flowers.csv", "--methods", "nothing", code=1)
+    assert json.loads(done.stderr.splitlines()[-1])["event"] == "error"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_a_script_of_the_shell(shell):
+    assert "_SEPARATRIX_COMPLETE" in run("completion", shell).stdout
+
+
+def test_colours_follow_the_option_and_the_environment(bare_table, monkeypatch):
+    wrong = ["compare", "flowers.csv", "--methods", "nothing"]
+    assert "\x1b[31m" in run("--color", "always", *wrong, code=1, color=True).stderr
+    assert "\x1b" not in run("--color", "never", *wrong, code=1, color=True).stderr
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in run(*wrong, code=1, color=True).stderr
+
+
+def test_help_has_headings_and_whole_summaries():
+    text = run("fit", "--help").stdout
+    heads = [line for line in text.splitlines() if line.endswith(" options:")]
+    assert heads[:2] == ["Data options:", "Features options:"] or "Data options:" in heads
+    assert "..." not in run("--help").stdout.split("Commands:")[1]
+
+
+def test_methods_have_aliases_in_any_case(bare_table):
+    found = json.loads(run("fit", "flowers.csv", "-m", "pls-da", "-o", "a.model", "--json").stdout)
+    assert found["method"] == "PartialLeastSquaresDiscriminant"
+    found = json.loads(run("fit", "flowers.csv", "-m", "lda", "-o", "b.model", "--json").stdout)
+    assert (found["method"], found["merges"]) == ("FisherDiscriminant", True)
+    options = ["--methods", "lda,ldg,mmda", "--splits", "1", "--json"]
+    record = json.loads(run("compare", "flowers.csv", *options).stdout)
+    names = {"LDA", "LDG", "MarginMaximizingDiscriminant"}
+    assert {m["name"] for m in record["methods"]} == names

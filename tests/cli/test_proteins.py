@@ -41,7 +41,7 @@ def test_proteins_become_a_graph_of_classifiers():
 def test_proteins_live_in_several_places():
     write_proteins("p.fasta", 120, several=True)
     write_proteins("new.fasta", seed=1, several=True)
-    run("fit", "p.fasta", "-m", "TruncatedIPCAC", "--several", ";", "-o", "p.model")
+    run("fit", "p.fasta", "-m", "TruncatedIPCAC", "--multilabel-sep", ";", "-o", "p.model")
     found = run("predict", "p.model", "new.fasta", "--json")
     assert "have exactly the labels that are predicted" in found.stderr
     labels = {

@@ -34,8 +34,65 @@ SECONDS_BETWEEN_LINES = 60.0
 """Seconds between two lines of progress where there is no terminal."""
 
 
+OPTION_GROUPS = {
+    "Data": "target ignore ids samples labels text form sep decimal thousands header transposed "
+    "skip_bad keep",
+    "Features": "scale categorical missing rows hashed latent max_norm clip",
+    "Method": "method methods settings decision classifier tune rivals quick several engine score "
+    "costs",
+    "Splits": "splits test_size folds group split test time permutations",
+    "Output": "output report results explain as_json quiet proba theme kind",
+    "Running": "seed jobs budget",
+}
+"""Names of the parameters that help shows under each heading."""
+
+LONGEST_SUMMARY = 160
+"""Letters of the summary of a command that help shows; none of ours is longer."""
+
+
+class GroupedCommand(click.Command):
+    """A command whose help lists options under headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Options under their headings; others come last."""
+        known = {name: head for head, names in OPTION_GROUPS.items() for name in names.split()}
+        options = [p for p in self.get_params(ctx) if isinstance(p, click.Option)]
+        few = len(options) <= FEW_OPTIONS
+        groups: dict[str, list[tuple[str, str]]] = {head: [] for head in (*OPTION_GROUPS, "")}
+        for option in options:
+            record = option.get_help_record(ctx)
+            if record is not None:
+                groups["" if few else known.get(option.name or "", "")].append(record)
+        for head, records in groups.items():
+            if records:
+                title = f"{head} options" if head else "Options" if few else "Other options"
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+FEW_OPTIONS = 8
+"""Options up to which a command has no headings."""
+
+
 class CommandGroup(click.Group):
     """Commands that report an error in a sentence; a traceback is shown with --debug only."""
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Add a command, whose help then has headings."""
+        if type(cmd) is click.Command:
+            cmd.__class__ = GroupedCommand
+        super().add_command(cmd, name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands with whole summaries."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [
+            (name, command.get_short_help_str(LONGEST_SUMMARY))
+            for name, command in commands
+            if command is not None and not command.hidden
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; whatever goes wrong becomes a message and an exit code."""
@@ -101,14 +158,28 @@ def _discard_output_if_full(error: Exception) -> None:
 
 
 def _exit_with_error(ctx: click.Context, message: str, code: int) -> None:
-    click.echo(f"{click.style('Error:', fg='red')} {message}", err=True)
+    say("error", message, prefix=f"{click.style('Error:', fg='red')} ")
     ctx.exit(code)
+
+
+def wants_events() -> bool:
+    """Whether --log-json asks for events that a program reads."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.find_root().params.get("log_json"))
+
+
+def say(event: str, message: str, *, prefix: str = "", **more: Any) -> None:
+    """Write a line to standard error: as text, or as an event."""
+    if wants_events():
+        message = json.dumps({"event": event, "message": message, **more}, ensure_ascii=False)
+        prefix = ""
+    click.echo(f"{prefix}{message}", err=True)
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
     context = click.get_current_context(silent=True)
     if context is None or not context.params.get("quiet"):
-        click.echo(f"{click.style('Warning:', fg='yellow')} {message}", err=True)
+        say("warning", str(message), prefix=f"{click.style('Warning:', fg='yellow')} ")
 
 
 class Console(NamedTuple):
@@ -142,7 +213,7 @@ class Console(NamedTuple):
     def note(self, text: str) -> None:
         """Print what is good to know to standard error."""
         if not self.quiet:
-            click.echo(text, err=True)
+            say("note", text)
 
     def _line_a_minute(self, title: str) -> Callable[[int, int | None, str], None]:
         """Progress for a file or a pipe: nothing that is over within a minute is spoken of."""
@@ -165,6 +236,11 @@ class Console(NamedTuple):
         """
         if self.quiet:
             yield lambda done, total, remark: None
+            return
+        if wants_events():
+            yield lambda done, total, remark: say(
+                "progress", remark, command=title, done=done, total=total
+            )
             return
         if not sys.stderr.isatty():
             yield self._line_a_minute(title)

@@ -13,7 +13,7 @@ from separatrix.cli.blocks import engine_option, fit_arrays, fit_blocks, one_pas
 from separatrix.cli.console import Console
 from separatrix.cli.databases import fit_database, sums_suffice
 from separatrix.cli.inputs import read_labelled_table
-from separatrix.cli.methods import build_estimator
+from separatrix.cli.methods import build_estimator, check_methods
 from separatrix.cli.options import (
     DATA_HELP,
     console_options,
@@ -65,9 +65,9 @@ class Fitted(NamedTuple):
 )
 @tuning_options
 @output_option("File for the model.", required=True)
-@click.option("--clip", type=click.FloatRange(0, min_open=True), metavar="LENGTH",
+@click.option("--max-norm", "clip", type=click.FloatRange(0, min_open=True), metavar="LENGTH",
               help="Shorten rows to this length, for noise in `merge --epsilon`.")  # fmt: skip
-@click.option("--several", metavar="SEP",
+@click.option("--multilabel-sep", "several", metavar="SEP",
               help="Rows have several labels, with SEP between: one classifier each.")  # fmt: skip
 @engine_option
 @data_options
@@ -119,11 +119,12 @@ def fit_command(
     if method is None:
         in_words = engine == "memory" and has_words(data, reading.text)
         method = "TruncatedIPCAC" if in_words else "FisherDiscriminant"
+    (method,) = check_methods([method], own_first=True)
     estimator = build_estimator(method, settings, seed)
     scale = options["scale"]
     if several is not None:
         if tune or engine == "dask" or decision != "own":
-            raise click.UsageError("--several goes with --method and --set alone")
+            raise click.UsageError("--multilabel-sep goes with --method and --set alone")
         from separatrix.decision.several import SeveralLabels
 
         estimator = SeveralLabels(estimator, sep=several)
@@ -188,10 +189,15 @@ def _fit_in_memory(
             rule = read_classifier(decision, options["classifier"])
             (method,) = with_steps(to_tune, prepare=prepare, then=rule)
             protocol = {"random_state": seed, **read_tuning(table.kept, options)}
-            model, found = tuned(method, table.X, table.y, **protocol)
+            with console.progress("fit") as update:
+                update(0, None, f"choosing settings of {to_tune} by {len(table.y)} rows")
+                model, found = tuned(method, table.X, table.y, **protocol)
             chosen = to_plain(found)
         else:
-            model = assemble(prepare, estimator, decision, len(table.y)).fit(table.X, table.y)
+            model = assemble(prepare, estimator, decision, len(table.y))
+            with console.progress("fit") as update:
+                update(0, None, f"{type(estimator).__name__} learns {len(table.y)} rows")
+                model.fit(table.X, table.y)
     classes = sorted(set(table.y.tolist()))
     words = [name for name in find_text_columns(table.X) if name not in table.text]
     n_rows, n_features = table.X.shape

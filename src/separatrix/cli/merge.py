@@ -23,8 +23,8 @@ from separatrix.cli.output import check_outputs
 @click.option("--epsilon", type=float, metavar="E",
               help="Add Gaussian noise to each model: differential privacy.")  # fmt: skip
 @click.option("--delta", type=float, metavar="D", help="Its second number, such as 1e-6.")
-@click.option("--clip", type=float, metavar="LENGTH",
-              help="Length to which `fit --clip` has shortened rows.")  # fmt: skip
+@click.option("--max-norm", "clip", type=float, metavar="LENGTH",
+              help="Length to which `fit --max-norm` has shortened rows.")  # fmt: skip
 @output_option("File for the merged model.", required=True)
 @console_options
 def merge_command(
@@ -50,7 +50,7 @@ def merge_command(
     Examples:
       separatrix merge site1.model site2.model -o all.model
       separatrix merge all.model --without site2.model -o rest.model    # a site leaves
-      separatrix merge *.model --epsilon 1 --delta 1e-6 --clip 10 -o private.model
+      separatrix merge *.model --epsilon 1 --delta 1e-6 --max-norm 10 -o private.model
     """
     from separatrix.base.merging import merge
     from separatrix.files.model import save
@@ -141,10 +141,10 @@ def _check_clipped(path: str, notes: dict[str, Any], clip: float | None) -> None
         return
     known = notes.get("clip")
     if known is None or known > clip:
-        found = "without --clip" if known is None else f"with --clip {known:g}"
+        found = "without --max-norm" if known is None else f"with --max-norm {known:g}"
         raise ValueError(
             f"{path} was fitted {found}, and noise for rows of length {clip:g} does not protect "
-            f"longer ones: fit it with --clip {clip:g}"
+            f"longer ones: fit it with --max-norm {clip:g}"
         )
 
 

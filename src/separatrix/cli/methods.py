@@ -22,13 +22,22 @@ def list_methods() -> list[str]:
     return list(method_classes())
 
 
-def check_methods(names: Iterable[str]) -> list[str]:
-    """The names without repetition; an unknown one is an error that proposes the nearest."""
-    from separatrix.evaluate.methods import LEFT_OUT, find_method_class
-    from separatrix.evaluate.references import ALIASES
-    from separatrix.files.tables import check_known_name
+def check_methods(names: Iterable[str], *, own_first: bool = False) -> list[str]:
+    """The names without repetition; an unknown one is an error that proposes the nearest.
 
-    asked = [name.strip() for name in names]
+    Names come in any case, and may be aliases. With `own_first` "lda" is the method of this
+    package and not the reference of that name, whose models do not merge.
+    """
+    from separatrix.evaluate.methods import LEFT_OUT, find_method_class, resolve_name
+    from separatrix.evaluate.references import ALIASES, REFERENCES
+    from separatrix.files.tables import check_known_name
+    from separatrix.methods import find_public_name
+
+    def find(name: str) -> str:
+        own = find_public_name(name) if own_first and name not in REFERENCES else None
+        return own or resolve_name(name)
+
+    asked = [find(name.strip()) for name in names]
     for name in asked:
         if name in LEFT_OUT:
             own = OWN_COMMANDS.get(name)
@@ -64,7 +73,7 @@ def construct(method: str) -> Any:
 
     from separatrix.evaluate.methods import contenders
 
-    (name,) = check_methods([method])
+    (name,) = check_methods([method], own_first=True)
     return clone(contenders([name])[0].estimator)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -21,6 +22,7 @@ from separatrix.cli.info import info_command
 from separatrix.cli.listings import datasets_command, methods_command
 from separatrix.cli.look import look_command
 from separatrix.cli.merge import merge_command
+from separatrix.cli.plot import plot_command
 from separatrix.cli.stream import stream_command
 
 # Numerics are imported inside the commands: help must not wait for them.
@@ -66,7 +68,22 @@ class Program(CommandGroup):
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-def program(debug: bool) -> None:
+@click.option("-v", "--verbose", is_flag=True, help="Show what the library logs.")
+@click.option(
+    "--log-json",
+    is_flag=True,
+    help="Write notes, warnings, progress and errors as JSON, one event a line.",
+)
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    help="Colours; auto is on a terminal, unless NO_COLOR is set.  [default: auto]",
+)
+@click.pass_context
+def program(
+    ctx: click.Context, debug: bool, verbose: bool, log_json: bool, color: str
+) -> None:  # fmt: skip
     """Find the subspace that separates your classes, and keep a model that uses it.
 
     \b
@@ -79,6 +96,30 @@ def program(debug: bool) -> None:
     Exit codes: 0 done, 1 the data or a file is at fault, 2 wrong usage, 70 a fault of the program,
     130 interrupted by Ctrl-C or SIGTERM, 141 nobody reads the output.
     """
+    never = color == "never" or (color == "auto" and bool(os.environ.get("NO_COLOR")))
+    ctx.color = True if color == "always" else False if never else None
+    if verbose:
+        import logging
+
+        logging.basicConfig(format="%(name)s: %(message)s")
+        logging.getLogger("separatrix").setLevel(logging.DEBUG)
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion_command(shell: str) -> None:
+    """Print the script that completes commands in a shell.
+
+    \b
+    Examples:
+      separatrix completion bash >> ~/.bashrc
+      separatrix completion fish > ~/.config/fish/completions/separatrix.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    cls = get_completion_class(shell)
+    assert cls is not None, "the choices are shells that click knows"
+    click.echo(cls(program, {}, "separatrix", "_SEPARATRIX_COMPLETE").source())
 
 
 for command in (
@@ -90,6 +131,7 @@ for command in (
     info_command,
     error_command,
     features_command,
+    plot_command,
     export_command,
     merge_command,
     forget_command,
@@ -98,5 +140,6 @@ for command in (
     epochs_command,
     methods_command,
     datasets_command,
+    completion_command,
 ):
     program.add_command(command)

@@ -25,6 +25,7 @@ from separatrix.evaluate.references import ALIASES, REFERENCES, list_references
 from separatrix.fisher.fisher import FisherDiscriminant
 from separatrix.ipcac.ipcac import IPCAC
 from separatrix.kernels import RBF
+from separatrix.methods import find_public_name
 from separatrix.selection import MAX_COMPONENTS
 
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
@@ -480,7 +481,24 @@ def with_steps(
     ]
 
 
+def resolve_name(name: str) -> str:
+    """The name in the table that a name in any case, or an alias, means; unknown ones stay.
+
+    References come first: "lda" is that of scikit-learn, as "LDA" is.
+
+    Examples
+    --------
+    >>> [resolve_name(name) for name in ("ldg", "pls-da", "lda", "RAW")]
+    ['LDG', 'PartialLeastSquaresDiscriminant', 'LDA', 'raw']
+    """
+    if name in REFERENCES or name in ALIASES or name in separatrix.__all__:
+        return name
+    references = {known.lower(): known for known in (*REFERENCES, *ALIASES)}
+    return references.get(name.lower()) or find_public_name(name) or name
+
+
 def _named(name: str) -> Contender:
+    name = resolve_name(name)
     if name in LEFT_OUT:
         raise ValueError(f"{name} cannot be compared: {LEFT_OUT[name]}")
     cls = find_method_class(name)

@@ -102,7 +102,7 @@ def check_lengths(moments: ClassMoments, clip: float) -> None:
         longest = float(np.sqrt(squares / moments.n_samples))
         raise ValueError(
             f"clip={clip:g}, but rows were longer: their root mean square length is "
-            f"{longest:.3g}. Shorten rows to this length before the fit (separatrix fit --clip)"
+            f"{longest:.3g}. Shorten rows to this length before the fit (fit --max-norm)"
         )
 
 

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import StandardScaler
 
-from separatrix.base.estimator import SubspaceEstimator
 from separatrix.evaluate.contents import find_method, name_features
 from separatrix.evaluate.describe import find_patterns
-from separatrix.evaluate.records import Loadings
+from separatrix.evaluate.records import Comparison, Loadings
 from separatrix.linalg import Array
 from separatrix.plots.axes import get_axes
 
@@ -27,18 +26,26 @@ MAX_CLASSES_INSIDE, MAX_LEGEND_ROWS = 10, 15
 
 
 def plot_projection(
-    estimator: SubspaceEstimator, X: ArrayLike, y: ArrayLike, *, ax: Any = None
+    model: Any,
+    X: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    *,
+    method: str | None = None,
+    ax: Any = None,
 ) -> Any:
     """Draw labelled rows in the first two directions of a fitted subspace.
 
     Parameters
     ----------
-    estimator : fitted subspace estimator
-        With one direction only, the classes are drawn as histograms along it.
+    model : fitted subspace estimator or pipeline, or Comparison
+        With one direction only, the classes are drawn as histograms along it. A pipeline, such as
+        a loaded model, is drawn in the subspace of its method. A comparison has its own rows.
     X : array (n_samples, n_features)
-        Rows; held-out ones show what the training rows cannot.
+        Rows; held-out ones show what the training rows cannot. None for a comparison.
     y : array (n_samples,)
-        Their labels.
+        Their labels. None for a comparison.
+    method : str, optional
+        The method of a comparison, by default the advised one.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 
@@ -55,7 +62,10 @@ def plot_projection(
     >>> plot_projection(model, wine.data, wine.target).get_xlabel()
     'direction 1 (69 %)'
     """
-    Z, target = np.asarray(estimator.transform(X)), np.asarray(y)
+    if isinstance(model, Comparison):
+        Z, target, titles = _held_out_rows(model, method)
+    else:
+        Z, target, titles = _project_labelled(model, X, y)
     if Z.shape[1] == 0:
         raise ValueError("the subspace has no direction to draw")
     ax = get_axes(ax)
@@ -67,10 +77,35 @@ def plot_projection(
         for label, marker in zip(labels, cycle(MARKERS), strict=False):
             rows = Z[target == label, :2]
             ax.scatter(*rows.T, s=14, alpha=0.8, marker=marker, label=str(label))
-        ax.set_ylabel(_axis_title(estimator, 1))
-    ax.set_xlabel(_axis_title(estimator, 0))
+        ax.set_ylabel(titles[1])
+    ax.set_xlabel(titles[0])
     _class_legend(ax, len(labels), beside=len(labels) > MAX_CLASSES_INSIDE)
     return ax
+
+
+def _project_labelled(model: Any, X: Any, y: Any) -> tuple[Array, Array, list[str]]:
+    """Rows in the subspace of a model, their labels, and titles of two axes."""
+    if X is None or y is None:
+        raise ValueError(f"{type(model).__name__} is drawn with rows: give X and their labels y")
+    before, method = find_method(model)
+    if not hasattr(method, "transform"):
+        raise ValueError(f"{type(method).__name__} has no subspace to draw")
+    rows = X
+    for step in before:
+        rows = step.transform(rows)
+    Z = np.asarray(method.transform(rows))
+    return Z, np.asarray(y), [_axis_title(method, i) for i in range(2)]
+
+
+def _held_out_rows(found: Comparison, name: str | None) -> tuple[Array, Array, list[str]]:
+    """The held-out rows of the first split in the directions of a method."""
+    name = name or found.advised or found.methods[0].name
+    view = next((fold.view for fold in found[name].folds if fold.view is not None), None)
+    if view is None:
+        raise ValueError(f"{name} has no directions to draw: name another method")
+    target = np.array(found.classes)[np.array(found.labels)[list(found.tests[0])]]
+    axes = "direction" if view.axes == "directions" else "principal axis"
+    return np.array(view.coordinates), target, [f"{name}, {axes} {i + 1}" for i in range(2)]
 
 
 def _class_legend(ax: Any, n_classes: int, *, beside: bool) -> None:
@@ -186,8 +221,10 @@ def _draw_nodes(ax: Any, estimator: Any) -> None:
             ax.axline(on_line, on_line + along, color="k", linewidth=0.5, alpha=0.5)
 
 
-def _axis_title(estimator: SubspaceEstimator, i: int) -> str:
-    return f"direction {i + 1} ({estimator.explained_ratio_[i]:.0%})".replace("%", " %")
+def _axis_title(method: Any, i: int) -> str:
+    shares = getattr(method, "explained_ratio_", ())
+    share = f" ({shares[i]:.0%})".replace("%", " %") if len(shares) > i else ""
+    return f"direction {i + 1}{share}"
 
 
 def plot_loadings(loadings: Any, *, n_features: int = 15, ax: Any = None) -> Any:
