@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-
-import separatrix
+from importlib import import_module
+from typing import Any
 
 OTHER_NAMES = {
     "FisherDiscriminant": "lda rlda fisher fda flda",
@@ -36,6 +36,11 @@ OTHER_NAMES = {
 """Other names of a method, with spaces between."""
 
 
+def _package() -> Any:
+    """The package itself, whose table of contents has the public names."""
+    return import_module("separatrix")
+
+
 def _plain(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum() or letter in "+/")
 
@@ -48,7 +53,7 @@ def find_public_name(name: str) -> str | None:
     >>> find_public_name("PLS-DA"), find_public_name("ldg"), find_public_name("nothing")
     ('PartialLeastSquaresDiscriminant', 'LDG', None)
     """
-    own = {_plain(known): known for known in separatrix.__all__ if known[:1].isupper()}
+    own = {_plain(known): known for known in _package().__all__ if known[:1].isupper()}
     others = {_plain(a): known for known, names in OTHER_NAMES.items() for a in names.split()}
     return {**others, **own}.get(_plain(name))
 
@@ -65,13 +70,13 @@ def find(name: str) -> type:
     known = find_public_name(name)
     if known is None:
         names = [
-            *separatrix.__all__,
+            *_package().__all__,
             *(a for names in OTHER_NAMES.values() for a in names.split()),
         ]
         near = difflib.get_close_matches(name.lower(), [n.lower() for n in names], 1)
         guess = f": did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"{name!r} is not a method{guess}")
-    found = getattr(separatrix, known)
+    found = getattr(_package(), known)
     if not isinstance(found, type):
         raise ValueError(f"{name!r} is not a method: {known} is a function")
     return found

@@ -105,6 +105,7 @@ LEFT_OUT = {
     "DomainScaler": "it scales features and finds no subspace",
     "EarlyClassifier": "it is for incomplete rows; complete ones it leaves to its estimator",
     "WithRejection": "it answers none of the classes for some rows, which no comparison scores",
+    "TargetWeighted": "it needs rows of two domains; on one domain it is its estimator",
     "TransferLDG": "it needs rows of two domains; on one domain it is LDG",
 }
 """Estimators of the package that are not compared, and why."""
