@@ -220,7 +220,7 @@ def test_methods_inside_of_methods_are_given_by_name(table):
         ("estimator=KernelIPAC", "did you mean 'KernelIPCAC'?"),
         ("estimator=LDG", "estimator=LDG decides nothing"),
         ("reducer=LocalQDA", "reducer=LocalQDA has no subspace"),
-        ("reducer=pca", "did you mean 'PCA'?"),
+        ("reducer=PCAA", "did you mean 'PCA'?"),
         ("estimator__gamma=1", "no parameter of DDAGClassifier 'estimator__gamma'"),
     ],
 )

@@ -48,7 +48,7 @@ def test_groups_of_a_column_stay_together(visits):
     )
     mean = {m["name"]: m["accuracy"]["mean"] for m in record["methods"]}
     assert mean["LDA"] == pytest.approx(expected["LDA"].summary["accuracy"].mean)
-    text = run("compare", "flowers.csv", *FEW, *others, "--group", "patient").stdout
+    text = run("compare", "flowers.csv", *FEW, *others, "--group", "patient", "--explain").stdout
     assert "would have pretended" in text
 
 
@@ -105,7 +105,7 @@ def test_a_classifier_on_top_and_shuffled_labels(visits):
     record = compared(*base, "--classifier", "LogisticRegression", "--permutations", "9")
     assert "--classifier LogisticRegression" in record["fit"]
     assert len(record["permutation"]["permuted"]) == 9
-    text = run("compare", "flowers.csv", *FEW, *base, "--permutations", "4").stdout
+    text = run("compare", "flowers.csv", *FEW, *base, "--permutations", "4", "--explain").stdout
     assert "With shuffled labels" in text
 
 
