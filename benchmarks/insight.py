@@ -1,7 +1,7 @@
 """What class moments alone can say, beside what rows would say.
 
 ``python -m benchmarks.insight TABLE [--data DIR] [--draws N]`` prints one of the tables features,
-copies, planted, error, several, curve. DIR holds npz files with arrays X and y (or X_train,
+copies, planted, error, several, curve, rows. DIR holds npz files with arrays X and y (or X_train,
 y_train, X_test, y_test).
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from separatrix import ClassMoments, FisherDiscriminant
+from separatrix.fisher.row_by_row import RowByRow
 from separatrix.insight import expected_error, features, select_features
 from separatrix.linalg import Array
 
@@ -222,9 +224,26 @@ def report_curve(data: Path, n_draws: int) -> None:
               f"{np.round(T[:, 1], 3)}", flush=True)  # fmt: skip
 
 
+def report_rows() -> None:
+    """Processor time of predicting and learning a row, once there are more rows than features."""
+    for d in (100, 1000):
+        rng = np.random.default_rng(0)
+        y = rng.integers(0, 3, d + 450)
+        X = rng.standard_normal((len(y), d)) + 0.2 * y[:, None]
+        for shrinkage in (None, 0.1):
+            model = FisherDiscriminant(shrinkage=shrinkage).fit(X[: d + 50], y[: d + 50])
+            learner = RowByRow(model)
+            start = process_time()
+            for row, label in zip(X[d + 50 :], y[d + 50 :], strict=True):
+                learner.predict_one(row)
+                learner.learn_one(row, label)
+            spent = (process_time() - start) / 400
+            print(f"{d} features, shrinkage {shrinkage}: {1e3 * spent:.3f} ms a row", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    tables = ["features", "copies", "planted", "error", "several", "curve"]
+    tables = ["features", "copies", "planted", "error", "several", "curve", "rows"]
     parser.add_argument("table", choices=tables)
     parser.add_argument("--data", type=Path, default=Path())
     parser.add_argument("--draws", type=int, default=500)
@@ -238,6 +257,8 @@ def main() -> None:
         report_error(data, n_draws, 1200, dict.fromkeys(SEVERAL_CLASSES, ()))
     elif given.table == "curve":
         report_curve(data, n_draws)
+    elif given.table == "rows":
+        report_rows()
     else:
         {"features": report_features, "copies": report_copies}[given.table](n_draws)
 

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import gen_batches
+from sklearn.utils import check_array, gen_batches
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix.base.batches import describe_new_class
@@ -20,6 +20,7 @@ from separatrix.base.estimator import SubspaceEstimator
 from separatrix.evaluate.drift import DriftDetector
 from separatrix.files.columns import Remedies, check_features
 from separatrix.files.tables import Batch, same_features
+from separatrix.fisher.row_by_row import RowByRow, has_cheap_rows
 
 BATCH_REMEDIES = Remedies(
     "Leave them out (--ignore)",
@@ -126,6 +127,9 @@ def prequential(
     if refresh != "auto" and not (isinstance(refresh, Integral) and refresh >= 1):
         raise ValueError(f'refresh={refresh!r} must be "auto" or a number of rows, 1 or more')
     batches, n_batches = X, None
+    by_rows = batch_size == 1 and refresh == "auto" and drift is None
+    if y is not None and by_rows and isinstance(X, np.ndarray) and has_cheap_rows(estimator):
+        return _follow_rows(estimator, X, column_or_1d(y), classes, verbose)
     if y is not None:
         labels = column_or_1d(y)
         if classes is None and not _is_fitted(estimator):
@@ -164,6 +168,38 @@ def prequential(
         raise ValueError(
             "nothing was tested: the stream has no more than one batch. Use a smaller batch_size"
         )
+    return records
+
+
+def _follow_rows(
+    estimator: Any, X: np.ndarray, y: np.ndarray, classes: Any, verbose: bool
+) -> list[PrequentialRecord]:
+    """Records of single rows, each predicted by a rule that has learned all before."""
+    if len(X) != len(y):
+        raise ValueError(f"X and y differ in length: y has {len(y)} labels")
+    first = 0
+    if not _is_fitted(estimator):
+        estimator.partial_fit(X[:1], y[:1], classes=np.unique(y) if classes is None else classes)
+        first = 1
+    known = estimator.classes_ if classes is None else classes
+    if not (isinstance(known, str) or np.isin(y, known).all()):
+        unknown = y[~np.isin(y, known)].tolist()[0]
+        raise ValueError(f"y has the label {unknown!r}, which is none of classes={list(known)}")
+    X, y, seen = X[first:], y[first:], first
+    if not len(y):
+        raise ValueError("nothing was tested: the stream has no more than one row")
+    rows = check_array(X, dtype=np.float64)
+    learner, records, wrong = RowByRow(estimator), [], 0
+    shown = progress(zip(rows, y, strict=True), "stream", total=len(y), shown=verbose)
+    for i, (row, label) in enumerate(shown):
+        start = time.perf_counter()
+        right = np.array([learner.predict_one(row) == label])
+        middle = time.perf_counter()
+        learner.learn_one(row, label)
+        wrong += int(not right[0])
+        spent = middle - start, time.perf_counter() - middle
+        records.append(_record(right, seen + i, wrong / (i + 1), spent))
+    _ = learner.model  # the last rows are added to the estimator
     return records
 
 
