@@ -38,7 +38,7 @@ def has_cheap_rows(model: Any) -> bool:
     )
 
 
-class Factor(NamedTuple):
+class UpdatedRule(NamedTuple):
     """The rule of a linear discriminant in a form that one more row changes cheaply.
 
     The arrays are changed in place.
@@ -71,7 +71,7 @@ class Factor(NamedTuple):
     offsets: Array
 
     @classmethod
-    def of_model(cls, model: FisherDiscriminant) -> Factor | None:
+    def of_model(cls, model: FisherDiscriminant) -> UpdatedRule | None:
         """That of a fitted model; None where its rule is another one, or Sw has no inverse."""
         moments: ClassMoments = model.moments_
         if not has_cheap_rows(model) or np.count_nonzero(moments.counts) < 2:
@@ -172,7 +172,7 @@ class RowByRow:
         self.estimator = FisherDiscriminant() if estimator is None else estimator
         self._names: dict[Any, int] | None = None
         self._waiting: list[tuple[Array, Any]] = []
-        self._factor: Factor | None = None
+        self._factor: UpdatedRule | None = None
         self._next = 0.0
         self._n_rows = self._width = 0
         self._positions: dict[Any, int] = {}
@@ -306,7 +306,7 @@ class RowByRow:
         self._positions = {label: i for i, label in enumerate(model.classes_.tolist())}
         self._factor = None
         if has_cheap_rows(model):
-            self._factor = Factor.of_model(model)
+            self._factor = UpdatedRule.of_model(model)
         kind = "solved" if self._factor is None else "shrunk"
         if self._factor is not None and self._factor.share == 1:
             kind = "as it is"
