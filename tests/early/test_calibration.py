@@ -251,7 +251,7 @@ def test_the_reliability_that_is_stated_is_near_the_agreement(condition):
 def test_small_data_say_what_is_promised_and_how_many_rows_would_do():
     rows, labels = series(50, 6)
     model = EarlyClassifier(FisherDiscriminant(), calibration=0.3)
-    with pytest.warns(UserWarning, match="15 rows calibrate, .* on average .* it takes 29"):
+    with pytest.warns(UserWarning, match=r"15 rows calibrate, .* on average .* that takes 29"):
         model.fit(rows, labels)
     assert model.guarantee_ == "average"
     model.set_params(calibration=Promise(0.3, "probability"))

@@ -7,21 +7,27 @@ from scipy.stats import binom
 
 from separatrix.early import Promise
 from separatrix.early.calibration import decided_codes, halting_times
-from separatrix.early.timed import find_by_time, tabulate_by_time
+from separatrix.early.timed import open_times, tabulate_by_time
 from tests.early.test_calibration import draw_paths
 
 
 def test_every_time_that_is_open_passes_with_all_times_before_it():
     paths, tau = draw_paths(600, 0), 0.8
-    half = np.arange(600) < 300
-    tested = paths.of_rows(~half)
-    cutoffs = find_by_time(paths.of_rows(half), tested, Promise(condition="time"), tau)
+    tested = paths.of_rows(np.arange(600) < 300)
+    cutoffs = open_times(tested, 0.9, Promise(condition="time"), tau)
     assert np.isfinite(cutoffs).any()
     halted = halting_times(tested.scores, cutoffs[None])
     lost = decided_codes(tested, halted)[:, 0] != tested.complete
     for t in np.flatnonzero(np.isfinite(cutoffs)):
         so_far = halted[:, 0] <= t
         assert binom.cdf(lost[so_far].sum(), so_far.sum(), 1 - tau) <= 0.05
+    first = np.flatnonzero(np.isfinite(cutoffs))[0]
+    assert first > 0  # one time more would fail
+    more = np.where(np.arange(12) >= first - 1, 0.9, np.inf)
+    halted = halting_times(tested.scores, more[None])
+    lost = decided_codes(tested, halted)[:, 0] != tested.complete
+    sums = [(lost[halted[:, 0] <= t].sum(), np.sum(halted <= t)) for t in range(first - 1, 12)]
+    assert max(binom.cdf(total, n, 1 - tau) for total, n in sums) > 0.05
 
 
 def test_the_table_has_the_reliability_that_is_asked_for():

@@ -57,7 +57,8 @@ class Promise(BaseEstimator):
         `calibrate`.
     guarantee : "auto", "probability" or "average"
         An agreement of at least τ with the probability `confidence` over calibration rows, or on
-        average over them. "auto" is "average" where rows are too few for "probability", and warns.
+        average over them. "auto" is "average" where "probability" would wait for the end, as with
+        few rows, and warns.
     confidence : float in (0, 1)
     condition : None, "class" or "time"
         The promise holds over all rows; among the rows of each class; among the rows decided up

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import reduce
 from numbers import Real
@@ -50,7 +51,7 @@ from separatrix.early.modelled import ModelScore
 from separatrix.early.sampled import SampledScore
 from separatrix.early.solution import CompleteClassifier, EarlySolution, Recipe
 from separatrix.early.stream import Decisions, DecisionStream, decide_series, follow_paths
-from separatrix.early.timed import tabulate_by_time
+from separatrix.early.timed import PROPOSING_SHARE, tabulate_by_time
 from separatrix.linalg import Array
 from separatrix.moments.checks import check_finite, check_magnitude, check_not_in_blocks
 from separatrix.moments.labelled import LabelledRows
@@ -461,12 +462,14 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if paths.groups is not None:
                 raise ValueError('condition="time" has no form for groups: use condition=None')
             return "probability", tabulate_by_time(paths, promise, tau)
-        guarantee = promise.guarantee
-        if guarantee == "auto":
-            n = self._fewest(paths, promise)[0]
-            enough = tau >= 1 or n >= count_needed(tau, "probability", promise.confidence)
-            guarantee = "probability" if enough else "average"
-        return guarantee, tabulate_promises(paths, promise, guarantee, n_classes)
+        if promise.guarantee != "auto":
+            guarantee = promise.guarantee
+            return guarantee, tabulate_promises(paths, promise, guarantee, n_classes)
+        table = tabulate_promises(paths, promise, "probability", n_classes)
+        if tau >= 1 or np.isfinite(table.cutoffs_at(tau, 1)).all():
+            return "probability", table
+        # its cutoffs are lower, so that the average is kept by this choice, too
+        return "average", tabulate_promises(paths, promise, "average", n_classes)
 
     def _fewest(self, paths: ScorePaths, promise: Promise) -> tuple[int, str]:
         """The fewest rows, or groups, that one of the promises is made with, in words too."""
@@ -482,9 +485,9 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if tau >= 1 or by_cost:
             return
         n, words = self._fewest(paths, promise)
-        halves = 2 if promise.condition == "time" else 1
-        needed = halves * count_needed(tau, "probability", promise.confidence)
-        least = halves * count_needed(tau, str(self.guarantee_), promise.confidence)
+        testing = 1 - PROPOSING_SHARE if promise.condition == "time" else 1.0
+        needed = math.ceil(count_needed(tau, "probability", promise.confidence) / testing)
+        least = math.ceil(count_needed(tau, str(self.guarantee_), promise.confidence) / testing)
         if not np.isfinite(cutoffs).any():
             reason = f"the loss {promise.loss!r} is not below {1 - tau:.3g} with certainty"
             if n < least:
@@ -499,9 +502,10 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 "ask for less"
             )
         elif promise.guarantee == "auto" and self.guarantee_ == "average":
+            remedy = f"that takes {needed}" if n < needed else "too many of them are lost for it"
             warn_caller(
                 f"{words} calibrate, and reliability={tau:g} is promised on average over such "
-                f"rows: with confidence={promise.confidence:g} it takes {needed}"
+                f"rows, not with confidence={promise.confidence:g}: {remedy}"
             )
         self.class_promises_ = check_classes(paths, cutoffs, tau, len(self.classes_))
         pairs = zip(self.classes_.tolist(), self.class_promises_, strict=True)
