@@ -7,7 +7,7 @@ import pytest
 import scipy.linalg
 import scipy.optimize
 from numpy.testing import assert_allclose
-from scipy.sparse.linalg import aslinearoperator
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from separatrix import linalg
 from tests.linalg.matrices import symmetric
@@ -34,14 +34,40 @@ def test_all_copies_of_an_eigenvalue_are_found(rng, form):
     assert_allclose(V.T @ V, np.eye(32), atol=1e-8)
 
 
-def test_vectors_that_memory_does_not_hold_are_restarted_by_arpack(rng, monkeypatch):
-    evals = np.r_[10.0, 9.0, 5.0, np.linspace(1, -3, 297)]
-    S = symmetric(rng, evals)
-    monkeypatch.setattr("separatrix.linalg.eigen.MAX_KRYLOV_ENTRIES", 1000)
-    monkeypatch.setattr("separatrix.linalg.eigen.block_lanczos", None)
-    found, V = linalg.top_eigh(aslinearoperator(S), 3)
-    assert_allclose(found, [10, 9, 5], rtol=1e-10)
-    assert_allclose(S @ V, V * found, atol=1e-8)
+def leading(evals, k, **options):
+    """The leading pairs of an operator with these eigenvalues."""
+    operator = LinearOperator(
+        (len(evals),) * 2, matvec=lambda v: evals * np.ravel(v), dtype=np.float64
+    )
+    return linalg.top_eigh(operator, k, **options)
+
+
+RNG = np.random.default_rng(0)
+SPECTRA = {
+    "flat": (RNG.uniform(-1, 1, 1500), 40),
+    "copies": (np.r_[np.full(100, 3.0), RNG.uniform(0, 1, 1900)], 103),
+    "ones and zeros": (np.r_[np.ones(17), np.zeros(783)], 20),
+    "rank one less": (np.r_[np.ones(799), np.zeros(1)], 20),
+    "beside a large one": (np.r_[1e8, RNG.uniform(1, 2, 1199)], 40),
+    "below zero": (RNG.uniform(-2, -1, 1200), 5),
+    "zeros above those below zero": (np.r_[np.zeros(50), RNG.uniform(-1, -0.1, 1150)], 20),
+    "small copies": (np.r_[1.0, np.full(100, 1e-4), RNG.uniform(0, 0.5e-4, 1099)], 60),
+    "zero": (np.zeros(900), 3),
+}
+
+
+@pytest.mark.parametrize(("evals", "k"), SPECTRA.values(), ids=SPECTRA)
+def test_operators_of_any_spectrum_settle(evals, k):
+    found, V = leading(evals, k)
+    largest = np.abs(evals).max()
+    assert_allclose(found, np.sort(evals)[: -k - 1 : -1], atol=1e-9 * largest)
+    assert_allclose(V.T @ V, np.eye(k), atol=1e-9)
+    assert_allclose(evals[:, None] * V, V * found, atol=1e-8 * largest)
+
+
+def test_the_same_operator_gives_the_same_digits():
+    first, second = (leading(SPECTRA["flat"][0], 9) for _ in range(2))
+    assert all((a == b).all() for a, b in zip(first, second, strict=True))
 
 
 def test_single_precision_gives_six_digits(rng):

@@ -9,7 +9,6 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from separatrix.linalg._types import Array, Lift
 from separatrix.linalg.blas import one_blas_thread
-from separatrix.linalg.krylov import block_lanczos, vectors_needed
 from separatrix.linalg.rank import (
     EPS,
     SingularMatrixError,
@@ -25,10 +24,14 @@ MAX_DENSE_ORDER = 2000
 """Largest order of a matrix that is decomposed densely even when few eigenpairs are wanted."""
 
 SINGLE_TOLERANCE = 1e-6
-"""The least remainder, as a share of the largest eigenvalue, that products in float32 allow."""
+"""The least remainder, as a share of the eigenvalue, that products in float32 allow."""
 
-MAX_KRYLOV_ENTRIES = 1 << 26
-"""Numbers that the vectors of Lanczos may hold (512 MB)."""
+
+CHECK_BLOCK, N_CHECK_BLOCKS = 16, 4
+"""Vectors of a second start, which finds copies of an eigenvalue that the first one missed."""
+
+MAX_STARTS = 20
+"""Starts for copies: a start that misses 83 of 100 of them is followed by one that finds all."""
 
 
 def top_eigh(
@@ -41,7 +44,7 @@ def top_eigh(
     """The k largest eigenvalues of a symmetric matrix or operator, and their eigenvectors.
 
     Dense up to order `max_dense_order`, or when more than a fifteenth of the spectrum is wanted;
-    Lanczos otherwise, until remainders are `tol` times their eigenvalues, and for an operator
+    ARPACK otherwise, until remainders are `tol` times their eigenvalues, and for an operator
     unless it is small or more than half of its spectrum is wanted. A matrix of float32 is
     multiplied in single precision.
 
@@ -54,32 +57,55 @@ def top_eigh(
     order = S.shape[0]
     k = min(k, order)
     if not isinstance(S, np.ndarray) and (order <= 200 or 2 * k > order):
-        S = S @ np.eye(order)  # Lanczos needs room for more vectors than the k that are wanted
-    found = None
-    n_vectors = vectors_needed(k)
-    if k and order > max_dense_order and 2 * n_vectors <= order <= MAX_KRYLOV_ENTRIES // n_vectors:
-        single = S.dtype == np.float32
-        found = block_lanczos(
-            S.__matmul__,
-            order,
-            k,
-            tol=max(tol, SINGLE_TOLERANCE) if single else tol,
-            dtype=np.float32 if single else np.float64,
-        )
-    if found is None and isinstance(S, np.ndarray):
+        S = S @ np.eye(order)  # ARPACK needs room for more vectors than the k that are wanted
+    if isinstance(S, np.ndarray) and (k == 0 or order <= max_dense_order or 15 * k > order):
         with one_blas_thread():
-            found = tridiagonalize(S).leading(k)
-    return _restarted_lanczos(S, k) if found is None else found
+            return tridiagonalize(S).leading(k)
+    tol = max(tol, SINGLE_TOLERANCE) if S.dtype == np.float32 else tol
+    evals, V = _lanczos(S, k, tol, np.zeros((order, 0), S.dtype))
+    # one start misses copies of an eigenvalue: another one sees whether something larger is left
+    for _ in range(MAX_STARTS):
+        largest = _largest_left(S, V)
+        if largest <= evals[-1] + tol**0.5 * max(abs(evals[-1]), EPS * abs(evals[0])):
+            break
+        both = np.linalg.qr(np.hstack([V, _lanczos(S, k, tol, V)[1]]))[0]
+        evals, U = _descending(*np.linalg.eigh(both.T @ (S @ both)))
+        evals, V = evals[:k], both @ U[:, :k]
+    return evals, V
 
 
-def _restarted_lanczos(S: LinearOperator, k: int) -> tuple[Array, Array]:
-    """`top_eigh` with no more than 2 k vectors at a time, by ARPACK."""
-    # a fixed start: the same matrix gives the same digits in every run
-    start = np.random.default_rng(0).standard_normal(S.shape[0])
-    # half of the digits beyond 1e-10 would cost as many products again on flat spectra
-    evals, V = eigsh(S, k=k, which="LA", v0=start, tol=1e-10)
-    best_first = np.argsort(-evals)
-    return evals[best_first], V[:, best_first]
+def _lanczos(S: Array | LinearOperator, k: int, tol: float, known: Array) -> tuple[Array, Array]:
+    """The k largest eigenpairs, by ARPACK, of what is orthogonal to known eigenvectors."""
+    # fixed starts: the same matrix gives the same digits in every run
+    start = np.random.default_rng(known.shape[1]).standard_normal(len(known)).astype(S.dtype)
+    # without this shift known vectors would have zeros, more than what is left may have
+    shift = np.linalg.norm(S @ start) if known.shape[1] else 0.0
+
+    def apply(v: Array) -> Array:
+        along = known.T @ v
+        product = S @ (v - known @ along)
+        return product - known @ (known.T @ product + shift * along)
+
+    if not (S @ start).any():
+        return np.zeros(k, S.dtype), np.eye(len(known), k, dtype=S.dtype)
+    operator = LinearOperator(S.shape, matvec=apply, dtype=S.dtype) if known.shape[1] else S
+    evals, V = eigsh(operator, k=k, which="LA", v0=start, ncv=min(len(known), 2 * k + 20), tol=tol)
+    return _descending(evals, V)
+
+
+def _largest_left(S: Array | LinearOperator, V: Array) -> float:
+    """A lower bound of the largest eigenvalue in what is orthogonal to the vectors."""
+    without = lambda Z: Z - V @ (V.T @ Z)  # noqa: E731
+    Z = np.random.default_rng(1).standard_normal((len(V), CHECK_BLOCK)).astype(V.dtype)
+    blocks = []
+    for _ in range(N_CHECK_BLOCKS):
+        Z = np.linalg.qr(without(without(Z)))[0]
+        blocks.append(Z)
+        Z = S @ Z
+    Q = without(np.linalg.qr(without(np.hstack(blocks)))[0])
+    Q = Q[:, np.linalg.norm(Q, axis=0) > 0.5]  # where the span is closed some are but rounding
+    Q = np.linalg.qr(Q)[0]
+    return float(np.linalg.eigvalsh(Q.T @ (S @ Q))[-1])
 
 
 def whiten(S: Array, *, eps: float = EPS) -> Array:
