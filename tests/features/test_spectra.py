@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from separatrix import IPCAC
 from separatrix.features.spectra import (
     Detrend,
+    MultiplicativeScatterCorrection,
     SpectrumDerivative,
     StandardNormalVariate,
     make_row_steps,
@@ -20,7 +21,14 @@ from tests.files.model_files import assert_answers_alike, saved_and_loaded
 STEPS = [StandardNormalVariate(), SpectrumDerivative(window=3), Detrend(degree=1)]
 
 
-@parametrize_with_checks([STEPS[0], SpectrumDerivative(0, window=1, degree=0), STEPS[2]])
+@parametrize_with_checks(
+    [
+        STEPS[0],
+        SpectrumDerivative(0, window=1, degree=0),
+        STEPS[2],
+        MultiplicativeScatterCorrection(),
+    ]
+)
 def test_steps_follow_conventions(estimator, check):
     check(estimator)
 
@@ -35,6 +43,21 @@ def test_snv_takes_out_offset_and_scale(spectra, rng):
     step = StandardNormalVariate().fit(spectra)
     assert_allclose(step.transform(a + b * spectra), step.transform(spectra), atol=1e-12)
     assert_array_equal(step.transform(np.full((1, 40), 0.1)), 0)
+
+
+def test_msc_takes_out_offset_and_slope_against_the_mean(spectra, rng):
+    step = MultiplicativeScatterCorrection().fit(spectra)
+    assert_allclose(step.reference_, spectra.mean(axis=0))
+    a, b = rng.standard_normal((5, 1)), rng.uniform(0.5, 2, (5, 1))
+    assert_allclose(step.transform(a + b * spectra), step.transform(spectra), atol=1e-12)
+    line = 3.0 + 0.5 * step.reference_[None]
+    assert_allclose(step.transform(line)[0], step.reference_, atol=1e-12)
+    # by the lines of best fit, one by one
+    for row, found in zip(spectra, step.transform(spectra), strict=True):
+        slope, offset = np.polyfit(step.reference_, row, 1)
+        assert_allclose(found, (row - offset) / slope, atol=1e-10)
+    flat = step.transform(np.full((1, 40), 0.1))
+    assert_allclose(flat, step.reference_.mean(), atol=1e-12)
 
 
 def test_detrending_takes_out_polynomials_and_keeps_the_rest(spectra):
@@ -64,11 +87,11 @@ def test_mistakes_are_told():
         SpectrumDerivative(window=4).fit(np.ones((2, 9)))
     with pytest.raises(ValueError, match="too short for polynomials"):
         SpectrumDerivative().fit(np.ones((2, 2)))
-    with pytest.raises(ValueError, match="there are snv, derivative, detrend, l2"):
+    with pytest.raises(ValueError, match="there are snv, msc, derivative, detrend, l2"):
         make_row_steps(["snw"])
 
 
 def test_saved_steps_answer_alike(spectra, tmp_path):
-    model = make_pipeline(*make_row_steps(["snv", "derivative", "detrend", "l2"]), IPCAC())
+    model = make_pipeline(*make_row_steps(["snv", "msc", "derivative", "detrend", "l2"]), IPCAC())
     model.fit(spectra, [0, 1, 0, 1, 1])
     assert_answers_alike(model, saved_and_loaded(model, tmp_path), spectra)

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import mailbox
+import re
+import time
 
 import pytest
 
-from separatrix.files.mails import alternate, is_mail_source, message_text, read_mail_columns
+from separatrix.files.mails import (
+    MAX_MESSAGE_BYTES,
+    alternate,
+    is_mail_source,
+    message_text,
+    read_mail_columns,
+)
 from separatrix.files.tables import read_table
 from tests.texts import make_texts, write_mails
 
@@ -60,3 +68,41 @@ def test_unknown_encodings_are_read_as_they_are():
 
 def test_kinds_come_by_their_shares():
     assert alternate(["a"] * 4 + ["b"] * 2) == [0, 4, 1, 2, 5, 3]
+
+
+HEAD = b"Subject: Offer\n"
+MANY_PARTS = b"".join(
+    b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (i, i) for i in range(1000)
+)
+HOSTILE = {
+    "comments": HEAD + b"Content-Type: text/plain; " + b"(" * 3000 + b"\n\nBuy now\n",
+    "subject": b"Subject: " + b"(" * 300_000 + b"\n\nBuy now\n",
+    "encoded": b"Subject: " + b"=?utf-8?q?a?= " * 20_000 + b"\n\nBuy now\n",
+    "parameters": HEAD + b"Content-Type: text/plain" + b"; a=1" * 60_000 + b"\n\nBuy now\n",
+    "addresses": HEAD + b"To: " + b"<" * 300_000 + b"\n\nBuy now\n",
+    "nested": HEAD + MANY_PARTS + b"\nBuy now\n",
+    "deep": HEAD + MANY_PARTS[: MANY_PARTS.index(b"boundary=b99")] + b"\n\nBuy now\n",
+    "tags": HEAD + b"Content-Type: text/html\n\n" + b"<" * 300_000 + b" Buy now",
+    "many": HEAD + b"X: 1\n" * 60_000 + b"\nBuy now\n",
+}
+
+
+@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
+def test_messages_that_mean_harm_are_read_in_linear_time(content):
+    """300 kB take less than a tenth of a second; squares of them would take minutes."""
+    start = time.process_time()
+    assert re.search("Offer|now", message_text(content))
+    assert time.process_time() - start < 3
+
+
+def test_a_message_of_more_than_16_megabytes_is_refused_or_left_out(tmp_path):
+    for kind in ("ham", "spam"):
+        (tmp_path / kind).mkdir()
+        (tmp_path / kind / "1.eml").write_bytes(b"Subject: a\n\nsome words")
+    with (tmp_path / "spam" / "2.eml").open("wb") as file:
+        file.truncate(MAX_MESSAGE_BYTES + 1)
+    with pytest.raises(ValueError, match=r"2.eml has more than 16 MB: mend it, or leave out"):
+        read_table(tmp_path)
+    table = read_table(tmp_path, skip_bad=True)
+    assert len(table.X) == 2
+    assert table.skipped == (str(tmp_path / "spam" / "2.eml"),)

@@ -24,6 +24,11 @@ keep_option = click.option(
     "--keep", multiple=True, metavar="COL", help="Column to copy; may be repeated."
 )
 
+raw_option = click.option(
+    "--raw", is_flag=True,
+    help="Write text as it is, also what a spreadsheet would run (=, +, -, @).",
+)  # fmt: skip
+
 
 @click.command("predict", epilog=DATA_HELP)
 @model_argument
@@ -31,6 +36,7 @@ keep_option = click.option(
 @output_option("File for the predictions (csv, tsv, parquet, npz).  [default: print csv]")
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
 @keep_option
+@raw_option
 @data_options
 @console_options
 def predict_command(
@@ -39,6 +45,7 @@ def predict_command(
     output: str | None,
     proba: bool,
     keep: Sequence[str],
+    raw: bool,
     as_json: bool,
     quiet: bool,
     reading: Reading,
@@ -69,7 +76,7 @@ def predict_command(
         _note_overconfidence(console, stored)
     record = _summarize_predictions(console, stored.model, table, predictions)
     record |= _note_unlike_rows(console, stored, table.X)
-    write_rows(console, table.kept, predictions, output, record)
+    write_rows(console, table.kept, predictions, output, record, raw=raw)
 
 
 def _predict(model: Any, X: Any) -> dict[str, Any]:
@@ -172,6 +179,7 @@ def _knows_any(model: Any, labels: Iterable[str]) -> bool:
 @data_argument
 @output_option("File for the coordinates (csv, tsv, parquet, npz).  [default: print csv]")
 @keep_option
+@raw_option
 @data_options
 @console_options
 def transform_command(
@@ -179,6 +187,7 @@ def transform_command(
     data: str,
     output: str | None,
     keep: Sequence[str],
+    raw: bool,
     as_json: bool,
     quiet: bool,
     reading: Reading,
@@ -201,4 +210,5 @@ def transform_command(
     Z = steps.transform(table.X)
     named = steps[-1:] if hasattr(steps, "steps") else steps
     columns = dict(zip(named.get_feature_names_out(), Z.T, strict=True))
-    write_rows(console, table.kept, columns, output, {"rows": len(Z), "components": Z.shape[1]})
+    record = {"rows": len(Z), "components": Z.shape[1]}
+    write_rows(console, table.kept, columns, output, record, raw=raw)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -72,6 +73,21 @@ class GroupedCommand(click.Command):
 
 FEW_OPTIONS = 8
 """Options up to which a command has no headings."""
+
+
+MOVES_TERMINAL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that tell a terminal to do something, in place of being shown."""
+
+
+def show_controls(text: str, form: str = "\\x{:02x}") -> str:
+    r"""Text with control characters spelled out: names come from data, and could move the cursor.
+
+    Examples
+    --------
+    >>> show_controls("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    return MOVES_TERMINAL.sub(lambda found: form.format(ord(found[0])), text)
 
 
 class CommandGroup(click.Group):
@@ -172,8 +188,9 @@ def say(event: str, message: str, *, prefix: str = "", **more: Any) -> None:
     """Write a line to standard error: as text, or as an event."""
     if wants_events():
         message = json.dumps({"event": event, "message": message, **more}, ensure_ascii=False)
-        prefix = ""
-    click.echo(f"{prefix}{message}", err=True)
+        click.echo(show_controls(message, "\\u{:04x}"), err=True)
+    else:
+        click.echo(f"{prefix}{show_controls(message)}", err=True)
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
@@ -197,13 +214,13 @@ class Console(NamedTuple):
             from separatrix.evaluate.records import to_plain
 
             text = json.dumps(to_plain(record), indent=2, ensure_ascii=False, allow_nan=False)
-        self.text(f"{text}\n")
+        self.text(show_controls(text, "\\u{:04x}" if self.as_json else "\\x{:02x}") + "\n")
 
     def text(self, text: str) -> None:
-        """Print to standard output."""
+        """Print to standard output; to a terminal without what would move it."""
         if sys.stdout is None:
             raise BrokenPipeError
-        click.echo(text, nl=False)
+        click.echo(show_controls(text) if sys.stdout.isatty() else text, nl=False)
 
     def done(self, record: Mapping[str, Any], text: str) -> None:
         """Print what was done, where the result is a file."""
@@ -253,6 +270,6 @@ class Console(NamedTuple):
             task = bar.add_task(title, total=None, r="")
 
             def update(done: int, total: int | None, remark: str) -> None:
-                bar.update(task, completed=done, total=total, r=remark)
+                bar.update(task, completed=done, total=total, r=show_controls(remark))
 
             yield update

@@ -49,14 +49,14 @@ def is_same_file(a: str, b: str) -> bool:
     """Whether two names mean one file, which need not be there."""
     if Path(a).exists() and Path(b).exists():
         return Path(a).samefile(b)
-    return Path(a).resolve() == Path(b).resolve()
+    return os.path.realpath(a) == os.path.realpath(b)
 
 
 def _check_writable(output: str) -> None:
     if output == "-":
         raise ValueError("- is no file, and results cannot be written there: give a name")
     path = Path(output)
-    folder = path.resolve().parent
+    folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
         raise ValueError(f"{output} cannot be written: there is no folder {folder}")
     if path.is_dir():
@@ -121,18 +121,45 @@ def write_rows(
     result: Mapping[str, Any],
     output: str | None,
     record: dict[str, Any],
+    *,
+    raw: bool = False,
 ) -> None:
-    """Write rows to a file, or print them."""
+    """Write rows to a file, or print them; `raw` text is not made safe for spreadsheets."""
     frame = build_frame(kept, result)
     if output is not None:
-        write_frame(frame, output)
+        write_frame(frame, output, raw=raw)
         console.done({**record, "output": output}, f"{len(frame)} rows: {output}")
     elif console.as_json:
         console.result(
             {**record, "columns": {k: list_plain_values(v) for k, v in frame.items()}}, ""
         )
     else:
-        console.text(frame.to_csv(index=False, lineterminator="\n"))
+        safe = frame if raw else quote_formulas(frame)
+        console.text(safe.to_csv(index=False, lineterminator="\n"))
+
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""How text begins that a spreadsheet would run."""
+
+
+def quote_formulas(frame: Any) -> Any:
+    """The table with an apostrophe before text that a spreadsheet would run, names included.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> quote_formulas(pd.DataFrame({"a": ["=1+2", "-3", "x"]}))["a"].tolist()
+    ["'=1+2", '-3', 'x']
+    """
+    from separatrix.files.lines import is_number
+
+    def quoted(value: Any) -> Any:
+        runs = isinstance(value, str) and len(value) > 1 and value.startswith(FORMULA_STARTS)
+        return f"'{value}" if runs and not is_number(value) else value
+
+    texts = {name: frame[name].map(quoted) for name in frame.columns
+             if frame[name].dtype.kind not in "biufcmM"}  # fmt: skip
+    return frame.assign(**texts).rename(columns=quoted)
 
 
 def list_plain_values(column: Any) -> list[Any]:
@@ -141,8 +168,11 @@ def list_plain_values(column: Any) -> list[Any]:
     return [v if isinstance(v, int | float | str | None) else str(v) for v in values]
 
 
-def write_frame(frame: Any, output: str) -> None:
-    """Write a table in the format that the name of the file says."""
+def write_frame(frame: Any, output: str, *, raw: bool = False) -> None:
+    """Write a table in the format that the name of the file says.
+
+    In csv and tsv text that a spreadsheet would run is quoted, unless it is to be `raw`.
+    """
     from separatrix.files.lines import SEPARATORS
     from separatrix.files.whole import write_whole
 
@@ -153,7 +183,8 @@ def write_frame(frame: Any, output: str) -> None:
     elif form == "npz":
         _write_arrays(buffer, frame)
     else:
-        text = frame.to_csv(index=False, sep=SEPARATORS[form], lineterminator="\n").encode()
+        safe = frame if raw else quote_formulas(frame)
+        text = safe.to_csv(index=False, sep=SEPARATORS[form], lineterminator="\n").encode()
         buffer.write(gzip.compress(text) if output.endswith(".gz") else text)
     write_whole(output, buffer.getvalue())
 

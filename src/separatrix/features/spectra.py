@@ -1,6 +1,7 @@
 """Steps on each row by itself: spectra freed of scatter, slope and offset; rows of length one.
 
-Nothing is learned from other rows, so that these steps may come before any split.
+Nothing is learned from other rows, so that these steps may come before any split; only the
+reference of `MultiplicativeScatterCorrection` is the mean of the training rows.
 """
 
 from __future__ import annotations
@@ -74,6 +75,51 @@ class StandardNormalVariate(RowStep):
         level = np.abs(X).max(axis=1, keepdims=True)
         vary = spread > 10 * np.finfo(X.dtype).eps * level  # else it is rounding
         return np.where(vary, centred, 0) / np.where(vary, spread, 1)
+
+
+class MultiplicativeScatterCorrection(RowStep):
+    """Each row less its offset, in units of its slope, as a line through the mean spectrum (MSC).
+
+    A row is regressed on the mean of the training rows, ``row = a + b * reference + rest``, and
+    becomes ``(row - a) / b``. The reference, and every row ``a + b * reference`` with b > 0,
+    become the reference. A row without any slope becomes the mean of the reference.
+
+    Attributes
+    ----------
+    reference_ : array (n_features,)
+        The mean of the training rows.
+
+    References
+    ----------
+    Geladi, MacDougall and Martens, Linearization and scatter-correction for near-infrared
+    reflectance spectra of meat, Applied Spectroscopy 39 (1985).
+
+    Examples
+    --------
+    >>> from separatrix.features.spectra import MultiplicativeScatterCorrection
+    >>> MultiplicativeScatterCorrection().fit_transform([[1.0, 2.0, 3.0], [10.0, 30.0, 50.0]])
+    array([[ 5.5, 16. , 26.5],
+           [ 5.5, 16. , 26.5]])
+    """
+
+    reference_: Array
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Take the mean of the rows as the reference."""
+        rows = validate_data(self, X, dtype=[np.float64, np.float32])
+        self.reference_ = rows.mean(axis=0)
+        return self
+
+    def _change(self, X: Array) -> Array:
+        reference = self.reference_.astype(X.dtype)
+        shape = reference - reference.mean()
+        centred = X - X.mean(axis=1, keepdims=True)
+        power = shape @ shape
+        slope = (centred @ shape / (power if power > 0 else 1))[:, None]
+        # a slope below rounding divides noise by nothing
+        scale = np.abs(X).max(axis=1, keepdims=True) / max(np.abs(reference).max(), 1e-300)
+        has_slope = np.abs(slope) > 10 * np.finfo(X.dtype).eps * scale
+        return np.where(has_slope, centred, 0) / np.where(has_slope, slope, 1) + reference.mean()
 
 
 class SpectrumDerivative(RowStep):
@@ -151,6 +197,7 @@ class Detrend(RowStep):
 
 ROW_STEPS = {
     "snv": StandardNormalVariate,
+    "msc": MultiplicativeScatterCorrection,
     "derivative": SpectrumDerivative,
     "detrend": Detrend,
     "l2": Normalizer,

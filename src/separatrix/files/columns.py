@@ -14,6 +14,9 @@ from separatrix.files.lines import import_pandas
 MAX_COLUMNS_NAMED = 12
 """Columns that a message names, at most."""
 
+MAX_COLUMNS_DESCRIBED = 200
+"""Columns of text that are looked at for a message."""
+
 MAX_SLIPS = 0.1
 """Share of values that are no numbers in a column of numbers, at most."""
 
@@ -73,7 +76,7 @@ def check_features(
     X = X.drop(columns=list(text))
     words = find_text_columns(X)
     if words and categorical == "refuse":
-        found = [f"{c!r} ({describe_content(X[c])})" for c in words[:MAX_COLUMNS_NAMED]]
+        found = _list_faults(X, words)
         # a column for each date, or for each number with a slip, would learn nothing of new rows
         mended = all(holds_dates(X[c]) or len(find_slip(X[c])) for c in words)
         raise ValueError(
@@ -101,6 +104,30 @@ def check_features(
             f"column {numbers.columns[first]!r} has {infinite[first]} infinite values: mend them "
             f"or leave it out (--ignore {shlex.quote(numbers.columns[first])})"
         )
+    largest = numbers.abs().max()
+    if len(largest) and largest.max() > np.sqrt(np.finfo(float).max / max(len(X), 1)):
+        name = str(largest.idxmax())
+        raise ValueError(
+            f"column {name!r} has values such as {largest.max():g}, whose squares are larger than "
+            f"numbers can be: give it in another unit, or leave it out (--ignore "
+            f"{shlex.quote(name)})"
+        )
+
+
+def _list_faults(X: Any, words: Sequence[str]) -> list[str]:
+    """Columns of text with what is said of them, once for all those of which it is the same."""
+    alike: dict[str, list[str]] = {}
+    for name in words[:MAX_COLUMNS_DESCRIBED]:
+        content = describe_content(X[name])
+        # the example differs, the remedy does not
+        key = content.rpartition(": give ")[2] if ": give " in content else content
+        alike.setdefault(key, []).append(name)
+    listed = []
+    for names in alike.values():
+        shown = ", ".join(map(repr, names[:MAX_COLUMNS_NAMED]))
+        more = f" and {len(names) - MAX_COLUMNS_NAMED} more" * (len(names) > MAX_COLUMNS_NAMED)
+        listed.append(f"{shown}{more} ({describe_content(X[names[0]])})")
+    return listed[:MAX_COLUMNS_NAMED]
 
 
 def check_informative(X: Any) -> None:

@@ -261,7 +261,8 @@ def _find_label(frame: Any, candidates: Sequence[str], reading: Reading) -> str 
             continue
         text = _is_text(column)
         whole = column.dtype.kind in "biu" or (
-            column.dtype.kind == "f" and bool((column % 1 == 0).all())
+            column.dtype.kind == "f"
+            and bool(np.isfinite(column).all() and (column == np.rint(column)).all())
         )
         if not text and not (whole and n <= 20):
             continue

@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,7 +74,7 @@ def _messages_in(part: Path) -> Iterator[tuple[str, bytes]]:
         for number, key in enumerate(box.iterkeys(), start=1):
             yield f"{part}:{number}", box.get_bytes(key)
     elif part.is_file():
-        yield str(part), part.read_bytes()
+        yield str(part), _read_some(part)
     elif _is_maildir(part):
         box = mailbox.Maildir(part, create=False)
         for key in sorted(box.iterkeys()):
@@ -82,7 +83,13 @@ def _messages_in(part: Path) -> Iterator[tuple[str, bytes]]:
         # cmds is a list of commands that comes with each folder of the SpamAssassin corpus
         for path in sorted(p for p in part.iterdir() if p.is_file() and p.name != "cmds"):
             if not path.name.startswith("."):
-                yield str(path), path.read_bytes()
+                yield str(path), _read_some(path)
+
+
+def _read_some(path: Path) -> bytes:
+    """The bytes of a message, or enough of them to see that it is too large."""
+    with path.open("rb") as file:
+        return file.read(MAX_MESSAGE_BYTES + 1)
 
 
 def find_mail_kind(name: str) -> str:
@@ -121,30 +128,61 @@ def read_messages(folder: str | os.PathLike[str]) -> Bunch:
     )
 
 
+MAX_MESSAGE_BYTES = 1 << 24
+"""Largest message that is read (16 MB): mail servers take 10 to 50."""
+
+MAX_HEADER_CHARACTERS = 1000
+"""Characters of a header that are read. The time that its parser takes grows by their square."""
+
+MAX_PARTS = 100
+"""Parts inside parts up to which a message is taken apart; others are read as they are."""
+
+TAG = re.compile(r"<[^<>]*>")
+"""A tag of HTML. It ends at another one, so that a text of "<" alone takes linear time."""
+
+
 def message_text(message: bytes) -> str:
     r"""Subject and text of an e-mail; of parts in several forms the plain one, tags left out.
+
+    Of each header the first thousand characters count. A message that cannot be taken apart, as
+    one with hundreds of parts inside each other, is read as it is.
 
     Examples
     --------
     >>> message_text(b"Subject: Offer\nContent-Type: text/html\n\n<b>Buy</b> now")
     'Offer\nBuy now'
     """
-    import email.policy  # here: tables without messages do not wait for it
+    import email  # here: tables without messages do not wait for it
     from email.message import EmailMessage
 
     try:
-        parsed = email.message_from_bytes(message, policy=email.policy.default)
+        if message.lower().count(b"boundary") > MAX_PARTS:
+            raise ValueError("too many parts")
+        parsed = email.message_from_bytes(message, policy=_short_headers())
         body = parsed.get_body(("plain", "html")) if isinstance(parsed, EmailMessage) else None
         text = "" if body is None else str(body.get_content())
         subject = str(parsed.get("subject", ""))
         if body is not None and body.get_content_type() == "text/html":
-            text = html.unescape(re.sub(r"<[^>]*>", "", text))
-    except (LookupError, ValueError, KeyError, AttributeError, TypeError):
+            text = html.unescape(TAG.sub("", text))
+    except (LookupError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
         # spam breaks every rule: what cannot be taken apart is read as it is
         head, _, text = message.decode("latin-1").partition("\n\n")
-        found = re.search(r"^subject:(.*)$", head, re.IGNORECASE | re.MULTILINE)
-        subject = found[1].strip() if found else ""
+        subjects = re.search(r"^subject:(.*)$", head, re.IGNORECASE | re.MULTILINE)
+        subject = subjects[1].strip()[:MAX_HEADER_CHARACTERS] if subjects else ""
     return f"{subject}\n{text}".strip()
+
+
+@cache
+def _short_headers() -> Any:
+    """The rules of parsing, with the beginning of each header alone."""
+    from email.policy import EmailPolicy
+
+    class ShortHeaders(EmailPolicy):
+        def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+            name, value = super().header_source_parse(sourcelines)
+            return name, value[:MAX_HEADER_CHARACTERS]
+
+    return ShortHeaders()
 
 
 def read_mail_columns(
@@ -171,12 +209,15 @@ def read_mail_columns(
     columns: dict[str, list[Any]] = {FILE: [], TEXT: [], KIND: []}
     skipped = []
     for message in iter_messages(source):
-        text = message_text(message.content)
-        if not re.search(r"\w", text):
+        fault, text = "", ""
+        if len(message.content) > MAX_MESSAGE_BYTES:
+            fault = f"has more than {MAX_MESSAGE_BYTES >> 20} MB"
+        elif not re.search(r"\w", text := message_text(message.content)):
+            fault = "has no text"
+        if fault:
             if not skip_bad:
                 raise ValueError(
-                    f"{message.place} has no text: mend it, or leave out such messages "
-                    "(--skip-bad)"
+                    f"{message.place} {fault}: mend it, or leave out such messages (--skip-bad)"
                 )
             skipped.append(message.place)
             continue

@@ -62,6 +62,7 @@ PART_TYPES = {
     "View": "early.conditional.PrefixModel",
     # steps on each row, and columns of text that were given as numbers
     "Detrend": "features.spectra.Detrend",
+    "MultiplicativeScatterCorrection": "features.spectra.MultiplicativeScatterCorrection",
     "RandomConvolutions": "features.convolutions.RandomConvolutions",
     "SpectrumDerivative": "features.spectra.SpectrumDerivative",
     "StandardNormalVariate": "features.spectra.StandardNormalVariate",

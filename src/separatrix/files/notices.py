@@ -121,7 +121,9 @@ def _has_whole_numbers(X: Any, j: int) -> bool:
     column = X.iloc[:, j].to_numpy() if hasattr(X, "columns") else np.asarray(X)[:, j]
     if column.dtype.kind in "iu":
         return True
-    return column.dtype.kind == "f" and bool((np.isfinite(column) & (column % 1 == 0)).all())
+    return column.dtype.kind == "f" and bool(
+        np.isfinite(column).all() and (column == np.rint(column)).all()
+    )
 
 
 def _notice_repeated(columns: dict[str, Array], known: set[str]) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import islice, pairwise
 from typing import Any
 
-from separatrix.files.chunks import open_bytes
+from separatrix.files.chunks import DAMAGE_ERRORS, open_bytes
 from separatrix.files.formats import SUFFIXES
 from separatrix.files.lines import GAPS, NOT_UTF8, SEPARATORS, is_number
 from separatrix.files.reading import Reading
@@ -39,7 +39,10 @@ def guess_reading(source: Any, reading: Reading) -> Reading:
     reading : Reading
         What is given stays.
     """
-    lines = _first_lines(source)
+    try:
+        lines = _first_lines(source)
+    except DAMAGE_ERRORS:  # its reader says what is wrong with it
+        return reading
     if not lines:
         return reading
     form = reading.form or _guess_form(source)

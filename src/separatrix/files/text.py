@@ -17,7 +17,7 @@ def format_columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     for row in rows:
         table.add_row(*map(str, row))
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
-    terminal = Terminal(width=None if on_terminal else 160)
+    terminal = Terminal(width=None if on_terminal else 160, markup=False, emoji=False)
     with terminal.capture() as captured:
         terminal.print(table)
     return "\n".join(line.rstrip() for line in captured.get().splitlines() if line.strip())
