@@ -1,0 +1,257 @@
+"""What the page shows of tables and models at once, without a command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from separatrix.studio.commands import HIDDEN, RefusedError
+from separatrix.studio.jobs import Job
+
+HEAD_ROWS = 50
+"""Rows of a table that are shown."""
+
+HEAD_COLUMNS = 40
+"""Columns that are shown; a browser draws some thousand cells at once."""
+
+MOST_POINTS = 1200
+"""Rows of the first picture: half of them learn, the others are placed."""
+
+MOST_TRIED = 1000
+"""Rows that are predicted in one request."""
+
+
+def list_choices() -> dict[str, Any]:
+    """Commands with their options, methods, and bundled data sets."""
+    return _choices()
+
+
+@lru_cache
+def _choices() -> dict[str, Any]:
+    import click
+
+    from separatrix.cli.options import list_bundled
+    from separatrix.cli.program import program
+    from separatrix.evaluate.methods import contenders
+
+    options = {
+        name: sorted(
+            flag.removeprefix("--")
+            for option in command.params
+            if isinstance(option, click.Option)
+            for flag in (*option.opts, *option.secondary_opts)
+            if flag.startswith("--")
+        )
+        for name, command in program.commands.items()
+        if name not in HIDDEN
+    }
+    methods = [
+        {"name": m.name, "kind": m.kind, "description": m.description} for m in contenders(None)
+    ]
+    return {"commands": options, "methods": methods, "datasets": list(list_bundled())}
+
+
+# Tables ---------------------------------------------------------------------------------------
+
+
+def look_at(project: Path, source: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a table is, for the page."""
+    import numpy as np
+    import pandas as pd
+
+    table = _read(project, source, options)
+    frame = (
+        pd.read_csv(
+            _find_source(project, source),
+            sep=options.get("sep") or ",",
+            nrows=HEAD_ROWS,
+            dtype=str,
+        )
+        if "." in source
+        else table.X.head(HEAD_ROWS).assign(**{table.target: table.y[:HEAD_ROWS]})
+    )
+    names, counts = np.unique(table.y, return_counts=True)
+    return {
+        "target": table.target,
+        "rows": len(table.y),
+        "features": table.X.shape[1],
+        "classes": [{"name": str(n), "count": int(c)} for n, c in zip(names, counts)],
+        "problems": [],
+        "reading": {},
+        "n_columns": frame.shape[1],
+        "columns": [{"name": str(n)} for n in frame.columns[:HEAD_COLUMNS]],
+        "head": frame.iloc[:, :HEAD_COLUMNS].fillna("").astype(str).to_numpy().tolist(),
+    }
+
+
+def _find_source(project: Path, source: str) -> str:
+    """The file of a project, or what the person typed as it is."""
+    own = project / source
+    return str(own) if source and not Path(source).is_absolute() and own.exists() else source
+
+
+def place_rows(project: Path, source: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Rows in the plane that separates the classes; the rows that are placed did not find it.
+
+    Returns
+    -------
+    dict
+        ``x``, ``y``, ``codes``, ``classes``, ``names`` and ``caption``.
+    """
+    import numpy as np
+    from sklearn.model_selection import train_test_split
+
+    from separatrix import FisherDiscriminant
+    from separatrix.files.preparation import preprocessing
+
+    table = _read(project, source, options)
+    classes, codes = np.unique(table.y, return_inverse=True)
+    rows = np.arange(len(codes))
+    if len(rows) > MOST_POINTS:
+        rows = np.sort(np.random.default_rng(0).permutation(rows)[:MOST_POINTS])
+    if len(classes) < 2 or min(np.bincount(codes[rows], minlength=len(classes))) < 4:
+        raise RefusedError("A picture needs two classes, with four rows in each.")
+    learn, place = train_test_split(rows, test_size=0.5, random_state=0, stratify=codes[rows])
+    steps = preprocessing(
+        table.X,
+        categorical=options.get("categorical") or "refuse",
+        missing=options.get("missing") or "refuse",
+        text=table.text,
+    )
+    learned, placed = table.X.iloc[learn], table.X.iloc[place]
+    if steps is not None:
+        learned, placed = steps.fit_transform(learned), steps.transform(placed)
+    model = FisherDiscriminant(shrinkage="moments").fit(learned, codes[learn])
+    Z = np.asarray(model.transform(placed), dtype=float)
+    height = Z[:, 1] if Z.shape[1] > 1 else np.random.default_rng(0).uniform(size=len(Z))
+    kind = "its height is drawn by chance" if Z.shape[1] < 2 else "its first two directions"
+    return {
+        "x": Z[:, 0].tolist(),
+        "y": height.tolist(),
+        "codes": codes[place].tolist(),
+        "classes": classes.tolist(),
+        "names": [f"row {i + 1}" for i in place],
+        "caption": f"{len(place)} rows that did not help to find the directions of "
+        f"FisherDiscriminant ({kind}).",
+    }
+
+
+def _read(project: Path, source: str, options: Mapping[str, Any]) -> Any:
+    from separatrix.files.tables import read_table
+
+    return read_table(
+        _find_source(project, source),
+        target=options.get("target"),
+        ignore=[*_listed(options, "ignore"), *_listed(options, "id"),
+                *(options[name] for name in ("group", "time", "split") if options.get(name))],
+        text=_listed(options, "text"),
+        sep=options.get("sep"),
+        decimal=options.get("decimal") or ".",
+        thousands=options.get("thousands"),
+        transposed=bool(options.get("transposed")),
+        header=not options.get("no-header"),
+    )  # fmt: skip
+
+
+def _listed(options: Mapping[str, Any], name: str) -> list[str]:
+    value = options.get(name) or []
+    return list(value) if isinstance(value, list) else [str(value)]
+
+
+# Models ---------------------------------------------------------------------------------------
+
+
+def describe_model(path: Path) -> dict[str, Any]:
+    """Classes of a model, and its features with means and deviations, the weightiest first."""
+    import numpy as np
+
+    from separatrix.evaluate.contents import describe_contents, find_method
+
+    model = _load(path, path.stat().st_mtime_ns).model
+    contents = describe_contents(model)
+    names = list(
+        getattr(model, "feature_names_in_", [f"x{i}" for i in range(contents.n_features)])
+    )
+    scaler = next((s for s in find_method(model)[0] if hasattr(s, "scale_")), None)
+    means = getattr(scaler, "mean_", None)
+    deviations = getattr(scaler, "scale_", None)
+    table = contents.features
+    weights = dict.fromkeys(names, 0.0)
+    if table is not None:
+        weights |= dict(zip(table.names, np.abs(table.weights).max(axis=0), strict=True))
+    numbered = means is not None and deviations is not None and len(means) == len(names)
+    features = [
+        {
+            "name": name,
+            "weight": float(weights.get(name, 0.0)),
+            "mean": float(means[i]) if numbered else None,
+            "deviation": float(deviations[i]) if numbered else None,
+        }
+        for i, name in enumerate(names)
+    ]
+    return {
+        "method": contents.method,
+        "classes": contents.classes,
+        "names": names,
+        "features": sorted(features, key=lambda feature: -feature["weight"]),
+    }
+
+
+def predict_rows(path: Path, rows: Sequence[Any]) -> dict[str, Any]:
+    """Class, probabilities and novelty of rows, given as names and values."""
+    import pandas as pd
+
+    from separatrix.evaluate.contents import judge_novelty
+
+    if not rows or len(rows) > MOST_TRIED or not all(isinstance(row, dict) for row in rows):
+        raise RefusedError(f"Rows are names with values, at most {MOST_TRIED} of them.")
+    stored = _load(path, path.stat().st_mtime_ns)
+    model = stored.model
+    names = getattr(model, "feature_names_in_", None)
+    names = list(rows[0]) if names is None else list(names)
+    missing = [name for name in names if any(name not in row for row in rows)]
+    if missing:
+        raise RefusedError(f"The row has no value for {missing[0]!r}.")
+    X = pd.DataFrame([[row[name] for name in names] for row in rows], columns=names)
+    if not hasattr(model, "feature_names_in_"):
+        X = X.to_numpy()
+    labels = model.predict(X)
+    answers: list[dict[str, Any]] = [{"prediction": str(label)} for label in labels]
+    if hasattr(model, "predict_proba"):
+        for answer, shares in zip(answers, model.predict_proba(X), strict=True):
+            order = sorted(range(len(shares)), key=lambda c: -shares[c])[:12]
+            answer["probabilities"] = {str(model.classes_[c]): float(shares[c]) for c in order}
+    novelty = None if hasattr(model, "decide_early") else judge_novelty(model, X)
+    if novelty is not None:
+        farthest = stored.notes.get("farthest", 0.0)
+        for answer, distance, p in zip(answers, *novelty, strict=True):
+            answer["unlike"] = bool(distance > farthest and p < 1e-3)
+    return {"rows": answers}
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path, changed: int) -> Any:
+    """A model with its notes; read again when the file has changed."""
+    from separatrix.files.model import read
+
+    return read(path)
+
+
+# Commands -------------------------------------------------------------------------------------
+
+
+def describe_progress(job: Job) -> dict[str, Any]:
+    """Messages of a command, and what is finished of a comparison."""
+    news: dict[str, Any] = {"messages": job.messages()}
+    spec = job.spec
+    results = spec["options"].get("results")
+    if spec["command"] == "compare" and results and (job.project / results).is_file():
+        from separatrix.cli.kept import summarize_folds
+        from separatrix.evaluate.checkpoint import read_folds
+
+        news["board"] = [
+            dict(method) for method in summarize_folds(read_folds(job.project / results))
+        ]
+    return news
