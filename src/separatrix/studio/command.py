@@ -19,7 +19,7 @@ from separatrix.cli.console import Console
               metavar="MB", help="Largest file that the page takes.")  # fmt: skip
 @click.option("--open/--no-open", "opens", default=True, help="Open the browser.  [default: open]")
 def studio_command(data: str | None, folder: str, port: int, max_upload: int, opens: bool) -> None:
-    """Open a page in the browser: look at a table, compare, explore, use a model.
+    r"""Open a page in the browser: look at a table, compare, explore, use a model.
 
     The page is served by this machine to itself. Its address has a token, without which nobody
     is answered, and nothing leaves the machine. Ctrl-C ends it; projects are folders, and open

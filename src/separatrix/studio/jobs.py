@@ -48,6 +48,7 @@ class Job:
 
     @property
     def number(self) -> int:
+        """Which of the project's jobs it is, from one on."""
         return int(self.folder.name)
 
     @property
@@ -56,7 +57,7 @@ class Job:
         return dict(json.loads((self.folder / "command.json").read_text(encoding="utf-8")))
 
     def status(self) -> str:
-        """ "running", "done", "failed", "stopped" or "interrupted" (killed: it may go on)."""
+        """How it is: running, done, failed, stopped, or interrupted, which may go on."""
         for child in list(_CHILDREN):
             if child.poll() is not None:
                 _CHILDREN.remove(child)
@@ -68,6 +69,7 @@ class Job:
         return "stopped" if code in (130, -signal.SIGTERM) else "failed"
 
     def exit_code(self) -> int | None:
+        """The exit code of the command; None while it runs, and where it was killed."""
         try:
             return int((self.folder / "exit").read_text())
         except (OSError, ValueError):

@@ -181,13 +181,14 @@ def describe_model(path: Path) -> dict[str, Any]:
     weights = dict.fromkeys(names, 0.0)
     if table is not None:
         weights |= dict(zip(table.names, np.abs(table.weights).max(axis=0), strict=True))
-    numbered = means is not None and deviations is not None and len(means) == len(names)
+    if means is None or deviations is None or len(means) != len(names):
+        means, deviations = [None] * len(names), [None] * len(names)
     features = [
         {
             "name": name,
             "weight": float(weights.get(name, 0.0)),
-            "mean": float(means[i]) if numbered else None,
-            "deviation": float(deviations[i]) if numbered else None,
+            "mean": _number(means[i]),
+            "deviation": _number(deviations[i]),
         }
         for i, name in enumerate(names)
     ]
@@ -197,6 +198,10 @@ def describe_model(path: Path) -> dict[str, Any]:
         "names": names,
         "features": sorted(features, key=lambda feature: -feature["weight"]),
     }
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
 
 
 def predict_rows(path: Path, rows: Sequence[Any]) -> dict[str, Any]:

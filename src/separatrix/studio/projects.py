@@ -15,7 +15,7 @@ SETTINGS = "separatrix.toml"
 """The file of options that every command finds in the folder it is started in."""
 
 LONGEST_NAME = 120
-"""Characters of a file name; file systems take 255 bytes, and a character may take four of them."""
+"""Characters of a file name; file systems take 255 bytes."""
 
 NO_FILES = frozenset({SETTINGS, "jobs"})
 

@@ -10,7 +10,7 @@ import json
 import secrets
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ class Studio:
 
 
 class Guard:
-    """Refuse requests that the page of this server did not make, and set the rules for browsers."""
+    """Refuse requests of other pages, and set the rules for browsers."""
 
     def __init__(self, app: ASGIApp, studio: Studio) -> None:
         self.app, self.studio = app, studio
@@ -489,4 +489,5 @@ def serve(
     server = uvicorn.Server(config)
     listening.listen(128)
     started(address)
-    server.run(sockets=[listening])
+    with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
+        server.run(sockets=[listening])

@@ -1,6 +1,6 @@
 // Step 1: a file becomes a table. Its columns are clicked, its faults are mended by one click.
 
-import { attempt, byId, choose, field, inProject, make, post } from "./api.js";
+import { attempt, byId, caution, choose, field, inProject, make, post } from "./api.js";
 import { app, go, keep, makeProject, previewSame, readingOptions, settings, showProjects, uploadFile } from "./app.js";
 
 const ROLES = [
@@ -78,7 +78,13 @@ async function change(changes) {
 
 async function look(shown) {
   const options = Object.fromEntries(Object.entries(settings()).filter(([name]) => name !== "source"));
-  app.look = await post(inProject(app.project.name, "/look"), { source: settings().source, options });
+  try {
+    app.look = await post(inProject(app.project.name, "/look"), { source: settings().source, options });
+  } catch (error) {
+    app.look = null;
+    shown.replaceChildren(switches(), caution(error));
+    return;
+  }
   if (!settings().target && app.look.target) app.project.settings.target = app.look.target;
   shown.replaceChildren(switches(), problems(), summary(), grid(),
     make("p", {}, make("button", { type: "button", class: "main", onclick: async () => {
@@ -89,7 +95,7 @@ async function look(shown) {
 }
 
 function switches() {
-  const now = app.look.reading || {};
+  const now = (app.look && app.look.reading) || {};
   const pick = (label, name, values, value) => field(label, choose(label, values, value ?? "",
     (chosen) => change({ [name]: chosen === "" ? null : chosen })));
   const flip = (label, name, on, off = null) => {
