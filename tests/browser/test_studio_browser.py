@@ -93,10 +93,8 @@ def opened(browser, server):
     assert troubles == []
 
 
-def upload(page, path, **switches):
+def upload(page, path):
     page.get_by_label("A file").set_input_files(path)
-    for label, value in switches.items():
-        page.get_by_label(label, exact=True).select_option(value)
     page.wait_for_selector(".grid")
 
 
@@ -123,13 +121,13 @@ def go_to(page, step):
 def comma_table(folder):
     path = folder / "flowers.csv"
     path.write_text(flowers(60))
-    return path, {}
+    return path
 
 
 def european_table(folder):
     path = folder / "blumen.csv"
     path.write_text(flowers(60, ";", ","))
-    return path, {"Separator": ";", "Decimals": ","}
+    return path
 
 
 def arrays(folder):
@@ -138,14 +136,13 @@ def arrays(folder):
     X = rng.normal(size=(60, 4)) + 3 * np.eye(4)[np.repeat([0, 1, 2], 20)]
     path = folder / "spectra.npz"
     np.savez(path, X=X, y=y)
-    return path, {}
+    return path
 
 
 @pytest.mark.parametrize("write", [comma_table, european_table, arrays])
 def test_every_step_of_a_file(opened, tmp_path, write):
-    path, switches = write(tmp_path)
     page = opened()
-    upload(page, path, **switches)
+    upload(page, write(tmp_path))
     page.wait_for_selector("text=/60 rows, [34] features/")
     compare(page, "FisherDiscriminant", "LDA")
     assert page.locator("#board tbody tr").count() == 2
@@ -202,7 +199,7 @@ def test_a_click_on_a_column_gives_it_a_role(opened, tmp_path):
 
 
 def test_refresh_back_and_a_second_tab(opened, tmp_path, server):
-    path, _ = comma_table(tmp_path)
+    path = comma_table(tmp_path)
     page = opened()
     upload(page, path)
     compare(page, "FisherDiscriminant", "LDA")
@@ -220,7 +217,7 @@ def test_refresh_back_and_a_second_tab(opened, tmp_path, server):
 
 
 def test_a_server_that_is_killed_goes_on_when_it_is_started_again(opened, tmp_path, server):
-    path, _ = comma_table(tmp_path)
+    path = comma_table(tmp_path)
     page = opened()
     upload(page, path)
     choose_methods(page, "FisherDiscriminant", "LDG")
@@ -239,7 +236,7 @@ def test_a_server_that_is_killed_goes_on_when_it_is_started_again(opened, tmp_pa
 
 
 def test_ctrl_c_ends_the_server_and_loses_nothing(opened, tmp_path, server):
-    path, _ = comma_table(tmp_path)
+    path = comma_table(tmp_path)
     page = opened()
     upload(page, path)
     server.end()
@@ -269,7 +266,7 @@ def test_names_with_scripts_are_text_everywhere(opened, tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
 def test_no_step_is_wider_than_the_screen(opened, tmp_path, scheme, width, height):
-    path, _ = comma_table(tmp_path)
+    path = comma_table(tmp_path)
     page = opened(width, height, color_scheme=scheme)
     upload(page, path)
     for step in ("1 Table", "2 Compare", "3 Explore", "4 Use", "5 Live"):
@@ -279,7 +276,7 @@ def test_no_step_is_wider_than_the_screen(opened, tmp_path, scheme, width, heigh
 
 
 def test_every_control_has_a_name_and_the_keyboard_reaches_the_steps(opened, tmp_path):
-    path, _ = comma_table(tmp_path)
+    path = comma_table(tmp_path)
     page = opened()
     upload(page, path)
     for step in ("1 Table", "2 Compare", "4 Use", "5 Live"):

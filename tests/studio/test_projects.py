@@ -41,11 +41,23 @@ def test_options_come_back_as_they_were(project, value):
     assert read_settings(project) == {"some option": value}
 
 
+def test_options_of_reading_are_found_by_the_commands(project):
+    from separatrix.cli.options import read_project
+
+    settings = {"target": "kind", "id": ["a"], "no-header": True, "sep": ";", "group": "patient"}
+    write_settings(project, settings)
+    found = read_project(project / "separatrix.toml")
+    assert found == {"target": "kind", "ids": ["a"], "header": False, "sep": ";"}
+    assert read_settings(project) == settings
+
+
 def test_files_of_the_studio_are_not_files_of_the_user(project):
     (project / "rows.csv").write_text("x")
     (project / "jobs").mkdir()
     (project / "jobs" / "x").write_text("x")
     assert [file["name"] for file in list_files(project)] == ["rows.csv"]
+    with pytest.raises(RefusedError, match="belongs to the studio"):
+        file_in(project, "studio.json")
     with pytest.raises(RefusedError, match="belongs to the studio"):
         file_in(project, "jobs/x")
 

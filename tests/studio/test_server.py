@@ -144,22 +144,82 @@ def test_a_file_that_is_too_large_is_refused_and_leaves_nothing(client, project,
             yield b"1" * 100_000
 
     assert put(client, project, "big.csv", stream()).status_code == 400
-    assert [p.name for p in studio.projects.find(project).iterdir()] == ["separatrix.toml"]
+    kept = {p.name for p in studio.projects.find(project).iterdir()}
+    assert kept == {"separatrix.toml", "studio.json"}
     assert studio.uploading == 0
 
 
 def test_settings_are_options_of_the_commands(client, project, studio):
-    settings = {"target": 'a "kind"\n', "ignore": ["é", "\x7f"], "transposed": True, "gone": None}
+    settings = {"target": 'a "k"\n', "ignore": ["é", "\x7f"], "transposed": True, "gone": None}
     answer = client.put(f"/api/projects/{project}/settings", json=settings)
     expected = {name: value for name, value in settings.items() if value is not None}
     assert answer.json() == expected
     assert client.get(f"/api/projects/{project}").json()["settings"] == expected
-    assert client.put(f"/api/projects/{project}/settings", json={"a": {}}).status_code == 400
+    answer = client.put(f"/api/projects/{project}/settings", json={"a": {}})
+    assert answer.status_code == 400
 
 
 def test_a_settings_file_that_is_no_toml_is_said(client, project, studio):
     (studio.projects.find(project) / "separatrix.toml").write_text("= 3")
     assert "cannot be read" in client.get(f"/api/projects/{project}").json()["error"]
+
+
+# Tables ---------------------------------------------------------------------------------------
+
+VISITS = """patient;width;kind;plate
+p1;1,5;A;1
+p1;1,7;a ;1
+p2;;B;1
+p2;0,6;B;1
+p3;1,6;A;1
+p3;1,6;A;1
+"""
+
+
+def look(client, project, source, **options):
+    wish = {"source": source, "options": options}
+    return client.post(f"/api/projects/{project}/look", json=wish).json()
+
+
+def test_a_table_is_looked_at_with_its_faults_and_what_mends_them(client, project):
+    put(client, project, "visits.csv", VISITS.encode())
+    seen = look(client, project, "visits.csv")
+    assert (seen["target"], seen["rows"]) == ("kind", 6)
+    assert seen["reading"]["sep"] == ";"
+    assert seen["reading"]["decimal"] == ","
+    assert seen["head"][0] == ["p1", "1.5", "A", "1"]
+    assert seen["head"][2][1] is None
+    fixes = [problem.get("fix") or problem.get("clean") for problem in seen["problems"]]
+    assert {"group": "patient"} in fixes
+    assert {"missing": "median"} in fixes
+    assert {"ignore": ["plate"]} in fixes
+    assert "labels" in fixes
+    assert "copies" in fixes
+
+
+def test_a_fault_is_mended_in_a_copy(client, project, studio):
+    put(client, project, "visits.csv", VISITS.encode())
+    options = look(client, project, "visits.csv")["reading"]
+    wish = {"source": "visits.csv", "options": options}
+    for what, rows, classes in (("labels", 6, ["A", "B"]), ("copies", 5, ["A", "B", "a "])):
+        answer = client.post(f"/api/projects/{project}/clean", json={**wish, "what": what}).json()
+        seen = look(client, project, answer["name"], target="kind")
+        assert seen["rows"] == rows
+        assert sorted(one["name"] for one in seen["classes"]) == classes
+    assert (studio.projects.find(project) / "visits.csv").read_text() == VISITS
+    answer = client.post(f"/api/projects/{project}/clean", json={**wish, "what": "all"})
+    assert answer.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("content", "source"),
+    [(b"", "x.csv"), (b"\0\1\2", "x.csv"), (b"a", "x.xyz"), (b"a,b", "none")],
+)
+def test_what_is_no_table_is_said(client, project, content, source):
+    put(client, project, "x.csv", content)
+    answer = client.post(f"/api/projects/{project}/look", json={"source": source})
+    assert answer.status_code == 400
+    assert answer.json()["error"]
 
 
 # Commands -------------------------------------------------------------------------------------

@@ -7,8 +7,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from separatrix.files.notices import MAX_NOTICED_VALUES
 from separatrix.studio.commands import HIDDEN, RefusedError
 from separatrix.studio.jobs import Job
+from separatrix.studio.projects import READING, check_name
 
 HEAD_ROWS = 50
 """Rows of a table that are shown."""
@@ -57,33 +59,137 @@ def _choices() -> dict[str, Any]:
 
 
 def look_at(project: Path, source: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a table is, for the page."""
-    import numpy as np
-    import pandas as pd
+    """What a table is: `files.look.look`, first rows, and faults with what one click does."""
+    from separatrix.files.chunks import read_frame
+    from separatrix.files.look import look
 
-    table = _read(project, source, options)
-    frame = (
-        pd.read_csv(
-            _find_source(project, source),
-            sep=options.get("sep") or ",",
-            nrows=HEAD_ROWS,
-            dtype=str,
-        )
-        if "." in source
-        else table.X.head(HEAD_ROWS).assign(**{table.target: table.y[:HEAD_ROWS]})
-    )
-    names, counts = np.unique(table.y, return_counts=True)
+    path, reading = _find_source(project, source), make_reading(project, options)
+    seen = look(path, reading)
+    frame = read_frame(path, seen.reading)
+    n_copies = int(frame.duplicated().sum()) if frame.size <= MAX_NOTICED_VALUES else 0
+    shown = list(frame.columns[:HEAD_COLUMNS])
     return {
-        "target": table.target,
-        "rows": len(table.y),
-        "features": table.X.shape[1],
-        "classes": [{"name": str(n), "count": int(c)} for n, c in zip(names, counts)],
-        "problems": [],
-        "reading": {},
+        "target": seen.target,
+        "rows": seen.n_rows,
+        "features": seen.n_features,
+        "classes": [{"name": name, "count": n} for name, n in seen.classes.items()],
+        "layout": seen.layout,
+        "reading": _spell(seen.reading),
+        "problems": _list_problems(seen, n_copies, options),
+        "columns": [{"name": str(name)} for name in shown],
         "n_columns": frame.shape[1],
-        "columns": [{"name": str(n)} for n in frame.columns[:HEAD_COLUMNS]],
-        "head": frame.iloc[:, :HEAD_COLUMNS].fillna("").astype(str).to_numpy().tolist(),
+        "head": [
+            [None if value != value or value is None else str(value) for value in row]
+            for row in frame[shown].head(HEAD_ROWS).itertuples(index=False, name=None)
+        ],
     }
+
+
+def make_reading(project: Path, options: Mapping[str, Any]) -> Any:
+    """The options of the page as `files.reading.Reading`."""
+    from separatrix.files.reading import Reading
+
+    values: dict[str, Any] = {name: options[name] for name in READING if options.get(name)}
+    values["header"] = not values.pop("no-header", False)
+    for there, here in (("id", "ids"), ("format", "form"), ("skip-bad", "skip_bad")):
+        if there in values:
+            values[here] = values.pop(there)
+    for name in ("ignore", "ids", "text"):
+        values[name] = _listed(values, name)
+    for name in ("samples", "labels"):
+        if values.get(name):
+            values[name] = _find_source(project, str(values[name]))
+    return Reading(**values)
+
+
+def _spell(reading: Any) -> dict[str, Any]:
+    """A `Reading` as options of the page, those that are not usual."""
+    from separatrix.files.reading import Reading
+
+    usual, names = Reading(), {"ids": "id", "form": "format"}
+    values = {
+        names.get(name, name): list(value) if isinstance(value, tuple) else value
+        for name in ("target", "ignore", "ids", "text", "form", "sep", "decimal", "thousands",
+                     "transposed")
+        if (value := getattr(reading, name)) != getattr(usual, name)
+    }  # fmt: skip
+    return values | ({} if reading.header else {"no-header": True})
+
+
+def _list_problems(seen: Any, n_copies: int, options: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What is odd, and the options that mend it, where any do."""
+    problems = []
+    for group in seen.groups:
+        if options.get("group") != group:
+            problems.append({
+                "text": f"Rows of the same {group} belong together: none should be on both sides.",
+                "action": "Keep them together", "fix": {"group": group},
+            })  # fmt: skip
+    wanted = {name.removeprefix("--"): value for name, value in seen.options.items()}
+    n_gaps = sum(seen.gaps.values())
+    if "missing" in wanted and not options.get("missing"):
+        problems.append({"text": f"{n_gaps} values are missing.", "fix": {"missing": "median"},
+                         "action": "Fill them with medians"})  # fmt: skip
+    if "categorical" in wanted and not options.get("categorical"):
+        problems.append({"text": "Some columns hold words.", "fix": {"categorical": "onehot"},
+                         "action": "Make a column of each word"})  # fmt: skip
+    idle = [c.name for c in seen.columns if c.role in ("constant", "empty")]
+    idle = [name for name in idle if name not in seen.reading.ignore]
+    if idle:
+        problems.append({"text": f"{_name_some(idle)}: the same value in every row.",
+                         "action": "Ignore", "fix": {"ignore": idle}})  # fmt: skip
+    alike = _find_alike(list(seen.classes))
+    if alike:
+        problems.append({"text": f"Labels differ only in case or spaces: {_name_some(alike)}.",
+                         "action": "Make them equal", "clean": "labels"})  # fmt: skip
+    if n_copies:
+        problems.append({"text": f"{n_copies} rows are copies of others.",
+                         "action": "Leave them out", "clean": "copies"})  # fmt: skip
+    notes = [note for note in seen.notes if "differ in case" not in note or not alike]
+    return problems + [{"text": note} for note in notes]
+
+
+def _name_some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+
+
+def _find_alike(labels: Sequence[str]) -> list[str]:
+    seen: dict[str, list[str]] = {}
+    for label in labels:
+        seen.setdefault(" ".join(label.split()).casefold(), []).append(label)
+    return [label for several in seen.values() if len(several) > 1 for label in several]
+
+
+def clean(project: Path, source: str, options: Mapping[str, Any], what: str) -> str:
+    """Write a copy of the table without a fault, and return its name.
+
+    Parameters
+    ----------
+    project : path
+    source : str
+    options : dict
+        How the table is read.
+    what : "labels" or "copies"
+        Give labels that differ only in case or spaces one spelling, the commonest; or leave out
+        rows that are copies of others.
+    """
+    from separatrix.files.chunks import read_frame
+
+    reading = make_reading(project, options)
+    frame = read_frame(_find_source(project, source), reading)
+    if what == "copies":
+        frame = frame.drop_duplicates()
+    elif what == "labels" and reading.target in frame.columns:
+        spelled = frame[reading.target].astype(str)
+        plain = spelled.map(lambda label: " ".join(label.split()).casefold())
+        commonest = spelled.groupby(plain).agg(lambda group: group.value_counts().index[0])
+        frame[reading.target] = plain.map(commonest)
+    else:
+        raise RefusedError(f"There is no way to clean {what!r} here.")
+    name = f"{Path(source).stem}-clean.csv"
+    check_name(name)
+    frame.to_csv(project / name, index=False)
+    return name
 
 
 def _find_source(project: Path, source: str) -> str:
@@ -141,18 +247,9 @@ def place_rows(project: Path, source: str, options: Mapping[str, Any]) -> dict[s
 def _read(project: Path, source: str, options: Mapping[str, Any]) -> Any:
     from separatrix.files.tables import read_table
 
-    return read_table(
-        _find_source(project, source),
-        target=options.get("target"),
-        ignore=[*_listed(options, "ignore"), *_listed(options, "id"),
-                *(options[name] for name in ("group", "time", "split") if options.get(name))],
-        text=_listed(options, "text"),
-        sep=options.get("sep"),
-        decimal=options.get("decimal") or ".",
-        thousands=options.get("thousands"),
-        transposed=bool(options.get("transposed")),
-        header=not options.get("no-header"),
-    )  # fmt: skip
+    reading = make_reading(project, options)
+    others = tuple(options[name] for name in ("group", "time", "split") if options.get(name))
+    return read_table(_find_source(project, source), reading, ignore=(*reading.ignore, *others))
 
 
 def _listed(options: Mapping[str, Any], name: str) -> list[str]:

@@ -17,7 +17,14 @@ SETTINGS = "separatrix.toml"
 LONGEST_NAME = 120
 """Characters of a file name; file systems take 255 bytes."""
 
-NO_FILES = frozenset({SETTINGS, "jobs"})
+MORE = "studio.json"
+"""The file of what only the studio asks: the source, and options of single commands."""
+
+READING = ("target", "ignore", "id", "text", "samples", "labels", "format", "sep", "decimal",
+           "thousands", "no-header", "transposed", "skip-bad")  # fmt: skip
+"""Options that say how a source is read, by their names on the command line."""
+
+NO_FILES = frozenset({SETTINGS, MORE, "jobs"})
 
 
 class Projects:
@@ -115,23 +122,37 @@ def list_files(project: Path) -> list[dict[str, Any]]:
 
 
 def read_settings(project: Path) -> dict[str, Any]:
-    """The options of a project."""
+    """The options of a project by their long names, and its ``source``."""
     try:
-        return tomllib.loads((project / SETTINGS).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RefusedError(f"{SETTINGS} of this project cannot be read: {error}") from None
+        reading = tomllib.loads((project / SETTINGS).read_text(encoding="utf-8"))
+        more = json.loads((project / MORE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        more = {}
+    except (ValueError, UnicodeDecodeError) as error:
+        raise RefusedError(f"The options of this project cannot be read: {error}") from None
+    if reading.pop("header", True) is False:
+        reading["no-header"] = True
+    return {**more, **reading}
 
 
 def write_settings(project: Path, settings: Mapping[str, Any]) -> None:
-    """Write the options of a project; the old file stays until the new one is whole."""
-    lines = [f"{_toml(name)} = {_toml(value)}" for name, value in settings.items() if _kept(value)]
-    new = project / f"{SETTINGS}.new"
-    new.write_text("\n".join([*lines, ""]), encoding="utf-8")
-    new.replace(project / SETTINGS)
+    """Keep the options of a project: those of reading where every command finds them.
+
+    The old files stay until the new ones are whole.
+    """
+    kept = {name: value for name, value in settings.items() if value not in (None, "", [])}
+    reading = {name: kept.pop(name) for name in list(kept) if name in READING}
+    if reading.pop("no-header", False):
+        reading["header"] = False
+    lines = [f"{_toml(name)} = {_toml(value)}" for name, value in reading.items()]
+    _replace(project / MORE, json.dumps(kept))
+    _replace(project / SETTINGS, "\n".join([*lines, ""]))
 
 
-def _kept(value: Any) -> bool:
-    return value is not None and value != "" and value != []
+def _replace(path: Path, text: str) -> None:
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(path)
 
 
 def _toml(value: Any) -> str:

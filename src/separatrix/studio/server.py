@@ -328,6 +328,16 @@ async def look(studio: Studio, request: Request) -> Any:
 
 
 @answered
+async def clean(studio: Studio, request: Request) -> Any:
+    """Write a copy of a table without a fault."""
+    project, body = _project(studio, request), await _body(request)
+    source, options = _take(body, "source", str), _take(body, "options", dict, {})
+    what = _take(body, "what", str)
+    name = await run_in_threadpool(looking.clean, project, source, options, what)
+    return {"name": name}
+
+
+@answered
 async def project_points(studio: Studio, request: Request) -> Any:
     """A first picture of the classes, while folds are computed."""
     project, body = _project(studio, request), await _body(request)
@@ -423,6 +433,7 @@ ROUTES: tuple[tuple[str, str, Callable[[Studio], Handler]], ...] = (
     ("PUT", "/api/projects/{project}/files/{path:path}", upload),
     ("GET", "/api/projects/{project}/files/{path:path}", download),
     ("POST", "/api/projects/{project}/look", look),
+    ("POST", "/api/projects/{project}/clean", clean),
     ("POST", "/api/projects/{project}/points", project_points),
     ("GET", "/api/projects/{project}/models/{path:path}", describe_model),
     ("POST", "/api/projects/{project}/predict", predict),

@@ -27,7 +27,7 @@ export async function keep(changes) {
 
 // Options of reading that every command takes, as they were chosen in the first step.
 const READING = ["target", "ignore", "id", "text", "sep", "decimal", "thousands", "transposed",
-  "no-header", "missing", "categorical", "samples", "labels"];
+  "no-header", "format", "missing", "categorical", "samples", "labels"];
 const OF_ROWS = ["group", "split", "time"];
 
 export function readingOptions(command) {

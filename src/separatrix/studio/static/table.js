@@ -1,7 +1,7 @@
 // Step 1: a file becomes a table. Its columns are clicked, its faults are mended by one click.
 
 import { attempt, byId, caution, choose, field, inProject, make, post } from "./api.js";
-import { app, go, keep, makeProject, previewSame, readingOptions, settings, showProjects, uploadFile } from "./app.js";
+import { app, go, keep, makeProject, previewSame, readingOptions, refreshProject, settings, showProjects, uploadFile } from "./app.js";
 
 const ROLES = [
   ["feature", "feature"], ["target", "label"], ["id", "names the rows"], ["group", "group, such as a patient"],
@@ -85,7 +85,9 @@ async function look(shown) {
     shown.replaceChildren(switches(), caution(error));
     return;
   }
-  if (!settings().target && app.look.target) app.project.settings.target = app.look.target;
+  // what was found is kept, so that every command reads the table in the same way
+  const found = Object.entries(app.look.reading).filter(([name]) => settings()[name] === undefined);
+  if (found.length) await keep(Object.fromEntries(found));
   shown.replaceChildren(switches(), problems(), summary(), grid(),
     make("p", {}, make("button", { type: "button", class: "main", onclick: async () => {
       await keep({ target: app.look.target });
@@ -129,7 +131,18 @@ function problems() {
   return make("section", { class: "problems", "aria-label": "Problems" },
     make("h2", {}, list.length === 1 ? "One thing to look at" : `${list.length} things to look at`),
     make("ul", {}, ...list.map((problem) => make("li", {}, problem.text, " ",
-      problem.fix ? make("button", { type: "button", onclick: () => change(merged(problem.fix)) }, problem.action || "Do it") : null))));
+      problem.fix ? make("button", { type: "button", onclick: () => change(merged(problem.fix)) }, problem.action) : null,
+      problem.clean ? make("button", { type: "button", onclick: () => cleaned(problem.clean) }, problem.action) : null))));
+}
+
+async function cleaned(what) {
+  await attempt(byId("step"), async () => {
+    const { source, ...options } = settings();
+    const copy = await post(inProject(app.project.name, "/clean"), { source, options, what });
+    await keep({ source: copy.name, sep: null, decimal: null, thousands: null, transposed: null, "no-header": null });
+    await refreshProject();
+    await go("table");
+  });
 }
 
 // a fix of options that are lists adds to what is there
