@@ -40,6 +40,8 @@ TESTED_ELSEWHERE = {
     "report.elements": "tests/report/test_page.py",
     "report.opening": "tests/report/test_page.py",
     "report.sections": "tests/report/test_page.py",
+    "studio.command": "tests/browser/test_studio_browser.py",
+    "studio.looking": "tests/studio/test_server.py",
 }
 """Modules without a test module of their name."""
 

@@ -189,13 +189,8 @@ def test_a_click_on_a_column_gives_it_a_role(opened, tmp_path):
     page.get_by_label("What width is").select_option("ignore")
     page.wait_for_selector("text=/60 rows, 2 features/")
     page.get_by_role("button", name="Compare methods").click()
-    shell = page.wait_for_selector("#same-text code")
-    page.wait_for_function(
-        "() => document.querySelector('#same-text code').innerText.includes('--group=patient')"
-    )
-    assert "--ignore=width" in shell.inner_text() or "--ignore=width" in page.inner_text(
-        "#same-text"
-    )
+    page.wait_for_selector("#same-text code:has-text('--group=patient')")
+    assert "--ignore=width" in page.inner_text("#same-text")
 
 
 def test_refresh_back_and_a_second_tab(opened, tmp_path, server):

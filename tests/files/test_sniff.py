@@ -35,6 +35,10 @@ def guessed(content, **how):
         (text(ROWS, "|"), {"form": "csv", "sep": "|"}),
         (text(ROWS, " "), {"form": "csv", "sep": r"\s+"}),
         (text(ROWS, ";", ","), {"form": "csv", "sep": ";", "decimal": ","}),
+        (
+            text([("a", "b", "c", "kind"), *[("1.5", "2.5", "0.5", "x")] * 20], ";", ","),
+            {"form": "csv", "sep": ";", "decimal": ","},
+        ),
         (text(ROWS[1:]), {"form": "csv", "header": False}),
         ('"a,1";kind\n1;x\n2;y\n', {"form": "csv", "sep": ";"}),
         ("400,402,405,kind\n1,2,3,x\n4,5,6,y\n", {"form": "csv"}),

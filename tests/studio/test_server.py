@@ -201,7 +201,7 @@ def test_a_fault_is_mended_in_a_copy(client, project, studio):
     put(client, project, "visits.csv", VISITS.encode())
     options = look(client, project, "visits.csv")["reading"]
     wish = {"source": "visits.csv", "options": options}
-    for what, rows, classes in (("labels", 6, ["A", "B"]), ("copies", 5, ["A", "B", "a "])):
+    for what, rows, classes in (("labels", 6, ["A", "B"]), ("copies", 5, ["A", "B", "a"])):
         answer = client.post(f"/api/projects/{project}/clean", json={**wish, "what": what}).json()
         seen = look(client, project, answer["name"], target="kind")
         assert seen["rows"] == rows

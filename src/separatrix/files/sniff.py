@@ -97,17 +97,20 @@ def _split(lines: Sequence[str], sep: str) -> list[list[str]]:
 
 
 def _guess_separator(lines: Sequence[str], usual: str) -> str:
-    """The separator by which most lines have the same number of values, and more than one."""
-    best, best_score = usual, (0.0, 0)
+    """The separator by which most lines have the same number of values, and more than one.
+
+    Commas in decimals divide values as evenly as a separator does, but not the line of names.
+    """
+    best, best_score = usual, (0.0, False, 0)
     for sep in dict.fromkeys([usual, *CANDIDATES]):
         try:
             lengths = [len(row) for row in _split(lines, sep)]
         except csv.Error:
             continue
         [(length, count)] = Counter(lengths).most_common(1)
-        score = (round(count / len(lengths), 1), length)
+        score = (round(count / len(lengths), 1), lengths[0] == length, length)
         # white space also divides values by other separators: it counts only by itself
-        if sep == r"\s+" and best_score[1] > 1:
+        if sep == r"\s+" and best_score[2] > 1:
             continue
         if length > 1 and score > best_score:
             best, best_score = sep, score
