@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from separatrix.studio.commands import RefusedError
-from separatrix.studio.jobs import MOST_RUNNING, Job, find_job, list_jobs, start_job
+from separatrix.studio.jobs import MOST_RUNNING, CommandRun, find_job, list_jobs, start_job
 from separatrix.studio.projects import Projects
 from tests.studio.running import flowers, wait_for
 
@@ -65,7 +65,7 @@ def test_a_command_that_is_stopped_keeps_what_is_done(project):
 def test_a_command_that_runs_is_not_started_twice(project):
     job = start_comparison(project)
     with pytest.raises(RefusedError, match="still running"):
-        Job(job.folder).start()
+        CommandRun(job.folder).start()
     job.stop()
     end(job)
 

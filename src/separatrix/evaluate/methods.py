@@ -107,7 +107,6 @@ LEFT_OUT = {
     "WithRejection": "it answers none of the classes for some rows, which no comparison scores",
     "TargetWeighted": "it needs rows of two domains; on one domain it is its estimator",
     "TransferLDG": "it needs rows of two domains; on one domain it is LDG",
-    "TargetWeighted": "it needs rows of two domains, and another estimator",
 }
 """Estimators of the package that are not compared, and why."""
 

@@ -33,7 +33,7 @@ LONGEST_LOG = 200_000
 _CHILDREN: list[subprocess.Popen[bytes]] = []  # a process that nobody asks for stays a zombie
 
 
-class Job:
+class CommandRun:
     """One command that was started in a project.
 
     Parameters
@@ -161,24 +161,24 @@ def _read(path: Path) -> str:
         return ""
 
 
-def list_jobs(project: Path) -> list[Job]:
+def list_jobs(project: Path) -> list[CommandRun]:
     """The jobs of a project, the last first."""
     folders = [p for p in (project / "jobs").glob("*") if p.name.isdigit()]
-    jobs = [Job(p) for p in folders if (p / "command.json").is_file()]
+    jobs = [CommandRun(p) for p in folders if (p / "command.json").is_file()]
     return sorted(jobs, key=lambda job: -job.number)
 
 
-def find_job(project: Path, number: int) -> Job:
+def find_job(project: Path, number: int) -> CommandRun:
     """One of them."""
     folder = project / "jobs" / str(number)
     if not (folder / "command.json").is_file():
         raise RefusedError(f"There is no job {number}.")
-    return Job(folder)
+    return CommandRun(folder)
 
 
 def start_job(
     project: Path, command: str, arguments: Sequence[str], options: Mapping[str, Any]
-) -> Job:
+) -> CommandRun:
     """Start a command in the folder of a project."""
     build_arguments(command, arguments, options)  # refuses what it does not know
     jobs = list_jobs(project)
@@ -194,7 +194,7 @@ def start_job(
             number += 1
     spec = {"command": command, "arguments": list(arguments), "options": dict(options)}
     (folder / "command.json").write_text(json.dumps(spec), encoding="utf-8")
-    job = Job(folder)
+    job = CommandRun(folder)
     job.start()
     return job
 
@@ -205,7 +205,7 @@ def run(folder: Path) -> None:
     if fcntl is not None:
         fcntl.flock(lock, fcntl.LOCK_EX)
     _write_whole(folder / "pid", str(os.getpid()))
-    spec = Job(folder).spec
+    spec = CommandRun(folder).spec
     code = 1
     try:
         from separatrix.cli import main

@@ -9,7 +9,7 @@ from typing import Any
 
 from separatrix.files.notices import MAX_NOTICED_VALUES
 from separatrix.studio.commands import HIDDEN, RefusedError
-from separatrix.studio.jobs import Job
+from separatrix.studio.jobs import CommandRun
 from separatrix.studio.projects import READING, check_name
 
 HEAD_ROWS = 50
@@ -18,7 +18,7 @@ HEAD_ROWS = 50
 HEAD_COLUMNS = 40
 """Columns that are shown; a browser draws some thousand cells at once."""
 
-MOST_POINTS = 1200
+MOST_PLACED = 1200
 """Rows of the first picture: half of them learn, the others are placed."""
 
 MOST_TRIED = 1000
@@ -215,8 +215,8 @@ def place_rows(project: Path, source: str, options: Mapping[str, Any]) -> dict[s
     table = _read(project, source, options)
     classes, codes = np.unique(table.y, return_inverse=True)
     rows = np.arange(len(codes))
-    if len(rows) > MOST_POINTS:
-        rows = np.sort(np.random.default_rng(0).permutation(rows)[:MOST_POINTS])
+    if len(rows) > MOST_PLACED:
+        rows = np.sort(np.random.default_rng(0).permutation(rows)[:MOST_PLACED])
     if len(classes) < 2 or min(np.bincount(codes[rows], minlength=len(classes))) < 4:
         raise RefusedError("A picture needs two classes, with four rows in each.")
     learn, place = train_test_split(rows, test_size=0.5, random_state=0, stratify=codes[rows])
@@ -344,7 +344,7 @@ def _load(path: Path, changed: int) -> Any:
 # Commands -------------------------------------------------------------------------------------
 
 
-def describe_progress(job: Job) -> dict[str, Any]:
+def describe_run(job: CommandRun) -> dict[str, Any]:
     """Messages of a command, and what is finished of a comparison."""
     news: dict[str, Any] = {"messages": job.messages()}
     spec = job.spec

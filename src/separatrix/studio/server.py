@@ -33,7 +33,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from separatrix import __version__
 from separatrix.studio import looking
 from separatrix.studio.commands import RefusedError, build_arguments, python_text, shell_text
-from separatrix.studio.jobs import Job, find_job, list_jobs, start_job
+from separatrix.studio.jobs import CommandRun, find_job, list_jobs, start_job
 from separatrix.studio.projects import (
     Projects,
     check_name,
@@ -402,7 +402,7 @@ async def follow_job(studio: Studio, request: Request) -> Any:
         shown: dict[str, Any] = {}
         while True:
             status = await run_in_threadpool(job.status)
-            news = await run_in_threadpool(looking.describe_progress, job)
+            news = await run_in_threadpool(looking.describe_run, job)
             news = {"status": status, **news}
             if news != shown:
                 shown = news
@@ -418,7 +418,7 @@ def _project(studio: Studio, request: Request) -> Path:
     return studio.projects.find(request.path_params["project"])
 
 
-def _job(studio: Studio, request: Request) -> Job:
+def _job(studio: Studio, request: Request) -> CommandRun:
     return find_job(_project(studio, request), request.path_params["job"])
 
 
