@@ -100,7 +100,7 @@ def _needs_end_of_options(words: Sequence[str]) -> bool:
 
 # Python ---------------------------------------------------------------------------------------
 
-READERS = {"csv": "read_csv", "tsv": "read_csv", "txt": "read_csv", "xlsx": "read_excel",
+TABLE_READERS = {"csv": "read_csv", "tsv": "read_csv", "txt": "read_csv", "xlsx": "read_excel",
            "parquet": "read_parquet"}  # fmt: skip
 
 
@@ -117,7 +117,7 @@ def _python_table(source: str, options: Mapping[str, Any]) -> str:
             f"from separatrix import datasets\n\ndata = datasets.load({source!r})\n"
             "X, y = data.data, data.target"
         )
-    reader = READERS.get(kind, "read_csv")
+    reader = TABLE_READERS.get(kind, "read_csv")
     extra = {"sep": options.get("sep") or ("\t" if kind == "tsv" else None),
              "decimal": options.get("decimal"), "thousands": options.get("thousands")}  # fmt: skip
     words = "".join(f", {k}={v!r}" for k, v in extra.items() if v and (k, v) != ("decimal", "."))

@@ -198,7 +198,7 @@ def _find_source(project: Path, source: str) -> str:
     return str(own) if source and not Path(source).is_absolute() and own.exists() else source
 
 
-def place_rows(project: Path, source: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def picture_rows(project: Path, source: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Rows in the plane that separates the classes; the rows that are placed did not find it.
 
     Returns

@@ -342,7 +342,7 @@ async def project_points(studio: Studio, request: Request) -> Any:
     """A first picture of the classes, while folds are computed."""
     project, body = _project(studio, request), await _body(request)
     source, options = _take(body, "source", str), _take(body, "options", dict, {})
-    return await run_in_threadpool(looking.place_rows, project, source, options)
+    return await run_in_threadpool(looking.picture_rows, project, source, options)
 
 
 @answered
