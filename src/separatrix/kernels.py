@@ -16,7 +16,6 @@ from sklearn.metrics.pairwise import (
     linear_kernel,
     manhattan_distances,
     polynomial_kernel,
-    rbf_kernel,
 )
 
 from separatrix.linalg import Array, squared_distances
@@ -113,7 +112,9 @@ class RBF(_Scaled):
 
     def __call__(self, A: Any, B: Any = None) -> Array:
         """Values of the Gaussian kernel."""
-        return rbf_kernel(A, B, gamma=self.gamma)
+        K = squared_distances(A, A if B is None else B)
+        K *= -float(self.gamma)  # in place: n×n once
+        return np.exp(K, K)
 
 
 class Laplacian(_Scaled):

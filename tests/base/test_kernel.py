@@ -22,7 +22,8 @@ from separatrix import (
     KernelIPCAC,
     datasets,
 )
-from separatrix.kernels import RBF, Polynomial
+from separatrix.base.feature_space import compute_centred_gram
+from separatrix.kernels import RBF, Polynomial, settle_kernel
 from tests.base.kernel_data import CIRCLES, PAIR, centred, every_data, every_model, new_rows
 from tests.discovery import TALL, same_up_to_sign
 
@@ -204,3 +205,25 @@ def test_dense_models_judge_sparse_rows_and_the_reverse(model, kernel, n_landmar
         model.fit(train, y)
         expected = model.transform(train)
         assert_allclose(model.transform(same), expected, atol=1e-6 * np.abs(expected).max())
+
+
+def test_more_pairs_than_memory_are_refused():
+    X, y = np.zeros((20_001, 1)), np.arange(20_001) % 2
+    with pytest.raises(ValueError, match=r"pairs of 20001 rows, 3 GB: set n_landmarks, such as"):
+        KernelFisherDiscriminant().fit(X, y)
+
+
+def test_an_exact_kernel_holds_one_matrix_of_all_pairs():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((2500, 3)), np.arange(2500) % 2
+    tracemalloc.start()
+    KernelIPCAC(kernel=RBF(0.3), ridge=0.1).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.7 * 8 * 2500**2  # with the blocks that it is made of, and a part of a factor
+
+
+def test_pairs_in_blocks_are_those_of_all_rows():
+    X = np.random.default_rng(0).standard_normal((2300, 3))
+    gram = compute_centred_gram(X, settle_kernel(X, RBF(0.3)))
+    assert_allclose(gram.matrix[:50], centred(rbf_kernel(X, gamma=0.3))[:50], atol=1e-12)

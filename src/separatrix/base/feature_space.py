@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lapack, solve_triangular
-from sklearn.utils import gen_batches
 
 from separatrix.kernels import Kernel, RandomState, SettledKernel
 from separatrix.linalg import EPS, Array, numerical_rank, squared_distances, top_eigh, whiten
@@ -75,9 +74,10 @@ class KernelMap(NamedTuple):
         return self._replace(points=numbers[self.points])
 
 
-def kernel_blocks(n_rows: int, n_points: int) -> Any:
+def kernel_blocks(n_rows: int, n_points: int) -> list[slice]:
     """Slices over rows such that their kernel values with the points are few."""
-    return gen_batches(n_rows, max(1, MAX_KERNEL_ENTRIES // max(n_points, 1)))
+    size = max(1, MAX_KERNEL_ENTRIES // max(n_points, 1))
+    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
 class CentredGram(NamedTuple):
@@ -213,7 +213,7 @@ def compute_centred_gram(
     """
     points = kernel.points(X, np.arange(X.shape[0]))
     if isinstance(kernel.function, Kernel) and not kernel.precomputed:
-        K = kernel.values(points, points)
+        K = _all_pairs(kernel, points)
     else:
         K = np.array(kernel.between(X, points))  # a copy of what may be the caller's
     kernel.check_symmetry(K)
@@ -222,6 +222,20 @@ def compute_centred_gram(
     K -= centre
     K -= (centre - np.average(centre, weights=weights))[:, None]
     return CentredGram(kernel, points, centre, K, largest)
+
+
+def _all_pairs(kernel: SettledKernel, points: Any) -> Array:
+    """Kernel values of all pairs of rows: half of the products, and one matrix of them."""
+    n_rows = points.shape[0]
+    blocks = kernel_blocks(n_rows, 4 * n_rows)
+    if len(blocks) == 1:
+        return kernel.values(points, points)
+    K = np.empty((n_rows, n_rows))
+    for block in blocks:
+        before = slice(0, block.stop)
+        K[block, before] = kernel.values(points[block], points[before])
+        K[before, block] = K[block, before].T
+    return K
 
 
 def empirical_kernel_map(

@@ -145,7 +145,7 @@ def centre_classes(gram: CentredGram, rows: LabelledRows) -> ClassCentred:
     averages = sums.toarray() / np.where(counts > 0, counts, 1.0)[:, None]
     products, root = K @ averages.T, np.sqrt(weights)
     means = averages @ products
-    for block in kernel_blocks(len(K), len(K)):
+    for block in kernel_blocks(len(K), 4 * len(K)):
         own = codes[block]
         K[block] -= products[block][:, codes]
         K[block] -= (products.T - means[:, codes])[own]

@@ -25,8 +25,9 @@ def squared_distances(A: Any, B: Any) -> Array:
     array([[25.,  0.]])
     """
     norms, others = squared_norms(A), squared_norms(B)
-    D = (-2 * A) @ B.T
+    D = A @ B.T  # of the same rows twice half of the products
     D = D.toarray() if sp.issparse(D) else D
+    D *= -2
     D += norms[:, None]
     D += others
     # the sum of squares cancels where rows coincide: such entries are set to zero
