@@ -1,8 +1,8 @@
 """Kernel methods, mixtures and decision graphs on new rows, beside what a user would take instead.
 
-``python -m benchmarks.decisions_kernel [TABLE] [--data DIR]`` prints the tables wide, ringnorm, svc,
-cost, memory, latency, mixture and graph, or some of them. DIR holds files such as ``sonar.npz``
-with arrays X and y; without it the tables of bundled and drawn data are printed alone.
+``python -m benchmarks.decisions_kernel [TABLE] [--data DIR]`` prints the tables wide, ringnorm,
+svc, cost, memory, latency, mixture and graph, or some of them. DIR holds files such as
+``sonar.npz`` with arrays X and y; without it only bundled and drawn data are used.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST_ROWS = 600
 
 
 def draw_wide(seed: int, counts: tuple[int, ...], d: int) -> tuple[Array, Array, Array, Array]:
-    """Isotropic classes whose means are 6 standard deviations from the origin, in any direction."""
+    """Isotropic classes with means 6 standard deviations from the origin, in any direction."""
     rng, n_classes = np.random.default_rng(seed), len(counts)
     means = rng.standard_normal((n_classes, d))
     means *= 6 / np.linalg.norm(means, axis=1)[:, None]
@@ -186,8 +186,10 @@ def report_svc(folder: Path | None) -> None:
         found: dict[str, list[list[float]]] = {kind: [] for kind in models}
         for seed in range(4):
             A, B, a, b = train_test_split(X, y, train_size=size, stratify=y, random_state=seed)
+            scaler = StandardScaler().fit(A)
+            parts = scaler.transform(A), a, scaler.transform(B[:3000]), b[:3000]
             for kind, model in models.items():
-                found[kind].append(judge(model, A, a, B[:3000], b[:3000]))
+                found[kind].append(judge(model, *parts))
         for kind, values in found.items():
             show(f"{name}, {kind}", values)
 
