@@ -45,7 +45,7 @@ from separatrix.moments.sampling import subsample
 ROWS_PER_LANDMARK = 10
 """Rows of a Dask collection drawn for each landmark, which is the mean of those nearest to it."""
 
-MAX_EXACT_ROWS = 20_000
+MAX_ROWS_OF_PAIRS = 20_000
 """Rows whose kernel values of all pairs are held, 3.2 GB. A Cholesky factor takes a minute."""
 
 KERNEL_PARAMETERS: dict[str, Sequence[Allowed]] = {
@@ -217,11 +217,11 @@ class KernelEstimator(SubspaceEstimator):
     def _check_pairs_fit(self, n_rows: int) -> None:
         """Raise where the kernel values of all pairs of rows would fill the memory."""
         exact = self.n_landmarks is None and not is_precomputed(self.kernel)
-        if exact and n_rows > MAX_EXACT_ROWS:
+        if exact and n_rows > MAX_ROWS_OF_PAIRS:
             raise ValueError(
                 f"{type(self).__name__} with n_landmarks=None holds the kernel values of all "
                 f"pairs of {n_rows} rows, {8e-9 * n_rows**2:.0f} GB: set n_landmarks, such as "
-                f"500, or fit at most {MAX_EXACT_ROWS} of the rows"
+                f"500, or fit at most {MAX_ROWS_OF_PAIRS} of the rows"
             )
 
     def _settle_kernel(self, X: Any, weights: Array | None = None) -> SettledKernel:
