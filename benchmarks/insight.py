@@ -1,8 +1,8 @@
 """What class moments alone can say, beside what rows would say.
 
 ``python -m benchmarks.insight TABLE [--data DIR] [--draws N]`` prints one of the tables features,
-copies, planted, error, several, curve, rows. DIR holds npz files with arrays X and y (or X_train,
-y_train, X_test, y_test).
+copies, planted, error, several, curve, rows, directions. DIR holds npz files with arrays X and y
+(or X_train, y_train, X_test, y_test).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from separatrix import ClassMoments, FisherDiscriminant
 from separatrix.fisher.row_by_row import RowByRow
-from separatrix.insight import expected_error, features, select_features
+from separatrix.insight import direction_intervals, expected_error, features, select_features
 from separatrix.linalg import Array
 
 N_SIGNALS = 20
@@ -224,6 +224,43 @@ def report_curve(data: Path, n_draws: int) -> None:
               f"{np.round(T[:, 1], 3)}", flush=True)  # fmt: skip
 
 
+def report_directions(n_draws: int) -> None:
+    """Coverage of the intervals of loadings of two normal classes, and angles."""
+    for p, n, distance in (
+        (20, 400, 1.0),
+        (20, 400, 3.0),
+        (50, 250, 2.0),
+        (50, 100, 2.0),
+        (50, 75, 2.0),
+        (50, 60, 2.0),
+    ):
+        L = np.linalg.cholesky(0.5 ** np.abs(np.subtract.outer(np.arange(p), np.arange(p))))
+        gap = np.zeros(p)
+        gap[0] = distance / 2
+        beta = np.linalg.solve(L @ L.T + np.outer(gap, gap), gap)
+        y = np.arange(n) % 2
+        inside, angles = [], []
+        for seed in range(n_draws):
+            rng = np.random.default_rng(seed)
+            X = rng.standard_normal((n, p)) @ L.T + np.outer(2 * y - 1, gap)
+            found = direction_intervals(ClassMoments.from_data(X, y))
+            w = (found.low + found.high)[0] / 2
+            b = np.linalg.lstsq(X - X.mean(axis=0), 2.0 * y - 1, rcond=None)[0]
+            true = beta * (w @ b) / (b @ b)
+            inside.append((found.low[0] <= true) & (true <= found.high[0]))
+            a, c = L.T @ w, L.T @ beta
+            cosine = abs(a @ c) / np.linalg.norm(a) / np.linalg.norm(c)
+            angles.append([found.angle[0], np.degrees(np.arccos(min(cosine, 1.0)))])
+        shares = np.mean(inside, axis=0)
+        said, measured = np.mean(angles, axis=0)
+        low, high = shares.min(), shares.max()
+        print(
+            f"n/p = {n / p:4.1f}, {distance} apart: inside {shares.mean():.3f} ({low:.3f} to "
+            f"{high:.3f}), angle {said:.1f}°, true {measured:.1f}°",
+            flush=True,
+        )
+
+
 def report_rows() -> None:
     """Processor time of predicting and learning a row, once there are more rows than features."""
     for d in (100, 1000):
@@ -243,7 +280,7 @@ def report_rows() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    tables = ["features", "copies", "planted", "error", "several", "curve", "rows"]
+    tables = ["features", "copies", "planted", "error", "several", "curve", "rows", "directions"]
     parser.add_argument("table", choices=tables)
     parser.add_argument("--data", type=Path, default=Path())
     parser.add_argument("--draws", type=int, default=500)
@@ -257,6 +294,8 @@ def main() -> None:
         report_error(data, n_draws, 1200, dict.fromkeys(SEVERAL_CLASSES, ()))
     elif given.table == "curve":
         report_curve(data, n_draws)
+    elif given.table == "directions":
+        report_directions(n_draws)
     elif given.table == "rows":
         report_rows()
     else:

@@ -6,6 +6,7 @@ from separatrix.plots.early import (
     plot_early_decision,
     plot_reliability_curve,
 )
+from separatrix.plots.intervals import plot_direction_intervals
 from separatrix.plots.scores import (
     plot_critical_difference,
     plot_dimension_path,
@@ -24,6 +25,7 @@ __all__ = [
     "plot_class_reliabilities",
     "plot_critical_difference",
     "plot_dimension_path",
+    "plot_direction_intervals",
     "plot_early_decision",
     "plot_grid_scores",
     "plot_loadings",
