@@ -41,7 +41,7 @@ def _forget_rows(estimator: Any, X: Array, y: Array) -> Any:
     """A model of all rows and others that forgets the others."""
     others = X[:10] + 1.0, y[:10]
     whole = clone(estimator).fit(np.vstack([X, others[0]]), np.concatenate([y, others[1]]))
-    return forget(whole, *others).model
+    return forget(whole, *others)
 
 
 def _stream_batches(estimator: Any, X: Array, y: Array) -> Any:

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 from separatrix import ClassMoments, FisherDiscriminant, QuadraticDiscriminant, forget
-from separatrix.base.prepared import find_names, read_step, take_apart
+from separatrix.base.prepared import find_names, forget_rows, read_step, take_apart
 from tests.base.living import MOMENT_MODELS, shuffled
 
 
@@ -68,7 +68,7 @@ def test_forgotten_rows_were_never_seen_behind_a_scaler(model):
     whole = make_pipeline(StandardScaler(), clone(model)).fit(X, y)
     never = make_pipeline(StandardScaler(), clone(model)).fit(X[15:], y[15:])
     before = whole.decision_function(X)
-    found = forget(whole, X[:15], y[:15])
+    found = forget_rows(whole, X[:15], y[:15])
     assert_array_equal(whole.decision_function(X), before, "the model given is as it was")
     expected = never.decision_function(X)
     atol = 1e-9 * np.abs(expected).max()
@@ -82,7 +82,7 @@ def test_forgotten_rows_were_never_seen_behind_a_scaler(model):
 def test_models_without_steps_are_forgotten_alike():
     X, y = shuffled(90, 4, 3)
     model = FisherDiscriminant().fit(X, y)
-    found = forget(model, X[:5], y[:5])
+    found = forget_rows(model, X[:5], y[:5])
     assert model.n_samples_seen_ == 90
     assert_allclose(found.model.coef_, FisherDiscriminant().fit(X[5:], y[5:]).coef_, rtol=1e-9)
 
@@ -91,7 +91,7 @@ def test_columns_of_text_forget_while_their_values_have_rows():
     frame, y = table()
     whole = make_pipeline(preparation(), FisherDiscriminant()).fit(frame, y)
     never = make_pipeline(preparation(), FisherDiscriminant()).fit(frame[7:], y[7:])
-    found = forget(whole, frame[:7], y[:7]).model
+    found = forget(whole, frame[:7], y[:7])
     assert_allclose(found.decision_function(frame), never.decision_function(frame), atol=1e-8)
     frame.loc[0, "ward"] = "south"
     odd = make_pipeline(preparation(), FisherDiscriminant()).fit(frame, y)

@@ -405,7 +405,7 @@ class Forgotten(NamedTuple):
     after: Mapping[Any, float]
 
 
-def forget(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Forgotten:
+def forget(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     """The model that never saw some rows, from one that did; also behind a scaler.
 
     Parameters
@@ -421,9 +421,8 @@ def forget(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Forgotten:
 
     Returns
     -------
-    Forgotten
-        The new model in ``model``, a bound on its error in ``residual``, and the rows of each
-        class ``before`` and ``after``.
+    estimator
+        A new one; `separatrix.base.prepared.forget_rows` also gives a bound on its error.
 
     Examples
     --------
@@ -434,10 +433,15 @@ def forget(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Forgotten:
     >>> X, y = (datasets.load("wine")[part] for part in ("data", "target"))
     >>> model = make_pipeline(StandardScaler(), FisherDiscriminant()).fit(X, y)
     >>> never = make_pipeline(StandardScaler(), FisherDiscriminant()).fit(X[7:], y[7:])
-    >>> found = forget(model, X[:7], y[:7]).model
+    >>> found = forget(model, X[:7], y[:7])
     >>> bool(np.allclose(found.decision_function(X), never.decision_function(X)))
     True
     """
+    return forget_rows(model, X, y, sample_weight).model
+
+
+def forget_rows(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Forgotten:
+    """The result of `forget` with a bound on its error, and the rows of each class."""
     if not isinstance(model, Pipeline):
         if not hasattr(model, "forget"):
             kind = type(model).__name__

@@ -27,6 +27,7 @@ engine_option = click.option(
 NEEDS_ROWS = {
     "tune": False,
     "clip": None,
+    "remember": False,
     "rows": "",
     "categorical": "refuse",
     "missing": "refuse",

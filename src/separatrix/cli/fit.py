@@ -39,7 +39,7 @@ class Fitted(NamedTuple):
 
     `words` are the columns that are read as text, `text` those whose words are learned from,
     `chosen` the parameters that tuning chose, `farthest` the distance of the training row that is
-    farthest from all classes.
+    farthest from all classes, `learned` the digests of the rows where they are to be kept.
     """
 
     model: Any
@@ -51,6 +51,7 @@ class Fitted(NamedTuple):
     text: Sequence[str] = ()
     chosen: dict[str, Any] | None = None
     farthest: float | None = None
+    learned: Any = None
 
 
 @click.command("fit", epilog=DATA_HELP)
@@ -69,6 +70,9 @@ class Fitted(NamedTuple):
               help="Shorten rows to this length, for noise in `merge --epsilon`.")  # fmt: skip
 @click.option("--multilabel-sep", "several", metavar="SEP",
               help="Rows have several labels, with SEP between: one classifier each.")  # fmt: skip
+@click.option("--remember", is_flag=True,
+              help="Keep a digest of each row: `forget` then refuses rows never learned. "
+              "Whoever has a row can tell from the file that it was learned.")  # fmt: skip
 @engine_option
 @data_options
 @preparation_options
@@ -86,6 +90,7 @@ def fit_command(
     clip: float | None,
     reading: Reading,
     several: str | None,
+    remember: bool,
     engine: str,
     seed: int,
     as_json: bool,
@@ -112,7 +117,7 @@ def fit_command(
     asked = [f"--{name}" for name in TUNING if options[name] is not None]
     if asked and not tune:
         raise click.UsageError(f"{asked[0]} says how settings are chosen: give --tune with it")
-    given = {**options, "tune": tune, "clip": clip}
+    given = {**options, "tune": tune, "clip": clip, "remember": remember}
     check_outputs([output], inputs=[data, reading.labels, reading.samples])
     if data.endswith(".npy") and reading.labels is None and reading.samples is None:
         raise ValueError(f"{data} has rows and no labels: give these, too (--labels labels.npy)")
@@ -164,6 +169,9 @@ def _fit_in_memory(
     options: Mapping[str, Any],
 ) -> Fitted:
     """A model of a table that is read whole; `to_tune` names a method that is tuned to it."""
+    import numpy as np
+
+    from separatrix.cli.forget import digest_rows
     from separatrix.evaluate.contents import judge_novelty
     from separatrix.features.words import named_empty_vocabulary
     from separatrix.files.columns import find_text_columns
@@ -205,9 +213,11 @@ def _fit_in_memory(
         n_features = count_features(model)
     novelty = judge_novelty(model, table.X)
     farthest = None if novelty is None else float(novelty.distances.max())
+    learned = np.sort(digest_rows(table.X, table.y)) if options["remember"] else None
     return Fitted(
-        model, table.target, n_rows, n_features, classes, words, table.text, chosen, farthest
-    )
+        model, table.target, n_rows, n_features, classes, words, table.text, chosen, farthest,
+        learned,
+    )  # fmt: skip
 
 
 def name_groups(estimator: Any, names: Sequence[str]) -> None:
@@ -276,6 +286,8 @@ def _save(
         notes["chosen"] = fitted.chosen
     if clip is not None:
         notes["clip"] = clip
+    if fitted.learned is not None:
+        notes["learned"] = fitted.learned
     save(fitted.model, output, notes=notes)
 
 

@@ -43,7 +43,11 @@ def info_command(model: str, features: int, as_json: bool, quiet: bool) -> None:
         "model": model,
         **{k: v for k, v in found._asdict().items() if k != "features"},
         "features": table,
-        "notes": {k: v for k, v in stored.notes.items() if k != "head"},
+        "notes": {
+            k: len(v) if k in ("learned", "forgotten") else v
+            for k, v in stored.notes.items()
+            if k != "head"
+        },
         "versions": stored.versions,
         "stores_rows": stored.stores_rows,
     }

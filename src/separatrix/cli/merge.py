@@ -77,10 +77,8 @@ def merge_command(
     rows = sum(site.notes.get("rows", 0) for site in stored)
     rows -= sum(site.notes.get("rows", 0) for site in leaving)
     # a merged model belongs to no single stream: nothing could be resumed
-    notes = {k: v for k, v in stored[0].notes.items() if k not in ("stream", "head")}
-    if "forgotten" in notes:  # what one site has forgotten, another may have learned
-        known = [site.notes.get("forgotten", []) for site in stored]
-        notes["forgotten"] = [t for t in notes["forgotten"] if all(t in k for k in known)]
+    notes = {k: v for k, v in stored[0].notes.items() if k not in NOT_JOINED}
+    notes |= _join_digests([site.notes for site in stored], [site.notes for site in leaving])
     if "data" in notes:
         notes["data"] = _name_data(stored, leaving)
         notes["fitted"] = datetime.now(UTC).isoformat(timespec="seconds")
@@ -100,6 +98,31 @@ def merge_command(
         {**record, "influence": {k: v._asdict() for k, v in influences.items()}},
         "\n".join([*lines, summary, *filter(None, [expected])]),
     )
+
+
+NOT_JOINED = ("stream", "head", "forgotten", "learned")
+"""Notes of one site that are none of several."""
+
+
+def _join_digests(stored: Sequence[Any], leaving: Sequence[Any]) -> dict[str, Any]:
+    """The rows that all sites have forgotten, and those learned where every site knows them."""
+    import numpy as np
+
+    from separatrix.cli.forget import take_digests
+
+    joined = {}
+    if all("forgotten" in notes for notes in stored):
+        # what one site has forgotten, another may have learned
+        first, *others = (np.asarray(notes["forgotten"]) for notes in stored)
+        for other in others:
+            first = np.intersect1d(first, other)
+        joined["forgotten"] = first
+    if all("learned" in notes for notes in (*stored, *leaving)):
+        learned = np.sort(np.concatenate([notes["learned"] for notes in stored]))
+        for notes in leaving:
+            learned = take_digests(learned, np.asarray(notes["learned"]))[0]
+        joined["learned"] = learned
+    return joined
 
 
 def _name_data(stored: Sequence[Any], leaving: Sequence[Any]) -> str:
