@@ -24,7 +24,7 @@ PARAMETERS = {
     "TruncatedIPCAC": {"n_whitened": "log2", **THRESHOLD},
     "OnlineIPCAC": {"n_whitened": "log2", "window": None, "decay": None, **THRESHOLD},
     "KernelIPCAC": {"kernel": "rbf", "truncate": False, "ridge": "auto", **THRESHOLD},
-    "MixtureIPCAC": {"merge": "auto", "em": "auto", "node": "truncated"},
+    "MixtureIPCAC": {"merge": "auto", "em": "auto", "node": "auto", "priors": None},
     "FisherDiscriminant": {"shrinkage": None, "covariance": None, "rule": "linear"},
     "GroupedDiscriminant": {"rule": "linear"},
     "SupportVectorProjection": NORMALS,

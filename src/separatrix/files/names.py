@@ -32,6 +32,7 @@ PART_TYPES = {
     "KernelMap": "base.feature_space.KernelMap",
     "Laplacian": "kernels.Laplacian",
     "Linear": "kernels.Linear",
+    "ClusterRule": "ipcac.cluster_rule.ClusterRule",
     "LeftOut": "decision.expected.LeftOut",
     "LinearRule": "decision.linear.LinearRule",
     "Polynomial": "kernels.Polynomial",

@@ -18,10 +18,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.utils import check_random_state
 
 from separatrix.base.estimator import SubspaceEstimator
-from separatrix.base.parameters import YES_OR_NO, Allowed, one_of, real_number, whole_number
+from separatrix.base.parameters import (
+    YES_OR_NO,
+    Allowed,
+    array_like,
+    one_of,
+    real_number,
+    whole_number,
+)
 from separatrix.base.rows import centred_product, check_new_rows, unchanged_on_failure
 from separatrix.base.solution import Solution
+from separatrix.decision.linear import check_priors
 from separatrix.decision.pairs import judge_pair, side_with
+from separatrix.ipcac.cluster_rule import ClusterDecision, best_cluster_rule
 from separatrix.ipcac.clusters import (
     MIN_EM_ROWS_PER_FEATURE,
     em_clusters,
@@ -166,6 +175,9 @@ def couple_pairs(log_odds: Array, winners: Array) -> Array:
     return scores
 
 
+MAX_DENSE_ENTRIES = 1 << 25
+"""Numbers in a table up to which rows are copied and left out (256 MB)."""
+
 # The estimator -------------------------------------------------------------------------------
 
 
@@ -229,6 +241,33 @@ def solve_node(node: Any, two: ClassMoments, least: Array) -> tuple[Array, float
     return W, float(np.sign(-np.diff(two.counts))[0]), 0.0
 
 
+def _nodes_of_rule(
+    decision: ClusterDecision, moments: ClassMoments, clusters: Clusters, pairs: Array
+) -> Solution:
+    """The directions between clusters of one covariance, with the rule that decides."""
+    first, second = pairs.T
+    linear = decision.linear
+    W = (linear.coef[second] - linear.coef[first]).T
+    total = np.sum(W * moments.within_apply(W), axis=0)
+    total += np.sum((moments.between_rows() @ W) ** 2, axis=0)
+    unit = np.sqrt(moments.n_samples / np.where(total > 0, total, moments.n_samples))
+    steps = moments.means[second] - moments.means[first]
+    rounding = (100 * moments.eps) ** 2 * float(moments.total_diagonal().sum())
+    unit[np.sum(steps**2, axis=1) <= rounding] = 0.0  # means that coincide have no direction
+    W, signs = W * unit, column_signs(W)
+    extras = {
+        **_describe(clusters, moments),
+        "nodes_": np.where(signs[:, None] > 0, pairs, pairs[:, ::-1]),
+        "thresholds_": signs * unit * (linear.intercept[first] - linear.intercept[second]),
+        "estimators_": None,
+        "_rule": decision.rule,
+        "_signs": signs,
+        "_slopes": np.ones(len(pairs)),
+    }
+    rank = span((W * signs).T).coordinates.shape[1]
+    return Solution(W * signs, np.sum(W.T * steps, axis=1) ** 2, rank, extras=extras)
+
+
 def _describe(clusters: Clusters, moments: ClassMoments) -> dict[str, Any]:
     """The fitted attributes that show the clusters."""
     return {
@@ -264,11 +303,16 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         nothing over one Gaussian of any shape (Bayes' information criterion) where their rows show
         the shape, n at least d (d + 1) / 4, else by three standard deviations; and it does not cut
         what is one such Gaussian. True is "auto".
-    node : "truncated", "ipcac" or estimator
-        How two clusters are separated: `TruncatedIPCAC`, which needs no more rows than features,
-        `IPCAC`, which whitens everything, or any classifier of two classes, cloned and fitted to
-        the rows of each pair of clusters. One of the two with a threshold that needs moments only
-        is found from those.
+    node : "auto", "truncated", "ipcac" or estimator
+        How two clusters are separated. "auto" takes every cluster for a Gaussian, all with one
+        covariance or each with its own, and the class by the densities of its clusters: rows left
+        out choose which, the ridge, whether a class is one cluster, and calibrate. The others are
+        the jury of the source, as where rows have no spread: `TruncatedIPCAC`, which needs no more
+        rows than features, `IPCAC`, which whitens everything, or any classifier of
+        two classes, cloned and fitted to the rows of each pair of clusters. One of the two with a
+        threshold that needs moments only is found from those.
+    priors : array (n_classes,) or None
+        Class probabilities for ``node="auto"``; None takes the proportions in the training data.
     random_state : int, RandomState or None
         Where k-means starts.
 
@@ -284,8 +328,9 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
     nodes_ : array (n_nodes, 2)
         The two clusters of each node; its direction points from the first to the second.
     components_ : array (n_nodes, n_features)
-        The directions, of unit variance over the rows of both clusters; zero for clusters whose
-        means coincide. There are none, and no thresholds, with nodes of another kind.
+        The directions, zero for clusters whose means coincide. Those of the source have unit
+        variance over the rows of both clusters, those of "auto" over all rows. There are none,
+        and no thresholds, with nodes of another kind.
     thresholds_ : array (n_nodes,)
         Where the centred projections on the directions are cut.
     estimators_ : list of classifiers or None
@@ -339,10 +384,13 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
             real_number(0, open_low=True),
         ),
         "node": (
-            one_of("truncated", "ipcac"),
+            one_of("auto", "truncated", "ipcac"),
             Allowed(lambda v: isinstance(v, BaseEstimator) and is_classifier(v), "a classifier"),
         ),
+        "priors": (one_of(None), array_like()),
     }
+    _rule: Any
+    priors_: Any
     _signs: Array
     _slopes: Any
     cluster_classes_: Array
@@ -359,13 +407,15 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         *,
         em: bool | str = "auto",
         merge: bool | float | str = "auto",
-        node: Any = "truncated",
+        node: Any = "auto",
+        priors: ArrayLike | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.max_clusters = max_clusters
         self.em = em
         self.merge = merge
         self.node = node
+        self.priors = priors
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
@@ -389,11 +439,14 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
             check_entries(rows.X)
             n_samples, n_features = rows.X.shape
             with threads_for(n_samples * n_features * (n_samples + n_features)):
-                clusters = self._find_clusters(rows)
+                clusters, decision = self._find_clusters(rows), None
+                if self.node == "auto" and n_samples * n_features <= MAX_DENSE_ENTRIES:
+                    decision, clusters = self._decide_by_clusters(rows, clusters)
                 numbers = np.arange(len(clusters.classes))
                 by_cluster = LabelledRows(rows.X, clusters.labels, numbers)
                 moments = ClassMoments.from_rows(by_cluster, per_class=True)
-                solution = self._solve(moments, rows, {"clusters": clusters})
+                selected = {"clusters": clusters, "decision": decision}
+                solution = self._solve(moments, rows, selected)
             self._store(moments.join_classes(rows.classes, clusters.classes), solution)
         return self
 
@@ -427,10 +480,27 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         enough = np.bincount(labels).min() >= MIN_EM_ROWS_PER_FEATURE * X.shape[1]
         return bool(enough and not sp.issparse(X))
 
+    def _decide_by_clusters(
+        self, rows: LabelledRows, clusters: Clusters
+    ) -> tuple[ClusterDecision | None, Clusters]:
+        """The rule of Gaussian clusters, with the clusters or with one for each class."""
+        given = check_priors(self.priors, rows.classes)
+        counts = np.bincount(rows.codes)
+        priors = counts / counts.sum() if given is None else given
+        X = rows.X.toarray() if sp.issparse(rows.X) else np.asarray(rows.X)
+        X = X - X.mean(axis=0, dtype=np.float64)
+        clusterings = [(clusters.labels, clusters.classes)]
+        if len(clusters.classes) > len(counts):
+            clusterings.append((rows.codes, np.arange(len(counts))))
+        decision = best_cluster_rule(X, rows.codes, priors, clusterings)
+        if decision is None:
+            return None, clusters
+        return decision, Clusters(decision.labels, decision.rule.classes)
+
     def _make_node(self) -> Any:
         """The classifier of two clusters, not fitted."""
         if isinstance(self.node, str):
-            return (TruncatedIPCAC if self.node == "truncated" else IPCAC)(keep_moments=False)
+            return (IPCAC if self.node == "ipcac" else TruncatedIPCAC)(keep_moments=False)
         return clone(self.node).set_params(keep_moments=False, priors=None)
 
     def _needs_rows(self) -> bool:
@@ -444,6 +514,8 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         """The directions of all nodes, each from the moments of its two clusters alone."""
         clusters = selected["clusters"]
         pairs = rival_pairs(clusters.classes)
+        if selected["decision"] is not None:
+            return _nodes_of_rule(selected["decision"], moments, clusters, pairs)
         if self._needs_rows():
             return self._fit_nodes(moments, rows, clusters, pairs)
         W = np.zeros((moments.n_features, len(pairs)))
@@ -460,6 +532,7 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
             "nodes_": np.where(signs[:, None] > 0, pairs, pairs[:, ::-1]),
             "thresholds_": signs * (thresholds - moments.mean @ W),
             "estimators_": None,
+            "_rule": None,
             "_signs": signs,
             "_slopes": criterion,
         }
@@ -480,6 +553,7 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
             "nodes_": pairs,
             "thresholds_": np.zeros(0),
             "estimators_": found,
+            "_rule": None,
             "_signs": np.ones(len(pairs)),
             "_slopes": np.ones(len(pairs)),
         }
@@ -508,16 +582,15 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
             ``(X - mean_) @ components_.T``; with `estimators_` their log-odds of the second
             cluster, or their scores where they have no probabilities.
         """
-        if getattr(self, "estimators_", None) is None:
+        if self.estimators_ is None:
             return self._project(X)
         rows = check_new_rows(self, X, accept_sparse=self._accepts_sparse)
         return self._margins(rows).astype(rows.dtype)
 
     def _margins(self, rows: Any) -> Array:
         """How far rows lie on the side of the second cluster of each node, in double precision."""
-        judges = getattr(self, "estimators_", None)  # older models have none
-        if judges is not None:
-            return np.column_stack([judge_pair(judge, rows, 1) for judge in judges])
+        if self.estimators_ is not None:
+            return np.column_stack([judge_pair(judge, rows, 1) for judge in self.estimators_])
         Z = centred_product(rows, self.mean_, self.components_.T)
         return np.asarray(self._signs * (Z.astype(np.float64) - self.thresholds_))
 
@@ -555,8 +628,20 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
             it; for more the number of juries that each class wins, plus less than a third for its
             scores.
         """
+        if getattr(self, "_rule", None) is not None:
+            scores = self._class_scores(X)
+            return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
         verdicts, log_odds = self._judge(X)
         return log_odds[:, 0] if len(self.classes_) == 2 else wins_and_scores(verdicts)
+
+    def _class_scores(self, X: ArrayLike) -> Array:
+        """Log-posteriors of the classes up to a common term, by the rule of all clusters."""
+        rows = check_new_rows(self, X, accept_sparse=self._accepts_sparse)
+        check_finite(rows, getattr(self, "feature_names_in_", None))
+        scores = np.empty((rows.shape[0], len(self.classes_)))
+        for block in row_blocks(rows.shape[0], rows.shape[1] + len(self.cluster_classes_)):
+            scores[block] = self._rule.scores(rows[block], self.mean_)
+        return scores
 
     def predict(self, X: ArrayLike) -> Array:
         """The class of the largest score; a tie goes to the class that sorts first."""
@@ -566,6 +651,8 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Logarithms of `predict_proba`."""
+        if getattr(self, "_rule", None) is not None:
+            return log_softmax(self._class_scores(X), axis=1)
         verdicts, log_odds = self._judge(X)
         if len(self.classes_) == 2:
             return np.column_stack([log_expit(-log_odds[:, 0]), log_expit(log_odds[:, 0])])

@@ -145,7 +145,9 @@ def measure_scores(predicted: dict[str, Array], y: Array, *, balanced: bool = Fa
 def table5_3(row: str, seed: int) -> Measures:
     split, best = mixture(row, seed)
     settings = tune_settings(row)
-    models = kernels(settings, UNTRUNCATED) | {"MixtureIPCAC": MixtureIPCAC(random_state=seed)}
+    models = kernels(settings, UNTRUNCATED) | {
+        "MixtureIPCAC": MixtureIPCAC(node="truncated", random_state=seed)
+    }
     predicted = predictions(models, split) | {"best possible": best(split.X_test)}
     bare = KernelIPCAC(ridge=0, **settings["K-IPCAC"]).fit(split.X, split.y)
     predicted["K-IPCAC literal"] = literal.cut_at_training_row(bare, *split[:3])
@@ -156,7 +158,7 @@ def table5_3(row: str, seed: int) -> Measures:
 
 def clusters(seed: int) -> dict[str, Any]:
     return {
-        "P-IPCAC": MixtureIPCAC(random_state=seed),
+        "P-IPCAC": MixtureIPCAC(node="truncated", random_state=seed),
         "P-IPCAC, full nodes": MixtureIPCAC(node="ipcac", random_state=seed),
         "P-IPCAC, three deviations": MixtureIPCAC(
             em=True, merge="sigma", node="ipcac", random_state=seed
@@ -245,7 +247,7 @@ def times(row: str, repeat: int, data: Callable[[str], Any]) -> Values:
         "IPCAC_var": IPCAC(0.99),
         "K-IPCAC": KernelIPCAC(),
         "K-TIPCAC": KernelIPCAC(truncate=True),
-        "P-IPCAC": MixtureIPCAC(random_state=repeat),
+        "P-IPCAC": MixtureIPCAC(node="truncated", random_state=repeat),
     }
     if row != "Hungarian":
         models["K-IPCAC, 500 landmarks"] = KernelIPCAC(n_landmarks=500, random_state=repeat)
