@@ -8,6 +8,7 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -576,3 +577,180 @@ def test_curves_are_put_in_and_taken_out(named, opened):
     assert page.locator("#roc-chart polyline").count() == n_lines - 1
     assert page.locator("#curve-table tr").count() == len(found["curves"]["lines"])
     assert no_overflow(page)
+
+
+# Choices of the reader ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cancer(folder):
+    """Two classes, with groups."""
+    data = datasets.load("breast_cancer")
+    X, y = pd.DataFrame(data.data[:240], columns=data.feature_names), data.target[:240]
+    comparison = evaluate.compare(
+        ["LDA", "FisherDiscriminant", "PCA"], X, y, cv=RandomShares(3), groups=np.arange(240) // 2
+    )
+    return written(folder, "cancer", comparison)
+
+
+def test_the_leaderboard_is_sorted_and_a_method_is_shown_everywhere(wine, opened):
+    path, _found = wine
+    page = opened(path)
+    names = "[...document.querySelectorAll('#leaderboard tbody .name')].map((n) => n.textContent)"
+    before = page.evaluate(names)
+    page.locator("#leaderboard button.sort").nth(1).click()
+    assert page.evaluate(names) == sorted(before, reverse=True)
+    page.locator("#leaderboard button.sort").nth(1).focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate(names) == sorted(before)
+    page.locator("#leaderboard button.pick", has_text="PCA").click()
+    assert page.locator(".panel select").first.input_value() == "PCA"
+    assert page.locator("#matrices select").first.input_value() == "PCA"
+    assert page.locator("#weights select").input_value() == "PCA"
+
+
+def test_marked_rows_say_which_features_distinguish_them(wine, opened):
+    path, found = wine
+    page = opened(path)
+    canvas = page.locator("canvas").first
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    page.keyboard.down("Shift")
+    page.mouse.move(box["x"] + 14, box["y"] + 14)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 14, steps=3)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    head = page.locator("#selected h3").inner_text()
+    marked = int(re.search(r"the (\d+) marked", head).group(1))
+    assert 0 < marked < found["projections"]["held_out"]
+    rows = page.locator("#selected tbody tr")
+    assert rows.count() == 8
+    gaps = [
+        abs(float(t.replace("\u2212", "-")))
+        for t in rows.locator("td:last-child").all_inner_texts()
+    ]
+    assert gaps == sorted(gaps, reverse=True)
+    assert rows.first.locator("th").inner_text() in found["values"]["features"]
+    page.locator("#reset").click()
+    assert page.locator("#selected").inner_text() == ""
+
+
+def test_rows_on_which_two_methods_disagree_are_listed(wine, opened):
+    path, found = wine
+    page = opened(path)
+    page.locator("#disagree").evaluate("node => { node.closest('details').open = true; }")
+    page.locator("#disagree select").first.select_option("PCA")
+    page.locator("#disagree select").nth(1).select_option("LDA")
+    a, b = (by_name(found["projections"]["views"], name)["predicted"] for name in ("PCA", "LDA"))
+    expected = sum(x != y for x, y in zip(a, b, strict=True))
+    assert page.locator("#disagree p").inner_text() == f"{expected} of {len(a)} rows."
+    assert page.locator("#disagree tbody tr").count() == expected
+
+
+def test_a_threshold_is_moved_and_tells_what_it_does(cancer, opened):
+    path, found = cancer
+    page = opened(path)
+    method = found["threshold"]["methods"][0]
+    slider = page.get_by_label("Threshold", exact=True)
+
+    def counts():
+        return [int(t) for t in page.locator("#threshold tbody td").all_inner_texts()]
+
+    pairs = list(zip(method["truth"], method["degrees"], strict=True))
+    expected = [sum(t == i and (d > 0.5) == j for t, d in pairs) for i in (0, 1) for j in (0, 1)]
+    assert counts() == expected
+    slider.focus()
+    for _ in range(200):
+        page.keyboard.press("ArrowRight")
+    later = [sum(t == i and (d > 0.7) == j for t, d in pairs) for i in (0, 1) for j in (0, 1)]
+    assert counts() == later
+    said = dict(
+        zip(
+            page.locator("#threshold dt").all_inner_texts(),
+            page.locator("#threshold dd").all_inner_texts(),
+            strict=True,
+        )
+    )
+    assert said["recall"] == f"{100 * later[3] / (later[2] + later[3]):.1f}\u00a0%"
+
+
+def test_groups_and_data_are_listed(cancer, opened):
+    path, found = cancer
+    page = opened(path)
+    for part in ("#groups", "#data"):
+        page.locator(part).evaluate("node => { node.open = true; }")
+    assert page.locator("#groups tbody tr").count() == len(found["groups"]["groups"])
+    assert page.locator("#data tbody tr").count() == 2
+
+
+def test_values_of_a_pasted_row_are_changed(wine, opened):
+    path, _ = wine
+    page = opened(path)
+    data = datasets.load("wine")
+    page.locator("#row-text").fill(", ".join(map(str, data.data[0])))
+    page.locator("#row-try").click()
+    before = page.locator("#row-said").inner_text()
+    sliders = page.locator("#what-if input")
+    assert sliders.count() == 5
+    for i in range(5):
+        sliders.nth(i).focus()
+        page.keyboard.press("Home" if i % 2 else "End")
+    assert page.locator("#row-said").inner_text() != before
+    page.locator("#row-clear").click()
+    assert page.locator("#what-if input").count() == 0
+
+
+def test_features_are_sorted_and_saved(wine, opened):
+    path, _found = wine
+    page = opened(path)
+    page.locator("#feature-table").evaluate("node => { node.closest('details').open = true; }")
+    page.locator("#feature-table button.sort").nth(2).click()
+    weights = [
+        float(t) for t in page.locator("#feature-table td:nth-child(3)").evaluate_all(
+            "nodes => nodes.map((n) => n.dataset.value)"
+        )
+    ]  # fmt: skip
+    assert weights == sorted(weights, reverse=True)
+    with page.expect_download() as saved:
+        page.locator("#features-csv").click()
+    lines = Path(saved.value.path()).read_text().splitlines()
+    assert lines[0].startswith('"feature","direction","weight"')
+    assert len(lines) == 1 + len(weights)
+
+
+def test_the_first_picture_is_saved_with_a_caption(wine, opened):
+    path, found = wine
+    page = opened(path)
+    with page.expect_download() as saved:
+        page.locator("#save-svg").click()
+    svg = Path(saved.value.path()).read_text()
+    assert svg.count("<path") == found["projections"]["held_out"] + 3  # and the legend
+    caption = page.locator("#caption").inner_text()
+    assert caption in svg
+    assert f"{found['projections']['held_out']} held-out rows of 178" in caption
+    with page.expect_download() as saved:
+        page.locator("#save-png").click()
+    assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def test_classes_that_are_taken_out_are_not_counted(wine, opened):
+    path, found = wine
+    page = opened(path)
+    page.locator("#legend button[title]").nth(1).click()
+    labels = found["projections"]["labels"]
+    view = by_name(found["projections"]["views"], found["projections"]["panels"][0])
+    kept = [i for i, label in enumerate(labels) if label != 1]
+    right = sum(view["predicted"][i] == labels[i] for i in kept)
+    note = page.locator(".panel p").first.inner_text()
+    assert f"{right} of {len(kept)} correct in the classes that are shown" in note
+
+
+def test_a_phone_needs_few_screens(cancer, opened):
+    page = opened(cancer[0], PHONE, has_touch=True, is_mobile=True)
+    assert no_overflow(page)
+    screens = page.evaluate("document.documentElement.scrollHeight / innerHeight")
+    assert screens <= MOST_SCREENS
+
+
+MOST_SCREENS = 14

@@ -223,7 +223,7 @@ def test_files_of_other_data_or_other_kinds_are_refused_and_left_alone(tmp_path)
             compare(["raw"], named(X), Y, **CHEAP, results=path)
         assert path.read_bytes() == text
     for other in (1, 9):  # the first form had other keys
-        path.write_bytes(content.replace(b'"format":4', b'"format":%d' % other))
+        path.write_bytes(content.replace(b'"format":5', b'"format":%d' % other))
         with pytest.raises(ValueError, match=f"has format {other}, of another version"):
             compare(["raw"], named(X), Y, **CHEAP, results=path)
     lines = content.splitlines(keepends=True)

@@ -14,12 +14,12 @@ WITHIN_CHANCE = {"A": [s + 0.01 for s in NOISY], "raw": NOISY[::-1], "LDA": NOIS
 
 PARTS = [
     "verdict",
-    "leaderboard",
-    "dimension",
     "projections",
+    "leaderboard",
     "confusion",
-    "curves",
     "loadings",
+    "curves",
+    "dimension",
     "time",
     "failures",
     "reproduce",

@@ -26,7 +26,7 @@ try:
 except ImportError:  # no locks: the manual says that one run at a time may write
     fcntl = None  # type: ignore[assignment]
 
-RESULTS_FORMAT = 4
+RESULTS_FORMAT = 5
 """Number of the form of files of folds; folds of other forms have other fields."""
 
 

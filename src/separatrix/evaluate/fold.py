@@ -34,7 +34,7 @@ from separatrix.evaluate.describe import (
 )
 from separatrix.evaluate.methods import Contender, limit_groups, settings_by_size, spell_settings
 from separatrix.evaluate.records import Fold
-from separatrix.evaluate.scores import Judge, find_degrees, score_rows
+from separatrix.evaluate.scores import Judge, find_degrees, score_rows, second_class
 from separatrix.kernels import inverse_width
 from separatrix.linalg import Array
 from separatrix.moments.labelled import LabelledRows
@@ -180,6 +180,7 @@ def _score_fold(job: Job, data: LabelledRows, rows: RowSplit, deadline: float) -
         "inner": trained.inner,
         "n_rows": len(trained.rows),
         "predicted": tuple(predicted.tolist()),
+        "degrees": second_class(about) if n_classes == 2 else (),
     }
     about_degrees = fitted.rule, for_rule, truth, predicted
     record |= measure_if_possible("degrees of classes", describe_degrees, *about_degrees)

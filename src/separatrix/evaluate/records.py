@@ -192,6 +192,9 @@ class Fold:
         Split 0 only, of linear methods on features as they are or brought to equal spread.
     curves : Curves or None
         Where the rule gives degrees or probabilities.
+    degrees : tuple of float
+        Of two classes: how much speaks for the second, for each test row; the probability where
+        there is one. Empty where the rule has none.
     warnings : tuple of str
         Warnings of the method while it was fitted, each once; and facts that could not be
         described or measured, and why.
@@ -217,6 +220,7 @@ class Fold:
     shuffled: Shuffled | None = field(default=None, repr=False)
     readout: Readout | None = field(default=None, repr=False)
     curves: Curves | None = field(default=None, repr=False)
+    degrees: tuple[float, ...] = field(default=(), repr=False)
     warnings: tuple[str, ...] = ()
 
 

@@ -63,6 +63,13 @@ def find_degrees(rule: Any, rows: Any, n_classes: int) -> Degrees:
     return Degrees(_if_finite(probabilities), _if_finite(degrees))
 
 
+def second_class(about: Degrees) -> tuple[float, ...]:
+    """How much speaks for the second of two classes, row by row; empty where nothing says so."""
+    if about.probabilities is not None:
+        return tuple(about.probabilities[:, 1].tolist())
+    return () if about.degrees is None else tuple(about.degrees[:, -1].tolist())
+
+
 def _spread(values: Array, known: Array, n_classes: int) -> Array | None:
     """Columns of the classes that a rule knows among those of all classes."""
     if values.ndim != 2 or values.shape[1] != len(known):

@@ -29,6 +29,11 @@ from separatrix.report.pictures import (
     list_readouts,
     most_frequent,
 )
+from separatrix.report.rows import (
+    describe_degrees_of_two,
+    describe_groups,
+    describe_values,
+)
 from separatrix.report.script import write_script
 from separatrix.report.verdict import reach_verdict
 
@@ -65,9 +70,9 @@ def facts(
     dict
         Of dictionaries with names as keys, lists, strings, finite numbers and None: what
         `json.dumps` takes and `json.loads` gives back unchanged. The parts are ``title``,
-        ``data``, ``protocol``, ``verdict``, ``leaderboard``, ``dimension``, ``projections``,
-        ``readouts``, ``confusion``, ``curves``, ``loadings``, ``time``, ``failures`` and
-        ``reproduce``, in the order of the page.
+        ``data``, ``protocol``, ``verdict``, ``projections``, ``values``, ``readouts``,
+        ``leaderboard``, ``confusion``, ``groups``, ``loadings``, ``threshold``, ``curves``,
+        ``dimension``, ``time``, ``failures`` and ``reproduce``.
 
     Notes
     -----
@@ -100,6 +105,7 @@ def facts(
     said["fit"] = _write_fit_command(fit_command, said["advised"])
     advised = said["advised"]
     drawn = draw_projections(methods, comparison, advised, ids)
+    loadings = draw_loadings(methods, advised)
     described = {
         "title": wording.shorten(title) or "Comparison of methods",
         "data": about,
@@ -110,18 +116,28 @@ def facts(
             are_very_unequal(comparison.class_counts),
         ),
         "verdict": said,
-        "leaderboard": board,
-        "dimension": draw_dimension(methods, comparison),
         "projections": drawn,
+        "values": describe_values(comparison, drawn["rows"], _by_weight(loadings)),
         "readouts": list_readouts(methods, comparison, drawn["panels"]),
+        "leaderboard": board,
         "confusion": count_confusions(methods, comparison, advised),
+        "groups": describe_groups(comparison, comparison[advised] if advised else None),
+        "loadings": loadings,
+        "threshold": describe_degrees_of_two(methods, comparison, drawn["panels"]),
         "curves": draw_degrees(methods, advised),
-        "loadings": draw_loadings(methods, advised),
+        "dimension": draw_dimension(methods, comparison),
         "time": draw_times(board["rows"]),
         "failures": _failures(comparison),
         "reproduce": _reproduce(comparison, command, said),
     }
     return to_plain(described)
+
+
+def _by_weight(loadings: dict[str, Any]) -> list[str]:
+    """Features of the method whose weights are shown, those of the largest weights first."""
+    table = next((t for t in loadings["tables"] if t["name"] == loadings["shown"]), None)
+    features = [f for d in table["directions"] for f in d["features"]] if table else []
+    return [f["feature"] for f in sorted(features, key=lambda f: -abs(f["weight"]))]
 
 
 def _write_fit_command(command: Sequence[str], advised: str | None) -> str:

@@ -17,8 +17,8 @@ from separatrix.report.elements import (
 )
 from separatrix.report.sections import TITLES, Facts
 
-CONTROLS = ("permutation", "pretended", "winner")
-"""Sentences of the verdict that say how far a result may be chance, a leak, or luck."""
+REASONS = ("why", "subspace", "permutation", "pretended", "winner", "manual")
+"""Sentences of the verdict that say why, and how far it may be chance, a leak, or luck."""
 
 
 def render_verdict(facts: Facts) -> Html:
@@ -28,7 +28,7 @@ def render_verdict(facts: Facts) -> Html:
         "section",
         tag("h1", said["headline"], id="verdict-title"),
         tag("p", said["few"], class_="caution") if said["few"] else None,
-        *(tag("p", said[key], class_="measure") for key in ("subspace", "measure") if said[key]),
+        tag("p", said["measure"], class_="measure") if said["measure"] else None,
         tag(
             "div",
             tag("h2", "What to use"),
@@ -36,18 +36,19 @@ def render_verdict(facts: Facts) -> Html:
             tag("p", "To get it: ", tag("code", said["fit"]), class_="fine")
             if said["fit"]
             else None,
-            *(
-                tag("p", said[key], class_="quick")
-                for key in ("why", "top", "manual")
-                if said[key]
-            ),
+            tag("p", said["top"], class_="quick") if said["top"] else None,
             class_="use",
         ),
         tag("div", *_cards(said), class_="cards") if said["bars"] else None,
         *(tag("p", text, class_="caution") for text in said["cautions"]),
         _notices(facts["data"]["notices"]),
-        *(tag("p", said[key], class_="fine") for key in CONTROLS if said[key]),
-        tag("p", f"{facts['protocol']} {said['alike']}", class_="fine"),
+        tag(
+            "details",
+            tag("summary", "Why this one, and how it was measured"),
+            *(tag("p", said[key], class_="fine") for key in REASONS if said[key]),
+            tag("p", f"{facts['protocol']} {said['alike']}", class_="fine"),
+        ),
+        _render_data(facts["data"]),
         tag("noscript", tag("p", "The pictures need JavaScript; the tables do not.")),
         id="verdict",
         aria_labelledby="verdict-title",
@@ -60,6 +61,21 @@ def _notices(texts: Sequence[str]) -> Html | None:
         return None
     items = tag("ul", *(tag("li", text) for text in texts))
     return tag("div", tag("b", "Look at the data again:"), items, class_="caution notices")
+
+
+def _render_data(data: Facts) -> Html:
+    """What the data are: rows of each class, and shares of them."""
+    rows = [
+        [c["name"], c["rows"], wording.format_percent(c["rows"] / data["rows"])]
+        for c in data["classes"]
+    ]
+    table = render_table(["class", "rows", "share"], rows)
+    return tag(
+        "details",
+        tag("summary", f"The data: {data['line']}"),
+        make_scrollable(table, "Classes"),
+        id="data",
+    )
 
 
 def _cards(said: Facts) -> list[Html]:

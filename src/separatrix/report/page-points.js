@@ -181,6 +181,7 @@ class Panel {
     const inside = (i) => (this.x[i] - x0) * (this.x[i] - x1) <= 0 && (this.y[i] - y0) * (this.y[i] - y1) <= 0;
     const found = this.order.filter(inside);
     shown.marked = found.length ? new Set(found) : null;
+    tellSelection();
     paintPanels();
   }
 
@@ -284,7 +285,11 @@ class Panel {
 
   describe() {
     const { name, words, about } = this.view;
-    const parts = [make("b", {}, words), about ? `, ${about}` : ""];
+    const seen = shown.hidden.size && shown.hidden.size < classes.length;
+    const kept = rows.labels.map((_, i) => i).filter((i) => !shown.hidden.has(labelOf(this.view, i)));
+    const right = kept.filter((i) => !isWrong(this.view, i)).length;
+    const said = seen ? `${right} of ${kept.length} correct in the classes that are shown` : words;
+    const parts = [make("b", {}, said), about ? `, ${about}` : ""];
     if (shown.marked) {
       const right = [...shown.marked].filter((i) => !isWrong(this.view, i)).length;
       parts.push(make("br"), `${right} of ${shown.marked.size} marked rows correct`);
@@ -396,6 +401,7 @@ class Panel {
     else if (event.key === "Escape") {
       this.point(-1, false);
       shown.marked = null;
+      tellSelection();
       paintPanels();
     }
     else return;
@@ -466,6 +472,7 @@ function startProjections() {
   byId("points").addEventListener("click", savePoints);
   byId("reset").addEventListener("click", () => {
     shown.marked = null;
+    tellSelection();
     panels.forEach((panel) => panel.reset());
     paintPanels();
   });

@@ -14,6 +14,7 @@ function startRow() {
     byId("row-text").value = "";
     tried.clear();
     byId("row-said").replaceChildren();
+    byId("what-if").replaceChildren();
     paintPanels();
   });
 }
@@ -25,6 +26,7 @@ function tryRow(text) {
     const row = readRow(text, facts.readouts.features);
     const lines = facts.readouts.methods.map((map) => judgeRow(map, row));
     said.replaceChildren(...lines);
+    offerWhatIf(row);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     said.replaceChildren(make("p", { class: "caution" }, error.message));

@@ -22,6 +22,7 @@ startTime();
 startConfusion();
 startCurves();
 startLoadings();
+startChoices();
 setDark(dark, false);
 let width = innerWidth;
 addEventListener("resize", () => {

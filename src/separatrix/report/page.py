@@ -67,6 +67,7 @@ SCRIPT_PARTS = (
     "page-row.js",
     "page-charts.js",
     "page-tables.js",
+    "page-choices.js",
     "page-start.js",
 )
 """Files of the script, in the order in which they are put together."""
@@ -111,12 +112,12 @@ def _header(facts: Facts) -> Html:
 def _sections(facts: Facts) -> list[Html]:
     return [
         render_verdict(facts),
-        render_leaderboard(facts),
-        render_dimension(facts),
         render_projections(facts),
+        render_leaderboard(facts),
         render_confusion(facts),
-        render_curves(facts),
         render_loadings(facts),
+        render_curves(facts),
+        render_dimension(facts),
         render_time(facts),
         render_failures(facts),
         render_reproduce(facts),

@@ -18,12 +18,12 @@ Facts = Mapping[str, Any]
 """What `facts` returns, or a part of it."""
 
 TITLES = {
-    "leaderboard": "All methods",
-    "dimension": "How many directions",
     "projections": "See the classes",
+    "leaderboard": "All methods",
     "confusion": "What is mistaken for what",
-    "curves": "How sure it is",
     "loadings": "Which features matter",
+    "curves": "How sure it is",
+    "dimension": "How many directions",
     "time": "Time and accuracy",
     "failures": "What failed",
     "reproduce": "Do it again",
@@ -96,6 +96,8 @@ def render_projections(facts: Facts) -> Html:
             tag("button", "Only mistakes", id="wrong", type="button", aria_pressed="false"),
             tag("button", "Reset view", id="reset", type="button"),
             tag("button", "Save points", id="points", type="button", title="As a CSV file"),
+            tag("button", "Save PNG", id="save-png", type="button", title="The first picture"),
+            tag("button", "Save SVG", id="save-svg", type="button", title="The first picture"),
             class_="tools",
             role="group",
             aria_label="How points are drawn",
@@ -107,12 +109,43 @@ def render_projections(facts: Facts) -> Html:
             "each method takes it for; click to keep it. Rows are counted from 0.",
             class_="fine",
         ),
+        tag(
+            "figure",
+            tag(
+                "figcaption",
+                "Caption for a paper",
+                tag("button", "Copy", type="button", class_="copy"),
+            ),
+            tag("pre", tag("code", caption_picture(facts), id="caption"), tabindex=0),
+        ),
+        tag("div", id="selected", class_="chosen", aria_live="polite"),
+        tag(
+            "details",
+            tag("summary", "Rows on which two methods disagree"),
+            tag("div", id="disagree"),
+        )
+        if len(found["views"]) > 1
+        else None,
         _row_form(facts["readouts"]),
         tag(
             "details",
             tag("summary", "Mouse and keys"),
             tag("dl", *(tag("div", tag("dt", k), tag("dd", v)) for k, v in keys), class_="keys"),
         ),
+    )
+
+
+def caption_picture(facts: Facts) -> str:
+    """What the first picture shows, as a sentence for a paper."""
+    found, data = facts["projections"], facts["data"]
+    first = found["panels"][0] if found["panels"] else found["views"][0]["name"]
+    view = next(v for v in found["views"] if v["name"] == first)
+    name = f"{data['name']}: " if data["name"] else ""
+    axes = " and ".join(view["axes"][:2])
+    return (
+        f"{name}{found['held_out']} held-out rows of {data['rows']} in {axes} of {first}, learned "
+        f"from the other rows ({view['words']}). Colours and shapes are classes; outlined points "
+        "are mistakes."
     )
 
 
@@ -140,6 +173,7 @@ def _row_form(found: Facts) -> Html | None:
             class_="tools",
         ),
         tag("div", id="row-said", aria_live="polite"),
+        tag("div", id="what-if"),
         id="row-form",
     )
 
@@ -179,6 +213,7 @@ def render_curves(facts: Facts) -> Html:
         "curves",
         title,
         "Of held-out rows in all splits.",
+        tag("div", id="threshold", class_="chosen") if facts["threshold"]["methods"] else None,
         tag("div", *(_curve(*words) for words in CURVE_WORDS), class_="pair"),
         tag("div", class_="chips", id="curve-chips", role="group", aria_label="Methods to draw"),
         tag(
@@ -216,7 +251,22 @@ def render_confusion(facts: Facts) -> Html:
         tag("details", tag("summary", "Numbers and names"), make_scrollable(names, "Classes"))
         if facts["confusion"]["numbered"]
         else None,
+        _render_groups(facts["groups"]),
     )
+
+
+def _render_groups(found: Facts) -> Html | None:
+    """The accuracy of each group, the hardest first."""
+    if not found["groups"]:
+        return None
+    rows = [
+        [g["name"], g["tested"], wording.format_percent(g["right"] / g["tested"])]
+        for g in found["groups"]
+    ]
+    table = render_table(["group", "held-out rows", "correct"], rows)
+    more = tag("p", f"{found['more']} more groups.", class_="fine") if found["more"] else None
+    summary = tag("summary", f"Accuracy of {found['method']} in each group")
+    return tag("details", summary, make_scrollable(table, "Groups"), more, id="groups")
 
 
 def render_loadings(facts: Facts) -> Html:
@@ -237,6 +287,11 @@ def render_loadings(facts: Facts) -> Html:
         TITLES["loadings"],
         found["words"],
         tag("div", id="weights"),
+        tag(
+            "details",
+            tag("summary", "All of these features as a table"),
+            tag("div", id="feature-table"),
+        ),
         without,
     )
 
