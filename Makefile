@@ -9,10 +9,15 @@ MINUTES ?= 60
 # those of the papers that need no data of others, within a minute or two
 TABLES ?= lecture ldg/figure3.6 ldg/section5.2 wsvda/figure4-wine-1-2
 
+# methods that differ on digits, and are quick
+DEMO := FisherDiscriminant,LDG,LocalFisherDiscriminant,IPCAC,QuadraticDiscriminant,PartialLeastSquaresDiscriminant
+
 .PHONY: demo test papers test-minima coverage fuzz soak lint docs bench dist clean
 
-demo: .venv/demo.stamp  ## compare the methods on a bundled data set
-	$(PY) -m separatrix compare wine --jobs -1 --report wine-report.html
+demo: .venv/demo.stamp  ## compare methods on digits, and draw the one that is advised
+	$(PY) -m separatrix compare digits --quick --methods $(DEMO) --rivals basic --splits 5 --report digits-report.html
+	$(PY) -m separatrix fit digits -m LDG --set n_components=2 -o digits.model
+	$(PY) -m separatrix plot digits.model digits -o digits.svg
 
 test: .venv/dev.stamp lint  ## everything that must hold
 	$(ONE_THREAD) $(PY) -m pytest -n $(WORKERS) --doctest-modules src tests papers/tests

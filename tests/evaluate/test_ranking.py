@@ -27,6 +27,7 @@ from separatrix.evaluate.ranking import (
 )
 from separatrix.evaluate.records import to_plain
 from separatrix.evaluate.splits import RandomShares
+from separatrix.selection import random_splits
 from tests.discovery import labelled
 
 RNG = np.random.default_rng(0)
@@ -85,6 +86,29 @@ def test_a_plain_t_test_would_find_what_is_not_there():
         found += [stats.ttest_1samp(d, 0).pvalue < 0.05, corrected_t_test(d, 0.3)[1] < 0.05]
     assert found[0] / 200 > 0.3
     assert found[1] / 200 < 0.1
+
+
+def nearest_mean_accuracy(X, y, train, test):
+    """The share of test rows that the nearest of two class means classifies correctly."""
+    low, high = (X[train][y[train] == c].mean(axis=0) for c in (0, 1))
+    taken = (X[test] - (low + high) / 2) @ (high - low) > 0
+    return np.mean(taken == y[test])
+
+
+def test_two_methods_that_are_equally_good_differ_in_one_of_twenty_experiments():
+    """Half of the features says as much as the other; `benchmarks.null` has more methods."""
+    y, n_experiments = np.arange(80) % 2, 400
+    rejected = 0
+    for seed in range(n_experiments):
+        halves = np.random.default_rng(seed).standard_normal((2, 80, 4))
+        halves[:, :, 0] += y
+        scores = np.array([
+            [nearest_mean_accuracy(X, y, *part) for X in halves]
+            for part in random_splits(y, 10, 0.3, seed)
+        ])  # fmt: skip
+        rejected += corrected_t_test(scores[:, 0] - scores[:, 1], 0.3, 24)[1] <= 0.05
+    # 400 experiments: a standard error of 0.011
+    assert 0.017 < rejected / n_experiments < 0.083
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -33,7 +33,7 @@ def test_values_are_those_of_the_rows_that_are_drawn(visits):
 
 def test_many_rows_have_few_features(visits):
     found, X, _, _ = visits
-    rows = list(range(len(X))) * 100
+    rows = list(range(len(X))) * 20
     values = describe_values(found, rows, [])
     assert 0 < sum(map(len, values["columns"])) <= MAX_VALUES
 

@@ -234,7 +234,26 @@ function savePicture(kind) {
   saveFile("projection.svg", "image/svg+xml", new XMLSerializer().serializeToString(svg));
 }
 
+// On a narrow screen the later parts are opened by their headings.
+
+const LATER = ["curves", "dimension", "time", "failures", "reproduce"];
+function foldLater() {
+  if (innerWidth > 600) return;
+  for (const section of LATER.map(byId)) {
+    const title = section.querySelector("h2");
+    const button = make("button", { type: "button", class: "unfold", "aria-expanded": "false" }, ...title.childNodes);
+    section.classList.add("folded");
+    button.addEventListener("click", () => {
+      const folded = section.classList.toggle("folded");
+      button.setAttribute("aria-expanded", !folded);
+      paintAll();
+    });
+    title.append(button);
+  }
+}
+
 function startChoices() {
+  foldLater();
   startLeaderboard();
   startDisagreement();
   startThreshold();

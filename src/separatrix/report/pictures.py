@@ -20,6 +20,12 @@ from separatrix.evaluate.records import Comparison, Fold, MethodRecord, Shuffled
 from separatrix.linalg import Array
 from separatrix.report import wording
 
+MAX_VIEWS = 12
+"""Methods whose pictures the page holds, and those of its first pictures."""
+
+MAX_NUMBERS = 40_000
+"""Coordinates and predictions that the page holds, 300 kB."""
+
 MAX_POINTS = 5000
 """Held-out rows that are drawn."""
 
@@ -117,8 +123,6 @@ def draw_projections(
 ) -> dict[str, Any]:
     """Held-out rows of split 0 in the first directions of each method that has some."""
     tests = np.asarray(comparison.tests[0] if comparison.tests else (), dtype=int)
-    n_shown = min(len(tests), MAX_POINTS)
-    shown = np.linspace(0, len(tests) - 1, n_shown).round().astype(int)
     labels = np.asarray(comparison.labels, dtype=int)
     drawn = [
         (method, fold)
@@ -127,6 +131,9 @@ def draw_projections(
         if fold is not None and fold.view is not None and len(tests)
     ]
     panels = choose_panels([method.name for method, _ in drawn], methods, advised)
+    drawn = [pair for i, pair in enumerate(drawn) if i < MAX_VIEWS or pair[0].name in panels]
+    n_shown = min(len(tests), MAX_POINTS, MAX_NUMBERS // (4 * max(len(drawn), 1)))
+    shown = np.linspace(0, len(tests) - 1, n_shown).round().astype(int)
     views = []
     for method, fold in drawn:
         view = _draw_view(method, fold, comparison, labels[tests], shown)

@@ -13,13 +13,13 @@ from separatrix.linalg import Array
 from separatrix.report import wording
 from separatrix.report.pictures import list_done
 
-MAX_VALUES = 40_000
-"""Values of features that the page holds: 240 kB, so that a page of 10,000 rows stays small."""
+MAX_VALUES = 12_000
+"""Values of features that the page holds, 80 kB: a page of 10,000 rows is to stay below 600 kB."""
 
 MAX_VALUE_FEATURES = 40
 """Features whose values the page holds: those with the largest weights."""
 
-MAX_JUDGED_ROWS = 3000
+MAX_JUDGED_ROWS = 1500
 """Rows of all splits whose degrees the page holds for a method."""
 
 MAX_GROUPS = 200
