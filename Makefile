@@ -62,7 +62,7 @@ bench: .venv/dev.stamp  ## speed beside peers, as ratios
 
 .venv/demo.stamp: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv .venv
-	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[app]'
+	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[app,plot]'
 	touch $@
 
 .venv/dev.stamp: pyproject.toml papers/pyproject.toml

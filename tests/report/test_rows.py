@@ -8,7 +8,7 @@ import pytest
 from separatrix import evaluate
 from separatrix.evaluate.splits import RandomShares
 from separatrix.report import facts
-from separatrix.report.rows import MAX_VALUES, describe_values
+from separatrix.report.rows import MAX_CELLS, describe_values
 from tests.report.comparing import two_classes
 
 
@@ -35,7 +35,7 @@ def test_many_rows_have_few_features(visits):
     found, X, _, _ = visits
     rows = list(range(len(X))) * 20
     values = describe_values(found, rows, [])
-    assert 0 < sum(map(len, values["columns"])) <= MAX_VALUES
+    assert 0 < sum(map(len, values["columns"])) <= MAX_CELLS
 
 
 def test_degrees_give_the_predictions_at_the_first_threshold(visits):

@@ -13,13 +13,13 @@ from separatrix.linalg import Array
 from separatrix.report import wording
 from separatrix.report.pictures import list_done
 
-MAX_VALUES = 12_000
+MAX_CELLS = 12_000
 """Values of features that the page holds, 80 kB: a page of 10,000 rows is to stay below 600 kB."""
 
 MAX_VALUE_FEATURES = 40
 """Features whose values the page holds: those with the largest weights."""
 
-MAX_JUDGED_ROWS = 1500
+MAX_DEGREES = 1500
 """Rows of all splits whose degrees the page holds for a method."""
 
 MAX_GROUPS = 200
@@ -45,7 +45,7 @@ def describe_values(
         return nothing
     X, names = comparison.protocol.data.X, list(comparison.feature_names)
     place = {name: j for j, name in enumerate(names)}
-    most = min(MAX_VALUE_FEATURES, MAX_VALUES // len(rows))
+    most = min(MAX_VALUE_FEATURES, MAX_CELLS // len(rows))
     chosen = [place[name] for name in wanted if name in place]
     chosen = list(dict.fromkeys([*chosen, *range(min(len(names), most))]))[:most]
     known = X[:, chosen].toarray() if sp.issparse(X) else np.asarray(X[:, chosen], dtype=float)
@@ -75,7 +75,7 @@ def describe_degrees_of_two(
             continue
         degrees = np.concatenate([fold.degrees for fold in folds])
         truth = np.concatenate([labels[list(comparison.tests[fold.split])] for fold in folds])
-        kept = np.linspace(0, len(truth) - 1, min(len(truth), MAX_JUDGED_ROWS)).round().astype(int)
+        kept = np.linspace(0, len(truth) - 1, min(len(truth), MAX_DEGREES)).round().astype(int)
         probable = bool((degrees >= 0).all() and (degrees <= 1).all())
         found.append(
             {
