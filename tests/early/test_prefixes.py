@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
-from separatrix import EarlyClassifier
+from separatrix import EarlyClassifier, FisherDiscriminant
 from separatrix.early import PrefixJudge, Promise
 from separatrix.early.prefixes import confide
 from tests.early.data import NEW, TWO, X, y
@@ -47,13 +47,26 @@ def test_each_checkpoint_has_the_classifier_of_its_values():
     path = scores_of(model, NEW)
     odds, label = np.zeros(len(NEW)), np.full(len(NEW), -1)
     for t in range(1, 7):
-        shares = LogisticRegression().fit(X[:, :t], y).predict_proba(NEW[:, :t])
-        now = shares.argmax(axis=1)
-        best = shares.max(axis=1)
-        odds = np.log(best / (1 - best)) + np.where(now == label, odds / 2, 0)
+        rule = LogisticRegression().fit(X[:, :t], y)
+        train, values = (np.sort(rule.decision_function(rows[:, :t])) for rows in (X, NEW))
+        scale = max(np.median(train[:, -1] - train[:, -2]) / 5, 1)
+        now = rule.predict(NEW[:, :t])
+        lead = (values[:, -1] - values[:, -2]) / scale
+        odds = lead + np.where(now == label, odds / 2, 0)
         label = now
         assert_allclose(path[:, t - 1], 1 / (1 + np.exp(-odds)), rtol=1e-6)
-    assert (np.diff(path[:, :6], axis=1) > 0.1).any()
+    assert (np.diff(path[:, :6], axis=1) > 0.05).any()
+
+
+def test_rules_that_separate_their_training_rows_have_confidences_of_their_own():
+    """Scores of 1e9 would all be confidences of 1."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((60, 400)) + np.outer(np.arange(60) % 2, np.full(400, 0.2))
+    rule = FisherDiscriminant(shrinkage=1e-12)
+    model = uncalibrated(rule).fit(rows, np.arange(60) % 2)
+    assert (model._score.scales > 1e3).any()
+    path = scores_of(model, rng.standard_normal((40, 400)))
+    assert len(np.unique(path[:, -1])) > 30
 
 
 def test_times_that_are_not_asked_for_count_as_evidence():
@@ -74,11 +87,11 @@ def test_times_that_are_not_asked_for_count_as_evidence():
 @pytest.mark.parametrize("rows", [TWO, np.ones(len(y), dtype=bool)], ids=["two", "three"])
 def test_the_lead_of_the_first_over_the_second_score_is_a_confidence(rows):
     model = RidgeClassifier().fit(X[rows], y[rows])
-    found = confide(model, NEW)
-    assert_array_equal(model.classes_[found.argmax(axis=1)], model.predict(NEW))
+    codes, odds = confide(model, NEW)
+    assert_array_equal(model.classes_[codes], model.predict(NEW))
     scores = np.atleast_2d(model.decision_function(NEW).T).T
     lead = np.abs(2 * scores[:, 0]) if scores.shape[1] == 1 else np.diff(np.sort(scores))[:, -1]
-    assert_array_equal(np.argsort(found.max(axis=1)), np.argsort(lead))
+    assert_allclose(odds, lead)
 
 
 class NeedsThree(ClassifierMixin, BaseEstimator):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, softmax
+from scipy.special import expit, logit
 from sklearn.base import clone
 
 from separatrix._warnings import warn_caller
@@ -19,7 +19,11 @@ LASTING = 0.5
 """Weight of the evidence of the checkpoint before, where the label is the same."""
 
 MIN_DOUBT = 1e-9
-"""Distance of a confidence from 0 and 1 that keeps its log-odds finite."""
+"""Distance of a probability from 0 and 1 that keeps its log-odds finite."""
+
+MAX_TYPICAL_ODDS = 5.0
+"""Largest median of the log-odds of training rows. A rule that separates its training rows in many
+features may state 1e9, and all its confidences would be 1."""
 
 
 class Evidence(NamedTuple):
@@ -38,28 +42,27 @@ class Evidence(NamedTuple):
         return np.minimum(expit(self.odds), MAX_INCOMPLETE_RELIABILITY)
 
 
-def add_evidence(before: Evidence | None, codes: Array, confidences: Array) -> Evidence:
+def add_evidence(before: Evidence | None, codes: Array, odds: Array) -> Evidence:
     """A label that stays adds half of the evidence that it had, another one begins anew.
 
     Examples
     --------
-    >>> first = add_evidence(None, np.array([0, 0]), np.array([0.8, 0.8]))
-    >>> add_evidence(first, np.array([0, 1]), np.array([0.8, 0.8])).reliabilities.round(3)
-    array([0.889, 0.8  ])
+    >>> first = add_evidence(None, np.array([0, 0]), np.array([1.4, 1.4]))
+    >>> add_evidence(first, np.array([0, 1]), np.array([1.4, 1.4])).odds
+    array([2.1, 1.4])
     """
-    odds = logit(np.clip(confidences, MIN_DOUBT, 1 - MIN_DOUBT))
     if before is not None:
-        odds += np.where(codes == before.codes, LASTING * before.odds, 0.0)
+        odds = odds + np.where(codes == before.codes, LASTING * before.odds, 0.0)
     return Evidence(codes, odds)
 
 
 class PrefixScore(NamedTuple):
     """The label that a classifier of the values so far gives, and how sure it has been of it.
 
-    The confidence at a checkpoint is the largest of ``predict_proba``, or else grows with the lead
-    of the largest value of ``decision_function`` over the second. To its log-odds half of those of
-    the checkpoint before are added, if the label was the same. It is no probability that the
-    complete decision agrees: only calibration makes a promise of it.
+    The log-odds at a checkpoint are the lead of the largest value of ``decision_function`` over
+    the second, or else those of the largest of ``predict_proba``. Half of those of the checkpoint
+    before are added, if the label was the same. They are no probability that the complete decision
+    agrees: only calibration makes a promise of them.
 
     Attributes
     ----------
@@ -67,6 +70,8 @@ class PrefixScore(NamedTuple):
         Lengths that have a classifier.
     classifiers : list
         Fitted to so many leading values each.
+    scales : array of float
+        What the log-odds of each are divided by.
     classes : array (n_classes,)
     conditional : ConditionalModel
         Of the values, for what is expected of a row.
@@ -78,6 +83,7 @@ class PrefixScore(NamedTuple):
 
     times: Array
     classifiers: list[Any]
+    scales: Array
     classes: Array
     conditional: ConditionalModel
     features: Any
@@ -109,9 +115,9 @@ class PrefixScore(NamedTuple):
     def judge_at(self, at: int, values: Array, before: Evidence | None) -> Evidence:
         """The evidence of one of the classifiers, from leading values or their features."""
         model = self.classifiers[at]
-        confidences = confide(model, values)
-        codes = np.searchsorted(self.classes, model.classes_)[confidences.argmax(axis=1)]
-        return add_evidence(before, codes, confidences.max(axis=1))
+        codes, odds = confide(model, values)
+        codes = np.searchsorted(self.classes, model.classes_)[codes]
+        return add_evidence(before, codes, odds / self.scales[at])
 
     def values_at_times(self, rows: Array) -> Iterator[Array]:
         """What each of the classifiers is given."""
@@ -146,43 +152,41 @@ class PrefixPaths:
         return self._evidence.codes, self._evidence.reliabilities
 
 
-def confide(classifier: Any, rows: Array) -> Array:
-    """How sure a fitted classifier is of each class (n, n_classes), between 0 and 1.
+def confide(classifier: Any, rows: Array) -> tuple[Array, Array]:
+    """The numbers of the likeliest classes of rows, and the log-odds of each, at least 0.
 
     Examples
     --------
     >>> from sklearn.linear_model import RidgeClassifier
     >>> model = RidgeClassifier().fit([[0.0], [1], [4], [5]], [0, 0, 1, 1])
-    >>> confide(model, [[0.0], [2.4]]).argmax(axis=1)
-    array([0, 0])
+    >>> codes, odds = confide(model, [[0.0], [2.4]])
+    >>> codes, bool(odds[0] > odds[1])
+    (array([0, 0]), True)
     """
-    if hasattr(classifier, "predict_proba"):
-        return np.asarray(classifier.predict_proba(rows))
+    if not hasattr(classifier, "decision_function"):
+        shares = np.asarray(classifier.predict_proba(rows))
+        odds = logit(np.clip(shares.max(axis=1), MIN_DOUBT, 1 - MIN_DOUBT))
+        return shares.argmax(axis=1), np.maximum(odds, 0.0)
     scores = np.asarray(classifier.decision_function(rows), dtype=np.float64)
     if scores.ndim == 1:
-        second = expit(2 * scores)
-        return np.column_stack([1 - second, second])
+        return (scores > 0).astype(int), np.abs(2 * scores)
     ordered = np.sort(scores, axis=1)
-    confidence = softmax(scores, axis=1)
-    confidence[np.arange(len(scores)), scores.argmax(axis=1)] = expit(
-        ordered[:, -1] - ordered[:, -2]
-    )
-    return confidence
+    return scores.argmax(axis=1), ordered[:, -1] - ordered[:, -2]
 
 
 def fit_prefixes(
     classifier: Any, values: Iterable[Array], labels: Array, times: Array
-) -> tuple[Array, list[Any]]:
-    """Clones of a classifier fitted to what is known at each time, and the times where it can be.
+) -> tuple[Array, list[Any], Array]:
+    """Clones of a classifier fitted to what is known at each time, where it can be, and scales.
 
     Some classifiers of series need a least number of values: shorter lengths are left out with a
     warning.
     """
-    fitted, possible, reason = [], [], None
+    fitted, scales, possible, reason = [], [], [], None
     for t, known in zip(times.tolist(), values, strict=True):
         try:
             model = clone(classifier).fit(known, labels)
-            confide(model, known[:2])
+            scales.append(max(float(np.median(confide(model, known)[1])) / MAX_TYPICAL_ODDS, 1.0))
             fitted.append(model)
             possible.append(t)
         except (IndexError, ValueError) as error:
@@ -192,4 +196,4 @@ def fit_prefixes(
             f"{len(times) - len(possible)} of {len(times)} checkpoints are left out, as the "
             f"classifier cannot learn from so few values ({reason})"
         )
-    return np.array(possible, dtype=int), fitted
+    return np.array(possible, dtype=int), fitted, np.array(scales)
