@@ -73,12 +73,54 @@ def test_a_class_of_one_row_cannot_be_held_out(series):
     assert "class 'odd' has 1 row, and none can be held out" in refused("early", "train.csv")
 
 
-def test_gaps_in_early_tests_have_a_remedy_that_exists(series):
-    series.loc[85, "t3"] = None
+def test_gaps_are_learned_from_and_decided_on(series):
+    series.loc[[3, 85], "t3"] = None
+    series.loc[90, ["t9", "t10", "t11"]] = None  # a series that is shorter
+    series[:80].to_csv("train.csv", index=False)
     series[80:].to_csv("gaps.csv", index=False)
-    message = refused("early", "train.csv", "--test", "gaps.csv")
-    assert "'t3' 1. Leave out these rows" in message
-    assert "use decide" not in message.lower()
+    record = json.loads(
+        run("early", "train.csv", "--test", "gaps.csv", "--report", "a.html", "--json").stdout
+    )
+    assert record["rows"] == 40
+    assert record["agreement"] > 0.7
+
+
+def test_a_line_for_each_time(series):
+    lines = series.assign(who=[f"p{i}" for i in range(120)]).melt(["who", "kind"], var_name="t")
+    lines["day"] = lines["t"].str[1:].astype(int)
+    lines = lines.drop(columns="t").sample(frac=1, random_state=0)
+    first = lines["who"].isin([f"p{i}" for i in range(80)])
+    columns = ["who", "day", "value", "kind"]
+    lines.loc[first, columns].to_csv("long.csv", index=False)
+    lines.loc[~first, columns].to_csv("new.csv", index=False)
+    options = ["-t", "kind", "--json", "--test"]
+    long = run("early", "long.csv", "--series", "who", "--at", "day", *options, "new.csv")
+    wide = run("early", "train.csv", *options, "test.csv")
+    expected = json.loads(wide.stdout)
+    found = json.loads(long.stdout)
+    assert found["rows"] == 40
+    # the same series in the order of their names: folds differ
+    assert abs(found["values_used"] - expected["values_used"]) < 0.05
+    assert "--series and --at go together" in refused("early", "long.csv", "--series", "who")
+
+
+def test_subjects_are_held_out_together(series):
+    series.insert(0, "who", np.arange(120) // 4)
+    series.to_csv("grouped.csv", index=False)
+    done = run("early", "grouped.csv", "-t", "kind", "--group", "who", "--calibrate", "0.4",
+               "--reliability", "0.6", "--json")  # fmt: skip
+    record = json.loads(done.stdout)
+    assert record["calibration_rows"] % 4 == 0
+    assert record["rows"] % 4 == 0
+
+
+def test_channels_are_recognised_by_their_names(series):
+    names = [f"acc_{i}" for i in range(6)] + [f"gyro_{i}" for i in range(6)]
+    series.set_axis([*names, "kind"], axis=1).to_csv("two.csv", index=False)
+    done = run("early", "two.csv", "-t", "kind")
+    assert "Columns are channels by their names: acc, gyro" in done.stderr
+    series.set_axis([*names[:-1], "gyro_9", "kind"], axis=1).to_csv("odd.csv", index=False)
+    assert "'acc' has 6 times and 'gyro' others" in refused("early", "odd.csv", "-t", "kind")
 
 
 def test_an_early_model_is_kept_and_used(series):

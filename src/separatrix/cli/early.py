@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -48,6 +48,11 @@ from separatrix.files.reading import Reading
               help="Of the promise that --calibrate keeps.")  # fmt: skip
 @click.option("--channels", type=click.IntRange(1), default=1, show_default=True,
               help="Columns that arrive together, beside each other.")  # fmt: skip
+@click.option("--series", metavar="COL",
+              help="Column that names the series, if each line is one time.")  # fmt: skip
+@click.option("--at", metavar="COL", help="Column of the time of a line, with --series.")
+@click.option("--group", metavar="COL",
+              help="Column of subjects: rows of one are held out together.")  # fmt: skip
 @click.option("--report", type=click.Path(dir_okay=False),
               help="Page of the decisions on test rows, and why they were made.")  # fmt: skip
 @output_option("File for the decisions (csv, tsv, parquet, npz).")
@@ -69,6 +74,9 @@ def early_command(
     calibrate: float | None,
     confidence: float,
     channels: int,
+    series: str | None,
+    at: str | None,
+    group: str | None,
     report: str | None,
     output: str | None,
     model_file: str | None,
@@ -91,25 +99,28 @@ def early_command(
       separatrix early gestures.csv -t kind
       separatrix early train.tsv --test test.tsv --reliability 0.95 -o decisions.csv
       separatrix early gestures.csv -t kind --calibrate 0.3 --channels 8 --report early.html
+      separatrix early visits.csv -t outcome --series patient --at day --calibrate 0.3
       separatrix early gestures.csv -t kind --model gestures.model
       separatrix predict gestures.model so-far.csv
     """
     from separatrix.early import EarlyClassifier, Promise
     from separatrix.features import RandomConvolutions
-    from separatrix.files.columns import check_features
 
     console = Console(as_json, quiet)
     check_outputs([output, model_file, report], inputs=[data, test], tables=True)
     method = "FisherDiscriminant" if method is None else method
     rule = build_estimator(method, settings, seed)
     before = None if reducer is None else build_estimator(reducer, (), seed)
-    table = read_labelled_table(console, data, reading)
-    check_features(table.X, remedies=_remedies())
+    if (series is None) != (at is None):
+        raise ValueError("--series and --at go together: the series of a line, and its time")
+    layout = Layout(series, at, group)
+    table, groups = _read_series(console, data, reading, layout)
+    all_groups = groups
     if test is None:
-        X, X_new, y, y_new = _split_rows(table, test_size, seed)
+        X, X_new, y, y_new, groups = _split_rows(table, groups, test_size, seed)
     else:
         X, y = table.X, table.y
-        X_new, y_new = _read_test_rows(console, test, table, reading)
+        X_new, y_new = _read_test_rows(console, test, table, reading, layout)
     model = EarlyClassifier(
         rule,
         reliability=reliability,
@@ -120,9 +131,11 @@ def early_command(
         features=RandomConvolutions(random_state=seed) if features else None,
     )
     try:
-        model.fit(X, y)
+        model.fit(X, y, groups=groups)
     except TypeError as error:  # a method that EarlyClassifier cannot use
         raise ValueError(str(error)) from None
+    if model.channels_ is not None:
+        console.note(f"Columns are channels by their names: {', '.join(model.channels_)}")
     decisions = model.decide_early(X_new)
     record = _summarize_decisions(decisions, model.predict(X_new), y_new, X.shape[1])
     if calibrate is not None:
@@ -134,14 +147,62 @@ def early_command(
         names = ("label", "decided", "reliability", "score", "time")
         write_frame(build_frame(None, {name: getattr(decisions, name) for name in names}), output)
     if model_file is not None:
-        _save(model.fit(table.X, table.y), model_file, table, method, data)
+        _save(model.fit(table.X, table.y, groups=all_groups), model_file, table, method, data)
         record["model"] = model_file
     console.result(record, _describe(record))
 
 
-def _split_rows(table: Any, test_size: float, seed: int) -> Any:
-    """Training rows, held-out rows and their labels, by class."""
-    from sklearn.model_selection import train_test_split
+class Layout(NamedTuple):
+    """Columns that say how lines are series: of the series, its time, and its group."""
+
+    series: str | None
+    at: str | None
+    group: str | None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are no values."""
+        return tuple(name for name in self if name is not None)
+
+
+def _read_series(console: Console, data: str, reading: Any, layout: Layout) -> tuple[Any, Any]:
+    """A table with a row for each series, and their groups or None."""
+    reading = replace(reading, ignore=(*reading.ignore, *layout.columns))
+    table = read_labelled_table(console, data, reading, layout.columns)
+    groups = None if layout.group is None else table.kept[layout.group].to_numpy()
+    if layout.series is None:
+        _check_values(table.X)
+        return table, groups
+    X, y, groups = _gather_lines(table, table.y, layout)
+    _check_values(X)
+    return table._replace(X=X, y=y), groups
+
+
+def _gather_lines(table: Any, y: Any, layout: Layout) -> Any:
+    """One row for each series of a table with a line for each time."""
+    from separatrix.early import from_long
+
+    assert layout.series is not None
+    assert layout.at is not None
+    lines = table.X.assign(**{name: table.kept[name] for name in layout.columns})
+    target = None
+    if y is not None:
+        target = table.target if table.target not in lines else f"{table.target} "
+        lines[target] = y
+    return from_long(lines, series=layout.series, at=layout.at, target=target, group=layout.group)
+
+
+def _check_values(X: Any) -> None:
+    """Raise for columns that are no numbers; gaps are learned from."""
+    from separatrix.files.columns import Remedies, check_features
+
+    remedies = Remedies("Leave them out (--ignore)", "")
+    check_features(X, missing="mean", remedies=remedies)
+
+
+def _split_rows(table: Any, groups: Any, test_size: float, seed: int) -> Any:
+    """Training rows, held-out rows, their labels, and groups of training rows."""
+    from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 
     label, n_rows = Counter(table.y.tolist()).most_common()[-1]
     if n_rows < 2:
@@ -149,33 +210,37 @@ def _split_rows(table: Any, test_size: float, seed: int) -> Any:
             f"class {label!r} has 1 row, and none can be held out: leave it out, or give rows to "
             "decide on (--test)"
         )
-    return train_test_split(
-        table.X, table.y, test_size=test_size, random_state=seed, stratify=table.y
-    )
+    if groups is None:
+        parts = train_test_split(
+            table.X, table.y, test_size=test_size, random_state=seed, stratify=table.y
+        )
+        return (*parts, None)
+    n_folds = max(2, round(1 / test_size))
+    folds = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+    fit, held = next(folds.split(table.X, table.y, groups))
+    X, y = table.X, table.y
+    return X.iloc[fit], X.iloc[held], y[fit], y[held], groups[fit]
 
 
-def _remedies() -> Any:
-    """What to do about rows that cannot be decided on value by value."""
-    from separatrix.files.columns import Remedies
-
-    return Remedies(
-        "Leave them out (--ignore)",
-        "Leave out these rows: series are learned, and decided on, from their first value on. A "
-        "model that is kept (--model) takes gaps in `separatrix predict`",
-    )
-
-
-def _read_test_rows(console: Console, test: str, table: Any, reading: Reading) -> tuple[Any, Any]:
+def _read_test_rows(
+    console: Console, test: str, table: Any, reading: Any, layout: Layout
+) -> tuple[Any, Any]:
     """The columns of the training table, by name, and the labels if there are any."""
-    from separatrix.files.columns import check_features
     from separatrix.files.tables import read_table, same_features
 
-    new = read_table(test, replace(reading, target=table.target, labelled=None, labels=None))
-    X = same_features(new.X, table.X.columns)
-    check_features(X, remedies=_remedies())
+    ignored = (*reading.ignore, *layout.columns)
+    reading = replace(reading, target=table.target, ignore=ignored, labelled=None, labels=None)
+    keep = tuple(name for name in (layout.series, layout.at) if name is not None)
+    new = read_table(test, reading, keep=keep)
+    X, y = new.X, new.y
+    if layout.series is not None:
+        X, y, _ = _gather_lines(new, y, layout._replace(group=None))
+        X = X.reindex(columns=table.X.columns)  # shorter series, which may not have all times
+    X = same_features(X, table.X.columns)
+    _check_values(X)
     if new.unlabelled:
         console.note(f"Labels are not compared: {new.unlabelled}")
-    return X, new.y
+    return X, y
 
 
 def _summarize_decisions(
@@ -219,7 +284,9 @@ def _write_report(model: Any, X: Any, y: Any, data: str, path: str) -> None:
 
     from separatrix.report.early import early_facts, render_early
 
-    page = render_early(early_facts(model, X, y, Path(data).name))
+    whole = ~X.isna().any(axis=1).to_numpy()  # nobody knows how others are decided at their end
+    rows, labels = X[whole], None if y is None else y[whole]
+    page = render_early(early_facts(model, rows, labels, Path(data).name))
     Path(path).write_text(page, encoding="utf-8")
 
 

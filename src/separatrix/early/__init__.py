@@ -6,6 +6,7 @@ from separatrix.early.classifier import EarlyClassifier
 from separatrix.early.conditional import Expectation
 from separatrix.early.costs import Cost
 from separatrix.early.judges import ModelJudge, PrefixJudge, SampledJudge
+from separatrix.early.layout import LongSeries, from_long
 from separatrix.early.stream import Decisions, DecisionStream
 
 __all__ = [
@@ -15,10 +16,12 @@ __all__ = [
     "Decisions",
     "EarlyClassifier",
     "Expectation",
+    "LongSeries",
     "ModelJudge",
     "PrefixJudge",
     "Promise",
     "PromiseTable",
     "SampledJudge",
+    "from_long",
     "normalize_running",
 ]

@@ -47,6 +47,7 @@ from separatrix.early.calibration import (
 from separatrix.early.conditional import ConditionalModel, Expectation, expect_missing
 from separatrix.early.costs import Cost, find_cost_cutoffs
 from separatrix.early.judges import AnyJudge, ModelJudge, PrefixJudge, SampledJudge, settle_judge
+from separatrix.early.layout import find_channels
 from separatrix.early.modelled import ModelScore
 from separatrix.early.sampled import SampledScore
 from separatrix.early.solution import CompleteClassifier, EarlySolution, Recipe
@@ -85,8 +86,9 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     reducer : transformer or None
         Cloned and fitted to the complete training rows; the classifier then uses its coordinates.
     n_channels : int
-        Number of values that arrive together, beside each other in X; that of an array
-        (n_samples, n_channels, n_times) is taken from its shape.
+        Number of values that arrive together, beside each other in X. That of an array
+        (n_samples, n_channels, n_times) is taken from its shape, that of a table from names such
+        as ``acc_0, …, acc_49, gyro_0, …``, whose columns are then put in the order of time.
     features : transformer or None
         Of series, with features of all prefixes in one pass: `features.RandomConvolutions`. The
         reducer and the classifier then use these features.
@@ -95,6 +97,8 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ----------
     estimator_, reducer_, features_ : the fitted classifier, and transformers or None
     judge_ : ModelJudge, SampledJudge or PrefixJudge
+    channels_ : list of str or None
+        Channels that the names of columns state.
     regularization_ : float
         α of the normal model of the values.
     widening_ : float
@@ -159,9 +163,11 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         "n_channels": (whole_number(1),),
     }
     _n_channels: int = 1
+    _order: Any
     _score: Any
     _cost_cutoffs: Any
     calibrated_: bool
+    channels_: list[str] | None
     class_promises_: list[ClassPromise]
     classes_: Array
     cutoff_: Any
@@ -267,7 +273,13 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         rows = data.X.astype(np.float64, copy=False)
         _check_infinite(rows)
         check_magnitude(float(np.nanmax(np.abs(rows), initial=0.0)))
-        self._n_channels = check_channels(rows.shape[1], series.n_channels, self.n_channels)
+        names = getattr(self, "feature_names_in_", None)
+        blocks = None if names is None else find_channels(names.tolist())
+        self.channels_ = None if blocks is None else blocks.channels
+        self._order = None if blocks is None else blocks.order
+        rows = self._in_time(rows)
+        n_stated = series.n_channels if blocks is None else len(blocks.channels)
+        self._n_channels = check_channels(rows.shape[1], n_stated, self.n_channels)
         judge = settle_judge(self.judge)
         if isinstance(judge, ModelJudge) and judge.region == "diagonal":
             warn_caller(
@@ -560,7 +572,11 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Rows of the features that were learned; they may have NaN."""
         rows = check_new_rows(self, tabulate_series(X).rows).astype(np.float64, copy=False)
         _check_infinite(rows)
-        return rows
+        return self._in_time(rows)
+
+    def _in_time(self, rows: Array) -> Array:
+        """The columns time after time."""
+        return rows if self._order is None else rows[:, self._order]
 
     # Rows with gaps ------------------------------------------------------------------------------
 
@@ -623,6 +639,9 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         mean, std = rows.copy(), np.zeros_like(rows)
         for at, pattern in group_patterns(~np.isnan(rows)):
             mean[at], std[at] = expect_missing(self._conditional, rows[at], pattern)
+        if self._order is not None:  # in the order of the caller's columns
+            place = np.argsort(self._order)
+            mean, std = mean[:, place], std[:, place]
         return Expectation(mean, std)
 
     @property
@@ -733,7 +752,8 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_not_in_blocks(X)
         X = tabulate_series(X).rows
         d, shape = self.n_features_in_, np.shape(X)
-        if not sp.issparse(X) and len(shape) == 2 and 0 < shape[1] < d:
+        in_order = self._order is None or not np.any(np.diff(self._order) < 0)
+        if in_order and not sp.issparse(X) and len(shape) == 2 and 0 < shape[1] < d:
             named = self._check_leading_names(X)
             short = check_array(X, dtype=np.float64, ensure_all_finite=False)
             rows = np.hstack([short, np.full((shape[0], d - shape[1]), np.nan)])
@@ -742,7 +762,7 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         else:
             rows = check_new_rows(self, X).astype(np.float64, copy=False)
         _check_infinite(rows)
-        return rows
+        return self._in_time(rows)
 
     def _check_leading_names(self, X: Any) -> bool:
         """Whether a short frame has the names of the first features; other names raise."""

@@ -143,7 +143,9 @@ def _series_facts(i: int, decisions: Any, complete: Array, y: Any, d: int) -> di
 
 def _picture_facts(model: Any, X: Any, rows: Array, n_known: int, i: int) -> dict[str, Any]:
     """The values of a series, and what was expected when it was decided; of the first channel."""
-    hidden = np.arange(rows.shape[1])[None] >= n_known
+    d = rows.shape[1]
+    order = np.arange(d) if model._order is None else model._order
+    hidden = (np.argsort(order) >= n_known)[None]
     # a table keeps the names of its columns
     seen = X.iloc[[i]].mask(hidden) if hasattr(X, "iloc") else np.where(hidden, np.nan, rows[[i]])
     rest, step = model.expect(seen), model._n_channels
@@ -151,9 +153,9 @@ def _picture_facts(model: Any, X: Any, rows: Array, n_known: int, i: int) -> dic
     return {
         "number": i,
         "n_known": n_known // step,
-        "values": values[::step].tolist(),
-        "mean": rest.mean[0, ::step].tolist(),
-        "std": rest.std[0, ::step].tolist(),
+        "values": values[order][::step].tolist(),
+        "mean": rest.mean[0, order][::step].tolist(),
+        "std": rest.std[0, order][::step].tolist(),
     }
 
 
