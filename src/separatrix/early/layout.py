@@ -16,7 +16,7 @@ MAX_TIMES = 2.0
 NUMBERED = re.compile(r"^(.*?)[_.\- ]?(\d+)$")
 """A name that ends with a number: ``acc_12``, ``acc12``, ``acc.x 12``."""
 
-GRID = re.compile(r"[_.\- ]\d+$")
+PICTURE_PLACE = re.compile(r"[_.\- ]\d+$")
 """What would be a channel in ``pixel_0_12``: places in a picture, and no times."""
 
 
@@ -55,7 +55,7 @@ def find_channels(names: Sequence[str]) -> ChannelBlocks | None:
     channels = list(dict.fromkeys(channel for channel, _ in parts))
     times = {channel: sorted(t for c, t in parts if c == channel) for channel in channels}
     first = times[channels[0]]
-    if len(channels) == 1 or len(first) < 2 or all(GRID.search(c) for c in channels):
+    if len(channels) == 1 or len(first) < 2 or all(PICTURE_PLACE.search(c) for c in channels):
         return None
     other = next((c for c in channels if times[c] != first), None)
     if other is not None:
