@@ -308,6 +308,8 @@ def summary(
         "",
         *(f"   papers/{name}" for name in records),
         "   papers/claims",
+        "   field",
+        "   notation",
         "",
     ]
     for name, found in records.items():
