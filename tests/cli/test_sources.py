@@ -99,7 +99,7 @@ COMMANDS = {
     "predict": ["predict", "a.model", "-o", "found.csv"],
     "transform": ["transform", "a.model", "-o", "found.csv"],
     "compare": ["compare", "--methods", "FisherDiscriminant", "--splits", "2"],
-    "early": ["early", "--score", "prefix"],
+    "early": ["early", "--judge", "prefix", "--calibrate", "0.3"],
     "stream": ["stream", "-o", "s.model", "--batch-size", "20", "--open-classes"],
     "forget": ["forget", "a.model", "-o", "less.model"],
 }
