@@ -21,10 +21,16 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ENDINGS = {".py", ".css", ".js", ".json", ".toml", ".typed"}
+ENDINGS = {".py", ".css", ".html", ".js", ".json", ".toml", ".typed"}
 """Kinds of files that belong to the package."""
 NEEDED = {
-    "separatrix": ["py.typed", "report/page.js", "sboms/separatrix.cdx.json"],
+    "separatrix": [
+        "py.typed",
+        "report/page.js",
+        "studio/static/app.js",
+        "studio/static/index.html",
+        "sboms/separatrix.cdx.json",
+    ],
     "separatrix_papers": ["ldg/published.toml", "ldg/results.json", "entry_points.txt"],
 }
 """Files without which a wheel is of no use, by the package in it."""

@@ -59,7 +59,7 @@ def direction_intervals(source: Any, *, confidence: float = 0.95) -> DirectionIn
     >>> import numpy as np
     >>> from separatrix import ClassMoments
     >>> from separatrix.insight import direction_intervals
-    >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(2)
     >>> y = np.arange(300) % 2
     >>> X = rng.standard_normal((300, 3)) + np.outer(y, [2.0, 0.0, 0.0])
     >>> found = direction_intervals(ClassMoments.from_data(X, y))

@@ -231,14 +231,14 @@ def expected_error(
     >>> import numpy as np
     >>> from separatrix import ClassMoments
     >>> from separatrix.insight import expected_error
-    >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(2)
     >>> y = np.arange(400) % 2
     >>> X = rng.standard_normal((400, 50)) + 0.3 * y[:, None]
     >>> found = expected_error(ClassMoments.from_data(X, y))
     >>> round(found.error, 2), found.known
-    (0.17, True)
+    (0.16, True)
     >>> round(expected_error(ClassMoments.from_data(X, y), n=10_000).error, 2)
-    0.14
+    0.15
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence={confidence!r} must lie between 0 and 1, such as 0.95")
@@ -297,10 +297,10 @@ def rows_needed(source: Any, error: float) -> float:
     >>> import numpy as np
     >>> from separatrix import ClassMoments
     >>> from separatrix.insight import rows_needed
-    >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(2)
     >>> y = np.arange(400) % 2
     >>> moments = ClassMoments.from_data(rng.standard_normal((400, 50)) + 0.3 * y[:, None], y)
-    >>> 800 < rows_needed(moments, 0.16) < 1200, rows_needed(moments, 0.01)
+    >>> 650 < rows_needed(moments, 0.16) < 750, rows_needed(moments, 0.01)
     (True, inf)
     """
     if not 0 < error < 1:

@@ -100,7 +100,7 @@ def select_features(source: Any, *, fdr: float = 0.1, random_state: int = 0) -> 
     >>> import numpy as np
     >>> from separatrix import ClassMoments
     >>> from separatrix.insight import select_features
-    >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(2)
     >>> X = rng.standard_normal((600, 20))
     >>> y = X[:, :6].sum(axis=1) + rng.logistic(size=600) > 0
     >>> sites = [ClassMoments.from_data(X[i::3], y[i::3]) for i in range(3)]
