@@ -51,7 +51,7 @@ def test_of_methods_that_the_test_cannot_distinguish_lda_comes_first():
 
 
 def test_no_method_is_advised_that_takes_more_than_five_times_the_fastest_as_good():
-    seconds = {"slow": 1.65, "quick": 0.01, "LDA": 0.2}
+    seconds = {"slow": 16.5, "quick": 0.1, "LDA": 2.0}
     advice = advise(made_up(WITHIN_CHANCE, seconds=seconds))
     assert advice.method == "quick"
     limit = 5 * min(s.seconds for s in advice.standings if s.as_good)
@@ -122,18 +122,28 @@ def test_methods_that_lack_splits_are_advised_only_where_none_is_complete():
     assert with_advice(made_up({"A": [None, None]})).advised is None
 
 
-def test_the_advice_on_wine_does_not_depend_on_the_seed():
-    """Over five seeds two methods at most, never one five times slower than another as good."""
+def taking(comparison, seconds):
+    """The comparison as on a machine where folds of each method take these seconds."""
+    for name, spent in seconds.items():
+        folds = [dataclasses.replace(f, cpu_seconds=spent) for f in comparison[name].folds]
+        comparison = replaced(comparison, name, folds=tuple(folds))
+    return comparison
+
+
+def test_the_advice_on_wine_depends_neither_on_the_seed_nor_on_the_load_of_the_machine():
+    """Over five seeds two methods at most, also where every fold takes three times as long."""
     wine = datasets.load("wine")
-    names = ["LDA", "FisherDiscriminant", "IPCAC", "MaximumMarginCriterion", "PCA", "raw"]
+    seconds = {"LDA": 0.01, "FisherDiscriminant": 0.08, "IPCAC": 0.02, "PCA": 0.03, "raw": 0.01}
     advised = set()
     for seed in range(5):
-        found = compare(names, wine.data, wine.target, cv=RandomShares(5), random_state=seed)
-        advice = advise(found)
-        fastest = min(s.seconds for s in advice.standings if s.as_good)
-        assert advice[advice.method].seconds <= max(5 * fastest, 0.1)
-        assert (found.advised, found.best) == (advice.method, advice.best)
-        advised.add(advice.method)
+        found = compare(
+            list(seconds), wine.data, wine.target, cv=RandomShares(5), random_state=seed,
+            progress=False,
+        )  # fmt: skip
+        for load in (1, 3):
+            advice = advise(taking(found, {name: load * s for name, s in seconds.items()}))
+            assert advice.best == found.best
+            advised.add(advice.method)
     assert len(advised) <= 2
 
 

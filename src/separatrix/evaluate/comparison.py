@@ -37,6 +37,7 @@ from separatrix.evaluate.records import (
     Fold,
     MethodRecord,
     Progress,
+    spell_infinite,
     spelled_out,
 )
 from separatrix.evaluate.runner import fold_id, run_folds
@@ -444,7 +445,9 @@ def tuned(
         if rule is not None:
             rule = rule_to_keep(rule, len(labels)).fit(model.transform(known), labels)
     steps = [step for step in (scaler, model, rule) if step is not None]
-    return Tuned(make_pipeline(*steps) if len(steps) > 1 else model, trained.chosen)
+    return Tuned(
+        make_pipeline(*steps) if len(steps) > 1 else model, spell_infinite(trained.chosen)
+    )
 
 
 def _rows_of(X: Any, rows: np.ndarray) -> Any:

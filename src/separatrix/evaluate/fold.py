@@ -33,7 +33,7 @@ from separatrix.evaluate.describe import (
     view_rows,
 )
 from separatrix.evaluate.methods import Contender, limit_groups, settings_by_size, spell_settings
-from separatrix.evaluate.records import Fold
+from separatrix.evaluate.records import Fold, spell_infinite
 from separatrix.evaluate.scores import Judge, find_degrees, score_rows, second_class
 from separatrix.kernels import inverse_width
 from separatrix.linalg import Array
@@ -176,7 +176,7 @@ def _score_fold(job: Job, data: LabelledRows, rows: RowSplit, deadline: float) -
         "fit_seconds": middle - start,
         "predict_seconds": end - middle,
         "cpu_seconds": cpu_end - cpu_start,
-        "chosen": trained.chosen,
+        "chosen": spell_infinite(trained.chosen),
         "inner": trained.inner,
         "n_rows": len(trained.rows),
         "predicted": tuple(predicted.tolist()),

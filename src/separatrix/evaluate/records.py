@@ -560,6 +560,20 @@ def spelled_out(estimator: Any) -> str:
         return repr(estimator)
 
 
+def spell_infinite(chosen: dict[str, Any]) -> dict[str, Any]:
+    """Chosen parameters with "inf" for infinity, such as the γ of `LDG`: JSON has no such number.
+
+    Examples
+    --------
+    >>> spell_infinite({"gamma": float("inf"), "n_neighbors": 7})
+    {'gamma': 'inf', 'n_neighbors': 7}
+    """
+    return {
+        name: str(value) if isinstance(value, float) and np.isinf(value) else value
+        for name, value in chosen.items()
+    }
+
+
 # To JSON and back --------------------------------------------------------------------------------
 
 
