@@ -42,9 +42,6 @@ MAX_SEARCH_STEPS = 2000
 SETTLED = 1e-9
 """Fall of a value, as a share of it, at which a search has settled."""
 
-ROUGHLY = 1e-5
-"""The same where directions are only tried, to choose their number."""
-
 NEAR_ZERO = 0.1
 """Share of the largest eigenvalue below which values count as being of this size."""
 
@@ -199,7 +196,6 @@ def descend(
     largest: float,
     radius: float,
     max_steps: int,
-    tol: float,
 ) -> Search:
     """Steps ``b ← sparse_unit(σ b - Z b)`` until all columns settle.
 
@@ -215,7 +211,7 @@ def descend(
         falls = new_values <= values
         stuck = ~falls & (sigma >= largest)  # by rounding
         size = np.maximum(np.abs(values), NEAR_ZERO * largest)
-        slow = falls & (values - new_values <= tol * size)
+        slow = falls & (values - new_values <= SETTLED * size)
         settled = settled | stuck | slow
         sigma = np.where(falls, 0.8 * sigma, np.minimum(2 * sigma, 1.01 * largest))
         B, ZB = np.where(falls, new, B), np.where(falls, Znew, ZB)
@@ -226,7 +222,7 @@ def descend(
 
 
 def sparse_smallest(
-    Z: Deflated, sparsity: float, starts: Array, largest: float, tol: float
+    Z: Deflated, sparsity: float, starts: Array, largest: float
 ) -> SparseDirection:
     """Minimise ``bᵀ Z b`` subject to ``‖b‖₂ = 1`` and ``‖b‖₁² ≤ sparsity``.
 
@@ -238,7 +234,7 @@ def sparse_smallest(
     values = np.sum(B * Z.apply(B), axis=0)
     sigma = np.full(B.shape[1], max(0.05 * largest, float(-values.min()), 1e-300))
     search = Search(B, values, sigma, np.zeros(B.shape[1], dtype=bool), 0)
-    search = descend(Z.apply, search, largest, radius, SIFTED_AFTER, tol).best(KEPT)
+    search = descend(Z.apply, search, largest, radius, SIFTED_AFTER).best(KEPT)
     while not search.settled.all() and search.n_iter < MAX_SEARCH_STEPS:
         pull = search.sigma * search.B - Z.apply(search.B)
         chosen = ((sparse_unit(pull, radius) != 0) | (search.B != 0)).any(axis=1)
@@ -246,7 +242,7 @@ def sparse_smallest(
         chosen[strongest[: max(WORKED_ON, 2 * np.count_nonzero(chosen))]] = True
         inner = Z.among(chosen).__matmul__
         some = search._replace(B=search.B[chosen])
-        some = descend(inner, some, largest, radius, MAX_SEARCH_STEPS - search.n_iter, tol)
+        some = descend(inner, some, largest, radius, MAX_SEARCH_STEPS - search.n_iter)
         whole = np.zeros_like(search.B)
         whole[chosen] = some.B
         left_out = sparse_unit(some.sigma * whole - Z.apply(whole), radius)[~chosen]
@@ -299,7 +295,6 @@ def sparse_directions(
     sparsity: float,
     U: Array,
     largest: float,
-    tol: float = SETTLED,
 ) -> tuple[Array, int, bool]:
     """Sparse directions one after the other, the steps of the longest search, and if all settled.
 
@@ -315,8 +310,6 @@ def sparse_directions(
         Smallest eigenvectors of Z, from which the searches start, and from single features.
     largest : float
         Largest eigenvalue of Z.
-    tol : float
-        Fall of a value, as a share of it, at which a search ends.
     """
     worst = largest + MARGIN * float(np.abs(np.linalg.eigvalsh(Z.S)).max(initial=0.0))
     singles = single_features(Z)
@@ -329,7 +322,7 @@ def sparse_directions(
             if Z.project or not i
             else np.linalg.norm(Z.B * np.sqrt(np.clip(Z.rho, 0, None)), 2) ** 2
         )
-        found = sparse_smallest(Z, sparsity, starts, float(worst + raised), tol)
+        found = sparse_smallest(Z, sparsity, starts, float(worst + raised))
         if found.value > -1e-9 * worst and Z.Q is not None and Z.outside == 0:
             # where no row varies the value is zero, smaller than the positive ones to come
             Z = Z._replace(outside=worst)
@@ -500,8 +493,7 @@ class SparseLDG(LDG):
 
     def _search(self, Z: Deflated, k: int, starts: Array, largest: float) -> tuple[Array, int]:
         """Sparse directions and the number of steps; a search that did not settle is warned of."""
-        tol = ROUGHLY if isinstance(self.n_components, AtMost) else SETTLED
-        B, n_iter, settled = sparse_directions(Z, k, self.sparsity, starts, largest, tol)
+        B, n_iter, settled = sparse_directions(Z, k, self.sparsity, starts, largest)
         if not settled:
             warn_caller(
                 f"a search of SparseLDG stopped after {MAX_SEARCH_STEPS} steps before it settled: "

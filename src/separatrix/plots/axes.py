@@ -14,10 +14,10 @@ def get_axes(ax: Any) -> Any:
     return plt.figure().add_subplot() if ax is None else ax
 
 
-def draw_scores(ax: Any, values: Any, scores: Any, label: str | None = None) -> None:
+def draw_scores(ax: Any, values: Any, scores: Any) -> None:
     """Average over folds, with a band of their standard deviation."""
     mean, std = scores.mean(axis=0), scores.std(axis=0)
-    (line,) = ax.plot(values, mean, marker="o", markersize=3, label=label)
+    (line,) = ax.plot(values, mean, marker="o", markersize=3)
     low, high = np.clip([mean - std, mean + std], 0, 1)  # where shares are
     ax.fill_between(values, low, high, alpha=0.15, color=line.get_color())
     ax.set_ylabel("held-out accuracy")

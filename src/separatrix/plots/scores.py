@@ -98,7 +98,7 @@ def plot_dimension_path(path: DimensionPath | SubspaceEstimator, *, ax: Any = No
 
 
 def plot_grid_scores(scores: GridScores | SubspaceEstimator, *, ax: Any = None) -> Any:
-    """Draw the held-out score by γ, a line for each setting of the other parameters.
+    """Draw the held-out score by γ.
 
     Parameters
     ----------
@@ -121,18 +121,11 @@ def plot_grid_scores(scores: GridScores | SubspaceEstimator, *, ax: Any = None) 
     """
     found = find_record(scores, "gamma", GridScores)
     ax = get_axes(ax)
-    others = [{n: v for n, v in s.items() if n != "gamma"} for s in found.settings]
-    tried = sorted({s["gamma"] for s in found.settings})  # in even steps: the last may be infinite
-    for other in [o for i, o in enumerate(others) if o not in others[:i]]:
-        at = [i for i, o in enumerate(others) if o == other]
-        at.sort(key=lambda i: found.settings[i]["gamma"])
-        places = [tried.index(found.settings[i]["gamma"]) for i in at]
-        name = ", ".join(f"{n}={v}" for n, v in other.items())
-        draw_scores(ax, places, found.scores[:, at], name)
-    ax.set_xticks(range(len(tried)), [f"{gamma:g}" for gamma in tried])
+    gammas = [setting["gamma"] for setting in found.settings]
+    order = np.argsort(gammas)  # in even steps: the last may be infinite
+    draw_scores(ax, range(len(order)), found.scores[:, order])
+    ax.set_xticks(range(len(order)), [f"{gammas[i]:g}" for i in order])
     ax.set_xlabel("gamma")
-    if any(others):
-        ax.legend(frameon=False)
     return ax
 
 

@@ -116,7 +116,7 @@ def sparse_direction(Z: Array, sparsity: float) -> Array:
     plain = Deflated(Z, None, np.zeros((len(Z), 0)), np.zeros(0), False)
     starts = np.hstack([U, single_features(plain)])
     largest = max(float(evals[-1]), 0.0)
-    return sparse_smallest(plain, sparsity, starts, largest, 1e-9).b
+    return sparse_smallest(plain, sparsity, starts, largest).b
 
 
 def sparse_deflation(Z: Array, k: int, sparsity: float) -> Array:
