@@ -34,7 +34,7 @@ def moment_models():
         separatrix.ClassEraser(),
         TruncatedIPCAC(2),
         OnlineIPCAC(keep_moments="by class"),
-        KernelFisherDiscriminant(n_landmarks=np.eye(5) * 3, kernel=RBF(0.05)),
+        KernelFisherDiscriminant(n_landmarks=np.eye(5) * 3, kernel=RBF(0.05), ridge=0.1),
     ],
     ids=str,
 )

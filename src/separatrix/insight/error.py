@@ -82,7 +82,7 @@ class Functionals(NamedTuple):
         """Those of features in units of their deviation within classes."""
         small, _ = drop_constant_features(moments)
         small, _ = in_units_of_deviations(small)
-        n_features = small.n_features
+        n_features = max(small.n_features, 1)  # features that never vary leave none
         small, _ = reduce_to_span(small)
         counts, C = moments.counts, len(moments.counts)
         shares, free = counts / counts.sum(), counts.sum() - C
