@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
 import shlex
+import shutil
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from pandas.testing import assert_frame_equal
 
 from separatrix.cli.program import program
 from tests.cli.running import run
@@ -29,21 +33,39 @@ def commands(body):
 
 def test_the_tutorial_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    variables: dict[str, object] = {}
+    for table in (DOCS / "tutorial").glob("*.csv"):
+        shutil.copy(table, tmp_path)
+    notebook = json.loads((DOCS / "tutorial" / "tutorial.ipynb").read_text("utf-8"))
     printed = {}
-    for kind, body in blocks("tutorial.rst"):
-        if kind == "python":
-            exec(compile(body, "tutorial.rst", "exec"), variables)
-            continue
-        for name, command, *rest in commands(body):
-            assert name == "separatrix"
-            printed[command] = run(command, *rest)
-    used = {"look", "compare", "fit", "info", "predict", "transform", "stream", "merge", "early"}
-    assert used == set(printed)
+    for cell in notebook["cells"]:
+        code = "".join(cell["source"])
+        if cell["cell_type"] == "code" and code[0] != "!":
+            exec(compile(code, "tutorial.ipynb", "exec"), {})
+        elif cell["cell_type"] == "code":
+            for name, command, *rest in commands(re.sub("^!", "$ ", code, flags=re.MULTILINE)):
+                assert name == "separatrix"
+                printed[command] = run(command, *rest)
+    used = "look compare fit info plot predict transform stream merge early error"
+    assert list(printed) == used.split()
     assert "wine.html" in printed["compare"].stdout
     assert "labels are as predicted" in printed["predict"].stderr
     assert len(pd.read_csv("plane.csv")) == 48
+    assert "confidence 0.95" in printed["error"].stdout
     assert float(capsys.readouterr().out.splitlines()[0]) > 0.9
+
+
+def test_the_files_of_the_tutorial_are_as_the_script_writes_them():
+    path = DOCS / "make_tutorial.py"
+    spec = spec_from_file_location("make_tutorial", path)
+    make_tutorial = module_from_spec(spec)
+    spec.loader.exec_module(make_tutorial)
+    kept = DOCS / "tutorial"
+    for name, table in make_tutorial.make_tables().items():
+        assert_frame_equal(pd.read_csv(kept / name), table.reset_index(drop=True))
+    page = make_tutorial.make_notebook((DOCS / "tutorial.rst").read_text("utf-8"))
+    assert (kept / "tutorial.ipynb").read_text("utf-8") == page + "\n", (
+        "docs/tutorial is old: run python docs/make_tutorial.py"
+    )
 
 
 PAGES = ["index", "choose", "install", "text", "eeg", "proteins", "spectra"]
