@@ -37,17 +37,21 @@ def describe(record: dict[str, Any]) -> str:
     lines = [
         *(f"Measured with {versions}." for versions in sorted(used)),
         "",
-        ".. list-table::",
+        ".. csv-table::",
         "   :header-rows: 1",
         "   :widths: 38 10 18 10 8 12 6",
         "",
     ]
-    cells = [["work", "ours", "beside", "its", "ratio", "must reach", "load"]]
+    cells = [["work", "ours", "peer", "its", "ratio", "must reach", "load"]]
     for name, case in record.items():
         cells += [describe_row(name, row) for row in case["rows"]]
-    for line in cells:
-        lines += [f"   {'* -' if i == 0 else '  -'} {cell}" for i, cell in enumerate(line)]
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    lines += ["   " + ", ".join(map(quoted, line)) for line in cells]
+    return "\n".join(lines) + "\n"
+
+
+def quoted(cell: str) -> str:
+    """A cell of a csv table."""
+    return '"' + cell.replace('"', '""') + '"'
 
 
 def describe_versions(facts: dict[str, Any]) -> str:
