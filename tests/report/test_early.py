@@ -58,14 +58,61 @@ def test_the_page_says_what_was_promised_and_found(facts):
     HTMLParser().feed(page)
 
 
-def test_captions_name_the_score_that_was_required(facts):
+def test_captions_name_the_reliability_that_was_required(facts):
     page = render_early(facts)
     shown = {given["number"] for given in facts["pictures"]}
     told = next(s for s in facts["series"] if s["number"] in shown and not s["at_end"])
-    reached = f"its score {told['score']:.3g} reached the required {facts['cutoff'][0]:.3g}"
-    assert reached in page
-    several = {**facts, "cutoff": facts["cutoff"] * 2}
-    assert "reached what is required then" in render_early(several)
+    assert told["reliability"] >= 0.9
+    assert f"its reliability {told['reliability']:.3g} reached 0.9" in page
+
+
+def test_the_reliability_that_is_drawn_is_that_of_the_decisions(facts):
+    model, X = fitted(calibration=0.4), SERIES.data[300:]
+    found = model.decide_early(X)
+    for given in facts["pictures"]:
+        i, t = given["number"], given["n_known"]
+        assert t == found.time[i]
+        assert given["path"][-1] == found.reliability[i]
+        assert max(given["path"][:-1], default=0) < 0.9
+
+
+def test_each_class_has_what_is_promised_and_what_is_kept(facts):
+    model, X = fitted(calibration=0.4), SERIES.data[300:]
+    found, complete = model.decide_early(X).label, model.predict(X)
+    for given, promise in zip(facts["classes"], model.class_promises_, strict=True):
+        same = found[complete == given["label"]] == given["label"]
+        assert given["n"] == len(same)
+        assert given["kept"] == same.mean()
+        assert given["calibration"] == promise.kept
+        right = found[NAMES[300:] == given["label"]] == given["label"]
+        assert given["found"] == right.mean()
+    assert "over all classes only" in render_early(facts)
+    by_class = {**facts, "condition": "class"}
+    assert "over all classes only" not in render_early(by_class)
+
+
+def test_a_series_is_replayed_until_its_end(facts):
+    model, frames = fitted(calibration=0.4), facts["replay"]
+    assert [frame["n_known"] for frame in frames] == list(range(1, 13))
+    number = frames[0]["number"]
+    row = SERIES.data[300 + number]
+    stream = model.stream()
+    answers = [stream.push(value) for value in row]
+    assert [frame["label"] for frame in frames] == [str(a.label) for a in answers]
+    assert [frame["decided"] for frame in frames] == [bool(a.decided) for a in answers]
+    assert [frame["reliability"] for frame in frames] == [a.reliability for a in answers]
+    page = render_early(facts)
+    assert page.count('<input type="radio"') == 12
+    assert page.count(" checked>") == 1
+    assert "#replay11:checked~div>:nth-child(12)" in page
+
+
+def test_nothing_promised_is_said_with_the_reason():
+    with pytest.warns(UserWarning, match="nothing will be decided before the end"):
+        model = fitted(calibration=Promise(0.05, "probability"))
+    found = early_facts(model, SERIES.data[300:], NAMES[300:], "walks")
+    page = render_early(json.loads(json.dumps(found, allow_nan=False)))
+    assert "Nothing is promised before the end: 15 rows calibrate" in page
 
 
 def test_pictures_have_numbers_on_their_scales():

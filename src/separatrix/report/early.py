@@ -1,4 +1,4 @@
-"""Early decisions on test series as one page: when each was decided, and why."""
+"""Early decisions on test series as one page: when each was decided, why, and what is kept."""
 
 from __future__ import annotations
 
@@ -25,8 +25,14 @@ MAX_PICTURES = 8
 MAX_ROWS = 300
 """Series that are listed."""
 
+MAX_FRAMES = 24
+"""Times at which the replay of a series stops."""
+
 WIDTH, HEIGHT, EDGE = 560, 170, 8
 """Size of a picture, in pixels."""
+
+STRIP = 70
+"""Height of the reliability below the values of a series, in pixels."""
 
 LEFT, BELOW = 36, 26
 """Room for numbers beside and below the lines, in pixels."""
@@ -53,14 +59,14 @@ def early_facts(model: Any, X: Any, y: Any | None, title: str) -> dict[str, Any]
     decisions, complete = model.decide_early(X), model.predict(X)
     rows = np.asarray(X, dtype=np.float64)
     d, n_channels = rows.shape[1], model._n_channels
-    path = model.reliability_path(X)[:, n_channels - 1 :: n_channels]
+    path = _path(model, X)
     same = decisions.label == complete
     used = decisions.n_observed / d
     before = decisions.n_observed < d
     right = None if y is None else decisions.label == y
     accuracy = None if right is None else float(right.mean())
     levels = np.quantile(path, [0.1, 0.5, 0.9], axis=0)
-    cutoff = np.ravel(model.cutoff_)
+    drawn = choose_pictures(decisions.n_observed, same)
     return {
         "title": title,
         "n_series": len(rows),
@@ -71,7 +77,6 @@ def early_facts(model: Any, X: Any, y: Any | None, title: str) -> dict[str, Any]
         "n_calibration": model.n_calibration_rows_,
         "reliability": float(model.reliability),
         **_promise_facts(model),
-        "cutoff": [float(value) for value in cutoff],
         "used": float(used.mean()),
         "agreement": float(same.mean()),
         "early": float(before.mean()),
@@ -85,14 +90,39 @@ def early_facts(model: Any, X: Any, y: Any | None, title: str) -> dict[str, Any]
             "high": levels[2].tolist(),
             "decided": _share_decided(decisions.time, d // n_channels),
         },
+        "classes": _class_facts(model, decisions.label, complete, y),
         "series": [
             _series_facts(i, decisions, complete, y, d) for i in range(min(len(rows), MAX_ROWS))
         ],
         "pictures": [
-            _picture_facts(model, X, rows, int(decisions.n_observed[i]), i)
-            for i in choose_pictures(decisions.n_observed, same)
+            _picture_facts(model, X, i, int(decisions.n_observed[i]), path[i]) for i in drawn
         ],
+        "replay": _replay_facts(model, X, choose_replay(drawn, decisions.time), path),
     }
+
+
+def _path(model: Any, X: Any) -> Array:
+    """Reliability (n, n_times) of deciding after each time; 0 where nothing can be promised."""
+    path = model.reliability_path(X)[:, model._n_channels - 1 :: model._n_channels]
+    return np.nan_to_num(path)
+
+
+def _class_facts(model: Any, label: Array, complete: Array, y: Any) -> list[dict[str, Any]]:
+    """For each class the share of its series that is decided as when complete."""
+    found = []
+    for c, name in enumerate(model.classes_.tolist()):
+        of_class, promises = complete == name, model.class_promises_
+        kept = promises[c].kept if promises else float("nan")
+        true = np.zeros(len(label), dtype=bool) if y is None else np.asarray(y) == name
+        found.append({
+            "label": str(name),
+            "n": int(of_class.sum()),
+            "calibration": None if np.isnan(kept) else float(kept),
+            "kept": float(np.mean(label[of_class] == name)) if of_class.any() else None,
+            "found": float(np.mean(label[true] == name)) if true.any() else None,
+            "found_complete": float(np.mean(complete[true] == name)) if true.any() else None,
+        })  # fmt: skip
+    return found
 
 
 def _promise_facts(model: Any) -> dict[str, Any]:
@@ -105,6 +135,7 @@ def _promise_facts(model: Any) -> dict[str, Any]:
         "condition": promise.condition,
         "loss": promise.loss if isinstance(promise.loss, str) else "cost",
         "cost": isinstance(calibration, Cost),
+        "no_promise": model.no_promise_,
     }
 
 
@@ -134,29 +165,65 @@ def _series_facts(i: int, decisions: Any, complete: Array, y: Any, d: int) -> di
         "number": i,
         "time": int(decisions.time[i]),
         "label": str(decisions.label[i]),
-        "score": float(decisions.reliability[i]),
+        "reliability": float(np.nan_to_num(decisions.reliability[i])),
         "complete": str(complete[i]),
         "true": None if y is None else str(np.asarray(y)[i]),
         "at_end": bool(decisions.n_observed[i] == d),
     }
 
 
-def _picture_facts(model: Any, X: Any, rows: Array, n_known: int, i: int) -> dict[str, Any]:
-    """The values of a series, and what was expected when it was decided; of the first channel."""
-    d = rows.shape[1]
-    order = np.arange(d) if model._order is None else model._order
-    hidden = (np.argsort(order) >= n_known)[None]
-    # a table keeps the names of its columns
-    seen = X.iloc[[i]].mask(hidden) if hasattr(X, "iloc") else np.where(hidden, np.nan, rows[[i]])
-    rest, step = model.expect(seen), model._n_channels
-    values = rows[i]
+def choose_replay(drawn: Sequence[int], times: Array) -> int:
+    """Of the series that are drawn the one that is decided at about the median time.
+
+    Examples
+    --------
+    >>> choose_replay([0, 2, 4], np.array([9, 9, 5, 1, 1]))
+    2
+    """
+    return min(drawn, key=lambda i: abs(times[i] - np.median(times)))
+
+
+def _picture_facts(model: Any, X: Any, i: int, n_known: int, path: Array) -> dict[str, Any]:
+    """The values of a series, and what was expected at one time; of the first channel."""
+    order, step = _order(model), model._n_channels
+    rest = model.expect(_hide(model, X, i, [n_known]))
     return {
         "number": i,
         "n_known": n_known // step,
-        "values": values[order][::step].tolist(),
+        "values": np.asarray(X, dtype=np.float64)[i, order][::step].tolist(),
         "mean": rest.mean[0, order][::step].tolist(),
         "std": rest.std[0, order][::step].tolist(),
+        "path": path[: n_known // step].tolist(),
     }
+
+
+def _replay_facts(model: Any, X: Any, i: int, path: Array) -> list[dict[str, Any]]:
+    """One series at several times: what is known, expected and guessed then."""
+    n_times, step = path.shape[1], model._n_channels
+    at = np.unique(np.linspace(1, n_times, min(n_times, MAX_FRAMES)).astype(int)) * step
+    decided = model.decide(_hide(model, X, i, at))
+    return [
+        _picture_facts(model, X, i, n_known, path[i])
+        | {
+            "label": str(decided.label[k]),
+            "decided": bool(decided.decided[k]),
+            "reliability": float(path[i, n_known // step - 1]),
+        }
+        for k, n_known in enumerate(at.tolist())
+    ]
+
+
+def _order(model: Any) -> Array:
+    """The columns of X in the order of time."""
+    return np.arange(model.n_features_in_) if model._order is None else model._order
+
+
+def _hide(model: Any, X: Any, i: int, lengths: Any) -> Any:
+    """Series i once for each number of leading values, with gaps for those after them."""
+    hidden = np.argsort(_order(model)) >= np.asarray(lengths)[:, None]
+    if hasattr(X, "iloc"):  # a table keeps the names of its columns
+        return X.iloc[[i] * len(hidden)].mask(hidden)
+    return np.where(hidden, np.nan, np.asarray(X, dtype=np.float64)[i])
 
 
 # The page ----------------------------------------------------------------------------------------
@@ -181,7 +248,9 @@ def render_early(facts: Mapping[str, Any]) -> str:
                 tag("p", describe_promise(facts), style="margin-top:.8em"),
             ),
             _found(facts),
+            _classes(facts),
             _curve(facts),
+            _replay(facts),
             _pictures(facts),
             _list(facts),
         ),
@@ -205,6 +274,8 @@ def describe_promise(facts: Mapping[str, Any]) -> str:
             f"Decisions have the least cost on {facts['n_calibration']} calibration series; no "
             "reliability is promised."
         )
+    if facts["no_promise"] is not None:
+        return f"Nothing is promised before the end: {facts['no_promise']}."
     if not facts["calibrated"]:
         return (
             f"Promised is a reliability of {tau:g}, if the values are normal with the moments "
@@ -252,9 +323,28 @@ def _number(value: float | None) -> str:
     return "not known" if value is None else f"{value:.3f}"
 
 
+def _classes(facts: Mapping[str, Any]) -> Html:
+    by_class = facts["condition"] == "class" and facts["guarantee"] is not None
+    promised = f"≥ {facts['reliability']:g}" if by_class else "over all classes only"
+    rows = [
+        (c["label"], c["n"], promised, *(_number(c[key]) for key in
+         ("calibration", "kept", "found", "found_complete")))
+        for c in facts["classes"]
+    ]  # fmt: skip
+    head = ("class", "series", "promised", "kept on calibration series", "kept here",
+            "of its series found", "found when complete")  # fmt: skip
+    lead = (
+        "Kept is the share of the series which are of the class when complete that is decided so. "
+    )
+    if not by_class:
+        lead += "A promise in each class is Promise(condition='class'); it waits longer."
+    table = make_scrollable(render_table(head, rows), "Classes")
+    return render_section("classes", "Promised and kept in each class", lead, table)
+
+
 def _curve(facts: Mapping[str, Any]) -> Html:
     curve, n = facts["curve"], facts["n_times"]
-    x = [0.0] if n == 1 else np.linspace(0, 1, n).tolist()
+    x = across(n)
     parts = [
         *(line([0, 1], [level, level], 0, 1, "grid") for level in (0, 0.5, 1)),
         *(scale_label(level, 0, 1) for level in (0, 0.5, 1)),
@@ -262,15 +352,58 @@ def _curve(facts: Mapping[str, Any]) -> Html:
         band(x, curve["low"], curve["high"], 0, 1),
         line(x, curve["middle"], 0, 1, "series"),
         line(x, curve["decided"], 0, 1, "decided"),
+        *_required(facts),
     ]
-    if len(facts["cutoff"]) == 1:
-        parts.append(line([0, 1], facts["cutoff"] * 2, 0, 1, "cutoff"))
     return render_section(
         "curve",
         "Reliability over time",
-        "Median score of the series and the range of the middle 80 %; dashed the share that is "
-        "decided; dotted the score that must be reached. Below are numbers of times.",
-        picture(f"Scores of the series from the first to the last of {n} times", parts),
+        "Median reliability of deciding then and the range of the middle 80 % of the series; "
+        "dashed the share that is decided; dotted what is required. Below are numbers of times.",
+        picture(f"Reliability of the series from the first to the last of {n} times", parts),
+    )
+
+
+def _required(facts: Mapping[str, Any], **place: float) -> list[Html]:
+    """The line of the reliability that is asked for; a cost has none."""
+    if facts["cost"]:
+        return []
+    return [line([0, 1], [facts["reliability"]] * 2, 0, 1, "cutoff", **place)]
+
+
+def _replay(facts: Mapping[str, Any]) -> Html:
+    """Frames of which the chosen one is shown: buttons of one group, by style alone."""
+    frames = facts["replay"]
+    first = next((k for k, frame in enumerate(frames) if frame["decided"]), len(frames) - 1)
+    buttons = [
+        (tag("input", type="radio", name="replay", id=f"replay{k}", checked=k == first),
+         tag("label", frame["n_known"], for_=f"replay{k}"))
+        for k, frame in enumerate(frames)
+    ]  # fmt: skip
+    shown = "".join(
+        f"#replay{k}:checked~div>:nth-child({k + 1}){{display:block}}" for k in range(len(frames))
+    )
+    style = f"#replay fieldset>div>figure{{display:none;margin:0}}{shown}"
+    return render_section(
+        "replay",
+        "Replay",
+        f"Series {frames[0]['number']} as its values come. Choose a number of times, or walk "
+        "through them with the arrow keys.",
+        tag("style", Html(style)),
+        tag("fieldset", tag("legend", "times seen"), *(part for pair in buttons for part in pair),
+            tag("div", *(_frame(facts, frame) for frame in frames))),
+    )  # fmt: skip
+
+
+def _frame(facts: Mapping[str, Any], frame: Mapping[str, Any]) -> Html:
+    state = "decided" if frame["decided"] else "not decided yet"
+    return tag(
+        "figure",
+        _series_picture(facts, frame),
+        tag(
+            "figcaption",
+            f"After {frame['n_known']} of {facts['n_times']} times: {frame['label']}, reliability "
+            f"{frame['reliability']:.3g}, {state}.",
+        ),
     )
 
 
@@ -278,20 +411,28 @@ def _pictures(facts: Mapping[str, Any]) -> Html:
     return render_section(
         "pictures",
         "When and why",
-        "What was seen (line), what was expected then with two standard deviations (band), and "
-        "what came (dotted)."
+        "Above what was seen (line), what was expected then with two standard deviations (band), "
+        "and what came (dotted); below the reliability of deciding, and dotted what is required."
         + (" Of several channels the first." if facts["n_channels"] > 1 else ""),
         tag("div", *(_one_series(facts, given) for given in facts["pictures"]), style=GRID),
     )
 
 
 def _one_series(facts: Mapping[str, Any], given: Mapping[str, Any]) -> Html:
+    told = next((s for s in facts["series"] if s["number"] == given["number"]), None)
+    caption = None if told is None else _caption(facts, told, given["n_known"])
+    return tag("figure", _series_picture(facts, given), caption, style="margin:0")
+
+
+def _series_picture(facts: Mapping[str, Any], given: Mapping[str, Any]) -> Html:
+    """Values, seen and expected, and below them the reliability so far."""
     values, mean, std = (np.array(given[key]) for key in ("values", "mean", "std"))
     t, n = given["n_known"], len(values)
-    x = np.linspace(0, 1, n) if n > 1 else np.zeros(1)
+    x = across(n)
     low, high = mean - 2 * std, mean + 2 * std
     least, most = float(min(low.min(), values.min())), float(max(high.max(), values.max()))
     rest = slice(max(t - 1, 0), None)
+    below: dict[str, float] = {"top": HEIGHT, "height": STRIP}
     parts = [
         *time_labels(n, t),
         *(scale_label(level, least, most) for level in (least, most)),
@@ -299,19 +440,17 @@ def _one_series(facts: Mapping[str, Any], given: Mapping[str, Any]) -> Html:
         line(x[rest], mean[rest], least, most, "expected"),
         line(x[:t], values[:t], least, most, "series"),
         line(x[rest], values[rest], least, most, "cutoff"),
+        *(line([0, 1], [level, level], 0, 1, "grid", **below) for level in (0, 1)),
+        *(scale_label(level, 0, 1, **below) for level in (0, 1)),
+        line(x[:t], given["path"], 0, 1, "expected", **below),
+        *_required(facts, **below),
     ]
-    told = next((s for s in facts["series"] if s["number"] == given["number"]), None)
-    drawn = picture(f"Series {given['number']}", parts)
-    return tag("figure", drawn, _caption(facts, told, t), style="margin:0")
+    return picture(f"Series {given['number']}", parts, HEIGHT + STRIP)
 
 
-def _caption(facts: Mapping[str, Any], told: Mapping[str, Any] | None, t: int) -> Html | None:
-    if told is None:
-        return None
-    required = f"the required {facts['cutoff'][0]:.3g}"
-    if len(facts["cutoff"]) > 1:
-        required = "what is required then"
-    reached = f"its score {told['score']:.3g} reached {required}"
+def _caption(facts: Mapping[str, Any], told: Mapping[str, Any], t: int) -> Html:
+    reached = f"its reliability {told['reliability']:.3g} reached {facts['reliability']:g}"
+    reached = "waiting would cost more" if facts["cost"] else reached
     why = (
         "at its end" if told["at_end"] else f"after {t} of {facts['n_times']} times, as {reached}"
     )
@@ -324,11 +463,12 @@ def _caption(facts: Mapping[str, Any], told: Mapping[str, Any] | None, t: int) -
 
 
 def _list(facts: Mapping[str, Any]) -> Html:
-    head = ("series", "time", "decided as", "score", "complete", "true")
+    head = ("series", "time", "decided as", "reliability", "complete", "true")
     rows = [
-        (s["number"], s["time"], s["label"], f"{s['score']:.3g}", s["complete"], s["true"] or "")
+        (s["number"], s["time"], s["label"], f"{s['reliability']:.3g}", s["complete"],
+         s["true"] or "")
         for s in facts["series"]
-    ]
+    ]  # fmt: skip
     lead = "" if len(rows) == facts["n_series"] else f"The first {len(rows)}."
     return render_section(
         "list", "All series", lead, make_scrollable(render_table(head, rows), "All series")
@@ -348,17 +488,22 @@ STYLES = {
 }
 
 
-def picture(label: str, parts: Sequence[Html]) -> Html:
+def picture(label: str, parts: Sequence[Html], height: int = HEIGHT) -> Html:
     """Lines and bands in one frame; `label` is read aloud in their place."""
     return tag(
-        "svg", *parts, role="img", aria_label=label, viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        "svg", *parts, role="img", aria_label=label, viewBox=f"0 0 {WIDTH} {height}",
         width="100%", style=f"max-width:{WIDTH}px",
     )  # fmt: skip
 
 
-def line(x: Any, y: Any, least: float, most: float, kind: str) -> Html:
+def across(n: int) -> Array:
+    """The places of n times between 0 and 1."""
+    return np.linspace(0, 1, n) if n > 1 else np.zeros(1)
+
+
+def line(x: Any, y: Any, least: float, most: float, kind: str, **place: float) -> Html:
     """A line through points; x between 0 and 1, y between its least and most."""
-    return tag("polyline", points=_points(x, y, least, most), style=STYLES[kind])
+    return tag("polyline", points=_points(x, y, least, most, **place), style=STYLES[kind])
 
 
 def band(x: Any, low: Any, high: Any, least: float, most: float) -> Html:
@@ -367,9 +512,9 @@ def band(x: Any, low: Any, high: Any, least: float, most: float) -> Html:
     return tag("polygon", points=points, style=STYLES["band"])
 
 
-def scale_label(value: float, least: float, most: float) -> Html:
+def scale_label(value: float, least: float, most: float, **place: float) -> Html:
     """A number beside the place of its value."""
-    down = float(_down(value, least, most)) + 4
+    down = float(_down(value, least, most, **place)) + 4
     return tag("text", f"{value:.2g}", x=LEFT - 6, y=f"{down:.1f}", text_anchor="end",
                style=STYLES["number"])  # fmt: skip
 
@@ -392,11 +537,13 @@ def _across(x: Any) -> Array:
     return LEFT + np.asarray(x, dtype=float) * (WIDTH - LEFT - 2 * EDGE)
 
 
-def _down(y: Any, least: float, most: float) -> Array:
-    scale = (HEIGHT - BELOW - EDGE) / (most - least if most > least else 1.0)
-    return HEIGHT - BELOW - (np.asarray(y, dtype=float) - least) * scale
+def _down(
+    y: Any, least: float, most: float, top: float = 0.0, height: float = HEIGHT - BELOW
+) -> Array:
+    scale = (height - EDGE) / (most - least if most > least else 1.0)
+    return top + height - (np.asarray(y, dtype=float) - least) * scale
 
 
-def _points(x: Any, y: Any, least: float, most: float) -> str:
-    places = zip(_across(x), _down(y, least, most), strict=True)
+def _points(x: Any, y: Any, least: float, most: float, **place: float) -> str:
+    places = zip(_across(x), _down(y, least, most, **place), strict=True)
     return " ".join(f"{a:.1f},{b:.1f}" for a, b in places)

@@ -31,7 +31,7 @@ def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
         given += f" {key.rstrip('_').replace('_', '-')}"
         if value is not True:
             given += f'="{html.escape(str(value))}"'
-    if name in ("img", "meta"):
+    if name in ("img", "input", "meta"):
         return Html(f"<{name}{given}>")
     inside = "".join(
         child if isinstance(child, Html) else html.escape(str(child))
