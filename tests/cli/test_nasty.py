@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import subprocess
 import zipfile
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from click.testing import CliRunner
 
 from separatrix.cli.console import show_controls
 from separatrix.cli.program import program
-from tests.cli.running import ENVIRONMENT, flowers, process, refused, run
+from tests.cli.running import flowers, process, refused, run
 
 FRAME = flowers(24).drop(columns="plant")
 TEXT = FRAME.to_csv(index=False)
@@ -106,7 +105,7 @@ FILES = {
     "overflow.csv": lambda: with_value("1e999"),
     "complex.csv": lambda: with_value("1+2j"),
     "long-number.csv": lambda: with_value("9" * 5000),
-    "wide.csv": lambda: pd.DataFrame(np.zeros((4, 20_000))).assign(kind=list("abab")).to_csv(
+    "wide.csv": lambda: pd.DataFrame(np.zeros((4, 5_000))).assign(kind=list("abab")).to_csv(
         index=False).encode(),
     "cut.csv.gz": lambda: gzip.compress(TEXT.encode())[:-30],
     "no.csv.gz": lambda: TEXT.encode(),
@@ -228,9 +227,16 @@ def test_two_writers_of_one_file_leave_a_whole_one():
 def test_a_full_device_and_a_closed_pipe_end_in_words():
     Path("t.csv").write_text(TEXT)
     run("fit", "t.csv", "-o", "a.model")
-    command = "python -m separatrix predict a.model t.csv > /dev/full"
-    done = subprocess.run(["sh", "-c", command], env=ENVIRONMENT, capture_output=True, text=True,
-                          check=False)  # fmt: skip
-    assert done.returncode == 1
-    assert "No space left" in done.stderr
-    assert "Traceback" not in done.stderr
+    with open("/dev/full", "w") as full:
+        child = process("predict", "a.model", "t.csv", stdout=full)
+        said = child.communicate(timeout=120)[1]
+    assert child.returncode == 1
+    assert "No space left" in said
+    assert "Traceback" not in said
+    reading, writing = os.pipe()
+    os.close(reading)
+    child = process("predict", "a.model", "t.csv", stdout=writing)
+    os.close(writing)
+    said = child.communicate(timeout=120)[1]
+    assert child.returncode == 141
+    assert "Error" not in said

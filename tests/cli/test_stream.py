@@ -320,10 +320,6 @@ def test_a_stream_advises_options_that_it_has():
     assert "--categorical" not in message
     Path("a.csv").write_text("a,b,kind\n,2,x\n4,1,y\n")
     assert "(--missing skip)" in refused("stream", "a.csv")
-    Path("a.csv").write_text("a,b,kind\n1,2,x\n4,1,y\n,2,x\n4,1,y\n")
-    message = refused("early", "a.csv")
-    assert "--missing" not in message
-    assert "Leave out these rows" in message
 
 
 def test_a_new_label_is_refused_or_named():

@@ -127,3 +127,9 @@ def test_a_feature_that_never_changes_has_no_part():
     with_constant = np.insert(X, 2, 3.0, axis=1)
     a, b = (expected_error(ClassMoments.from_data(Z, y)) for Z in (X, with_constant))
     np.testing.assert_allclose(a[:4], b[:4], rtol=1e-12)
+
+
+def test_rows_that_are_all_the_same_have_no_forecast():
+    moments = ClassMoments.from_data(np.zeros((4, 20)), ["a", "b"] * 2)
+    with pytest.raises(ValueError, match="rows are the same in all features"):
+        expected_error(moments)

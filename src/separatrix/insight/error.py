@@ -81,6 +81,8 @@ class Functionals(NamedTuple):
     def from_moments(cls, moments: ClassMoments) -> Functionals:
         """Those of features in units of their deviation within classes."""
         small, _ = drop_constant_features(moments)
+        if not small.n_features:
+            raise ValueError("rows are the same in all features: no rule is to be forecast")
         small, _ = in_units_of_deviations(small)
         n_features = max(small.n_features, 1)  # features that never vary leave none
         small, _ = reduce_to_span(small)
