@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Mapping
 
 import numpy as np
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
@@ -59,14 +60,19 @@ def cpu_seconds_of(tasks: Mapping[str, Task], rounds: int) -> dict[str, float]:
 def products(settings: Settings) -> list[Row]:
     """Beside one product of all rows with each other, or of all features."""
     small = settings.quick
+    tall = (3_000, 60) if small else (60_000, 500)
+    wide = (60, 1_500) if small else (500, 20_000)
+    plain, default = FisherDiscriminant(shrinkage=None), FisherDiscriminant()
     cases = [
-        (FisherDiscriminant(), 10, (3_000, 60) if small else (60_000, 500), 1.15),
-        (FisherDiscriminant(), 10, (60, 1_500) if small else (500, 20_000), 1.5),
-        (TruncatedIPCAC(), 2, (60, 1_500) if small else (1_000, 30_000), 1.35),
-        (LDG(15, **FIXED), 10, (60, 1_500) if small else (200, 10_000), 2.5),
+        ("FisherDiscriminant(shrinkage=None)", plain, 10, tall, 1.15),
+        ("FisherDiscriminant(shrinkage=None)", plain, 10, wide, 1.5),
+        ("FisherDiscriminant()", default, 10, tall, 1.5),
+        ("FisherDiscriminant()", default, 10, wide, 2.2),
+        ("TruncatedIPCAC()", TruncatedIPCAC(), 2, (60, 1_500) if small else (1_000, 30_000), 1.35),
+        ("LDG()", LDG(15, **FIXED), 10, (60, 1_500) if small else (200, 10_000), 2.5),
     ]
     rows = []
-    for model, n_classes, (n, d), limit in cases:
+    for name, model, n_classes, (n, d), limit in cases:
         X, y = labelled(n, d, n_classes=n_classes)
         times = cpu_seconds_of(
             {
@@ -75,9 +81,44 @@ def products(settings: Settings) -> list[Row]:
             },
             settings.rounds,
         )
-        work = f"{type(model).__name__}.fit {size(n, d)}"
+        work = f"{name}.fit {size(n, d)}"
         rows.append(share(work, times[OURS], PRODUCT, times[PRODUCT], at_most=limit))
     return rows
+
+
+def peers(settings: Settings) -> list[Row]:
+    """Beside the quickest solver of scikit-learn, with few classes and with many."""
+    rows = []
+    for n_classes, (n, d) in ((10, (60_000, 500)), (1_000, (20_000, 256))):
+        if settings.quick:
+            n, d, n_classes = n // 20, d // 10, max(n_classes // 10, 2)
+        X, y = labelled(n, d, n_classes=n_classes)
+        lsqr = LinearDiscriminantAnalysis(solver="lsqr")
+        times = cpu_seconds_of(
+            {
+                "plain": lambda X=X, y=y: FisherDiscriminant(shrinkage=None).fit(X, y),  # type: ignore[misc]
+                OURS: lambda X=X, y=y: FisherDiscriminant().fit(X, y),  # type: ignore[misc]
+                "lsqr": lambda X=X, y=y, lsqr=lsqr: lsqr.fit(X, y),  # type: ignore[misc]
+            },
+            settings.rounds,
+        )
+        work = f"{size(n, d)}, {n_classes} classes"
+        peer = "scikit-learn's LDA, lsqr"
+        rows += [
+            share(
+                f"FisherDiscriminant(shrinkage=None).fit {work}",
+                times["plain"],
+                peer,
+                times["lsqr"],
+            ),
+            share(f"FisherDiscriminant().fit {work}", times[OURS], peer, times["lsqr"]),
+        ]
+    n, d = (200, 20) if settings.quick else (2_000, 100)
+    X, y = overlapping(n, d)
+    given, chosen = LDG(9, **FIXED), LDG(9)
+    times = cpu_seconds_of({OURS: lambda: chosen.fit(X, y), "given": lambda: given.fit(X, y)}, 2)
+    work = f"LDG() with defaults {size(n, d)}"
+    return [*rows, share(work, times[OURS], "gamma and k given", times["given"], at_most=15)]
 
 
 def neighbours(settings: Settings) -> list[Row]:
@@ -219,6 +260,7 @@ def fit_sparse(n: int, d: int) -> tuple[float, float, float]:
 
 CASES: dict[str, Case] = {
     "cpu products": products,
+    "cpu peers": peers,
     "cpu neighbours": neighbours,
     "cpu kernels": kernels,
     "cpu window": in_one_thread(window),
