@@ -38,8 +38,7 @@ TESTED_ELSEWHERE = {
     "linalg._types": "names of types only",
     "plots.axes": "every picture is drawn on them",
     "report.elements": "tests/report/test_page.py",
-    "report.opening": "tests/report/test_page.py",
-    "report.sections": "tests/report/test_page.py",
+    "report.rendering": "tests/report/test_page.py",
     "studio.command": "tests/browser/test_studio_browser.py",
     "studio.looking": "tests/studio/test_server.py",
 }

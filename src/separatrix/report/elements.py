@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterable, Sequence
-from importlib.resources import files
 from typing import Any
 
-DARK_MEDIA = "screen and (prefers-color-scheme: dark)"
-"""Who sees the dark colours until the button is used."""
+from separatrix.report.rendering import render_template
 
 
 class Html(str):
@@ -39,18 +36,6 @@ def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
         if child is not None and child is not False
     )
     return Html(f"<{name}{given}>{inside}</{name}>")
-
-
-def make_breakable(name: str) -> list[Any]:
-    """A name that may be cut before the words that it is made of.
-
-    Examples
-    --------
-    >>> make_breakable("LocalQDA")
-    ['Local', '<wbr>', 'QDA']
-    """
-    parts = re.split(r"(?<=[a-z])(?=[A-Z])", name)
-    return [piece for part in parts for piece in (Html("<wbr>"), part)][1:]
 
 
 def render_section(key: str, title: str, lead: str, *children: Any) -> Html:
@@ -88,24 +73,9 @@ def make_scrollable(inside: Html, label: str) -> Html:
 
 def render_document(title: str, *content: Any) -> str:
     """A page in the style of the report, without a script."""
-    head = render_head(title, "default-src 'none'; style-src 'unsafe-inline'; img-src data:")
-    return f"<!doctype html>\n{tag('html', head, tag('body', *content), lang='en')}\n"
-
-
-def render_head(title: str, policy: str) -> Html:
-    """The head of a page, with its style and the policy that limits what it may load."""
-    return tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", title),
-        tag("style", Html(read_asset("page.css"))),
-        tag("style", Html(read_asset("page-dark.css")), id="dark", media=DARK_MEDIA),
+    return render_template(
+        "document.html",
+        title=title,
+        policy="default-src 'none'; style-src 'unsafe-inline'; img-src data:",
+        code={"content": "".join(content)},
     )
-
-
-def read_asset(name: str) -> str:
-    """The text of a file of this package."""
-    return files("separatrix.report").joinpath(name).read_text(encoding="utf-8")

@@ -116,7 +116,7 @@ def facts(
             are_very_unequal(comparison.class_counts),
         ),
         "verdict": said,
-        "projections": drawn,
+        "projections": drawn | {"caption": wording.caption_picture(about, drawn)},
         "values": describe_values(comparison, drawn["rows"], _by_weight(loadings)),
         "readouts": list_readouts(methods, comparison, drawn["panels"]),
         "leaderboard": board,
@@ -233,18 +233,27 @@ def _leaderboard(comparison: Comparison, ranking: Ranking | None) -> dict[str, A
     ]
     for row in rows:
         row["found"] = _recall_of_small_classes(comparison, comparison[row["name"]])
+        row["letters"] = "".join(wording.find_letter(i) for i in row["groups"])
     _assign_places(rows)
     scores = [
         {"key": key, "name": name}
         for key, name in wording.SCORE_NAMES.items()
         if any(key in row["scores"] for row in rows)
     ]
+    axis = _find_axis(rows, score)
+    n_groups = 0 if ranking is None else len(ranking.groups)
     return {
         "rows": rows,
         "scores": scores,
         "score": score,
+        "words": wording.describe_leaderboard(score, len(rows) > 1 and n_groups > 0),
+        "axis": axis,
+        "ends": [
+            f"{v:.2g}" if score in LOSS_SCORES else f"{100 * v:.0f}{wording.NO_BREAK}%"
+            for v in axis
+        ],
         "score_name": wording.SCORE_NAMES.get(score, score),
-        "groups": 0 if ranking is None else len(ranking.groups),
+        "groups": n_groups,
         "test": "" if ranking is None else ranking.test,
         "alpha": None if ranking is None else ranking.alpha,
         "notes": _list_notes(comparison, ranking, rows),
@@ -354,6 +363,16 @@ def _assign_places(rows: list[dict[str, Any]]) -> None:
         if row["ranked"]:
             same = i > 0 and wording.are_equal(rows[i - 1]["mean"], row["mean"])
             row["place"] = rows[i - 1]["place"] if same else i + 1
+
+
+def _find_axis(rows: Sequence[dict[str, Any]], score: str) -> tuple[float, float]:
+    """Ends of the bars of the leaderboard, wide enough for all methods with a place."""
+    shown = [row for row in rows if row["ranked"]] or rows
+    ends = [v for row in shown for v in (row["low"], row["mean"], row["high"]) if v is not None]
+    if score in LOSS_SCORES:
+        return 0.0, max(ends, default=0.0) or 1.0
+    low = max(0.0, min(ends, default=0.0) - 0.02)
+    return min(int(20 * low) / 20, 0.9), 1.0
 
 
 # The rest ----------------------------------------------------------------------------------------

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from separatrix.evaluate.records import Comparison
 from separatrix.files.whole import write_whole
-from separatrix.report.elements import tag
 from separatrix.report.facts import facts
 from separatrix.report.page import render
 
@@ -39,12 +39,10 @@ class Report(NamedTuple):
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own: neither its style nor its script meets the notebook."""
-        return tag(
-            "iframe",
-            srcdoc=self.page,
-            sandbox="allow-scripts allow-downloads",
-            title=self.facts["title"],
-            style=f"width:100%;height:{FRAME_HEIGHT}px;border:0",
+        return (
+            f'<iframe srcdoc="{escape(self.page)}" sandbox="allow-scripts allow-downloads" '
+            f'title="{escape(self.facts["title"])}" '
+            f'style="width:100%;height:{FRAME_HEIGHT}px;border:0"></iframe>'
         )
 
 

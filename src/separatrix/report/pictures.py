@@ -246,10 +246,14 @@ def count_confusions(
         )
     briefs = wording.abbreviate(comparison.classes)
     longest = MAX_WIDE_LETTERS if n_classes <= MAX_WIDE_COLUMNS else MAX_NARROW_LETTERS
+    numbered = max(map(len, briefs)) > longest
+    counted = any(table["counts"] for table in tables)
+    words = wording.describe_confusion(n_classes, counted=counted, numbered=numbered)
     return {
         "tables": tables,
         "shown": choose_panels([t["name"] for t in tables], methods, advised)[:2],
-        "numbered": max(map(len, briefs)) > longest,
+        "numbered": numbered,
+        "words": words if tables else "No method has predictions.",
     }
 
 

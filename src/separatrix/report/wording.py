@@ -431,6 +431,61 @@ def describe_projections(n_shown: int, n_held_out: int, n_rows: int) -> str:
     )
 
 
+def describe_leaderboard(score: str, by_letters: bool) -> str:
+    """What the table of all methods shows."""
+    less = ", less is better" if score in LOSS_SCORES else ""
+    what = (
+        "Share of held-out rows that are classified correctly"
+        if score == "accuracy"
+        else f"The {SCORE_NAMES.get(score, score)} on held-out rows{less}"
+    )
+    said = f"{what}, the mean of all splits; the line is the 95 % interval of the mean."
+    if by_letters:
+        said += (
+            " The test cannot distinguish methods that share a letter: their order may be chance."
+        )
+    return said
+
+
+def find_letter(i: int) -> str:
+    """The letter of a group of methods.
+
+    Examples
+    --------
+    >>> find_letter(1), find_letter(27)
+    ('b', 'b′')
+    """
+    return "abcdefghijklmnopqrstuvwxyz"[i % 26] + "′" * (i // 26)
+
+
+def describe_confusion(n_classes: int, *, counted: bool, numbered: bool) -> str:
+    """What the matrices show; with very many classes there are none."""
+    if not counted:
+        return f"The most frequent of the mistakes between {n_classes} classes, over all splits."
+    said = (
+        "Rows are the true classes, columns what the method said, summed over all splits. The "
+        "diagonal is right; everything else is a mistake."
+    )
+    if numbered:
+        said += " Columns have the numbers of the rows; point at a cell for names and counts."
+    return said
+
+
+def caption_picture(data: Mapping[str, Any], drawn: Mapping[str, Any]) -> str:
+    """What the first picture shows, as a sentence for a paper; nothing without a picture."""
+    if not drawn["panels"]:
+        return ""
+    first = drawn["panels"][0]
+    view = next(view for view in drawn["views"] if view["name"] == first)
+    name = f"{data['name']}: " if data["name"] else ""
+    axes = " and ".join(view["axes"][:2])
+    return (
+        f"{name}{drawn['held_out']} held-out rows of {data['rows']} in {axes} of {first}, learned "
+        f"from the other rows ({view['words']}). Colours and shapes are classes; outlined points "
+        "are mistakes."
+    )
+
+
 def describe_correct(right: int, n: int) -> str:
     """How many of the rows that are drawn were classified correctly."""
     return f"{right} of {n} correct" if right < n else f"all {n} correct"
