@@ -224,7 +224,7 @@ def test_notes_and_versions_are_kept_beside_the_model(tmp_path):
 
 WITHOUT_EXTRAS = """
 import sys
-for package in ("click", "pandas", "rich"):
+for package in ("click", "jinja2", "pandas", "rich"):
     sys.modules[package] = None  # an import of it fails
 from separatrix import FisherDiscriminant, datasets, load, save
 wine = datasets.load("wine")

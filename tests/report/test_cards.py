@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 
 import numpy as np
@@ -35,7 +36,7 @@ def test_cards_and_numbers_are_of_the_advised_method_and_name_it():
     page = render(found)
     for entry in verdict["against"]:
         assert entry["title"] in page
-        assert entry["quote"] in page.replace("&#x27;", "'")
+        assert entry["quote"] in html.unescape(page)
 
 
 def test_a_method_that_is_always_perfect_is_not_told_to_be_chance():

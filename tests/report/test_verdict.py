@@ -27,7 +27,7 @@ def test_a_clear_winner_is_called_best_and_its_lead_real():
         assert "A real difference" in entry["words"]
         assert entry["probability"]["better"] > 0.99
     assert against(verdict, "raw")["value"] == "25.0 fewer mistakes"
-    assert verdict["use"] == "Use A with 2 directions, 2 in place of 3 numbers for each row."
+    assert verdict["use"] == "Use A with 2 directions in place of 3 features."
     assert verdict["why"] == "Every other method is shown to be worse."
     assert verdict["top"] == ""
     assert verdict["alike"] == "The test distinguishes A from all other methods."

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.evaluate.advice import measure_seconds
+from separatrix.evaluate.advice import measure_complexity, measure_seconds
 from separatrix.evaluate.records import Comparison, MethodRecord
 from separatrix.files.text import align_cells
 
@@ -31,14 +31,18 @@ def make_frame(comparison: Comparison) -> Any:
 
 
 def order_methods(comparison: Comparison) -> list[MethodRecord]:
-    """Methods from the best mean score on; those that lack splits come after the others."""
+    """Methods from the best mean score on, of equals the simplest first.
+
+    Those that lack splits come after the others.
+    """
     score = comparison.settings.get("score", "accuracy")
     sign = 1.0 if score in ("log_loss", "brier", "cost") else -1.0
 
-    def rank(method: MethodRecord) -> tuple[int, float]:
+    def rank(method: MethodRecord) -> tuple[Any, ...]:
         known = method.summary.get(score)
         mean = np.inf if known is None or not np.isfinite(known.mean) else sign * known.mean
-        return ("done", "partial", "failed").index(method.status), mean
+        status = ("done", "partial", "failed").index(method.status)
+        return status, round(mean, 12), measure_complexity(method)
 
     return sorted(comparison.methods, key=rank)
 

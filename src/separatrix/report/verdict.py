@@ -282,10 +282,8 @@ def _with_directions(row: Row, data: Mapping[str, Any]) -> str:
         return ""
     least, most = row["dimensions"]
     if least == most:
-        few = f", {most} in place of {data['features']} numbers for each row"
-        return f" with {wording.format_count(most, 'direction')}" + (
-            few if most < data["features"] else ""
-        )
+        fewer = f" in place of {data['features']} features" if most < data["features"] else ""
+        return f" with {wording.format_count(most, 'direction')}{fewer}"
     return f" with between {least} and {most} directions, chosen anew in each split"
 
 
