@@ -19,7 +19,7 @@ from sklearn.metrics.pairwise import (
 )
 
 from separatrix.linalg import Array, squared_distances
-from separatrix.moments.checks import check_entries
+from separatrix.moments.labelled import check_entries
 from separatrix.selection import draw_rows
 
 MAX_MEDIAN_ROWS = 1000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial, reduce
 from operator import add
 from typing import Any, ClassVar, NamedTuple, Self
@@ -17,15 +17,14 @@ from separatrix.base.parameters import check_parameters
 from separatrix.base.rows import check_labelled_rows, check_new_rows, unchanged_on_failure
 from separatrix.base.solution import Solution, lock_of
 from separatrix.linalg import Array, threads_for
-from separatrix.moments.arrays import rows_to_numpy
-from separatrix.moments.checks import (
+from separatrix.moments.class_moments import MIN_COUNT, ClassMoments
+from separatrix.moments.labelled import (
+    LabelledRows,
     check_finite,
     check_labels_of_one_kind,
     check_same_kind,
     is_dask,
 )
-from separatrix.moments.class_moments import MIN_COUNT, ClassMoments
-from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.novelty import NoveltyScores, conformal_pvalues
 from separatrix.moments.remainder import Remainder, subtract_part
 from separatrix.moments.window import SlidingWindow
@@ -332,7 +331,7 @@ class MomentEstimator(SubspaceEstimator):
         self._check_moments_suffice(rows.classes)
         if not first:
             self._check_same_window()
-        return rows_to_numpy(rows)
+        return rows
 
     def _weigh_by_age(self, rows: LabelledRows) -> LabelledRows:
         """The rows that are not forgotten at once, with weights that fade with their age."""
@@ -449,12 +448,8 @@ class MomentEstimator(SubspaceEstimator):
         classes = self.classes_
         with threads_for(self.n_features_in_**3):
             moments = self._moments_of(Memory(vars(self).get("moments_"), self._window), classes)
-        self._store(moments, self._find(moments, None, {}))
-
-    def _find(self, moments: Any, rows: Any, selected: Mapping[str, Any]) -> Solution:
-        order = min(moments.n_features, moments.n_samples)
-        with threads_for(order**2 * moments.n_features):
-            return super()._find(moments, rows, selected)
+            solution = self._find(moments, None, {})
+        self._store(moments, solution)
 
     # Checks -----------------------------------------------------------------------------------
 

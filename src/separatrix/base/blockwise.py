@@ -16,9 +16,8 @@ from separatrix.base.rows import check_several_classes
 from separatrix.linalg import Array
 from separatrix.moments.arrays import is_foreign, like_rows
 from separatrix.moments.blocks import Blocks, Summed
-from separatrix.moments.checks import is_text
 from separatrix.moments.dask import apply_to_blocks, labelled_blocks, make_zero_row
-from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.labelled import LabelledRows, is_text
 
 # Fitting -------------------------------------------------------------------------------------
 

@@ -33,11 +33,9 @@ from separatrix.base.rows import (
 )
 from separatrix.base.solution import Solution, lock_of, shares
 from separatrix.linalg import Array, Lift, threads_for
-from separatrix.moments.arrays import rows_to_numpy
 from separatrix.moments.blocks import Blocks
-from separatrix.moments.checks import check_finite_columns, is_dask
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.labelled import LabelledRows, check_finite_columns, is_dask
 from separatrix.selection import NOTHING_TO_CHOOSE, AtMost, DimensionPath, dimension_path
 
 Rows = LabelledRows | Blocks
@@ -56,7 +54,6 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {"n_components": N_COMPONENTS}
     _accepts_sparse: ClassVar[bool] = True
     _accepts_blocks: ClassVar[bool] = False
-    _summarizes_on_device: ClassVar[bool] = False  # arrays of other libraries than NumPy
     _dimension_judge: ClassVar[Any] = None  # the scorer of `dimension_path`
     n_components: int | str | None
     classes_: Array
@@ -112,7 +109,6 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             pairs = n_samples * (n_samples + min(n_samples, n_features))
             with threads_for(pairs * n_features):
                 moments = self._summarize(rows)
-                rows = rows_to_numpy(rows)
                 selected = self._select(rows)
                 solution = self._find(moments, rows, selected)
             self._store(moments, solution, rows)
@@ -131,8 +127,6 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         check_parameters(self, self._allowed_parameters)
         sparse = self._accepts_sparse
         rows = check_labelled_rows(self, X, y, sample_weight, accept_sparse=sparse, **splitting)
-        if not self._summarizes_on_device:
-            rows = rows_to_numpy(rows)
         check_several_classes(self, rows.classes)
         check_more_rows_than_classes(self, len(rows.codes), len(rows.classes))
         return rows

@@ -36,10 +36,9 @@ from separatrix.kernels import (
     settle_kernel,
 )
 from separatrix.linalg import Array, threads_for
-from separatrix.moments.checks import check_finite, is_dask
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.dask import labelled_blocks
-from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.labelled import LabelledRows, check_finite, is_dask
 from separatrix.moments.sampling import subsample
 
 ROWS_PER_LANDMARK = 10

@@ -16,9 +16,8 @@ from separatrix.base.rows import check_labelled_rows, unchanged_on_failure
 from separatrix.base.solution import lock_of
 from separatrix.kernels import RandomState, SettledKernel, is_precomputed
 from separatrix.linalg import Array
-from separatrix.moments.checks import check_finite, is_dask
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.labelled import LabelledRows, check_finite, is_dask
 from separatrix.moments.remainder import Remainder, subtract_part
 from separatrix.selection import draw_rows
 

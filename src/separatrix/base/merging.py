@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from separatrix.base.prepared import Prepared, take_apart
-from separatrix.moments.checks import is_text
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import is_text
 from separatrix.moments.noise import NoiseLevel, add_noise
 from separatrix.moments.remainder import subtract_part
 from separatrix.moments.soundness import find_fault

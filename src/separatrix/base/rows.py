@@ -10,20 +10,21 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils._array_api import get_namespace
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from separatrix.linalg import Array
-from separatrix.moments.arrays import is_foreign, to_numpy
-from separatrix.moments.checks import (
+from separatrix.moments.arrays import to_numpy
+from separatrix.moments.labelled import (
+    LabelledRows,
     check_in_memory,
     check_labels_of_one_kind,
     check_not_in_blocks,
     check_weights,
     encode_labels,
+    row_blocks,
+    rows_per_block,
 )
-from separatrix.moments.labelled import LabelledRows, row_blocks, rows_per_block
 
 
 def check_labelled_rows(
@@ -39,25 +40,25 @@ def check_labelled_rows(
     cv: Any = None,
 ) -> LabelledRows:
     """Rows, labels, weights and groups, checked for everything but NaN and infinity."""
-    check_in_memory(X, type(estimator).__name__)
+    if not (isinstance(X, np.ndarray) and isinstance(y, np.ndarray)):
+        check_in_memory(X, type(estimator).__name__)
+        X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
     X = join_channels(estimator, X, reset=reset)
     check_labels_of_one_kind(y)
     with _named_text_columns(X):
         rows, labels = validate_data(
             estimator,
             X,
-            to_numpy(y),
+            y,
             accept_sparse="csr" if accept_sparse else False,
-            dtype=_float_types(X),
+            dtype=[np.float64, np.float32],
             ensure_all_finite=False,
             reset=reset,
         )
     rows = sort_indices(rows)
     check_classification_targets(labels)
     known, codes = encode_labels(labels, rows.shape[0], classes)
-    weights = (
-        None if sample_weight is None else check_weights(to_numpy(sample_weight), rows.shape[0])
-    )
+    weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
     names = getattr(estimator, "feature_names_in_", None)
     numbers = None if groups is None else number_groups(groups, rows.shape[0])
     return LabelledRows(rows, codes, known, weights, names, numbers, cv)
@@ -120,12 +121,6 @@ def _holds_numbers(column: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
-def _float_types(X: Any) -> list[Any]:
-    """The dtypes that rows may have, as the library of X names them."""
-    xp = get_namespace(X)[0] if is_foreign(X) else np
-    return [xp.float64, xp.float32]
 
 
 def join_channels(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:

@@ -18,8 +18,12 @@ from separatrix.base.rows import check_several_classes, unchanged_on_failure
 from separatrix.decision.linear import check_priors
 from separatrix.decision.pairs import judge_pair, rank_by_walks
 from separatrix.linalg import Array
-from separatrix.moments.checks import check_in_memory, check_not_in_blocks, encode_labels
-from separatrix.moments.labelled import row_blocks
+from separatrix.moments.labelled import (
+    check_in_memory,
+    check_not_in_blocks,
+    encode_labels,
+    row_blocks,
+)
 
 
 class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):

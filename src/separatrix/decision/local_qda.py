@@ -29,9 +29,8 @@ from separatrix.base.rows import (
 )
 from separatrix.decision.quadratic import Quadratic, gaussian_discriminants
 from separatrix.linalg import Array
-from separatrix.moments.checks import check_finite
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.labelled import LabelledRows, rows_per_block
+from separatrix.moments.labelled import LabelledRows, check_finite, rows_per_block
 from separatrix.moments.neighbours import averaging_matrix, class_neighbours
 from separatrix.selection import GridScores, best_rule, draw_rows_by_class
 

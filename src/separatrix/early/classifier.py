@@ -54,8 +54,12 @@ from separatrix.early.solution import CompleteClassifier, EarlySolution, Recipe
 from separatrix.early.stream import Decisions, DecisionStream, decide_series, follow_paths
 from separatrix.early.timed import PROPOSING_SHARE, tabulate_by_time
 from separatrix.linalg import Array
-from separatrix.moments.checks import check_finite, check_magnitude, check_not_in_blocks
-from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.labelled import (
+    LabelledRows,
+    check_finite,
+    check_magnitude,
+    check_not_in_blocks,
+)
 from separatrix.selection import N_FOLDS, random_splits, training_parts
 
 MAX_INNOVATIONS = 1 << 23

@@ -46,8 +46,7 @@ from separatrix.evaluate.splits import SplitPlan, add_test_rows, check_groups, p
 from separatrix.files.epochs import name_values
 from separatrix.files.notices import find_notices, notice_copied_rows
 from separatrix.fisher.grouped import epoch_groups
-from separatrix.moments.checks import check_finite, check_in_memory, encode_labels
-from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.labelled import LabelledRows, check_finite, check_in_memory, encode_labels
 
 # Comparing methods -------------------------------------------------------------------------------
 

@@ -18,8 +18,8 @@ from separatrix.base.rows import centred_product, check_new_rows, unchanged_on_f
 from separatrix.base.solution import Solution
 from separatrix.fisher.fisher import FisherDiscriminant
 from separatrix.linalg import Array
-from separatrix.moments.checks import check_finite_columns
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import check_finite_columns
 from separatrix.moments.remainder import Remainder
 
 

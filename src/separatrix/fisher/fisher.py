@@ -165,7 +165,6 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
     shrinkage_: Any
     left_out_: Any
     expected_: Any
-    _summarizes_on_device = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         "shrinkage": (one_of(None, "auto", "moments", "nonlinear"), real_number(0, 1)),

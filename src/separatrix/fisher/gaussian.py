@@ -26,9 +26,8 @@ from separatrix.decision.quadratic import (
 )
 from separatrix.fisher.directions import fisher_directions, separating_rank, shrink
 from separatrix.linalg import Array
-from separatrix.moments.checks import check_finite_columns
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.labelled import row_blocks
+from separatrix.moments.labelled import check_finite_columns, row_blocks
 from separatrix.moments.spectra import reduce_to_range, reduce_to_span
 
 MIN_VARIANCE = 1e-9

@@ -198,7 +198,6 @@ class PartialLeastSquaresDiscriminant(MomentEstimator, SubspaceClassifier):
     regression_coef_: Any
     # variance without a part in the labels leads the directions: no matter for Gaussian classes
     _dimension_judge = staticmethod(gaussian_scores)
-    _summarizes_on_device = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_components": N_COMPONENTS,
         "scale": (YES_OR_NO,),

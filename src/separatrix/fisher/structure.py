@@ -17,8 +17,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import validate_data
 
 from separatrix.linalg import Array, numerical_rank
-from separatrix.moments.checks import check_finite_columns
 from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import check_finite_columns
 from separatrix.moments.scatter import Scatter
 
 MAX_STRUCTURED_FEATURES = 4000

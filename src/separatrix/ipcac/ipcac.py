@@ -231,7 +231,6 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
 
     threshold_: Any
     threshold_rule_: Any
-    _summarizes_on_device = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "variance": (one_of(None), real_number(0, 1, open_low=True)),
         **THRESHOLD_PARAMETERS,
@@ -336,7 +335,6 @@ class TruncatedIPCAC(MomentEstimator, SubspaceClassifier):
     threshold_: Any
     threshold_rule_: Any
     n_whitened_: Any
-    _summarizes_on_device = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "n_whitened": (one_of("log2", "auto"), whole_number(1)),
         **THRESHOLD_PARAMETERS,

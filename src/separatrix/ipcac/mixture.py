@@ -41,9 +41,14 @@ from separatrix.ipcac.ipcac import IPCAC, TruncatedIPCAC
 from separatrix.ipcac.threshold import FROM_MOMENTS, find_cut
 from separatrix.kernels import RandomState
 from separatrix.linalg import EPS, Array, column_signs, span, threads_for
-from separatrix.moments.checks import check_entries, check_finite
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.labelled import LabelledRows, row_blocks, shift_full_columns
+from separatrix.moments.labelled import (
+    LabelledRows,
+    check_entries,
+    check_finite,
+    row_blocks,
+    shift_full_columns,
+)
 
 # The jury ------------------------------------------------------------------------------------
 

@@ -19,9 +19,8 @@ from separatrix.kernels import KernelLike, SettledKernel, is_precomputed
 from separatrix.ldg.graph import GraphScatters
 from separatrix.ldg.ldg import LDG, LDGProblem
 from separatrix.linalg import Array
-from separatrix.moments.checks import check_finite
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.labelled import LabelledRows, check_finite
 
 
 class KernelLDG(KernelEstimator, LDG):

@@ -14,9 +14,8 @@ from separatrix.base.rows import centred_product, check_new_rows
 from separatrix.linalg import Array
 from separatrix.margin.hyperplane import Hyperplane, prepare_points
 from separatrix.margin.points import Points
-from separatrix.moments.checks import check_finite
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.labelled import LabelledRows, check_finite
 
 SUPPORT_SLACK = 1e-4
 """Distance beyond its margin, in margins, up to which a row counts as on it."""

@@ -22,8 +22,7 @@ from sklearn.utils.validation import column_or_1d
 from threadpoolctl import threadpool_limits
 
 from separatrix.linalg import Array
-from separatrix.moments.checks import check_weights, encode_labels, is_text
-from separatrix.moments.labelled import LabelledRows
+from separatrix.moments.labelled import LabelledRows, check_weights, encode_labels, is_text
 
 MAX_SUMMARIES_PER_SUM = 8
 """Largest number of summaries added at once, and so held on each level of the tree."""

@@ -18,19 +18,20 @@ from sklearn.utils import check_array
 
 from separatrix.linalg import EPS, Array
 from separatrix.moments.arrays import to_numpy
-from separatrix.moments.checks import (
+from separatrix.moments.dask import labelled_blocks
+from separatrix.moments.labelled import (
     MAX_MAGNITUDE,
+    LabelledRows,
     check_entries,
     check_finite_columns,
     check_in_memory,
     check_magnitude,
     check_weights,
+    class_indicator,
     encode_labels,
     is_dask,
     is_text,
 )
-from separatrix.moments.dask import labelled_blocks
-from separatrix.moments.labelled import LabelledRows, class_indicator
 from separatrix.moments.scatter import (
     NegativeScatterError,
     Scatter,
@@ -159,7 +160,10 @@ class ClassMoments:
             return blocks.sum_up(summarize_block, classes=classes).summary
         check_in_memory(X)
         rows: Any = check_array(
-            X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
+            to_numpy(X),
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
         )
         if y is None:
             raise ValueError("y is missing: rows in memory need their labels")
@@ -266,14 +270,14 @@ class ClassMoments:
             spread = moments.trace_within()
         # a mean is finite only if all entries are: looking at means instead of rows is free
         if not (np.isfinite(moments._offsets).all() and np.isfinite(spread)):
-            check_finite_columns(to_numpy(rows.X), rows.feature_names)
+            check_finite_columns(rows.X, rows.feature_names)
             raise ValueError("Input X has values so large that their squares overflow: rescale it")
         largest = float(np.max(np.abs(moments._offsets), initial=0.0))
         check_magnitude(max(largest, max(spread, 0.0) ** 0.5))
         if np.max(np.abs(moments.origin), initial=0.0) > MAX_MAGNITUDE:
             check_entries(moments.origin)  # rows that are equal do not deviate from anything
         if not scatter:
-            check_entries(to_numpy(rows.X))
+            check_entries(rows.X)
         return moments._centred_at_mean()
 
     @classmethod
@@ -417,7 +421,8 @@ class ClassMoments:
 
     def total_diagonal(self) -> Array:
         """Diagonal of St, without the matrix."""
-        return self.within_diagonal() + np.sum(self.between_rows() ** 2, axis=0)
+        deviations = self._offsets - self._centre(self.counts)
+        return self.within_diagonal() + self.counts @ deviations**2
 
     def trace_within(self) -> float:
         """Trace of Sw, without the matrix."""

@@ -10,7 +10,7 @@ from sklearn.utils.validation import column_or_1d
 
 from separatrix._warnings import warn_caller
 from separatrix.moments.blocks import Blocks, is_delayed, list_text_columns, name_place_in_errors
-from separatrix.moments.checks import is_dask
+from separatrix.moments.labelled import is_dask
 
 # Collections ---------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ moves the origin to the mean, as no row is to be kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,6 @@ from sklearn.utils import gen_batches
 
 from separatrix.linalg import Array, SingularMatrixError, cholesky_whitener
 from separatrix.linalg.blas import MIN_THREADED_PRODUCTS, blas_threads, map_in_threads
-from separatrix.moments.arrays import is_foreign, rows_to_numpy, summarize_on_device
 from separatrix.moments.labelled import (
     LabelledRows,
     class_indicator,
@@ -57,6 +57,7 @@ def summarize(
     scatter: bool = True,
     factored: bool = False,
     dtype: DTypeLike | None = None,
+    n_threads: int | None = None,
 ) -> list[Statistics]:
     """Statistics of stretches of the rows, which add up to those of all.
 
@@ -71,12 +72,17 @@ def summarize(
         Keep the scatter of dense rows as a factor: a product would lose half of the digits.
     dtype : dtype, optional
         Precision of the products of tall dense rows; that of the rows by default.
+    n_threads : 1 or None
+        None lets as many threads as BLAS has share tall dense rows where they are many.
+
+    Notes
+    -----
+    Tall dense rows are summarized block by block, each centred on the class means so far and
+    multiplied with itself. With Z the rows less the means m so far, of counts n, and δ the mean of
+    Z in a class of b new rows, the scatter grows by ``ZᵀZ - b²/(n + b) δδᵀ`` and the mean by
+    ``b/(n + b) δ``.
     """
-    n_samples, n_features = rows.X.shape
-    if is_foreign(rows.X):
-        if scatter and not factored and dtype is None and n_samples >= n_features:
-            return [Statistics(*summarize_on_device(rows, per_class))]
-        rows = rows_to_numpy(rows)
+    (n_samples, n_features), n_classes = rows.X.shape, len(rows.classes)
     if sp.issparse(rows.X):
         return [_summarize_sparse(rows, per_class)]
     if not scatter:
@@ -89,33 +95,14 @@ def summarize(
         return [_summarize_wide(rows, per_class, False)]
     dtype = dtype or rows.X.dtype
     n_products = n_samples * n_features**2
-    # a stretch for each thread: they centre in parallel, too
-    n_parts = blas_threads() if n_products >= MIN_THREADED_PRODUCTS else 1
-    shares = list(gen_batches(n_samples, -(-n_samples // n_parts)))
-    share = lambda s: _summarize_share(rows.part(s), per_class, dtype)  # noqa: E731
-    return map_in_threads(share, shares, n_products)
-
-
-def hides_directions(Sw: Array, eps: float) -> bool:
-    """Whether directions of a scatter are numerical zero in the precision eps of its products."""
-    varies = np.diagonal(Sw) > 0
-    try:
-        cholesky_whitener(Sw[np.ix_(varies, varies)], eps=eps)
-    except (SingularMatrixError, np.linalg.LinAlgError, ValueError):
-        return True
-    return False
-
-
-def _summarize_share(rows: LabelledRows, per_class: bool, dtype: DTypeLike) -> Statistics:
-    """Blocks of rows, each centred on the class means so far and multiplied with itself.
-
-    With Z the rows less the means m so far, of counts n, and δ the mean of Z in a class of b new
-    rows, the scatter grows by ``ZᵀZ - b²/(n + b) δδᵀ`` and the mean by ``b/(n + b) δ``.
-    """
-    (n_samples, n_features), n_classes = rows.X.shape, len(rows.classes)
+    if n_threads is None and n_products >= MIN_THREADED_PRODUCTS:
+        # a stretch for each thread: they centre in parallel, too
+        shares = list(gen_batches(n_samples, -(-n_samples // blas_threads())))
+        alone = partial(summarize, per_class=per_class, dtype=dtype, n_threads=1)
+        parts = map_in_threads(lambda s: alone(rows.part(s)), shares, n_products)
+        return [part for (part,) in parts]
     origin = rows.X[0].astype(np.float64)
-    counts = np.zeros(n_classes)
-    offsets = np.zeros((n_classes, n_features))
+    counts, offsets = np.zeros(n_classes), np.zeros((n_classes, n_features))
     matrices = np.zeros((n_classes if per_class else 1, n_features, n_features))
     # buffers of one block, which all blocks use
     n_block = min(n_samples, max(1024, rows_per_block(n_features)))
@@ -143,7 +130,17 @@ def _summarize_share(rows: LabelledRows, per_class: bool, dtype: DTypeLike) -> S
             _subtract_products(matrices, excess)
     _subtract_products(matrices, excess)
     scatters = [Scatter(n_features, matrix) for matrix in matrices]
-    return Statistics(counts, offsets, origin, scatters, float(np.finfo(dtype).eps))
+    return [Statistics(counts, offsets, origin, scatters, float(np.finfo(dtype).eps))]
+
+
+def hides_directions(Sw: Array, eps: float) -> bool:
+    """Whether directions of a scatter are numerical zero in the precision eps of its products."""
+    varies = np.diagonal(Sw) > 0
+    try:
+        cholesky_whitener(Sw[np.ix_(varies, varies)], eps=eps)
+    except (SingularMatrixError, np.linalg.LinAlgError, ValueError):
+        return True
+    return False
 
 
 def _add_products(matrices: Array, rows: LabelledRows, Z: Array, product: Array) -> None:

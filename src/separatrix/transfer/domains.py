@@ -13,8 +13,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from separatrix._warnings import warn_caller
 from separatrix.base.parameters import Allowed, check_parameters, one_of, real_number
 from separatrix.linalg import Array
-from separatrix.moments.checks import check_entries, check_in_memory, check_not_in_blocks
-from separatrix.moments.labelled import varying_features
+from separatrix.moments.labelled import (
+    check_entries,
+    check_in_memory,
+    check_not_in_blocks,
+    varying_features,
+)
 
 # The mathematics -----------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from separatrix._warnings import warn_caller
 from separatrix.base.parameters import Allowed, check_parameters, one_of, real_number
 from separatrix.base.rows import check_labelled_rows, unchanged_on_failure
 from separatrix.linalg import Array
-from separatrix.moments.checks import check_in_memory
+from separatrix.moments.labelled import check_in_memory
 from separatrix.transfer.distance import measure_domains
 from separatrix.transfer.domains import check_domains, labelled_rows
 
