@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping
+from itertools import product
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -179,27 +180,29 @@ def read_classes(data: Path, name: str, classes: tuple[Any, ...] = ()) -> tuple[
 
 def report_error(data: Path, n_draws: int, n_most: int, sets: Mapping[str, Any]) -> None:
     """The expected error and its interval beside held-out rows and five folds."""
-    for name, classes in sets.items():
+    for (name, classes), shrinkage in product(sets.items(), ("moments", "auto")):
         X, y = read_classes(data, name, classes)
         n, found = min(n_most, len(y) // 2), []
         for seed in range(n_draws):
             rng = np.random.default_rng(seed)
             learned, held_out = np.split(rng.permutation(len(y)), [n])
-            model = FisherDiscriminant(shrinkage="moments").fit(X[learned], y[learned])
+            model = FisherDiscriminant(shrinkage=shrinkage).fit(X[learned], y[learned])
             true = 1 - model.score(X[held_out], y[held_out])
             folds = StratifiedKFold(5, shuffle=True, random_state=seed)
             by_folds = 1 - cross_val_score(clone(model), X[learned], y[learned], cv=folds).mean()
             said = expected_error(model)
-            half = (said.high - said.low) / 2
+            # the held-out share has noise of its own
+            noise = 1.96 * np.sqrt(true * (1 - true) / len(held_out))
+            half = np.hypot((said.high - said.low) / 2, noise)
             found.append([
-                true, said.error, by_folds, said.known, said.low <= true <= said.high, half,
+                true, said.error, by_folds, said.known, abs(said.error - true) <= half, half,
                 abs(said.error - true) / half,
             ])  # fmt: skip
         T = np.array(found)
         errors = np.sqrt(np.mean((T[:, 1:3] - T[:, :1]) ** 2, axis=0))
         known = T[T[:, 3] > 0]
         inside, worst = (known[:, 4].mean(), known[:, 6].max()) if len(known) else (np.nan, np.nan)
-        print(f"{name:22} {n} × {X.shape[1]}: true {T[:, 0].mean():.3f}, moments "
+        print(f"{name:22} {n} × {X.shape[1]}, {shrinkage:7}: true {T[:, 0].mean():.3f}, said "
               f"{T[:, 1].mean():.3f} (rms {errors[0]:.3f}), folds {T[:, 2].mean():.3f} (rms "
               f"{errors[1]:.3f}); known {T[:, 3].mean():.2f}, inside {inside:.2f} of ± "
               f"{T[:, 5].mean():.3f}, farthest {worst:.1f} half-widths", flush=True)  # fmt: skip

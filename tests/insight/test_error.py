@@ -107,6 +107,40 @@ def test_rows_needed_are_where_the_forecast_reaches_the_goal():
     assert rows_needed(moments, 0.001) == math.inf
 
 
+def draw_skewed(n, seed, n_classes=2):
+    """Classes that differ by a factor: the large values of one are far from its mean."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n)
+    X = rng.lognormal(0.0, 1.0, (n, 3)) * 3.0 ** y[:, None]
+    return np.hstack([X, rng.standard_normal((n, 5))]), y
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_model_that_left_rows_out_knows_how_far_scores_are_from_normal(n_classes):
+    deviations = []
+    for seed in range(6):
+        model = FisherDiscriminant(shrinkage="auto").fit(*draw_skewed(400, seed, n_classes))
+        true = 1 - model.score(*draw_skewed(4000, 1000 + seed, n_classes))
+        found = expected_error(model)
+        assert found.known
+        assert found.low <= true <= found.high
+        by_moments = expected_error(model.moments_).error
+        deviations.append((found.error - true, by_moments - true))
+    with_rows, without = np.sqrt(np.mean(np.square(deviations), axis=0))
+    assert with_rows < 0.6 * without
+    assert with_rows < 0.04
+
+
+def test_rows_left_out_are_asked_only_where_they_count_as_in_the_table():
+    X, y = draw_skewed(400, 0)
+    model = FisherDiscriminant(shrinkage="auto", priors=[0.5, 0.5]).fit(X, y)
+    assert expected_error(model) == expected_error(model.moments_)
+    model = (
+        FisherDiscriminant(shrinkage="auto").fit(X[:300], y[:300]).partial_fit(X[300:], y[300:])
+    )
+    assert expected_error(model) == expected_error(model.moments_)
+
+
 @pytest.mark.parametrize(
     ("ask", "message"),
     [

@@ -13,6 +13,9 @@ So what matters in the population follows from what is seen, at each κ:
 A ridge rule that is learned from any number of rows of ν' degrees of freedom gives new rows scores
 with the means A and the covariance ``(B + K' tr(T² (T + κ)⁻²)) / (1 - γ)``, with
 ``γ = tr(T² (T + κ)⁻²) / ν'``. The error is that of the best of the ridges.
+
+Moments say all this for normal scores. Those of a model differ from it by one factor of all
+distances between classes, which is about one: a model that has left its rows out knows more of it.
 """
 
 from __future__ import annotations
@@ -21,11 +24,12 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import log_softmax
+from scipy.interpolate import PchipInterpolator
+from scipy.special import log_softmax, xlog1py, xlogy
 from scipy.stats import norm, qmc
 
 from separatrix.decision.expected import ridges_to_try
-from separatrix.insight.read import read_moments
+from separatrix.insight.read import Judged, read_moments
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.spectra import (
@@ -34,9 +38,12 @@ from separatrix.moments.spectra import (
     reduce_to_span,
 )
 
-MISFIT = 0.1
+MISFIT = 0.13
 """Relative error of the distances between classes because scores are not normal, as a standard
 deviation: that of the sets of ``python -m benchmarks.insight error``."""
+
+MISFIT_OF_SEVERAL = 0.3
+"""The same with more than two classes, whose pairs differ (``several``)."""
 
 LEAST_ERROR = 0.03
 """Below it the tails of the scores decide, which moments do not show (the same sets)."""
@@ -51,6 +58,9 @@ MOST_USED = 0.9
 """Share q of the degrees of freedom beyond which a ridge is not judged: the smallest eigenvalues
 decide there, and one near zero makes any distance. With 99 features and ν = 99 an error of .002
 was said where 90 and 100 features have .025."""
+
+N_FACTORS = 12
+"""Factors of the distances at which errors are computed; between them a curve goes through."""
 
 MOST_ROWS = 10**12
 """Rows that count as infinitely many."""
@@ -144,16 +154,19 @@ class _Forecast(NamedTuple):
         Mean scores of the classes, in units of their deviation.
     relative : float
         Standard error of all distances between these, relative to them.
+    likely : float
+        The likely factor of the distances: one, or zero where chance makes them.
     """
 
     centres: Array
     relative: float
+    likely: float = 1.0
 
     @classmethod
     def at(cls, found: Functionals, counts: Array, factor: float) -> _Forecast:
         """The rule of least log-loss from `factor` times the rows."""
         shares, n_free = counts / counts.sum(), factor * counts.sum() - len(counts)
-        share, n_now = np.diag(shares), counts.sum() - len(counts)
+        n_now = counts.sum() - len(counts)
         best, least = None, math.inf
         for A, B, trace, first in zip(*found[:4], strict=True):
             gamma = trace / n_free
@@ -161,25 +174,93 @@ class _Forecast(NamedTuple):
                 continue
             noise = found.noise / factor * trace
             V = (_positive(B) + noise) / (1 - gamma)
-            evals, U = np.linalg.eigh(V)
-            used = evals > 1e-9 * evals[-1]
-            centres = _positive(A) @ U[:, used] / np.sqrt(evals[used])
-            gain, K = float(np.trace(share @ A)), found.noise
-            spread = 4 * np.trace(share @ B @ share @ K).clip(0.0)
-            spread += 2 * trace**2 * np.trace(share @ K @ share @ K)
-            part = 1 - 0.5 * np.trace(_positive(B)) / (1 - gamma) / np.trace(V)
-            error = float(np.hypot(part * np.sqrt(spread), gain / np.sqrt(2 * n_now)))
-            if error >= gain:  # the means are no farther apart than chance puts them
-                centres, gain = np.zeros_like(centres), error
+            gain = float(shares @ np.diagonal(A))
+            error = _error_of_gain(B, V, shares, found.noise, trace, gamma)
+            error = float(np.hypot(error, gain / np.sqrt(2 * n_now)))
+            forecast = cls(_place(A, V), error / gain) if error < gain else None
+            if forecast is None:  # the means are no farther apart than chance puts them
+                K = found.noise
+                forecast = cls(_place(error / (shares @ np.diagonal(K)) * K, V), 1.0, 0.0)
             # the best of many ridges is the luckiest one: each is judged with its error
-            loss = _judge(centres * (1 - error / gain), shares)[1]
+            cautious = max(forecast.likely - forecast.relative, 0.0)
+            loss = _judge(forecast.centres * cautious, shares)[1]
             if loss < least:
-                best, least = cls(centres, error / gain), loss
+                best, least = forecast, loss
         if best is None:
             raise ValueError(
                 f"{factor * counts.sum():g} rows of {len(counts)} classes are too few to forecast"
             )
         return best
+
+
+def _error_of_gain(
+    B: Array, V: Array, shares: Array, K: Array, trace: float, gamma: float
+) -> float:
+    """Standard error of ``tr A``, classes weighted by their shares, as far as means make it."""
+    share = np.diag(shares)
+    spread = 4 * np.trace(share @ B @ share @ K).clip(0.0)
+    spread += 2 * trace**2 * np.trace(share @ K @ share @ K)
+    part = 1 - 0.5 * np.trace(_positive(B)) / (1 - gamma) / np.trace(V)
+    return float(part * np.sqrt(spread))
+
+
+def _place(A: Array, V: Array) -> Array:
+    """Mean scores A in the axes of their covariance V, in units of the deviation there."""
+    evals, U = np.linalg.eigh(V)
+    used = evals > 1e-9 * evals[-1]
+    return _positive(A) @ U[:, used] / np.sqrt(evals[used])
+
+
+class _Misfit(NamedTuple):
+    """The factor between the distances of scores and those of normal ones, and its deviation."""
+
+    factor: float
+    deviation: float
+
+    @classmethod
+    def learn(cls, forecast: _Forecast, shares: Array, judged: Judged | None) -> _Misfit:
+        """What is usual, corrected by Bayes' rule where rows were left out.
+
+        Luck with the rows that were drawn is in moments and in the errors of these rows alike, so
+        that the noise of the moments is not reduced.
+        """
+        usual = MISFIT if len(shares) == 2 else MISFIT_OF_SEVERAL
+        if judged is None or not forecast.likely:
+            return cls(1.0, usual)
+        nodes = np.linspace(max(1 - 4 * usual, 0.0), 1 + 4 * usual, N_FACTORS)
+        errors = [_judge(forecast.centres * factor, shares)[0] for factor in nodes]
+        factors = np.linspace(nodes[0], nodes[-1], 50 * N_FACTORS)
+        error = PchipInterpolator(nodes, errors)(factors).clip(1e-12)
+        logs = judged.n_rows * (xlogy(judged.error, error) + xlog1py(1 - judged.error, -error))
+        logs -= 0.5 * ((factors - 1) / usual) ** 2
+        weights = np.exp(logs - logs.max())
+        weights /= weights.sum()
+        mean = float(weights @ factors)
+        return cls(mean, float(np.sqrt(weights @ (factors - mean) ** 2)))
+
+
+class _Forecasts(NamedTuple):
+    """The rules of any number of rows, and what is known beyond normal scores."""
+
+    found: Functionals
+    counts: Array
+    misfit: _Misfit
+
+    @classmethod
+    def from_moments(cls, moments: ClassMoments, judged: Judged | None) -> _Forecasts:
+        """Those of moments, and of the errors of their rows where they were left out."""
+        found, counts = Functionals.from_moments(moments), moments.counts
+        now = _Forecast.at(found, counts, 1.0)
+        return cls(found, counts, _Misfit.learn(now, counts / counts.sum(), judged))
+
+    def judge(self, n: float, width: float = 0.0) -> list[tuple[float, float]]:
+        """Error and log-loss of the rule of `n` rows, and where distances differ by `width`."""
+        shares = self.counts / self.counts.sum()
+        forecast = _Forecast.at(self.found, self.counts, n / self.counts.sum())
+        likely = forecast.likely * self.misfit.factor
+        unsure = width * float(np.hypot(self.misfit.deviation, forecast.relative))
+        factors = (likely, likely + unsure, likely - unsure) if width else (likely,)
+        return [_judge(forecast.centres * max(factor, 0.0), shares) for factor in factors]
 
 
 def _positive(A: Array) -> Array:
@@ -199,7 +280,7 @@ def _judge(centres: Array, shares: Array) -> tuple[float, float]:
         logs = log_softmax(np.log(shares) - 0.5 * distances.sum(axis=2), axis=1)
         error += shares[c] * float(np.mean(1 - np.exp(logs.max(axis=1))))
         loss -= shares[c] * float(np.mean(logs[:, c]))
-    return error, loss
+    return float(error), float(loss)
 
 
 def expected_error(
@@ -244,19 +325,13 @@ def expected_error(
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence={confidence!r} must lie between 0 and 1, such as 0.95")
-    moments = read_moments(source).moments
+    moments, _, judged = read_moments(source)
     wanted = moments.n_samples if n is None else n
     _check_rows(wanted, moments)
-    found = Functionals.from_moments(moments)
-    forecast = _Forecast.at(found, moments.counts, wanted / moments.n_samples)
-    shares = moments.counts / moments.n_samples
-    error, log_loss = map(float, _judge(forecast.centres, shares))
-    width = norm.ppf((1 + confidence) / 2) * np.hypot(forecast.relative, MISFIT)
-    low, high = (
-        float(_judge(forecast.centres * max(1 + sign * width, 0.0), shares)[0]) for sign in (1, -1)
-    )
-    why = _find_reason(moments, error)
-    return ExpectedError(error, low, high, log_loss, not why, why)
+    forecasts = _Forecasts.from_moments(moments, judged)
+    error, low, high = forecasts.judge(wanted, float(norm.ppf((1 + confidence) / 2)))
+    why = _find_reason(moments, error[0], judged)
+    return ExpectedError(error[0], low[0], high[0], error[1], not why, why)
 
 
 def _check_rows(n: float, moments: ClassMoments) -> None:
@@ -266,9 +341,9 @@ def _check_rows(n: float, moments: ClassMoments) -> None:
         )
 
 
-def _find_reason(moments: ClassMoments, error: float) -> str:
+def _find_reason(moments: ClassMoments, error: float, judged: Judged | None) -> str:
     """Why the error is not known; nothing where it is."""
-    if len(moments.counts) > 2:
+    if len(moments.counts) > 2 and judged is None:
         return (
             f"of {len(moments.counts)} classes the errors add up that rows make which are not "
             "normal: the figure is a lower bound"
@@ -277,7 +352,7 @@ def _find_reason(moments: ClassMoments, error: float) -> str:
     if moments.counts[at] < LEAST_ROWS:
         label = moments.classes.tolist()[at]
         return f"class {label!r} has {moments.counts[at]:g} rows, and {LEAST_ROWS} are needed"
-    if error < LEAST_ERROR:
+    if error < LEAST_ERROR and judged is None:
         return (
             f"errors below {100 * LEAST_ERROR:g} % are made in the tails of the scores, which "
             "moments do not show"
@@ -307,13 +382,11 @@ def rows_needed(source: Any, error: float) -> float:
     """
     if not 0 < error < 1:
         raise ValueError(f"error={error!r} must lie between 0 and 1, such as 0.05")
-    moments = read_moments(source).moments
-    found = Functionals.from_moments(moments)
-    counts, shares = moments.counts, moments.counts / moments.n_samples
+    moments, _, judged = read_moments(source)
+    forecasts = _Forecasts.from_moments(moments, judged)
 
     def is_reached(n: float) -> bool:
-        forecast = _Forecast.at(found, counts, n / moments.n_samples)
-        return _judge(forecast.centres, shares)[0] <= error
+        return forecasts.judge(n)[0][0] <= error
 
     low, high = moments.n_samples, float(MOST_ROWS)
     if is_reached(low):

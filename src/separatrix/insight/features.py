@@ -109,7 +109,7 @@ def select_features(source: Any, *, fdr: float = 0.1, random_state: int = 0) -> 
     """
     if not 0 < fdr < 1:
         raise ValueError(f"fdr={fdr!r} must lie between 0 and 1, such as 0.1")
-    moments, names = read_moments(source)
+    moments, names, _ = read_moments(source)
     varies = np.flatnonzero(moments.within_diagonal() > 0)
     _check_size(len(varies))
     rows = Surrogate.from_moments(moments.select_columns(varies))

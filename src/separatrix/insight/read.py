@@ -7,14 +7,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix.base.prepared import take_apart
+from separatrix.fisher.left_out import MAX_LEFT_OUT
 from separatrix.moments.class_moments import ClassMoments
 
 
+class Judged(NamedTuple):
+    """The share of errors among rows that a model left out in turn, and their number."""
+
+    error: float
+    n_rows: float
+
+
 class NamedMoments(NamedTuple):
-    """Moments in the units of the table, and the names of their features."""
+    """Moments in the units of the table, the names of their features, and rows left out."""
 
     moments: ClassMoments
     names: list[str]
+    judged: Judged | None = None
 
 
 def read_moments(source: Any) -> NamedMoments:
@@ -27,7 +36,8 @@ def read_moments(source: Any) -> NamedMoments:
     else:
         try:
             prepared = take_apart(source)
-            found = NamedMoments(prepared.moments, prepared.columns.names)
+            judged = _find_judged(prepared.model)
+            found = NamedMoments(prepared.moments, prepared.columns.names, judged)
         except (TypeError, ValueError) as error:
             kind = type(source).__name__
             raise ValueError(f"{kind} has no class moments to ask: {error}") from None
@@ -44,3 +54,11 @@ def read_moments(source: Any) -> NamedMoments:
             "Add rows, or leave the class out"
         )
     return found._replace(moments=moments)
+
+
+def _find_judged(model: Any) -> Judged | None:
+    """The errors of rows that a model left out when it was fitted, in the shares that they had."""
+    left_out = getattr(model, "left_out_", None)
+    if left_out is None or model.priors is not None:
+        return None
+    return Judged(left_out.error, min(model.moments_.n_samples, MAX_LEFT_OUT))

@@ -49,7 +49,7 @@ def plot_direction_intervals(
     >>> len(plot_direction_intervals(model, n_features=5).get_yticks())
     5
     """
-    moments, names = read_moments(source)
+    moments, names, _ = read_moments(source)
     found = direction_intervals(source, confidence=confidence)
     if not 0 <= component < len(found.angle):
         raise ValueError(
