@@ -149,10 +149,11 @@ def _note_unlike_rows(console: Console, stored: Any, X: Any) -> dict[str, Any]:
     """Count rows that are farther from all classes than any training row, and improbably far."""
     from separatrix.evaluate.contents import judge_novelty
 
-    found = None if decides_early(stored.model) else judge_novelty(stored.model, X)
+    farthest = stored.notes.get("farthest", 0.0)
+    early = decides_early(stored.model)
+    found = None if early else judge_novelty(stored.model, X, beyond=farthest)
     if found is None:
         return {}
-    farthest = stored.notes.get("farthest", 0.0)
     unlike = [
         i + 1
         for i, (distance, p) in enumerate(zip(*found, strict=True))

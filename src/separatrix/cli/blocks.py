@@ -91,8 +91,9 @@ def fit_blocks(
     from sklearn.pipeline import make_pipeline
 
     from separatrix.cli.inputs import note_columns
+    from separatrix.files.columns import read_constant
     from separatrix.files.dask_tables import import_dask, open_table, scale_table
-    from separatrix.files.preparation import fill_numbers, read_constant
+    from separatrix.files.preparation import fill_numbers
     from separatrix.files.tables import check_no_fractions
 
     import_dask()

@@ -211,7 +211,7 @@ def _fit_in_memory(
     n_rows, n_features = table.X.shape
     if table.text:
         n_features = count_features(model)
-    novelty = judge_novelty(model, table.X)
+    novelty = judge_novelty(model, table.X, beyond=np.inf)
     farthest = None if novelty is None else float(novelty.distances.max())
     learned = np.sort(digest_rows(table.X, table.y)) if options["remember"] else None
     return Fitted(

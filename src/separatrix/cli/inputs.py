@@ -150,12 +150,13 @@ def note_unknown_columns(console: Console, columns: Iterable[str], known: Iterab
 
 def _note_unknown_values(console: Console, model: Any, X: Any, table: Any) -> None:
     """Name values of text that the model does not know, and why labels are not compared."""
-    from separatrix.files.preparation import unseen_values
+    if any(kind != "float64" for kind in X.dtypes):
+        from separatrix.files.preparation import unseen_values
 
-    for name, values in unseen_values(model, X).items():
-        console.note(
-            f"{len(values)} of {len(X)} values of {name!r} are unknown to the model, such as "
-            f"{values.iloc[0]!r}: they count as none of those it knows"
-        )
+        for name, values in unseen_values(model, X).items():
+            console.note(
+                f"{len(values)} of {len(X)} values of {name!r} are unknown to the model, such as "
+                f"{values.iloc[0]!r}: they count as none of those it knows"
+            )
     if table.unlabelled:
         console.note(f"Labels are not compared: {table.unlabelled}")

@@ -188,7 +188,7 @@ class Filling(click.ParamType):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """The value as it is, if it is one."""
-        from separatrix.files.preparation import read_constant
+        from separatrix.files.columns import read_constant
 
         try:
             known = value in self.words or read_constant(value) is not None

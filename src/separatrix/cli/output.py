@@ -157,8 +157,11 @@ def quote_formulas(frame: Any) -> Any:
         runs = isinstance(value, str) and len(value) > 1 and value.startswith(FORMULA_STARTS)
         return f"'{value}" if runs and not is_number(value) else value
 
-    texts = {name: frame[name].map(quoted) for name in frame.columns
-             if frame[name].dtype.kind not in "biufcmM"}  # fmt: skip
+    texts = {}
+    for name in frame.columns[[kind.kind not in "biufcmM" for kind in frame.dtypes]]:
+        known = {value: quoted(value) for value in frame[name].unique() if isinstance(value, str)}
+        if any(value != safe for value, safe in known.items()):
+            texts[name] = frame[name].map(lambda value, known=known: known.get(value, value))
     return frame.assign(**texts).rename(columns=quoted)
 
 

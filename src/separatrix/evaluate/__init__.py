@@ -1,72 +1,59 @@
 """Comparing methods, ranking them, and following streams; all return plain records."""
 
-from separatrix.evaluate.advice import Advice, Standing, advise, compare_in_practice
-from separatrix.evaluate.comparison import Tuned, compare, tuned
-from separatrix.evaluate.drift import Drift, DriftDetector
-from separatrix.evaluate.early import (
-    Horizon,
-    ReliabilityRecord,
-    choose_horizon,
-    choose_reliability,
-    reliability_curve,
-)
-from separatrix.evaluate.methods import Contender, contenders, with_steps
-from separatrix.evaluate.ranking import Pair, Ranking, data_set_scores, rank_methods, split_scores
-from separatrix.evaluate.reconstruction import reconstruction_error
-from separatrix.evaluate.records import (
-    Comparison,
-    Fold,
-    Loadings,
-    MethodRecord,
-    Permutation,
-    Progress,
-    Summary,
-    View,
-    Winner,
-    from_plain,
-    to_plain,
-)
-from separatrix.evaluate.splits import InOrder, RandomShares
-from separatrix.evaluate.stream import PrequentialRecord, prequential, progress
+from importlib import import_module
+from typing import Any
 
-__all__ = [
-    "Advice",
-    "Comparison",
-    "Contender",
-    "Drift",
-    "DriftDetector",
-    "Fold",
-    "Horizon",
-    "InOrder",
-    "Loadings",
-    "MethodRecord",
-    "Pair",
-    "Permutation",
-    "PrequentialRecord",
-    "Progress",
-    "RandomShares",
-    "Ranking",
-    "ReliabilityRecord",
-    "Standing",
-    "Summary",
-    "Tuned",
-    "View",
-    "Winner",
-    "advise",
-    "choose_horizon",
-    "choose_reliability",
-    "compare",
-    "compare_in_practice",
-    "contenders",
-    "data_set_scores",
-    "from_plain",
-    "prequential",
-    "progress",
-    "rank_methods",
-    "reconstruction_error",
-    "reliability_curve",
-    "split_scores",
-    "to_plain",
-    "tuned",
-    "with_steps",
-]
+CONTENTS = {
+    "Advice": "advice",
+    "Comparison": "records",
+    "Contender": "methods",
+    "Drift": "drift",
+    "DriftDetector": "drift",
+    "Fold": "records",
+    "Horizon": "early",
+    "InOrder": "splits",
+    "Loadings": "records",
+    "MethodRecord": "records",
+    "Pair": "ranking",
+    "Permutation": "records",
+    "PrequentialRecord": "stream",
+    "Progress": "records",
+    "RandomShares": "splits",
+    "Ranking": "ranking",
+    "ReliabilityRecord": "early",
+    "Standing": "advice",
+    "Summary": "records",
+    "Tuned": "comparison",
+    "View": "records",
+    "Winner": "records",
+    "advise": "advice",
+    "choose_horizon": "early",
+    "choose_reliability": "early",
+    "compare": "comparison",
+    "compare_in_practice": "advice",
+    "contenders": "methods",
+    "data_set_scores": "ranking",
+    "from_plain": "records",
+    "prequential": "stream",
+    "progress": "stream",
+    "rank_methods": "ranking",
+    "reconstruction_error": "reconstruction",
+    "reliability_curve": "early",
+    "split_scores": "ranking",
+    "to_plain": "records",
+    "tuned": "comparison",
+    "with_steps": "methods",
+}
+"""Public name → the module that defines it, which is imported when it is asked for."""
+
+__all__ = list(CONTENTS)
+
+
+def __getattr__(name: str) -> Any:
+    if name in CONTENTS:
+        return getattr(import_module(f"separatrix.evaluate.{CONTENTS[name]}"), name)
+    raise AttributeError(f"module 'separatrix.evaluate' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *CONTENTS})

@@ -165,7 +165,7 @@ class RowNovelty(NamedTuple):
     pvalues: Array
 
 
-def judge_novelty(model: Any, X: Any) -> RowNovelty | None:
+def judge_novelty(model: Any, X: Any, *, beyond: float = 0.0) -> RowNovelty | None:
     """How unlike the rows of a fitted model new rows are; None where it cannot tell.
 
     Models of moments can where they have learned more rows than features; see
@@ -176,6 +176,8 @@ def judge_novelty(model: Any, X: Any) -> RowNovelty | None:
     model : fitted estimator or pipeline
     X : array or data frame
         Rows as the model takes them.
+    beyond : float
+        Rows that are no farther are not judged: their p-value is 1.
     """
     before, method = find_method(model)
     if not hasattr(method, "novelty_pvalue"):
@@ -184,6 +186,11 @@ def judge_novelty(model: Any, X: Any) -> RowNovelty | None:
     for step in before:
         rows = step.transform(rows)
     try:
-        return RowNovelty(method.novelty(rows), method.novelty_pvalue(rows))
+        distances = method.novelty(rows)
+        pvalues, far = np.ones(len(distances)), np.flatnonzero(distances > beyond)
+        if len(far):
+            chosen = rows.iloc[far] if hasattr(rows, "iloc") else rows[far]
+            pvalues[far] = method.novelty_pvalue(chosen)
+        return RowNovelty(distances, pvalues)
     except ValueError:  # too few rows for a distribution
         return None

@@ -96,22 +96,52 @@ def check_features(
             f"values are missing in {int(X.isna().any(axis=1).sum())} of {len(X)} rows: "
             f"{', '.join(found)}{more}. {remedies.gaps}"
         )
-    numbers = X.drop(columns=words)
-    infinite = np.isinf(numbers.to_numpy()).sum(axis=0)
-    if infinite.any():
-        first = int(infinite.argmax())
+    _check_sizes(X.drop(columns=words) if words else X)
+
+
+def _check_sizes(numbers: Any) -> None:
+    """Raise for infinite values, and for those whose squares would be."""
+    values = numbers.to_numpy()
+    if not values.size:
+        return
+    largest = np.fmax(np.fmax.reduce(values), -np.fmin.reduce(values))
+    at = int(np.argmax(np.nan_to_num(largest, posinf=np.inf)))
+    name = str(numbers.columns[at])
+    if np.isinf(largest[at]):
         raise ValueError(
-            f"column {numbers.columns[first]!r} has {infinite[first]} infinite values: mend them "
-            f"or leave it out (--ignore {shlex.quote(numbers.columns[first])})"
+            f"column {name!r} has {np.isinf(values[:, at]).sum()} infinite values: mend them "
+            f"or leave it out (--ignore {shlex.quote(name)})"
         )
-    largest = numbers.abs().max()
-    if len(largest) and largest.max() > np.sqrt(np.finfo(float).max / max(len(X), 1)):
-        name = str(largest.idxmax())
+    if largest[at] > np.sqrt(np.finfo(float).max / len(values)):
         raise ValueError(
-            f"column {name!r} has values such as {largest.max():g}, whose squares are larger than "
+            f"column {name!r} has values such as {largest[at]:g}, whose squares are larger than "
             f"numbers can be: give it in another unit, or leave it out (--ignore "
             f"{shlex.quote(name)})"
         )
+
+
+CONSTANT = "constant:"
+"""How a value that fills gaps begins."""
+
+
+def read_constant(missing: str) -> float | None:
+    """The number that fills gaps; None where it follows from the training rows.
+
+    Examples
+    --------
+    >>> read_constant("constant:-9"), read_constant("median")
+    (-9.0, None)
+    """
+    if not missing.startswith(CONSTANT):
+        return None
+    given = missing.removeprefix(CONSTANT)
+    try:
+        value = float(given)
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise ValueError(f"missing={missing!r}: {given!r} is not a finite number, as constant:0")
+    return value
 
 
 def _list_faults(X: Any, words: Sequence[str]) -> list[str]:

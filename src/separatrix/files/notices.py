@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +16,9 @@ MAX_NOTICED_VALUES = 20_000_000
 
 MAX_NAMED = 5
 """Columns or labels that a notice names, at most."""
+
+JUDGED_ROWS = 1000
+"""Rows by which columns are cleared of being odd."""
 
 FEWEST_ROWS = 10
 """Rows below which columns of distinct values are no surprise."""
@@ -51,9 +54,15 @@ def find_notices(X: Any, y: ArrayLike, names: Iterable[str] | None = None) -> li
     notices = _notice_labels(labels)
     if sp.issparse(X) or np.prod(np.shape(X)) > MAX_NOTICED_VALUES:
         return notices
-    columns = dict(_number_values(X, names))
+    columns = dict(_list_columns(X, names))
     classes = np.unique(labels.astype(str), return_inverse=True)[1]
-    return [*notices, *_notice_columns(columns, classes, X)]
+    # whatever is odd is so in any rows: most columns are cleared by a few of them
+    some = np.unique(np.linspace(0, len(classes) - 1, JUDGED_ROWS).astype(int))
+    n_rows = len(classes)
+    odd = _find_odd({name: c[some] for name, c in columns.items()}, classes[some], n_rows)
+    suspects = {*odd.labels, *odd.numbers, *odd.constant, *sum(odd.copies, ())}
+    odd = _find_odd({n: c for n, c in columns.items() if n in suspects}, classes, n_rows)
+    return [*notices, *_notice_columns(odd)]
 
 
 def _notice_labels(labels: Array) -> list[str]:
@@ -68,79 +77,85 @@ def _notice_labels(labels: Array) -> list[str]:
     ]
 
 
-def _number_values(X: Any, names: Iterable[str] | None) -> Iterator[tuple[str, Array]]:
-    """Each column by name, its values as numbers from 0 by which they differ."""
+def _list_columns(X: Any, names: Iterable[str] | None) -> Iterator[tuple[str, Array]]:
+    """Each column by name."""
     frame = hasattr(X, "columns")
     known = list(X.columns if frame else range(np.shape(X)[1]) if names is None else names)
+    rows = None if frame else np.asarray(X)
     for j, name in enumerate(known):
-        column = X.iloc[:, j].to_numpy() if frame else np.asarray(X)[:, j]
-        if column.dtype.kind not in "biuf":
-            column = column.astype(str)
-        label = f"x{name}" if isinstance(name, int) else str(name)
-        yield label, np.unique(column, return_inverse=True)[1]
+        column = X.iloc[:, j].to_numpy() if rows is None else rows[:, j]
+        yield f"x{name}" if isinstance(name, int) else str(name), column
 
 
-def _notice_columns(columns: dict[str, Array], classes: Array, X: Any) -> list[str]:
-    n_rows, n_classes = len(classes), int(classes.max(initial=-1)) + 1
-    n_values = {name: int(codes.max(initial=-1)) + 1 for name, codes in columns.items()}
-    is_label = [
-        name
-        for name, codes in columns.items()
-        if n_values[name] == n_classes < n_rows and _determines(codes, classes)
-    ]
-    constant = [name for name, n in n_values.items() if n == 1 and n_rows > 1]
-    numbers = [
-        name
-        for j, (name, n) in enumerate(n_values.items())
-        if n == n_rows >= FEWEST_ROWS and _has_whole_numbers(X, j)
-    ]
+class _Odd(NamedTuple):
+    """Columns by what is odd about them; copies with the column that they are copies of."""
+
+    labels: list[str]
+    numbers: list[str]
+    constant: list[str]
+    copies: list[tuple[str, str]]
+
+
+def _find_odd(columns: dict[str, Array], classes: Array, n_rows: int) -> _Odd:
+    """What is odd about columns in these rows, of `n_rows` in all."""
+    few = int(classes.max(initial=-1)) + 1 < n_rows
+    odd = _Odd([], [], [], [])
+    first: dict[bytes, str] = {}
+    for name, column in columns.items():
+        comparable = column if column.dtype.kind in "biuf" else column.astype(str)
+        known, codes = np.unique(comparable, return_inverse=True)
+        is_label = few and _determines(codes, classes) and _determines(classes, codes)
+        if is_label:
+            odd.labels.append(name)
+        if len(known) == len(classes) and n_rows >= FEWEST_ROWS and _are_whole(column):
+            odd.numbers.append(name)
+        if len(known) == 1 and n_rows > 1:
+            odd.constant.append(name)
+        # where all values of two columns differ they only have the same order
+        elif (
+            not is_label
+            and len(known) < n_rows
+            and (first.setdefault(codes.tobytes(), name) != name)
+        ):
+            odd.copies.append((name, first[codes.tobytes()]))
+    return odd
+
+
+def _notice_columns(odd: _Odd) -> list[str]:
     notices = [
         f"Column {name!r} is the label in other words: every value belongs to one class and every "
         "class has one value. Leave it out, or nothing is learned."
-        for name in is_label
+        for name in odd.labels
     ]
     notices += [
         f"Column {name!r} has another whole number in every row, as identifiers have: leave it "
         "out, unless it is measured."
-        for name in numbers
+        for name in odd.numbers
     ]
-    if constant:
-        verb = "is" if len(constant) == 1 else "are"
-        end = "and says nothing." if len(constant) == 1 else "and say nothing."
-        notices.append(f"{_name_columns(constant)} {verb} the same in every row, {end}")
-    return notices + _notice_repeated(columns, set(constant) | set(is_label))
+    if odd.constant:
+        verb = "is" if len(odd.constant) == 1 else "are"
+        end = "and says nothing." if len(odd.constant) == 1 else "and say nothing."
+        notices.append(f"{_name_columns(odd.constant)} {verb} the same in every row, {end}")
+    if odd.copies:
+        shown = ", ".join(f"{a!r} of {b!r}" for a, b in odd.copies[:MAX_NAMED])
+        more = f" and {len(odd.copies) - MAX_NAMED} more" if len(odd.copies) > MAX_NAMED else ""
+        notices.append(f"Columns that are copies of others, but for their scale: {shown}{more}.")
+    return notices
 
 
-def _determines(codes: Array, classes: Array) -> bool:
-    """Whether each value of a column belongs to one class."""
-    pairs = np.unique(np.column_stack([codes, classes]), axis=0)
-    return len(pairs) == int(codes.max()) + 1
+def _determines(codes: Array, others: Array) -> bool:
+    """Whether each value of a column belongs to one of another."""
+    last = np.empty(int(codes.max(initial=-1)) + 1, dtype=others.dtype)
+    last[codes] = others
+    return bool((last[codes] == others).all())
 
 
-def _has_whole_numbers(X: Any, j: int) -> bool:
-    column = X.iloc[:, j].to_numpy() if hasattr(X, "columns") else np.asarray(X)[:, j]
+def _are_whole(column: Array) -> bool:
     if column.dtype.kind in "iu":
         return True
     return column.dtype.kind == "f" and bool(
         np.isfinite(column).all() and (column == np.rint(column)).all()
     )
-
-
-def _notice_repeated(columns: dict[str, Array], known: set[str]) -> list[str]:
-    """Columns that rise and fall as another one does, value by value."""
-    first: dict[bytes, str] = {}
-    copies = []
-    for name, codes in columns.items():
-        if name not in known and first.setdefault(codes.tobytes(), name) != name:
-            copies.append((name, first[codes.tobytes()]))
-    # where all values of two columns differ they only have the same order
-    n_rows = max(map(len, columns.values()), default=0)
-    same = [(a, b) for a, b in copies if int(columns[a].max()) + 1 < n_rows]
-    if not same:
-        return []
-    shown = ", ".join(f"{a!r} of {b!r}" for a, b in same[:MAX_NAMED])
-    more = f" and {len(same) - MAX_NAMED} more" if len(same) > MAX_NAMED else ""
-    return [f"Columns that are copies of others, but for their scale: {shown}{more}."]
 
 
 def notice_copied_rows(X: Any, tests: Sequence[ArrayLike]) -> list[str]:

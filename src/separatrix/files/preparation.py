@@ -15,7 +15,13 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 from separatrix.features.spectra import make_row_steps
 from separatrix.features.words import count_words, make_vectorizer, weigh_words
-from separatrix.files.columns import check_features, check_informative, find_text_columns
+from separatrix.files.columns import (
+    CONSTANT,
+    check_features,
+    check_informative,
+    find_text_columns,
+    read_constant,
+)
 
 
 def preprocessing(
@@ -93,30 +99,6 @@ def preprocessing(
         verbose_feature_names_out=len(text) > 1,
         sparse_threshold=1.0,  # sparse as soon as one part is
     )
-
-
-CONSTANT = "constant:"
-"""How a value that fills gaps begins."""
-
-
-def read_constant(missing: str) -> float | None:
-    """The number that fills gaps; None where it follows from the training rows.
-
-    Examples
-    --------
-    >>> read_constant("constant:-9"), read_constant("median")
-    (-9.0, None)
-    """
-    if not missing.startswith(CONSTANT):
-        return None
-    given = missing.removeprefix(CONSTANT)
-    try:
-        value = float(given)
-    except ValueError:
-        value = np.nan
-    if not np.isfinite(value):
-        raise ValueError(f"missing={missing!r}: {given!r} is not a finite number, as constant:0")
-    return value
 
 
 def fill_numbers(missing: str) -> SimpleImputer:

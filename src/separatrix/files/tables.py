@@ -256,7 +256,7 @@ def format_labels(labels: Any, name: str, gaps: Mapping[str, int] | None = None)
         Words that stand for gaps, and how often they do.
     """
     texts = format_some_labels(labels, name, gaps)
-    check_no_fractions(texts, name)
+    check_no_fractions(import_pandas().unique(texts), name)
     return texts
 
 
@@ -271,7 +271,11 @@ def format_some_labels(
             f"{describe_gaps(gaps or {})}, first in row {missing[0] + 1}: fill these in or leave "
             "the rows out"
         )
-    return np.array([_whole(_written(label)) for label in labels], dtype=object).astype(str)
+    pd = import_pandas()
+    # each label is looked at once; 1 and True are the same to pandas, and not as text
+    mixed = pd.api.types.infer_dtype(labels).startswith("mixed")
+    codes, known = (slice(None), labels) if mixed else pd.factorize(labels)
+    return np.array([_whole(_written(label)) for label in known], dtype=object).astype(str)[codes]
 
 
 def check_no_fractions(labels: np.ndarray, name: str) -> None:
