@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 from pathlib import Path
 
@@ -70,3 +71,20 @@ def test_probabilities_of_few_rows_come_with_a_warning(rng):
     assert "near to 0" not in run("predict", "wide.model", "wide.csv").stderr
     run("fit", "wine", "-o", "wine.model")
     assert "near to 0" not in run("predict", "wine.model", "wine", "--proba").stderr
+
+
+def test_a_prediction_says_which_words_decided():
+    for kind, words in (("ham", "lunch meeting friday"), ("spam", "offer money lottery")):
+        Path(kind).mkdir()
+        for i in range(8):
+            Path(kind, f"{i}.eml").write_text(f"Subject: {words}\n\n{words} note {i % 3}\n")
+    run("fit", ".", "-o", "../spam.model", "-q")
+    Path("../one.eml").write_text("Subject: lottery\n\nmoney, no meeting\n")
+    rows = pd.read_csv(io.StringIO(run("predict", "../spam.model", "../one.eml", "-v").stdout))
+    assert rows["prediction"].tolist() == ["spam"]
+    assert 0.5 < rows["probability"][0] <= 1
+    decided, against = rows["because"][0].split("; against: ")
+    assert set(decided.split(", ")) >= {"lottery", "money"}
+    assert against == "meeting"
+    run("fit", "wine", "-m", "KernelIPCAC", "-o", "../k.model", "-q")
+    assert "the scores are not linear" in run("predict", "../k.model", "wine", "-v").stderr

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+import pandas as pd
+
 from separatrix import ClassMoments, save
 from tests.cli.running import refused, run
 from tests.discovery import TALL
@@ -17,9 +20,25 @@ def test_a_model_says_what_it_is(table):
     assert "Classes: ash (15), birch (15), cedar (30)" in text
     assert "Data: flowers.csv, 20" in text
     record = json.loads(run("info", "a.model", "--features", "2", "--json").stdout)
-    assert [len(f["weights"]) for f in record["features"]] == [2, 2]
+    assert [f["direction"] for f in record["features"]] == [1, 1, 2, 2]
+    assert abs(record["features"][0]["weight"]) == 1.0
     assert record["notes"]["rows"] == 60
-    assert set(record["features"][0]) == {"name", "weights", "correlations"}
+    assert set(record["features"][0]) == {"direction", "name", "weight", "correlation"}
+
+
+def test_a_model_of_many_classes_is_readable(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 50
+    frame = pd.DataFrame(rng.normal(size=(200, 60)) + y[:, None] * rng.normal(size=60))
+    frame.add_prefix("v").assign(kind=[f"k{i}" for i in y]).to_csv("t.csv", index=False)
+    run("fit", "t.csv", "-m", "pls-da", "-o", "a.model", "-q")
+    text = run("info", "a.model").stdout
+    assert len(text.splitlines()) < 35
+    assert "and 30 more" in text
+    assert "more directions (--directions)" in text
+    found = json.loads(run("info", "a.model", "--directions", "1", "--json").stdout)["features"]
+    assert len(found) == 3
+    assert all(feature["importance"] > 0 for feature in found)
 
 
 def test_models_of_all_kinds_can_be_asked(bare_table):

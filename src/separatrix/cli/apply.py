@@ -35,6 +35,8 @@ raw_option = click.option(
 @data_argument
 @output_option("File for the predictions (csv, tsv, parquet, npz).  [default: print csv]")
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
+@click.option("-v", "--verbose", is_flag=True,
+              help="Add the probability of the prediction, and the features or words that decided.")  # fmt: skip
 @keep_option
 @raw_option
 @data_options
@@ -44,6 +46,7 @@ def predict_command(
     data: str,
     output: str | None,
     proba: bool,
+    verbose: bool,
     keep: Sequence[str],
     raw: bool,
     as_json: bool,
@@ -59,6 +62,7 @@ def predict_command(
       separatrix predict wine.model new.csv
       separatrix predict genes.model new.csv --keep sample --proba -o found.csv
       cut -d, -f1-14 all.csv | separatrix predict wine.model - > found.csv
+      separatrix predict spam.model one.eml -v
     """
     console = Console(as_json, quiet)
     check_outputs([output], inputs=[model, data], tables=True)
@@ -74,9 +78,33 @@ def predict_command(
             f"p({c})": probabilities[:, i] for i, c in enumerate(stored.model.classes_)
         }
         _note_overconfidence(console, stored)
+    if verbose:
+        predictions |= _give_reasons(console, stored.model, table.X)
     record = _summarize_predictions(console, stored.model, table, predictions)
     record |= _note_unlike_rows(console, stored, table.X)
     write_rows(console, table.kept, predictions, output, record, raw=raw)
+
+
+def _give_reasons(console: Console, model: Any, X: Any) -> dict[str, Any]:
+    """Columns with the probability of each prediction, and the features that decided."""
+    from separatrix.evaluate.contents import list_reasons
+
+    found: dict[str, Any] = {}
+    if hasattr(model, "predict_proba"):
+        found["probability"] = model.predict_proba(X).max(axis=1)
+    reasons = None if decides_early(model) else list_reasons(model, X)
+    if reasons is None:
+        console.note("Which features decided is not known: the scores are not linear in them")
+    else:
+        found["because"] = [_name_reasons(row) for row in reasons]
+    return found
+
+
+def _name_reasons(reasons: Sequence[tuple[str, float]]) -> str:
+    speak_for, against = (
+        ", ".join(name for name, amount in reasons if sign * amount > 0) for sign in (1, -1)
+    )
+    return speak_for + (f"; against: {against}" if against else "")
 
 
 def _predict(model: Any, X: Any) -> dict[str, Any]:

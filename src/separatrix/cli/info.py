@@ -13,18 +13,27 @@ from separatrix.cli.options import console_options, model_argument
 
 MAX_CLASSES_SHOWN = 20
 
+N_FEATURES, N_OF_EACH = 10, 3
+"""Features that are listed of one direction, and of each of several."""
+
 
 @click.command("info")
 @model_argument
-@click.option("--features", type=click.IntRange(0), default=10, show_default=True, metavar="N",
-              help="Features to list, those of largest weight.")  # fmt: skip
+@click.option("--features", type=click.IntRange(0), metavar="N",
+              help="Features to list of each direction, those of largest weight.  [default: "
+              f"{N_OF_EACH}, {N_FEATURES} of a single direction]")  # fmt: skip
+@click.option("--directions", type=click.IntRange(0), default=5, show_default=True, metavar="N",
+              help="Directions whose features are listed.")  # fmt: skip
 @console_options
-def info_command(model: str, features: int, as_json: bool, quiet: bool) -> None:
+def info_command(
+    model: str, features: int | None, directions: int, as_json: bool, quiet: bool
+) -> None:
     """Say what a model is: its method, rows, classes, features, and how it was made.
 
     A weight is what one standard deviation of a feature adds to the score, in units of the
     largest; a correlation is that of the feature with the score. Weights also cancel what
-    disturbs; correlations show what goes along.
+    disturbs; correlations show what goes along. The importance of PartialLeastSquaresDiscriminant
+    (VIP) is that in all directions together; it is 1 on average.
 
     \b
     Examples:
@@ -38,7 +47,7 @@ def info_command(model: str, features: int, as_json: bool, quiet: bool) -> None:
     if not hasattr(stored.model, "fit"):
         raise ValueError(f"{model} holds statistics of rows, not a model")
     found = describe_contents(stored.model)
-    table = _list_features(found, features)
+    table = _list_features(found, features, directions)
     record = {
         "model": model,
         **{k: v for k, v in found._asdict().items() if k != "features"},
@@ -54,22 +63,27 @@ def info_command(model: str, features: int, as_json: bool, quiet: bool) -> None:
     console.result(record, _describe(model, found, table, stored))
 
 
-def _list_features(found: Any, n_features: int) -> list[dict[str, Any]]:
-    """The features of largest weight in any direction, with weights and correlations."""
+def _list_features(
+    found: Any, n_features: int | None, n_directions: int
+) -> list[dict[str, Any]]:
+    """The features of largest weight in each direction, with weight, correlation, importance."""
     import numpy as np
 
     if found.features is None:
         return []
-    names, weights, correlations = found.features
-    order = np.argsort(-np.abs(weights).max(axis=0), kind="stable")[:n_features]
-    return [
-        {
-            "name": names[j],
-            "weights": weights[:, j].tolist(),
-            "correlations": None if correlations is None else correlations[:, j].tolist(),
-        }
-        for j in order
-    ]
+    names, weights, correlations, importance = found.features
+    if n_features is None:
+        n_features = N_FEATURES if len(weights) == 1 else N_OF_EACH
+    listed = []
+    for i, row in enumerate(weights[:n_directions]):
+        for j in np.argsort(-np.abs(row), kind="stable")[:n_features]:
+            feature = {"direction": i + 1, "name": names[j], "weight": float(row[j])}
+            if correlations is not None:
+                feature["correlation"] = float(correlations[i, j])
+            if importance is not None:
+                feature["importance"] = float(importance[j])
+            listed.append(feature)
+    return listed
 
 
 def _describe(model: str, found: Any, table: list[dict[str, Any]], stored: Any) -> str:
@@ -102,19 +116,26 @@ def _describe(model: str, found: Any, table: list[dict[str, Any]], stored: Any) 
     lines.append(f"Training rows are in the file: {'yes' if stored.stores_rows else 'no'}")
     versions = ", ".join(f"{k} {v}" for k, v in stored.versions.items())
     lines.append(f"Written with {versions}")
-    if table:
-        n = len(table[0]["weights"])
-        heads = [f"weight {i + 1}" for i in range(n)] if n > 1 else ["weight"]
-        if table[0]["correlations"] is not None:
-            heads += [h.replace("weight", "correlation") for h in heads]
-        cells = [
-            [f["name"], *(f"{v:.3f}" for v in (*f["weights"], *(f["correlations"] or ())))]
-            for f in table
-        ]
-        lines += ["", format_columns(["feature", *heads], cells)]
-    else:
+    if found.features is None:
         lines.append("Its directions are no weights of features")
+    elif table:
+        several = len(found.features.weights) > 1
+        heads = [head for head in table[0] if several or head != "direction"]
+        lines += ["", format_columns(heads, _shown_rows(table, heads))]
+        more = len(found.features.weights) - table[-1]["direction"]
+        lines += [f"and {more} more directions (--directions)"] if more else []
     return "\n".join(lines)
+
+
+def _shown_rows(table: list[dict[str, Any]], heads: list[str]) -> list[list[str]]:
+    """Cells as text; a direction is named in its first line alone."""
+    rows, before = [], None
+    for feature in table:
+        shown = {k: v if isinstance(v, str) else f"{v:.3f}" for k, v in feature.items()}
+        shown["direction"] = "" if feature["direction"] == before else str(feature["direction"])
+        before = feature["direction"]
+        rows.append([shown[head] for head in heads])
+    return rows
 
 
 def _short(value: Any) -> str:

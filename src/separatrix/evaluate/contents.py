@@ -20,11 +20,14 @@ class FeatureTable(NamedTuple):
     correlations : array (n_directions, n_features) or None
         The correlation of each feature with each score, where the model keeps moments. Weights
         also cancel what disturbs; correlations show what goes along with a score.
+    importance : array (n_features,) or None
+        Importance in all directions together (VIP), where the method gives it.
     """
 
     names: list[str]
     weights: Array
     correlations: Array | None
+    importance: Array | None = None
 
 
 class ModelContents(NamedTuple):
@@ -155,7 +158,62 @@ def _describe_features(before: list[Any], whole: Any) -> FeatureTable | None:
         correlations = correlations * np.where(along < 0, -1.0, 1.0)[:, None]
     largest = np.abs(scaled).max(axis=1, keepdims=True)
     scaled = scaled / np.where(largest > 0, largest, 1)
-    return FeatureTable(name_features(before, whole), scaled, correlations)
+    importance = getattr(method, "vip_", None)
+    return FeatureTable(name_features(before, whole), scaled, correlations, importance)
+
+
+def list_reasons(model: Any, X: Any, *, most: int = 5) -> list[list[tuple[str, float]]] | None:
+    """The features that decided for the predicted class against the next one, row by row.
+
+    Parameters
+    ----------
+    model : fitted estimator or pipeline
+        Whose classes have linear scores; None is returned for any other.
+    X : array or data frame
+        Rows as the model takes them.
+    most : int
+        Features of a row, at most.
+
+    Returns
+    -------
+    list of lists of (name, amount)
+        What each feature adds to the difference of the two scores, the largest amounts first;
+        features that are zero in a row add nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import FisherDiscriminant
+    >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0], [4.0, 1.1], [5.0, 0.1]]), list("aabb")
+    >>> [[(name, amount)]] = list_reasons(FisherDiscriminant().fit(X, y), X[3:], most=1)
+    >>> name, amount > 0
+    ('x0', True)
+    """
+    before, method = find_method(model)
+    coef = getattr(method, "coef_", None)
+    if coef is None or np.ndim(coef) != 2 or np.shape(coef)[1] != method.n_features_in_:
+        return None
+    names, rows = name_features(before, method), X
+    for step in before:
+        rows = step.transform(rows)
+    scores = np.asarray(method.decision_function(rows))
+    if scores.ndim == 1:  # of two classes there is one function, that of the second
+        scores, coef = np.column_stack([-scores, scores]), np.vstack([-coef[0], coef[0]]) / 2
+    order = np.argsort(scores, axis=1)
+    values = rows.to_numpy() if hasattr(rows, "to_numpy") else rows
+    return [
+        _largest_amounts(values[[i]], coef[winner] - coef[next_one], names, most)
+        for i, (next_one, winner) in enumerate(order[:, -2:])
+    ]
+
+
+def _largest_amounts(
+    row: Any, weights: Array, names: list[str], most: int
+) -> list[tuple[str, float]]:
+    places = row.indices if hasattr(row, "indices") else np.flatnonzero(row)
+    amounts = (row.data if hasattr(row, "indices") else row[0, places]) * weights[places]
+    chosen = np.argsort(-np.abs(amounts), kind="stable")[:most]
+    return [(names[places[j]], float(amounts[j])) for j in chosen]
 
 
 class RowNovelty(NamedTuple):
