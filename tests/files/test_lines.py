@@ -34,6 +34,8 @@ def test_another_separator_is_seen_in_the_names(text, option, how):
 def test_another_separator_is_seen_beside_commas_in_names():
     with pytest.raises(ValueError, match="2 names by ',', and 3 by ';': give --sep ';'"):
         names("length;width, mm;kind\n", target="kind")
+    with pytest.raises(ValueError, match="3 names by ',', and 3 by ';': give --sep ';'"):
+        names("400,5;401,5;kind\n", target="kind")
     first = io.BytesIO(b"length;width, mm;kind\n")
     assert read_names(first, ",", Reading(sep=","))[0] == ["length;width", " mm;kind"]
     assert names('"a; b",c,d\n') == ["a; b", "c", "d"]

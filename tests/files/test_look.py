@@ -86,3 +86,18 @@ def test_a_table_without_rows_is_refused(tmp_path):
     (tmp_path / "a.csv").write_text("a,kind\n")
     with pytest.raises(ValueError, match="there are no rows in"):
         look(tmp_path / "a.csv")
+
+
+def test_a_subject_of_epochs_is_a_group(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.array(["ash", "oak"])[np.arange(40) % 2]
+    subjects = {"subject": np.arange(40) % 5, "times": np.arange(5) / 10}
+    np.savez(tmp_path / "e.npz", X=rng.normal(size=(40, 3, 5)), y=y, **subjects)
+    found = look(tmp_path / "e.npz")
+    assert (found.layout, found.target, found.groups, found.ids) == (
+        "epochs",
+        "y",
+        ("subject",),
+        (),
+    )
+    assert found.command.endswith("--group subject")

@@ -36,7 +36,8 @@ raw_option = click.option(
 @output_option("File for the predictions (csv, tsv, parquet, npz).  [default: print csv]")
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
 @click.option("-v", "--verbose", is_flag=True,
-              help="Add the probability of the prediction, and the features or words that decided.")  # fmt: skip
+              help="Add how probable the prediction is, and the features or words that "
+              "decided.")  # fmt: skip
 @keep_option
 @raw_option
 @data_options

@@ -63,9 +63,7 @@ def info_command(
     console.result(record, _describe(model, found, table, stored))
 
 
-def _list_features(
-    found: Any, n_features: int | None, n_directions: int
-) -> list[dict[str, Any]]:
+def _list_features(found: Any, n_features: int | None, n_directions: int) -> list[dict[str, Any]]:
     """The features of largest weight in each direction, with weight, correlation, importance."""
     import numpy as np
 

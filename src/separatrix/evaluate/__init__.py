@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-CONTENTS = {
+HOMES = {
     "Advice": "advice",
     "Comparison": "records",
     "Contender": "methods",
@@ -46,14 +46,14 @@ CONTENTS = {
 }
 """Public name → the module that defines it, which is imported when it is asked for."""
 
-__all__ = list(CONTENTS)
+__all__ = list(HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in CONTENTS:
-        return getattr(import_module(f"separatrix.evaluate.{CONTENTS[name]}"), name)
+    if name in HOMES:
+        return getattr(import_module(f"separatrix.evaluate.{HOMES[name]}"), name)
     raise AttributeError(f"module 'separatrix.evaluate' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *CONTENTS})
+    return sorted({*globals(), *HOMES})

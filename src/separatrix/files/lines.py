@@ -80,7 +80,8 @@ def _check_separator(row: Sequence[str], line: str, sep: str, reading: Reading) 
         )
     if (
         mark in ";\t"
-        and counts[mark] >= len(row)
+        # as many values as this, with commas in decimals, and no label among them, is a sign, too
+        and counts[mark] >= len(row) - (reading.target is not None)
         and (reading.target is None or reading.target not in row)
     ):
         raise ValueError(

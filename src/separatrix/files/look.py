@@ -192,9 +192,10 @@ def _look_at_frame(frame: Any, name: str, reading: Reading) -> Look:
         check_known_name(reading.target, frame.columns, "column")
     target = reading.target or _find_label(frame, free, reading)
     free = [c for c in free if c != target]
-    ids = [c for c in given if c != target and c not in reading.ignore]
+    named = [c for c in given if c != target and c not in reading.ignore]
+    ids = [c for c in named if c in reading.ids or not _is_group(frame[c], c)]
     ids += [c for c in free if _is_id(frame[c], c)]
-    groups = [c for c in free if c not in ids and _is_group(frame[c], c)]
+    groups = [c for c in (*named, *free) if c not in ids and _is_group(frame[c], c)]
     features = [c for c in free if c not in ids and c not in groups]
     X = as_numbers(frame[[*features, *texts]], texts)
     prose = [c for c in find_text_columns(X) if c not in texts and _is_prose(X[c])]

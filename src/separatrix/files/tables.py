@@ -211,15 +211,17 @@ def as_numbers(X: Any, words: Sequence[str] = ()) -> Any:
     X = X.assign(
         **{name: X[name].map(_written, na_action="ignore") for name in words if name in X}
     )
-    numbers = [
-        c
-        for c in X.columns
-        if c not in words and (types.is_numeric_dtype(X[c]) or types.is_bool_dtype(X[c]))
-    ]
-    complex_ = [c for c in numbers if types.is_complex_dtype(X[c])]
+    kinds = {
+        name: kind
+        for name, kind in X.dtypes.items()
+        if name not in words and (types.is_numeric_dtype(kind) or types.is_bool_dtype(kind))
+    }
+    complex_ = [name for name, kind in kinds.items() if types.is_complex_dtype(kind)]
     if complex_:
         raise ValueError(f"column {complex_[0]!r} holds complex numbers")
-    return X.astype(dict.fromkeys(numbers, np.float64))
+    other = [name for name, kind in kinds.items() if kind != np.float64]
+    # pandas looks at columns one by one where they are named: a table of genes has 20,000
+    return X.astype(np.float64 if len(other) == X.shape[1] else dict.fromkeys(other, np.float64))
 
 
 def _numbers_if_same(column: Any) -> Any:
