@@ -71,7 +71,7 @@ plot_critical_difference(ranking, ax=axes[0])
 loadings = found["FisherDiscriminant"].folds[0].loadings
 assert loadings is not None, "linear methods have them"
 plot_loadings(loadings, n_features=8, ax=axes[1])
-axes[1].set_title("features of FisherDiscriminant")
+axes[1].set_title("features of FisherDiscriminant", pad=24)
 
 # %%
 # Rows that were held out
