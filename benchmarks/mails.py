@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from separatrix import OnlineIPCAC, TruncatedIPCAC
 from separatrix.features.words import make_vectorizer
 from separatrix.files.mails import message_text
-from separatrix.files.originals import load_original
+from separatrix_papers.originals import load_original
 
 
 def main() -> None:

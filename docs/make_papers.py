@@ -13,8 +13,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, NamedTuple
 
-from separatrix.files.originals import ORIGINALS
 from separatrix_papers import show
+from separatrix_papers.originals import ORIGINALS
 from separatrix_papers.results import read_dates, read_results, read_versions
 from separatrix_papers.scoring import FAILS, HOLDS, UNDECIDED, build_record
 from separatrix_papers.tables import (
@@ -116,8 +116,9 @@ Data sets
 ``--data`` names a folder. A set is looked for as ``NAME.npz`` with arrays ``X`` and ``y``, or
 ``X_train``, ``y_train``, ``X_test`` and ``y_test``; then in the files of its publisher, in that
 folder or in one inside it; then as ``NAME.csv``, ``.tsv``, ``.arff`` or ``.parquet`` with the
-labels last. Rows whose data are not there are left out. In Python `datasets.load` takes
-``folder=``, and `datasets.fetch` gets from openml.org what is there.
+labels last. Rows whose data are not there are left out. In Python
+``separatrix_papers.originals.load_original`` reads them, and `datasets.fetch` gets from openml.org
+what is there.
 """
 
 

@@ -98,18 +98,6 @@ def test_drifting_pairs_turn_and_stay_as_hard():
         datasets.make_drifting_pair(10, 1)
 
 
-def test_tables_are_read_in_batches(tmp_path):
-    path = tmp_path / "table.tsv"
-    path.write_text("kind\tx\ty\n" + "".join(f"{'ab'[i % 2]}\t{i}\t{2 * i}\n" for i in range(25)))
-    batches = list(datasets.iter_csv(path, target="kind", batch_size=10, sep="\t"))
-    assert [len(y) for _, y in batches] == [10, 10, 5]
-    assert batches[2][0].columns.tolist() == ["x", "y"]
-    assert batches[2][0]["y"].tolist() == [40, 42, 44, 46, 48]
-    assert batches[2][1].tolist() == ["a", "b", "a", "b", "a"]
-    with pytest.raises(ValueError, match="no column target='knd': the columns are kind, x, y"):
-        next(datasets.iter_csv(path, target="knd", sep="\t"))
-
-
 def test_ringnorm_has_one_class_inside_the_other():
     ring = datasets.make_ringnorm(4001, 10, random_state=0)
     assert ring.data.shape == (4001, 10)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
-from separatrix.files.originals import MissingData
 from separatrix_papers.figures import Figure, Piece
+from separatrix_papers.originals import MissingData
 from separatrix_papers.rerun import find_oldest_date, rerun
 from separatrix_papers.tables import (
     list_sources,

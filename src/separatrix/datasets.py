@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,36 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, softmax
 from sklearn.utils import Bunch, check_random_state
 
-from separatrix.files import originals
 from separatrix.files.bundled import BUNDLED, load_bundled
 
-OPENML = {
-    "gcm": "GCM",
-    "german_credit": "credit-g",
-    "heart_hungarian": "heart-h",
-    "heart_statlog": "heart-statlog",
-    "image_segmentation": "segment",
-    "pima_diabetes": "diabetes",
-}
-"""Names at openml.org of sets that have other names in `separatrix.files.originals`."""
 
-
-def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Bunch:
-    """Load a bundled data set, or one from the files in which it is published.
+def load(name: str) -> Bunch:
+    """Load a data set that comes with scikit-learn.
 
     Parameters
     ----------
     name : str
-        One of "breast_cancer", "digits", "iris", "wine"; with a `folder` a set that
-        `separatrix.files.originals` knows, such as "sonar" or "ucr_GunPoint".
-    folder : path, optional
-        Where its files are.
+        One of "breast_cancer", "digits", "iris", "wine".
 
     Returns
     -------
     Bunch
         With ``data`` (n_samples, n_features), ``target`` (labels by name), ``feature_names``
-        and a description ``DESCR``; from files what `files.originals.load_original` gives.
+        and a description ``DESCR``.
 
     Examples
     --------
@@ -50,7 +35,7 @@ def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Bunch:
     >>> iris.data.shape, str(iris.target[0])
     ((150, 4), 'setosa')
     """
-    return load_bundled(name) if folder is None else originals.load_original(name, folder)
+    return load_bundled(name)
 
 
 def fetch(name: str, *, version: int | str = "active", folder: str | None = None) -> Bunch:
@@ -61,10 +46,7 @@ def fetch(name: str, *, version: int | str = "active", folder: str | None = None
     Parameters
     ----------
     name : str
-        Its name there, such as "glass", or the name it has in `files.originals`. Of those
-        there are arrhythmia, dermatology, gcm, german_credit, heart_hungarian, heart_statlog,
-        image_segmentation, ionosphere, isolet, pima_diabetes, satimage, sonar, splice, usps, wine;
-        rcv1_ccat, the Reuters corpus, comes through `sklearn.datasets.fetch_rcv1`.
+        Its name there, such as "glass".
     version : int or "active"
         Which version of it.
     folder : str, optional
@@ -73,15 +55,11 @@ def fetch(name: str, *, version: int | str = "active", folder: str | None = None
     Returns
     -------
     Bunch
-        As from `load`: ``data`` (a data frame; of rcv1_ccat a sparse matrix), ``target`` (labels),
-        ``feature_names`` and ``DESCR``.
+        With ``data`` (a data frame), ``target`` (labels), ``feature_names`` and ``DESCR``.
     """
     try:
-        if name == "rcv1_ccat":
-            news = originals.corporate_news(folder)
-            return Bunch(data=news.X, target=news.y, feature_names=None, DESCR="Reuters, RCV1")
         bunch = sklearn.datasets.fetch_openml(
-            OPENML.get(name, name), version=version, data_home=folder, as_frame=True, parser="auto"
+            name, version=version, data_home=folder, as_frame=True, parser="auto"
         )
     except OSError as error:
         raise OSError(
@@ -90,52 +68,6 @@ def fetch(name: str, *, version: int | str = "active", folder: str | None = None
         ) from error
     bunch.target = np.asarray(bunch.target)
     return bunch
-
-
-def iter_csv(
-    path: Any, *, target: str | None = None, batch_size: int = 1000, **options: Any
-) -> Iterator[tuple[Any, NDArray[Any]]]:
-    r"""Batches of rows and labels from a table too large to be read at once.
-
-    Parameters
-    ----------
-    path : str, path or open file
-        A file of comma-separated values with a line of names, as `pandas.read_csv` takes it.
-    target : str, optional
-        Name of the column of labels; the last column by default.
-    batch_size : int
-        Rows of a batch.
-    **options
-        Passed on to `pandas.read_csv`, such as ``sep="\t"`` or ``usecols``.
-
-    Yields
-    ------
-    tuple
-        A data frame of the features and an array of the labels.
-
-    Examples
-    --------
-    >>> from io import StringIO
-    >>> from separatrix import datasets
-    >>> table = StringIO("width,height,kind\n1,2,a\n3,4,b\n5,6,a\n")
-    >>> for X, y in datasets.iter_csv(table, batch_size=2):
-    ...     print(X.shape, y.tolist())
-    (2, 2) ['a', 'b']
-    (1, 2) ['a']
-    """
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError("tables are read with pandas: pip install 'separatrix[app]'") from None
-    with pd.read_csv(path, chunksize=batch_size, **options) as batches:
-        for batch in batches:
-            name = batch.columns[-1] if target is None else target
-            if name not in batch.columns:
-                raise ValueError(
-                    f"there is no column target={target!r}: the columns are "
-                    f"{', '.join(map(str, batch.columns[:20]))}"
-                )
-            yield batch.drop(columns=name), batch[name].to_numpy()
 
 
 def make_gaussian_classes(

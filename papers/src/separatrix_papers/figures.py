@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from separatrix.files import originals
+from separatrix_papers import originals
 
 
 class Piece(NamedTuple):
@@ -41,7 +41,7 @@ class Measured(NamedTuple):
 
 
 class DataFolder(NamedTuple):
-    """Data sets by name, from a folder of files; see `separatrix.files.originals`."""
+    """Data sets by name, from a folder of files; see `separatrix_papers.originals`."""
 
     folder: Path | None = None
 

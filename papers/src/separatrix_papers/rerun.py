@@ -13,7 +13,7 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from separatrix.evaluate.checkpoint import JsonLinesFile
-from separatrix.files import originals
+from separatrix_papers import originals
 from separatrix_papers.figures import Cells, Figure, summarize_figures
 from separatrix_papers.tables import PublishedTable
 

@@ -79,7 +79,7 @@ def prequential(
         Of this package, or any that follows scikit-learn's conventions.
     X : array (n_samples, n_features), or an iterable of batches
         The rows in the order of time. Without `y`, pairs of rows and labels that are batches
-        already, such as `datasets.iter_csv` yields.
+        already, such as those of `files.tables.iter_batches`.
     y : array (n_samples,), optional
         Labels.
     batch_size : int

@@ -11,9 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-from sklearn.utils import Bunch
-
 from separatrix.files.fasta import is_protein_source
 from separatrix.files.formats import holds_tables
 
@@ -102,30 +99,6 @@ def find_mail_kind(name: str) -> str:
     """
     word = name.removesuffix(".mbox")
     return next((kind for kind in ("ham", "spam") if kind in word.lower().split("_")), word)
-
-
-def read_messages(folder: str | os.PathLike[str]) -> Bunch:
-    """E-mails of several kinds, each in a folder, a Maildir or an mbox file.
-
-    Parameters
-    ----------
-    folder : path
-        With a folder for each kind, as the SpamAssassin corpus has it: a file is a message, and
-        ``easy_ham``, ``hard_ham_2`` … are all ham, ``spam_2`` … spam. A folder with ``cur`` and
-        ``new`` is a Maildir; a file that ends with ``.mbox`` has all messages of its kind.
-
-    Returns
-    -------
-    Bunch
-        With ``messages``, as bytes, and ``y``, the kinds.
-    """
-    found = [message for message in iter_messages(folder) if message.kind is not None]
-    if len({message.kind for message in found}) < 2:
-        raise ValueError(f"{folder} needs e-mails of two kinds or more, each in a folder")
-    return Bunch(
-        messages=[message.content for message in found],
-        y=np.array([message.kind for message in found]),
-    )
 
 
 MAX_MESSAGE_BYTES = 1 << 24

@@ -24,15 +24,15 @@ from sklearn.datasets import fetch_rcv1
 from sklearn.utils import Bunch
 
 from separatrix.files.bundled import load_bundled
-from separatrix.files.genes import (
+from separatrix.files.mails import iter_messages
+from separatrix.files.tables import read_table
+from separatrix.linalg import Array
+from separatrix_papers.genes import (
     read_cell_lines,
     read_gene_columns,
     read_phonemes,
     read_res_files,
 )
-from separatrix.files.mails import read_messages
-from separatrix.files.tables import read_table
-from separatrix.linalg import Array
 
 
 class MissingData(FileNotFoundError):  # noqa: N818 - nothing is wrong with the program
@@ -322,6 +322,30 @@ def _both_parts(paths: Sequence[Path]) -> Bunch:
     return Bunch(X_train=X, y_train=y, X_test=X_test, y_test=y_test)
 
 
+def read_messages(folder: str | os.PathLike[str]) -> Bunch:
+    """E-mails of several kinds, each in a folder, a Maildir or an mbox file.
+
+    Parameters
+    ----------
+    folder : path
+        With a folder for each kind, as the SpamAssassin corpus has it: a file is a message, and
+        ``easy_ham``, ``hard_ham_2`` … are all ham, ``spam_2`` … spam. A folder with ``cur`` and
+        ``new`` is a Maildir; a file that ends with ``.mbox`` has all messages of its kind.
+
+    Returns
+    -------
+    Bunch
+        With ``messages``, as bytes, and ``y``, the kinds.
+    """
+    found = [message for message in iter_messages(folder) if message.kind is not None]
+    if len({message.kind for message in found}) < 2:
+        raise ValueError(f"{folder} needs e-mails of two kinds or more, each in a folder")
+    return Bunch(
+        messages=[message.content for message in found],
+        y=np.array([message.kind for message in found]),
+    )
+
+
 def _mails(paths: Sequence[Path]) -> Bunch:
     return read_messages(paths[0])
 
@@ -336,13 +360,11 @@ REUTERS_ROWS = 23_149 + 199_328
 
 
 def _read_news(paths: Sequence[Path]) -> Bunch:
-    """What scikit-learn's `fetch_rcv1` has kept in a folder."""
-    return corporate_news(folder=str(paths[0].parent), download=False)
+    """Stories of the Reuters corpus, as scikit-learn's `fetch_rcv1` has kept them in a folder.
 
-
-def corporate_news(folder: str | None, download: bool = True) -> Bunch:
-    """Stories of the Reuters corpus as weighted words; 1 is Corporate (CCAT), -1 all others."""
-    news = fetch_rcv1(data_home=folder, download_if_missing=download)
+    They are weighted words; 1 is Corporate (CCAT), -1 all others.
+    """
+    news = fetch_rcv1(data_home=str(paths[0].parent), download_if_missing=False)
     at = list(news.target_names).index("CCAT")
     y = np.where(news.target[:REUTERS_ROWS, [at]].toarray()[:, 0] > 0, 1, -1)
     return Bunch(X=sp.csr_array(news.data[:REUTERS_ROWS]), y=y)

@@ -8,13 +8,11 @@ import mailbox
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import sklearn.datasets
 from numpy.testing import assert_array_equal
 
-from separatrix import datasets
-from separatrix.files import originals
-from separatrix.files.mails import message_text, read_messages
-from separatrix.files.originals import MissingData, load_original
+from separatrix.files.mails import message_text
+from separatrix_papers import originals
+from separatrix_papers.originals import MissingData, load_original, read_messages
 
 
 def put(folder, name, text):
@@ -201,21 +199,7 @@ def test_what_is_not_there_is_named(tmp_path):
         load_original("ionosphere", tmp_path)
     put(tmp_path, "ionosphere.data", "\n")
     with pytest.raises(ValueError, match="has no values with labels"):
-        datasets.load("ionosphere", folder=tmp_path)
-
-
-def test_fetching_knows_other_names_and_says_when_there_is_no_network(monkeypatch):
-    asked = []
-
-    def fetch_openml(name, **options):
-        asked.append(name)
-        raise OSError("no route to host")
-
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch_openml)
-    for name in ("pima_diabetes", "gcm"):
-        with pytest.raises(OSError, match=f"'{name}' cannot be fetched from openml.org: no route"):
-            datasets.fetch(name)
-    assert asked == ["diabetes", "GCM"]
+        load_original("ionosphere", tmp_path)
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path):
