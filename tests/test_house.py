@@ -34,6 +34,8 @@ TESTED_ELSEWHERE = {
     "__main__": "a line; tests/cli runs it",
     "_warnings": "test_common warns through every estimator",
     "cli.methods": "tests/cli/test_listings.py prints it",
+    "files.checks": "tests/files/test_hostile.py",
+    "files.trees": "tests/files/test_hostile.py and test_model.py",
     "ipcac.clusters": "tests/ipcac/test_mixture.py",
     "linalg._types": "names of types only",
     "plots.axes": "every picture is drawn on them",

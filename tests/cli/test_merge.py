@@ -117,8 +117,10 @@ def test_only_what_can_be_merged_is():
     run("fit", "a.csv", "-o", "scaled.model")
     run("fit", "a.csv", "--no-scale", "-o", "a.model")
     run("fit", "a.csv", "--no-scale", "-m", "IPCAC", "-o", "b.model")
-    said = run("fit", "a.csv", "--no-scale", "-m", "GSVDDiscriminant", "-o", "c.model").stdout
-    assert "`separatrix merge` does not take it: GSVDDiscriminant cannot be merged" in said
+    said = run("fit", "a.csv", "--no-scale", "-m", "GSVDDiscriminant", "-o", "c.model").stderr
+    assert "`separatrix merge` will not take this model: GSVDDiscriminant cannot" in said
+    said = run("fit", "a.csv", "--rows", "snv", "-o", "c2.model").stderr
+    assert "will not take this model: StandardNormalVariate comes before the model" in said
     assert "unlike model 0" in refused("merge", "scaled.model", "a.model", "-o", "m")
     assert "only models of one kind" in refused("merge", "a.model", "b.model", "-o", "m")
     assert "model 1 is b.model" in refused("merge", "a.model", "b.model", "-o", "m")

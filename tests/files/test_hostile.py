@@ -31,6 +31,7 @@ from separatrix import (
 )
 from separatrix.features.words import make_vectorizer
 from separatrix.files import model as models
+from separatrix.files import trees
 from tests.discovery import TALL, all_estimators, name_of
 from tests.files.model_files import (
     assert_answers_alike,
@@ -357,7 +358,7 @@ def far_indices():
 def test_content_that_compiled_code_would_follow_is_rejected(make, message, tmp_path, monkeypatch):
     """Predicting from it could crash. A file may hold it whoever wrote it."""
     with monkeypatch.context() as unchecked:
-        unchecked.setattr(models, "CHECKS", {})
+        unchecked.setattr(trees, "CHECKS", {})
         unchecked.setattr(sp.csr_array, "check_format", lambda *_, **__: None)
         content = models.pack_file(make_pipeline(make()), {})
     assert_rejected(tmp_path, content, f"(?s){message}")

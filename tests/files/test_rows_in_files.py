@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from separatrix import FisherDiscriminant, OnlineIPCAC, merge, save
-from separatrix.files.model import walk_parts
+from separatrix.files.checks import walk_parts
 from tests.discovery import TALL, WIDE, all_estimators, labelled, name_of
 
 

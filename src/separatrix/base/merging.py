@@ -7,9 +7,10 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 
-from separatrix.base.prepared import Prepared, take_apart
+from separatrix.base.prepared import BARS_MERGING, READERS, Prepared, take_apart
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import is_text
 from separatrix.moments.noise import NoiseLevel, add_noise
@@ -123,7 +124,9 @@ def align(models: Sequence[Any]) -> list[tuple[Prepared, ClassMoments]]:
 
 
 def why_not_mergeable(model: Any) -> str | None:
-    """Why a fitted model cannot be merged with others, to say so in time; None where it can.
+    """Why a model cannot be merged with others, to say so in time; None where it can.
+
+    Of a model that is not fitted it is known what no rows will change: its kind and its steps.
 
     Examples
     --------
@@ -134,9 +137,19 @@ def why_not_mergeable(model: Any) -> str | None:
     """
     try:
         take_apart(model)
+    except NotFittedError:
+        kinds = _list_kinds(model)[:-1]
+        return next((BARS_MERGING.format(kind) for kind in kinds if kind not in READERS), None)
     except (TypeError, ValueError) as error:
         return str(error)
     return None
+
+
+def _list_kinds(step: Any) -> list[str]:
+    """The types of a step, or of all that a pipeline is made of."""
+    if not isinstance(step, Pipeline):
+        return [type(step).__name__]
+    return [kind for _, part in step.steps for kind in _list_kinds(part)]
 
 
 # Noise and subtraction -----------------------------------------------------------------------

@@ -78,10 +78,7 @@ def read_step(step: Any, names: Sequence[str]) -> Columns:
     if step is None or step == "passthrough":
         return Columns.as_they_are(names)
     if kind not in READERS:
-        raise ValueError(
-            f"{kind} comes before the model, and models behind it do not merge: only behind "
-            f"{', '.join(READERS)} do they"
-        )
+        raise ValueError(BARS_MERGING.format(kind))
     return READERS[kind](step, names)
 
 
@@ -174,6 +171,11 @@ READERS = {
     "ColumnTransformer": _read_column_transformer,
 }
 """Steps behind which models merge, and the functions that read them."""
+
+BARS_MERGING = (
+    "{} comes before the model, and models behind it do not merge: only behind "
+    f"{', '.join(READERS)} do they"
+)
 
 
 # Models --------------------------------------------------------------------------------------

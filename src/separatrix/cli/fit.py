@@ -39,7 +39,8 @@ class Fitted(NamedTuple):
 
     `words` are the columns that are read as text, `text` those whose words are learned from,
     `chosen` the parameters that tuning chose, `farthest` the distance of the training row that is
-    farthest from all classes, `learned` the digests of the rows where they are to be kept.
+    farthest from all classes, `learned` the digests of the rows where they are to be kept,
+    `barred` why `merge` will not take the model, as it was said before the fit.
     """
 
     model: Any
@@ -52,6 +53,7 @@ class Fitted(NamedTuple):
     chosen: dict[str, Any] | None = None
     farthest: float | None = None
     learned: Any = None
+    barred: str | None = None
 
 
 @click.command("fit", epilog=DATA_HELP)
@@ -171,6 +173,7 @@ def _fit_in_memory(
     """A model of a table that is read whole; `to_tune` names a method that is tuned to it."""
     import numpy as np
 
+    from separatrix.base.merging import why_not_mergeable
     from separatrix.cli.forget import digest_rows
     from separatrix.evaluate.contents import judge_novelty
     from separatrix.features.words import named_empty_vocabulary
@@ -187,7 +190,7 @@ def _fit_in_memory(
     prepare = preprocessing(
         table.X, text=table.text, rows=split_names(options["rows"]), **prepared
     )
-    chosen = None
+    chosen, barred = None, None
     with named_empty_vocabulary():
         if to_tune is not None:
             from separatrix.evaluate.comparison import tuned
@@ -203,6 +206,8 @@ def _fit_in_memory(
             chosen = to_plain(found)
         else:
             model = assemble(prepare, estimator, decision, len(table.y))
+            if (barred := why_not_mergeable(model)) is not None:
+                console.note(f"`separatrix merge` will not take this model: {barred}")
             with console.progress("fit") as update:
                 update(0, None, f"{type(estimator).__name__} learns {len(table.y)} rows")
                 model.fit(table.X, table.y)
@@ -216,7 +221,7 @@ def _fit_in_memory(
     learned = np.sort(digest_rows(table.X, table.y)) if options["remember"] else None
     return Fitted(
         model, table.target, n_rows, n_features, classes, words, table.text, chosen, farthest,
-        learned,
+        learned, barred,
     )  # fmt: skip
 
 
@@ -313,5 +318,5 @@ def _describe(fitted: Fitted, output: str, method: str) -> tuple[dict[str, Any],
     record["merges"] = reason is None
     if reason is not None:
         record["why_not_merged"] = reason
-        text += f"\n`separatrix merge` does not take it: {reason}"
+        text += "" if fitted.barred else f"\n`separatrix merge` does not take it: {reason}"
     return {**record, "classes": fitted.classes}, text

@@ -133,7 +133,7 @@ SCIKIT_LEARN = {
 }
 """Types of scikit-learn that files hold → the public module below ``sklearn``, and the attributes
 besides parameters and names of features. They do what they do with NumPy, or
-`separatrix.files.model` checks them."""
+`separatrix.files.checks` checks them."""
 
 DERIVED = {
     "KNeighborsClassifier": {"_tree", "_fit_method", "effective_metric_", "n_samples_fit_",
