@@ -183,7 +183,7 @@ def speed(options: argparse.Namespace) -> dict[str, Any]:
         X = from_npy(path)
         y = labels_of(X)
         two = on_workers(
-            lambda: FisherDiscriminant().fit(X, y),
+            lambda: FisherDiscriminant(shrinkage=None).fit(X, y),
             others={
                 "plain loop": lambda: alone(plain_loop, path),
                 "one process": lambda: alone(in_one_process, path),
@@ -244,7 +244,9 @@ def limit(options: argparse.Namespace) -> dict[str, Any]:
         write_file(path, n_rows, 400)
         X = from_npy(path)
         found = on_workers(
-            lambda: FisherDiscriminant().fit(X, labels_of(X)), memory="1GiB", threads=1
+            lambda: FisherDiscriminant(shrinkage=None).fit(X, labels_of(X)),
+            memory="1GiB",
+            threads=1,
         )
         return {**found, "data_gb": X.nbytes / 2**30}
 
@@ -276,7 +278,7 @@ def constants_of(n_rows: int, n_features: int) -> dict[str, float]:
         "CPU ms to add two summaries": 1e3 * best(lambda: a + b),
         "CPU ms to pack and unpack one": 1e3 * best(lambda: pickle.loads(pickle.dumps(a))),
         "MB of a summary": len(pickle.dumps(a)) / 1e6,
-        "CPU s to solve": best(lambda: FisherDiscriminant()._solve(a + b, None, {})),
+        "CPU s to solve": best(lambda: FisherDiscriminant(shrinkage=None)._solve(a + b, None, {})),
     }
 
 

@@ -53,10 +53,11 @@ def ridge() -> Any:
 
 
 MODELS: dict[str, Callable[[], EarlyClassifier]] = {
-    "Fisher, model": lambda: EarlyClassifier(FisherDiscriminant()),
+    "Fisher, model": lambda: EarlyClassifier(FisherDiscriminant(shrinkage=None)),
     "LocalQDA, sampled": lambda: EarlyClassifier(LocalQDA()),
     "convolutions + Fisher": lambda: EarlyClassifier(
-        make_pipeline(StandardScaler(), FisherDiscriminant()), features=RandomConvolutions()
+        make_pipeline(StandardScaler(), FisherDiscriminant(shrinkage=None)),
+        features=RandomConvolutions(),
     ),
     "convolutions + ridge": lambda: EarlyClassifier(ridge(), features=RandomConvolutions()),
 }
@@ -246,7 +247,7 @@ def measure_rare(n_draws: int) -> None:
             X = rng.standard_normal((3000, 60)).cumsum(axis=1) / 4
             X[:, 30:45] += 2.5 * y[:, None]
             promise = Promise(0.5, condition=condition)
-            model = EarlyClassifier(FisherDiscriminant(), calibration=promise)
+            model = EarlyClassifier(FisherDiscriminant(shrinkage=None), calibration=promise)
             model.fit(X[:1000], y[:1000])
             early, complete = model.decide_early(X[1000:]), model.predict(X[1000:])
             rare = y[1000:] == 1

@@ -60,7 +60,7 @@ def report_database(n_rows: int) -> None:
     start = process_time()
     moments = sql.summarize(connection, query, target="kind")
     spent = process_time() - start
-    model = fit_moments(FisherDiscriminant(), moments)
+    model = fit_moments(FisherDiscriminant(shrinkage=None), moments)
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{moments.n_samples:.0f} rows: {spent:.1f} s of processor time, {most:.0f} MB at most, "
           f"ratios {np.round(model.explained_ratio_, 6)}")  # fmt: skip

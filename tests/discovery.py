@@ -62,8 +62,9 @@ def lawful_estimators() -> list[Any]:
     """All, with what would break the laws by itself switched off.
 
     The kernel width "scale" changes when the data are turned, "median" sees distances only; folds
-    follow the order of rows, k-means starts from rows drawn by their number, and units of features
-    turn with nothing.
+    follow the order of rows, k-means starts from rows drawn by their number, units of features
+    turn with nothing, and of ridges that rows left out find equally good any may be taken.
+    Fisher's discriminant comes with a ridge by moments, and without any.
     """
     found = subspace_estimators()
     for estimator in found:
@@ -75,8 +76,10 @@ def lawful_estimators() -> list[Any]:
             estimator.set_params(scale=False)
         if "max_clusters" in estimator.get_params():
             estimator.set_params(max_clusters=1)
+        if estimator.get_params().get("shrinkage") == "auto" and name_of(estimator) == FISHER:
+            estimator.set_params(shrinkage="moments")
         with_settled_dimension(estimator)
-    return found
+    return [*found, separatrix.FisherDiscriminant(shrinkage=None)]
 
 
 def all_classifiers() -> list[Any]:
@@ -96,8 +99,13 @@ def sparse_estimators() -> list[Any]:
     return [e for e in lawful_estimators() if get_tags(e).input_tags.sparse]
 
 
+FISHER = "FisherDiscriminant"
+
+
 def name_of(estimator: Any) -> str:
-    return type(estimator).__name__
+    name = type(estimator).__name__
+    plain = name == FISHER and estimator.shrinkage is None
+    return f"{name}, plain" if plain else name
 
 
 def labelled(n: int, d: int, n_classes: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

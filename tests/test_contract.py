@@ -25,7 +25,7 @@ PARAMETERS = {
     "OnlineIPCAC": {"n_whitened": "log2", "window": None, "decay": None, **THRESHOLD},
     "KernelIPCAC": {"kernel": "rbf", "truncate": False, "ridge": "auto", **THRESHOLD},
     "MixtureIPCAC": {"merge": "auto", "em": "auto", "node": "auto", "priors": None},
-    "FisherDiscriminant": {"shrinkage": None, "covariance": None, "rule": "linear"},
+    "FisherDiscriminant": {"shrinkage": "auto", "covariance": None, "rule": "linear"},
     "GroupedDiscriminant": {"rule": "linear"},
     "SupportVectorProjection": NORMALS,
     "SupportVectorICA": COMPONENTS,

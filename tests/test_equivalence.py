@@ -34,7 +34,7 @@ def angles(a, b):
 
 def test_fisher_is_scikit_learns_lda_where_sw_has_an_inverse():
     X, y = TALL
-    ours = FisherDiscriminant().fit(X, y)
+    ours = FisherDiscriminant(shrinkage=None).fit(X, y)
     theirs = LinearDiscriminantAnalysis().fit(X, y)
     for u, v in zip(ours.components_, theirs.scalings_.T, strict=True):
         assert principal_angles([u], [v])[0] < 1e-10
@@ -45,7 +45,7 @@ def test_fisher_is_scikit_learns_lda_where_sw_has_an_inverse():
 def test_with_all_components_the_decisions_are_those_of_full_lda(priors):
     X, y = labelled(300, 8)
     X = X + np.random.default_rng(0).normal(scale=3, size=X.shape)  # some errors to agree on
-    ours = FisherDiscriminant(priors=priors).fit(X, y)
+    ours = FisherDiscriminant(shrinkage=None, priors=priors).fit(X, y)
     # lsqr weighs the class covariances by the priors; equal only when those are the proportions
     theirs = LinearDiscriminantAnalysis(solver="lsqr" if priors is None else "svd", priors=priors)
     theirs.fit(X, y)
@@ -58,7 +58,7 @@ def test_with_all_components_the_decisions_are_those_of_full_lda(priors):
 
 @every_shape
 def test_gsvd_finds_fishers_directions(X, y):
-    gsvd, fisher = GSVDDiscriminant().fit(X, y), FisherDiscriminant().fit(X, y)
+    gsvd, fisher = GSVDDiscriminant().fit(X, y), FisherDiscriminant(shrinkage=None).fit(X, y)
     assert max(angles(gsvd, fisher)) < 1e-9
     assert_allclose(gsvd.explained_ratio_, fisher.explained_ratio_, atol=1e-9)
     new = X.mean(axis=0) + 3 * np.random.default_rng(0).normal(size=(400, X.shape[1]))
@@ -77,7 +77,10 @@ def test_gsvd_keeps_digits_that_scatter_matrices_lose():
 
 
 def test_null_space_directions_are_fishers_perfect_ones():
-    null, fisher = NullSpaceDiscriminant().fit(*WIDE), FisherDiscriminant().fit(*WIDE)
+    null, fisher = (
+        NullSpaceDiscriminant().fit(*WIDE),
+        FisherDiscriminant(shrinkage=None).fit(*WIDE),
+    )
     assert_allclose(null.components_, fisher.components_, atol=1e-10)
     assert_allclose(null.explained_ratio_, fisher.explained_ratio_, atol=1e-10)
 
@@ -89,7 +92,7 @@ def test_a_singular_sw_is_the_limit_of_a_vanishing_ridge():
     X += y[:, None] * np.arange(6) * 0.3
     X[:, 4] += 2 * (y == 3)
     X[:, 5] = y == 2  # a perfect direction; the two others are ordinary
-    limit = FisherDiscriminant().fit(X, y)
+    limit = FisherDiscriminant(shrinkage=None).fit(X, y)
     assert limit.rank_ == 5
     assert_allclose(limit.explained_ratio_, [1, 0, 0], atol=1e-12)
     close = FisherDiscriminant(shrinkage=1e-10).fit(X, y)
@@ -105,9 +108,9 @@ def test_a_singular_sw_is_the_limit_of_a_vanishing_ridge():
 
 @every_shape
 def test_batches_are_the_whole(X, y):
-    whole = FisherDiscriminant().fit(X, y)
+    whole = FisherDiscriminant(shrinkage=None).fit(X, y)
     for size in (1, 7, 50):
-        model = FisherDiscriminant()
+        model = FisherDiscriminant(shrinkage=None)
         for start in range(0, len(X), size):
             part = slice(start, start + size)
             model.partial_fit(X[part], y[part], classes=[0, 1, 2])
@@ -119,8 +122,8 @@ def test_batches_are_the_whole(X, y):
 @every_shape
 def test_blocks_of_a_collection_are_the_whole(X, y):
     da = pytest.importorskip("dask.array")
-    whole = FisherDiscriminant().fit(X, y)
-    model = FisherDiscriminant().fit(da.from_array(X, chunks=(7, -1)), y)
+    whole = FisherDiscriminant(shrinkage=None).fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(da.from_array(X, chunks=(7, -1)), y)
     assert_allclose(model.components_, whole.components_, atol=1e-9)
     assert_allclose(model.moments_.Sw, whole.moments_.Sw, atol=1e-10)
 
@@ -146,9 +149,9 @@ def test_two_classes_need_only_the_mean_difference_for_direct_discriminants():
 
 def test_fisher_after_pca_is_pca_then_fisher():
     X, y = TALL
-    ours = FisherDiscriminant(pca=4).fit(X, y)
+    ours = FisherDiscriminant(shrinkage=None, pca=4).fit(X, y)
     Z = PCA(4).fit_transform(X)
-    inner = FisherDiscriminant().fit(Z, y)
+    inner = FisherDiscriminant(shrinkage=None).fit(Z, y)
     assert_allclose(np.abs(ours.transform(X)), np.abs(inner.transform(Z)), atol=1e-10)
 
 
@@ -156,15 +159,17 @@ def test_fisher_after_pca_is_pca_then_fisher():
 def test_pca_with_all_of_the_variance_changes_nothing(X, y):
     for pca in (1.0, 1000):
         model = FisherDiscriminant(pca=pca, shrinkage=0.0).fit(X, y)
-        assert_allclose(model.components_, FisherDiscriminant().fit(X, y).components_, atol=1e-9)
+        assert_allclose(
+            model.components_, FisherDiscriminant(shrinkage=None).fit(X, y).components_, atol=1e-9
+        )
 
 
 @pytest.mark.parametrize("pca", [5, 0.8])
 @every_shape
 def test_sparse_pca_is_dense_pca(X, y, pca):
     X = np.where(np.abs(X) > 1, X, 0)
-    dense = FisherDiscriminant(pca=pca).fit(X, y)
-    sparse = FisherDiscriminant(pca=pca).fit(sp.csr_array(X), y)
+    dense = FisherDiscriminant(shrinkage=None, pca=pca).fit(X, y)
+    sparse = FisherDiscriminant(shrinkage=None, pca=pca).fit(sp.csr_array(X), y)
     assert_allclose(sparse.components_, dense.components_, atol=1e-8)
 
 
@@ -181,7 +186,9 @@ def test_shrinkage_in_the_span_is_shrinkage_in_all_features():
 
 def test_one_group_is_plain_fisher():
     one = GroupedDiscriminant(groups=1).fit(*TALL)
-    assert_allclose(one.components_, FisherDiscriminant().fit(*TALL).components_, atol=1e-12)
+    assert_allclose(
+        one.components_, FisherDiscriminant(shrinkage=None).fit(*TALL).components_, atol=1e-12
+    )
 
 
 def test_maximum_margin_is_the_eigenproblem_in_all_features():

@@ -20,7 +20,8 @@ every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
 NOT_PERMUTED = {"GroupedDiscriminant"}  # groups are made of features
 NOT_ROTATED = NOT_PERMUTED | {
     "SparseLDG",  # few features are not few after a rotation
-    "HeteroscedasticDiscriminant",  # features have units
+    "FisherDiscriminant",  # features have units
+    "HeteroscedasticDiscriminant",
 }
 NOT_RENAMED = {"MixtureIPCAC"}  # directions come in the order of the classes
 IN_UNITS_OF_C = {  # what C costs depends on the size and the number of the rows
@@ -31,6 +32,7 @@ IN_UNITS_OF_C = {  # what C costs depends on the size and the number of the rows
 NOT_DUPLICATED = {
     "LDG",  # a duplicated row is its own neighbour
     *IN_UNITS_OF_C,
+    "FisherDiscriminant",  # shrinks less by twice the rows
     "HeteroscedasticDiscriminant",  # a class borrows less by twice the rows
     "MixtureIPCAC",  # its nodes are truncated
     "LocalFisherDiscriminant",  # the k-th neighbour of a duplicated row is nearer
@@ -41,6 +43,7 @@ NOT_DUPLICATED = {
     "OnlineIPCAC",
 }
 UNDECIDED_BY_COPIES = {
+    "FisherDiscriminant",  # shrinks less by twice the rows
     "HeteroscedasticDiscriminant",  # a class borrows less by twice the rows
     "KernelFisherDiscriminant",  # a ridge counts as so many rows: less beside twice as many
     "KernelIPCAC",

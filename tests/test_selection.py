@@ -206,7 +206,7 @@ def test_a_classifier_scores_in_the_subspace():
 def test_without_refitting_the_scores_of_noise_are_flattering():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((40, 400)), np.arange(40) % 2
-    model = FisherDiscriminant()
+    model = FisherDiscriminant(shrinkage=None)
     assert dimension_path(model, X, y, n_folds=None).scores.max() > 0.95
     assert dimension_path(model, X, y).scores.mean() < 0.7
     with pytest.raises(ValueError, match="give n_folds to use a scorer"):
@@ -220,7 +220,7 @@ def test_an_unknown_rule_is_an_error():
 
 def test_progress_is_told_fold_by_fold():
     lines = []
-    dimension_path(FisherDiscriminant(), *TALL, n_folds=3, progress=lines.append)
+    dimension_path(FisherDiscriminant(shrinkage=None), *TALL, n_folds=3, progress=lines.append)
     assert [line[:12] for line in lines] == [f"fold {i} of 3:" for i in (1, 2, 3)]
 
 
@@ -263,7 +263,7 @@ def test_weights_go_into_the_folds():
     weights = np.where(np.arange(60) < 30, 1.0, 0.01)
     model = FisherDiscriminant("auto").fit(X, y, sample_weight=weights)
     fit, held = training_parts(y, 5)[0]
-    fold = FisherDiscriminant().fit(X[fit], y[fit], sample_weight=weights[fit])
+    fold = FisherDiscriminant(shrinkage=None).fit(X[fit], y[fit], sample_weight=weights[fit])
     rule = KNeighborsClassifier(3).fit(fold.transform(X[fit]), y[fit])
     expected = rule.score(fold.transform(X[held]), y[held])
     assert_allclose(model.selection_["n_components"].scores[0, -1], expected)
@@ -328,9 +328,10 @@ def test_a_data_frame_is_taken_by_rows():
     wine = datasets.load("wine")
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(wine.data, columns=wine.feature_names)
-    path = dimension_path(FisherDiscriminant(), frame, wine.target)
+    path = dimension_path(FisherDiscriminant(shrinkage=None), frame, wine.target)
     assert_allclose(
-        path.scores, dimension_path(FisherDiscriminant(), wine.data, wine.target).scores
+        path.scores,
+        dimension_path(FisherDiscriminant(shrinkage=None), wine.data, wine.target).scores,
     )
 
 
@@ -372,7 +373,7 @@ def test_no_row_is_judged_by_earlier_ones_alone():
 def test_groups_of_other_rows_are_an_error():
     X, y = TALL
     with pytest.raises(ValueError, match="groups has 3 entries, but X has"):
-        FisherDiscriminant().fit(X, y, groups=[1, 2, 3])
+        FisherDiscriminant(shrinkage=None).fit(X, y, groups=[1, 2, 3])
 
 
 def spy_on_fits(monkeypatch, cls):
@@ -417,10 +418,10 @@ def test_many_rows_are_judged_by_some():
         sizes.append((len(y), len(y_new)))
         return neighbour_scores(Z, y, Z_new, y_new, ends)
 
-    path = dimension_path(FisherDiscriminant(), X, y, scorer)
+    path = dimension_path(FisherDiscriminant(shrinkage=None), X, y, scorer)
     assert path.scores.shape == (1, 2)
     assert_allclose(sizes, [(3000, 700)], atol=3)
-    few = dimension_path(FisherDiscriminant(), X[:600], y[:600], scorer)
+    few = dimension_path(FisherDiscriminant(shrinkage=None), X[:600], y[:600], scorer)
     assert few.scores.shape == (5, 2)
     assert sum(judges for _, judges in sizes[1:]) == 600
 

@@ -19,7 +19,11 @@ def moment_models():
     found = [getattr(separatrix, name) for name in separatrix.__all__]
     kinds = [k for k in found if isinstance(k, type) and issubclass(k, MomentEstimator)]
     assert len(kinds) >= 6
-    return [with_settled_dimension(kind()) for kind in kinds]
+    found = [with_settled_dimension(kind()) for kind in kinds]
+    for model in found:  # rows that are left out are gone when models are merged
+        if type(model) is FisherDiscriminant:
+            model.set_params(shrinkage="moments")
+    return found
 
 
 @pytest.mark.parametrize(
@@ -47,7 +51,9 @@ def test_models_of_moments_keep_every_law(model):
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize("last", [FisherDiscriminant(), separatrix.ClassEraser()], ids=str)
+@pytest.mark.parametrize(
+    "last", [FisherDiscriminant(shrinkage="moments"), separatrix.ClassEraser()], ids=str
+)
 def test_pipelines_keep_theirs(last, seed):
     model = make_pipeline(StandardScaler(), last)
     assert check_mergeable(model, random_state=seed) == list(OF_PIPELINES)
@@ -71,9 +77,9 @@ class Offset(FisherDiscriminant):
 @pytest.mark.parametrize(
     ("model", "law"),
     [
-        (Careless(), "merging parts is fitting all rows"),
-        (Forgetful(), "rows that are forgotten were never seen"),
-        (Offset(), "a stream of batches is a batch"),
+        (Careless(shrinkage=None), "merging parts is fitting all rows"),
+        (Forgetful(shrinkage=None), "rows that are forgotten were never seen"),
+        (Offset(shrinkage=None), "a stream of batches is a batch"),
         (separatrix.LDG(gamma=0.5), "merging parts is fitting all rows: TypeError"),
     ],
     ids=lambda v: type(v).__name__,

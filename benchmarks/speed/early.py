@@ -100,7 +100,7 @@ def stream(settings: Settings) -> list[Row]:
     """Values that come one by one."""
     d = 32 if settings.quick else 128
     X, y, new = series(20, d, 4, 400)
-    model = EarlyClassifier(FisherDiscriminant()).fit(X, y)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(X, y)
     best = np.inf
     for _ in range(settings.rounds):
         start = time.perf_counter()
@@ -156,10 +156,12 @@ def calibrated(settings: Settings) -> list[Row]:
     n, d = (60, 32) if settings.quick else (300, 128)
     X, y, new = series(n, d, 4, n, onset=0.0, separation=12.0)
     limits: dict[str, tuple[EarlyClassifier, float]] = {
-        "linear": (EarlyClassifier(FisherDiscriminant(), calibration=0.3), 0.1),
+        "linear": (EarlyClassifier(FisherDiscriminant(shrinkage=None), calibration=0.3), 0.1),
         "sampled": (EarlyClassifier(LocalQDA(8), calibration=0.3), 1.5),
         "convolutions": (
-            EarlyClassifier(FisherDiscriminant(), calibration=0.3, features=RandomConvolutions()),
+            EarlyClassifier(
+                FisherDiscriminant(shrinkage=None), calibration=0.3, features=RandomConvolutions()
+            ),
             3.0,
         ),
     }

@@ -48,7 +48,7 @@ def tall(settings: Settings) -> list[Row]:
     """Many rows: nearly all the time should go into one matrix product."""
     n, d = (5_000, 60) if settings.quick else (100_000, 500)
     X, y = labelled(n, d)
-    fit = lambda: FisherDiscriminant().fit(X, y)  # noqa: E731
+    fit = lambda: FisherDiscriminant(shrinkage=None).fit(X, y)  # noqa: E731
     times = seconds_of(
         {
             OURS: fit,
@@ -77,7 +77,7 @@ def wide(settings: Settings) -> list[Row]:
     """Many features: the span of the rows, and never a matrix of features by features."""
     n, d = (60, 1_500) if settings.quick else (500, 20_000)
     X, y = labelled(n, d)
-    fit = lambda: FisherDiscriminant().fit(X, y)  # noqa: E731
+    fit = lambda: FisherDiscriminant(shrinkage=None).fit(X, y)  # noqa: E731
     times = seconds_of(
         {
             OURS: fit,
@@ -109,12 +109,12 @@ def float32(settings: Settings) -> list[Row]:
     X32 = X.astype(np.float32)
     times = seconds_of(
         {
-            OURS: lambda: FisherDiscriminant().fit(X32, y),
-            "float64": lambda: FisherDiscriminant().fit(X, y),
+            OURS: lambda: FisherDiscriminant(shrinkage=None).fit(X32, y),
+            "float64": lambda: FisherDiscriminant(shrinkage=None).fit(X, y),
         },
         settings.rounds,
     )
-    dtype = str(FisherDiscriminant().fit(X32, y).transform(X32[:100]).dtype)
+    dtype = str(FisherDiscriminant(shrinkage=None).fit(X32, y).transform(X32[:100]).dtype)
     work = f"FisherDiscriminant.fit {size(n, d)} float32"
     return [
         faster(work, times[OURS], "ours, float64", times["float64"], at_least=1.5),
@@ -196,7 +196,7 @@ def predict(settings: Settings) -> list[Row]:
     n, d = (5_000, 60) if settings.quick else (100_000, 500)
     X, y = labelled(n, d)
     few = slice(0, 4 * d)
-    model = FisherDiscriminant().fit(X[few], y[few])
+    model = FisherDiscriminant(shrinkage=None).fit(X[few], y[few])
     peer = LinearDiscriminantAnalysis(solver="svd").fit(X[few], y[few])
     times = seconds_of(
         {OURS: lambda: model.predict(X), LDA: lambda: peer.predict(X)}, settings.rounds

@@ -30,13 +30,17 @@ def test_the_dimension_grows_through_ties_until_the_score_drops():
 def test_fisher_as_printed_is_fisher_where_the_scatter_is_regular(wine):
     X, y = wine
     assert same_span(
-        literal.printed_fisher_directions(X, y), FisherDiscriminant().fit(X, y).components_.T
+        literal.printed_fisher_directions(X, y),
+        FisherDiscriminant(shrinkage=None).fit(X, y).components_.T,
     )
 
 
 def test_directions_of_unit_length_are_those_of_fisher_in_another_unit(wine):
     X, y = wine
-    plain, unit = FisherDiscriminant().fit(X, y), subspaces.UnitFisher().fit(X, y)
+    plain, unit = (
+        FisherDiscriminant(shrinkage=None).fit(X, y),
+        subspaces.UnitFisher(shrinkage=None).fit(X, y),
+    )
     Z, U = plain.transform(X), unit.transform(X)
     assert np.allclose(U * np.linalg.norm(plain.components_, axis=1), Z)
     axes = U.T @ np.linalg.pinv((X - X.mean(axis=0)).T)

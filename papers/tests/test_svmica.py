@@ -21,7 +21,7 @@ def wine():
 
 def test_discriminants_as_printed_begin_with_those_of_fisher_and_go_on(wine):
     Z = literal.PrintedDiscriminants().fit(wine.X, wine.y).transform(wine.X)
-    fisher = FisherDiscriminant().fit(wine.X, wine.y).transform(wine.X)
+    fisher = FisherDiscriminant(shrinkage=None).fit(wine.X, wine.y).transform(wine.X)
     assert Z.shape[1] == wine.X.shape[1] > fisher.shape[1] == 2
     centred = Z - Z.mean(axis=0)
     left = fisher - centred[:, :2] @ np.linalg.lstsq(centred[:, :2], fisher, rcond=None)[0]
@@ -32,7 +32,7 @@ def test_the_best_setting_counts_its_neighbours_from_one(wine):
     best = run.best_setting([[wine]], run.fisher)
     assert 1 <= best.neighbours <= run.MOST_NEIGHBOURS
     assert np.mean(best.right[0]) > 0.95
-    Z = FisherDiscriminant().fit(wine.X, wine.y)
+    Z = FisherDiscriminant(shrinkage=None).fit(wine.X, wine.y)
     kept = (
         Z.transform(wine.X)[:, : best.directions],
         Z.transform(wine.X_test)[:, : best.directions],

@@ -112,7 +112,7 @@ def check_mergeable(estimator: Any, *, random_state: int = 0) -> list[str]:
     --------
     >>> from separatrix import FisherDiscriminant
     >>> from separatrix.testing import check_mergeable
-    >>> check_mergeable(FisherDiscriminant())[0]
+    >>> check_mergeable(FisherDiscriminant(shrinkage="moments"))[0]
     'merging parts is fitting all rows'
     >>> from separatrix import LDG
     >>> check_mergeable(LDG(gamma=0.5))

@@ -10,7 +10,7 @@ from separatrix import IPCAC, FisherDiscriminant, OnlineIPCAC, TruncatedIPCAC
 from tests.discovery import labelled
 
 MOMENT_MODELS = [
-    FisherDiscriminant(),
+    FisherDiscriminant(shrinkage=None),
     FisherDiscriminant(shrinkage=0.1, pca=4),
     FisherDiscriminant(rule="quadratic", shrinkage=0.1),
     IPCAC(),

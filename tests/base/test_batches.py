@@ -69,7 +69,7 @@ def test_a_window_takes_new_classes():
 )
 def test_a_new_class_is_announced(label, n_rows, said):
     X, y = DATA["two classes"]
-    model = FisherDiscriminant().fit(X, np.array(["ham", "spam"])[y])
+    model = FisherDiscriminant(shrinkage=None).fit(X, np.array(["ham", "spam"])[y])
     with pytest.warns(UserWarning, match=said):
         model.partial_fit(X[:n_rows], [label] * n_rows, classes="open")
     assert label in model.classes_
@@ -78,7 +78,11 @@ def test_a_new_class_is_announced(label, n_rows, said):
 def test_open_classes_are_said_once(tmp_path):
     X, y = shuffled(120, 6, 4)
     landmarks = {"kernel": RBF(0.1), "n_landmarks": X[:10].copy()}
-    for model in (FisherDiscriminant(), OnlineIPCAC(window=80), KernelIPCAC(**landmarks)):
+    for model in (
+        FisherDiscriminant(shrinkage=None),
+        OnlineIPCAC(window=80),
+        KernelIPCAC(**landmarks),
+    ):
         first = y < 2
         model.partial_fit(X[first], y[first], classes="open")
         save(model, tmp_path / "m")
@@ -88,14 +92,18 @@ def test_open_classes_are_said_once(tmp_path):
             assert_array_equal(again.classes_, [0, 1, 2])
     with pytest.raises(ValueError, match="not among classes"):
         model.forget(X[y == 3], y[y == 3])
-    model = FisherDiscriminant().partial_fit(X, y, classes="open").fit(X[first], y[first])
+    model = (
+        FisherDiscriminant(shrinkage=None)
+        .partial_fit(X, y, classes="open")
+        .fit(X[first], y[first])
+    )
     with pytest.raises(ValueError, match="not among classes"):
         model.partial_fit(X, y)
 
 
 def test_threads_that_add_rows_lose_none():
     X, y = labelled(4000, 6, 3)
-    model = FisherDiscriminant()
+    model = FisherDiscriminant(shrinkage=None)
 
     def learn(i):
         model.partial_fit(X[i : i + 20], y[i : i + 20], classes=[0, 1, 2])
@@ -103,7 +111,7 @@ def test_threads_that_add_rows_lose_none():
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(learn, range(0, 4000, 20)))
     assert model.n_samples_seen_ == 4000
-    assert_equal_decisions(model, FisherDiscriminant().fit(X, y), X)
+    assert_equal_decisions(model, FisherDiscriminant(shrinkage=None).fit(X, y), X)
 
 
 def test_labels_that_were_not_announced_stay_an_error():
@@ -166,17 +174,23 @@ def test_a_model_forgets_what_it_learned_merged_and_kept_in_a_file(model, tmp_pa
 def test_weights_are_forgotten_as_they_were_given():
     X, y = DATA["three classes"]
     w = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    model = FisherDiscriminant().fit(X, y, w).forget(X[:30], y[:30], w[:30])
-    assert_equal_decisions(model, FisherDiscriminant().fit(X[30:], y[30:], w[30:]), X)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y, w).forget(X[:30], y[:30], w[:30])
+    assert_equal_decisions(
+        model, FisherDiscriminant(shrinkage=None).fit(X[30:], y[30:], w[30:]), X
+    )
     faded = 0.99 ** np.arange(len(y))[::-1]
-    model = FisherDiscriminant(decay=0.99).fit(X, y).forget(X[:30], y[:30], faded[:30])
-    assert_equal_decisions(model, FisherDiscriminant(decay=0.99).fit(X[30:], y[30:]), X)
+    model = (
+        FisherDiscriminant(shrinkage=None, decay=0.99).fit(X, y).forget(X[:30], y[:30], faded[:30])
+    )
+    assert_equal_decisions(
+        model, FisherDiscriminant(shrinkage=None, decay=0.99).fit(X[30:], y[30:]), X
+    )
 
 
 def test_no_forgotten_row_is_left_in_the_model():
     """Wide data are held as rows."""
     for X, y in (DATA["three classes"], DATA["wide"]):
-        model = FisherDiscriminant().fit(X, y).forget(X[:5], y[:5])
+        model = FisherDiscriminant(shrinkage=None).fit(X, y).forget(X[:5], y[:5])
         held = [model.moments_.means]
         held += [R for s in model.moments_.scatters for _, R in s.rows]
         for rows in held:
@@ -186,7 +200,7 @@ def test_no_forgotten_row_is_left_in_the_model():
 
 def test_rows_that_were_never_learned_are_refused_where_moments_can_tell():
     X, y = DATA["three classes"]
-    model = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     before = model.components_.copy()
     cases = {
         "only what was added can be subtracted": (X[[0] * 60], y[[0] * 60]),
@@ -205,7 +219,7 @@ def test_a_combination_that_no_row_had_is_refused():
     """No single feature is out of range: the remainder is negative in one direction only."""
     X, y = DATA["three classes"]
     X = np.column_stack([X, X[:, 0] + 0.01 * np.random.default_rng(0).standard_normal(len(X))])
-    model = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     strange = model.means_[[0]] + np.array([[0.5, 0, 0, 0, 0, 0, -0.5]])
     with pytest.raises(ValueError, match="not part of what was added"):
         model.forget(strange, [0])
@@ -242,7 +256,7 @@ def test_novelty_is_the_distance_to_the_nearest_class(model):
 
 def test_novelty_of_a_dask_collection_is_lazy_and_the_same():
     X, y = DATA["three classes"]
-    model = FisherDiscriminant().fit(da.from_array(X, (20, 6)), da.from_array(y, 20))
+    model = FisherDiscriminant(shrinkage=None).fit(da.from_array(X, (20, 6)), da.from_array(y, 20))
     lazy = da.from_array(X, (25, 6))
     for judge in (model.novelty, model.novelty_pvalue):
         assert isinstance(map_blocks(judge, lazy), da.Array)
@@ -255,7 +269,7 @@ def test_novelty_of_a_dask_collection_is_lazy_and_the_same():
 
 def test_novelty_follows_what_is_learned():
     X, y = DATA["three classes"]
-    model = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     before = model.novelty(X)
     model.partial_fit(10 * X, y)
     assert model.novelty(X).mean() < before.mean()
@@ -265,7 +279,7 @@ def test_novelty_follows_what_is_learned():
 
 def test_novelty_needs_moments_and_sound_rows():
     X, y = DATA["three classes"]
-    model = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     with pytest.raises(ValueError, match="NaN in column 2"):
         model.novelty(np.where(np.arange(6) == 2, np.nan, X))
     with pytest.raises(ValueError, match="keep_moments=True"):
@@ -290,7 +304,7 @@ def test_patterns_are_the_regression_of_rows_on_scores(model, X, y):
 def test_a_constant_feature_correlates_with_nothing():
     X, y = DATA["three classes"]
     X = np.column_stack([X, np.full(len(X), 3.0)])
-    model = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     assert_allclose(model.structure_correlations_[:, -1], 0)
     assert_allclose(model.patterns_[:, -1], 0, atol=1e-12)
 
@@ -300,7 +314,7 @@ def test_a_constant_feature_correlates_with_nothing():
 
 def test_parameters_that_need_rows_are_an_error_when_results_are_asked_for():
     X, y = labelled(60, 4)
-    model = FisherDiscriminant().partial_fit(X, y).partial_fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).partial_fit(X, y).partial_fit(X, y)
     with pytest.raises(ValueError, match="needs all rows at once"):
         _ = model.set_params(n_components="auto").components_
 
@@ -318,11 +332,11 @@ def test_results_wait_for_the_next_question_and_are_those_of_all_rows():
 
 
 def test_names_that_are_no_results_are_ordinary_errors():
-    model = FisherDiscriminant().fit(*labelled(60, 4))
+    model = FisherDiscriminant(shrinkage=None).fit(*labelled(60, 4))
     model.partial_fit(*labelled(60, 4))
     with pytest.raises(AttributeError, match="no attribute 'component_'"):
         _ = model.component_
-    assert not hasattr(FisherDiscriminant(), "components_")
+    assert not hasattr(FisherDiscriminant(shrinkage=None), "components_")
     assert "components_" not in vars(model)
 
 

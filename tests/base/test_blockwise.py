@@ -23,7 +23,7 @@ pytestmark = [
 
 def test_scores_of_labels_of_another_type_are_errors():
     X, y = TALL
-    model = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     with pytest.raises(ValueError, match=r"y has labels \['0'.*knows \[0.*differ in type"):
         score_blocks(model, array(X, 20), y.astype(str))
 
@@ -32,7 +32,7 @@ def test_scores_of_labels_of_another_type_are_errors():
 def test_frames_that_cannot_be_lazy_are_errors():
     pytest.importorskip("polars")
     _, _, X, y = frames()
-    model = FisherDiscriminant().set_output(transform="polars").fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).set_output(transform="polars").fit(X, y)
     with pytest.raises(ValueError, match=r"lazy frame of polars.*set_output\(transform=\"pandas"):
         map_blocks(model.transform, X)
 
@@ -65,7 +65,7 @@ def test_what_is_asked_of_rows_is_lazy_and_has_their_blocks(estimator):
 
 def test_lazy_results_are_those_of_the_model_as_it_was():
     X, y = TALL
-    model = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     lazy, expected = map_blocks(model.transform, array(X, 9)), model.transform(X)
     model.partial_fit(3 * X, y[::-1])
     assert np.abs(model.transform(X) - expected).max() > 0.1
@@ -77,7 +77,7 @@ def test_lazy_results_are_those_of_the_model_as_it_was():
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_set_output_gives_lazy_frames():
     frame, _, X, y = frames()
-    model = FisherDiscriminant().set_output(transform="pandas").fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).set_output(transform="pandas").fit(X, y)
     for rows in (X, array(frame.to_numpy(), 50)):
         lazy = map_blocks(model.transform, rows)
         found = lazy.compute()
@@ -98,6 +98,6 @@ def test_scores_count_the_weights():
 
 def test_rows_in_blocks_are_told_how_to_ask():
     X, y = TALL
-    model = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     with pytest.raises(TypeError, match=r"map_blocks\(model\.predict, X\)"):
         model.predict(array(X, 9))

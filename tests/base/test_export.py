@@ -38,7 +38,12 @@ def rows_and_labels(n_classes, text):
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.parametrize(
     "model",
-    [FisherDiscriminant(), IPCAC(), PartialLeastSquaresDiscriminant(), LogisticRegression()],
+    [
+        FisherDiscriminant(shrinkage=None),
+        IPCAC(),
+        PartialLeastSquaresDiscriminant(),
+        LogisticRegression(),
+    ],
     ids=lambda m: type(m).__name__,
 )
 def test_the_numbers_decide_as_the_model(model, scaled, text, n_classes, tmp_path):
@@ -61,7 +66,7 @@ def test_the_numbers_decide_as_the_model(model, scaled, text, n_classes, tmp_pat
 
 def test_a_table_for_spreadsheets(tmp_path):
     X, y = rows_and_labels(3, True)
-    model = make_pipeline(StandardScaler(), FisherDiscriminant()).fit(X, y)
+    model = make_pipeline(StandardScaler(), FisherDiscriminant(shrinkage=None)).fit(X, y)
     export(model, tmp_path / "a.csv")
     with open(tmp_path / "a.csv", encoding="utf-8") as file:
         lines = list(csv.reader(file))
@@ -76,7 +81,7 @@ def test_a_table_for_spreadsheets(tmp_path):
 def test_onnx_decides_row_by_row(n_classes, text, tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     X, y = rows_and_labels(n_classes, text)
-    model = make_pipeline(StandardScaler(), FisherDiscriminant()).fit(X, y)
+    model = make_pipeline(StandardScaler(), FisherDiscriminant(shrinkage=None)).fit(X, y)
     export(model, tmp_path / "a.onnx")
     session = runtime.InferenceSession(str(tmp_path / "a.onnx"))
     label, scores = session.run(["label", "scores"], {"X": X.to_numpy(np.float32)})
@@ -90,7 +95,7 @@ def test_what_cannot_be_exported_is_said(tmp_path, monkeypatch):
     for model in (QuadraticDiscriminant(), KernelFisherDiscriminant()):
         with pytest.raises(ValueError, match="is not linear in the features"):
             export(model.fit(X, y), tmp_path / "a.json")
-    model = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     with pytest.raises(ValueError, match=r"use one of .json, .csv, .onnx"):
         export(model, tmp_path / "a.pmml")
     wrong = read_linear(model)._replace(coef=-read_linear(model).coef)

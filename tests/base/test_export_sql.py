@@ -56,7 +56,7 @@ def rows_and_labels(n_classes, d=5):
 @pytest.mark.parametrize("scaled", [False, True])
 def test_scores_and_predictions_are_those_of_the_model(engine, n_classes, scaled, tmp_path):
     X, y = rows_and_labels(n_classes)
-    model = FisherDiscriminant()
+    model = FisherDiscriminant(shrinkage=None)
     model = (make_pipeline(StandardScaler(), model) if scaled else model).fit(X, y)
     found = run(engine, model, X, tmp_path, table='my "rows"')
     assert_array_equal(found["prediction"], model.predict(X))
@@ -70,16 +70,18 @@ def test_scores_and_predictions_are_those_of_the_model(engine, n_classes, scaled
 def test_labels_that_are_no_text(engine, labels, tmp_path):
     X, y = rows_and_labels(2)
     y = np.array(labels)[(y == "ash").astype(int)]
-    model = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     found = run(engine, model, X, tmp_path)["prediction"]
     assert_array_equal(found.astype(float), model.predict(X).astype(float))
 
 
 def test_gaps_are_filled_as_by_the_model_or_have_no_prediction(engine, tmp_path):
     X, y = rows_and_labels(3)
-    plain = FisherDiscriminant().fit(X, y)
+    plain = FisherDiscriminant(shrinkage=None).fit(X, y)
     holes = X.astype(object).mask(np.random.default_rng(0).random(X.shape) < 0.1, None)
-    filling = make_pipeline(SimpleImputer(), StandardScaler(), FisherDiscriminant()).fit(X, y)
+    filling = make_pipeline(
+        SimpleImputer(), StandardScaler(), FisherDiscriminant(shrinkage=None)
+    ).fit(X, y)
     fill(engine[1], "numbers", X.iloc[:1])  # of these types
     numbers = holes.astype(float).where(holes.notna(), None)
     export(filling, tmp_path / "filling.sql", dialect=engine[0], table="numbers")
@@ -107,7 +109,7 @@ def test_gaps_are_filled_as_by_the_model_or_have_no_prediction(engine, tmp_path)
 
 def test_not_a_number_is_a_gap(engine, tmp_path):
     X, y = rows_and_labels(2)
-    model = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     X.iloc[0, 1] = np.nan
     found = run(engine, model, X, tmp_path)["prediction"]
     assert found.isna()[0]
@@ -116,7 +118,7 @@ def test_not_a_number_is_a_gap(engine, tmp_path):
 
 def test_text_in_a_column_of_sqlite_is_a_gap(tmp_path):
     X, y = rows_and_labels(2)
-    model = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     connection = sqlite3.connect(":memory:")
     fill(connection, "rows", X)
     connection.execute("UPDATE rows SET b = '12a' WHERE rowid = 1")
@@ -140,7 +142,7 @@ def test_many_features(tmp_path):
 
 def test_what_only_a_query_can_do(tmp_path):
     X, y = rows_and_labels(2)
-    model = make_pipeline(SimpleImputer(), FisherDiscriminant()).fit(X, y)
+    model = make_pipeline(SimpleImputer(), FisherDiscriminant(shrinkage=None)).fit(X, y)
     with pytest.raises(ValueError, match="fills gaps before its linear part"):
         export(model, tmp_path / "a.json")
     with pytest.raises(ValueError, match="dialect='oracle' is not valid"):

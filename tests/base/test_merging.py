@@ -25,7 +25,7 @@ from separatrix.moments.scatter import Scatter
 from tests.base.living import DATA, assert_same_model, every_data, shuffled
 
 MODELS = [
-    FisherDiscriminant(),
+    FisherDiscriminant(shrinkage=None),
     FisherDiscriminant(shrinkage=0.1, pca=4),
     IPCAC(),
     IPCAC(variance=0.9),
@@ -185,7 +185,7 @@ def test_scaled_wide_models_merge():
 @pytest.mark.parametrize("how", [{"with_mean": False}, {"with_std": False}], ids=str)
 def test_scalers_may_shift_or_scale_alone(how):
     X, y = in_other_units()
-    model = make_pipeline(StandardScaler(**how), FisherDiscriminant())
+    model = make_pipeline(StandardScaler(**how), FisherDiscriminant(shrinkage=None))
     assert_equal_decisions_of_pipelines(
         merge(sites(model, X, y)), clone(model).fit(X, y), X, rtol=1e-8
     )
@@ -202,7 +202,7 @@ def test_a_column_that_is_constant_at_a_site_merges():
 def test_columns_are_matched_by_name():
     X, y = in_other_units()
     frame = pd.DataFrame(X, columns=list("abcdef"))
-    for model in (FisherDiscriminant(), scaled(FisherDiscriminant())):
+    for model in (FisherDiscriminant(shrinkage=None), scaled(FisherDiscriminant(shrinkage=None))):
         parts = [clone(model).fit(frame[:60], y[:60])]
         parts.append(clone(model).fit(frame[list("cfbead")][60:], y[60:]))
         whole = clone(model).fit(frame, y)
@@ -219,7 +219,7 @@ def mixed_table(n=90):
 def prepared(fill):
     numbers = make_pipeline(SimpleImputer(strategy="constant", fill_value=fill), StandardScaler())
     parts = [("n", numbers, ["width", "height"]), ("w", OneHotEncoder(), ["ward"])]
-    return make_pipeline(ColumnTransformer(parts), FisherDiscriminant())
+    return make_pipeline(ColumnTransformer(parts), FisherDiscriminant(shrinkage=None))
 
 
 def test_imputers_and_encoders_with_equal_values_merge():
@@ -237,16 +237,20 @@ def test_what_must_agree_is_said():
         merge([one, prepared(2.0).fit(frame, y)])
     with pytest.raises(ValueError, match=r"values of 'ward' must agree: .*'east', 'north'\]"):
         merge([one, prepared(1.5).fit(frame[few], y[few])])
-    other = make_pipeline(PCA(2), FisherDiscriminant()).fit(frame[["width", "height"]], y)
+    other = make_pipeline(PCA(2), FisherDiscriminant(shrinkage=None)).fit(
+        frame[["width", "height"]], y
+    )
     with pytest.raises(ValueError, match="PCA comes before the model"):
         merge([other, other])
-    weighted = scaled(FisherDiscriminant()).fit(
+    weighted = scaled(FisherDiscriminant(shrinkage=None)).fit(
         frame[["width", "height"]], y, fisherdiscriminant__sample_weight=1.0 + y
     )
     with pytest.raises(ValueError, match="did not learn from the same rows"):
         merge([weighted, weighted])
     assert why_not_mergeable(one) is None
-    knn = make_pipeline(FisherDiscriminant(), KNeighborsClassifier()).fit(frame.iloc[:, :2], y)
+    knn = make_pipeline(FisherDiscriminant(shrinkage=None), KNeighborsClassifier()).fit(
+        frame.iloc[:, :2], y
+    )
     assert "KNeighborsClassifier decides by rows" in why_not_mergeable(knn)
 
 
@@ -265,9 +269,9 @@ def test_a_site_leaves(model):
 
 def test_only_a_part_can_leave():
     X, y = in_other_units()
-    one = sites(FisherDiscriminant(), X, y, n=2)[0]
+    one = sites(FisherDiscriminant(shrinkage=None), X, y, n=2)[0]
     with pytest.raises(ValueError, match="model 0 of those to be left out is not in the sum"):
-        merge([one], without=[FisherDiscriminant().fit(100 * X[::4], y[::4])])
+        merge([one], without=[FisherDiscriminant(shrinkage=None).fit(100 * X[::4], y[::4])])
     with pytest.raises(ValueError, match="nothing would be left"):
         merge([one], without=[one])
 
@@ -275,7 +279,7 @@ def test_only_a_part_can_leave():
 @pytest.mark.parametrize("attack", ["count", "mean", "matrix", "nan"])
 def test_a_hostile_site_is_named(attack):
     X, y = DATA["two classes"]
-    good, bad = sites(FisherDiscriminant(), X, y, n=2)
+    good, bad = sites(FisherDiscriminant(shrinkage=None), X, y, n=2)
     moments = bad.moments_
     if attack == "count":
         moments.counts[0] = -5.0

@@ -44,7 +44,7 @@ def test_the_columns_of_steps_are_affine_in_those_of_the_table():
 def test_moments_are_in_the_units_of_the_table():
     X, y = shuffled(90, 4, 2)
     X = 100 * X + 1000
-    model = make_pipeline(StandardScaler(), FisherDiscriminant()).fit(X, y)
+    model = make_pipeline(StandardScaler(), FisherDiscriminant(shrinkage=None)).fit(X, y)
     found, expected = take_apart(model).moments, ClassMoments.from_data(X, y)
     assert_allclose(found.Sw, expected.Sw, rtol=1e-10, atol=1e-10 * expected.Sw.max())
     assert_allclose(found.means, expected.means, rtol=1e-12)
@@ -58,7 +58,7 @@ def test_steps_that_are_not_affine_are_refused():
         (SimpleImputer(add_indicator=True),): "add_indicator",
     }.items():
         with pytest.raises(ValueError, match=words):
-            take_apart(make_pipeline(*steps, FisherDiscriminant()).fit(X, y))
+            take_apart(make_pipeline(*steps, FisherDiscriminant(shrinkage=None)).fit(X, y))
 
 
 @pytest.mark.parametrize("model", [*MOMENT_MODELS, QuadraticDiscriminant(0.3)], ids=str)
@@ -81,30 +81,34 @@ def test_forgotten_rows_were_never_seen_behind_a_scaler(model):
 
 def test_models_without_steps_are_forgotten_alike():
     X, y = shuffled(90, 4, 3)
-    model = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     found = forget_rows(model, X[:5], y[:5])
     assert model.n_samples_seen_ == 90
-    assert_allclose(found.model.coef_, FisherDiscriminant().fit(X[5:], y[5:]).coef_, rtol=1e-9)
+    assert_allclose(
+        found.model.coef_, FisherDiscriminant(shrinkage=None).fit(X[5:], y[5:]).coef_, rtol=1e-9
+    )
 
 
 def test_columns_of_text_forget_while_their_values_have_rows():
     frame, y = table()
-    whole = make_pipeline(preparation(), FisherDiscriminant()).fit(frame, y)
-    never = make_pipeline(preparation(), FisherDiscriminant()).fit(frame[7:], y[7:])
+    whole = make_pipeline(preparation(), FisherDiscriminant(shrinkage=None)).fit(frame, y)
+    never = make_pipeline(preparation(), FisherDiscriminant(shrinkage=None)).fit(frame[7:], y[7:])
     found = forget(whole, frame[:7], y[:7])
     assert_allclose(found.decision_function(frame), never.decision_function(frame), atol=1e-8)
     frame.loc[0, "ward"] = "south"
-    odd = make_pipeline(preparation(), FisherDiscriminant()).fit(frame, y)
+    odd = make_pipeline(preparation(), FisherDiscriminant(shrinkage=None)).fit(frame, y)
     with pytest.raises(ValueError, match="no row would be left with 'ward_south'"):
         forget(odd, frame[:1], y[:1])
 
 
 def test_what_cannot_be_forgotten_is_said():
     frame, y = table()
-    filled = make_pipeline(preparation(SimpleImputer()), FisherDiscriminant()).fit(frame, y)
+    filled = make_pipeline(preparation(SimpleImputer()), FisherDiscriminant(shrinkage=None)).fit(
+        frame, y
+    )
     with pytest.raises(ValueError, match="fills gaps of 'a' was computed from all rows"):
         forget(filled, frame[:3], y[:3])
     X = frame[list("abc")].to_numpy()
-    model = make_pipeline(StandardScaler(), FisherDiscriminant()).fit(X, y)
+    model = make_pipeline(StandardScaler(), FisherDiscriminant(shrinkage=None)).fit(X, y)
     with pytest.raises(ValueError, match="not part"):
         forget(model, 100 * X[:3], y[:3])

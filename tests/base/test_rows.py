@@ -30,7 +30,7 @@ def test_checked_rows_have_codes_classes_weights_and_names():
     X, y = TALL
     frame = pd.DataFrame(X, columns=list("abcdef"))
     names = np.array(["u", "v", "w"])[y]
-    rows = check_labelled_rows(FisherDiscriminant(), frame, names, 2.0)
+    rows = check_labelled_rows(FisherDiscriminant(shrinkage=None), frame, names, 2.0)
     assert rows.classes.tolist() == ["u", "v", "w"]
     assert rows.codes.tolist() == y.tolist()
     assert rows.weights.tolist() == [2.0] * 90
@@ -39,7 +39,7 @@ def test_checked_rows_have_codes_classes_weights_and_names():
 
 def test_one_class_is_named_in_the_error():
     with pytest.raises(ValueError, match=r"FisherDiscriminant needs at least two.*one class: 'a'"):
-        check_several_classes(FisherDiscriminant(), np.array(["a"]))
+        check_several_classes(FisherDiscriminant(shrinkage=None), np.array(["a"]))
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
@@ -91,8 +91,8 @@ def test_a_column_of_text_is_named():
     X = pd.DataFrame({"a": [1.0, 2.0, 4.0, 3.0], "b": [0.0, 1.0, 0.0, 2.0]})
     y = [0, 1, 0, 1]
     with pytest.raises(ValueError, match=r"Column 'site' of X holds text .*'x'.*OneHotEncoder"):
-        FisherDiscriminant().fit(X.assign(site="x"), y)
-    model = FisherDiscriminant().fit(X, y)
+        FisherDiscriminant(shrinkage=None).fit(X.assign(site="x"), y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     with pytest.raises(ValueError, match="Column 'b' of X holds text"):
         model.predict(X.assign(b="x"))
 
@@ -127,13 +127,17 @@ def test_the_matrix_of_the_caller_is_not_sorted(estimator):
 )
 def test_labels_of_two_kinds_are_an_error_in_words(y, message):
     X = TALL[0]
-    for fit in (FisherDiscriminant().fit, FisherDiscriminant().partial_fit, KernelIPCAC().fit):
+    for fit in (
+        FisherDiscriminant(shrinkage=None).fit,
+        FisherDiscriminant(shrinkage=None).partial_fit,
+        KernelIPCAC().fit,
+    ):
         with pytest.raises(ValueError, match=message):
             fit(X, y)
     with pytest.raises(ValueError, match=message):
         ClassMoments.from_data(X, y)
     with pytest.raises(ValueError, match=message.replace("y ", "classes ", 1)):
-        FisherDiscriminant().partial_fit(X, TALL[1], classes=y[:2])
+        FisherDiscriminant(shrinkage=None).partial_fit(X, TALL[1], classes=y[:2])
 
 
 @pytest.mark.parametrize("estimator", probabilistic_classifiers(), ids=name_of)

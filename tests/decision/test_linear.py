@@ -35,7 +35,7 @@ def test_directions_without_scatter_decide_first_and_leave_digits_for_the_rest()
     y = np.repeat([0, 1, 2], 50)
     X = np.column_stack([y == 2, rng.normal(size=150) + 3 * (y == 1)])
     X[:, 1] -= X[:, 1].mean()
-    model = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     middle = (X[y == 0, 1].mean() + X[y == 1, 1].mean()) / 2
     new = [[0.0, middle - 0.01], [0.0, middle + 0.01], [0.51, middle - 5], [0.49, middle + 5]]
     assert_array_equal(model.predict(new), [0, 1, 2, 1])

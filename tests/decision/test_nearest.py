@@ -13,8 +13,8 @@ from separatrix.decision.linear import cosine_rule
 from tests.discovery import labelled
 
 BY_MEANS = {
-    "distance": FisherDiscriminant(rule="nearest-mean"),
-    "angle": FisherDiscriminant(rule="cosine"),
+    "distance": FisherDiscriminant(shrinkage=None, rule="nearest-mean"),
+    "angle": FisherDiscriminant(shrinkage=None, rule="cosine"),
     "groups, distance": GroupedDiscriminant(2, rule="nearest-mean"),
     "groups, angle": GroupedDiscriminant(2, rule="cosine"),
 }
@@ -40,10 +40,10 @@ def test_it_decides_by_the_nearest_mean_in_the_subspace(model):
 def test_distance_is_the_linear_rule_with_equal_priors_where_scatter_is_a_sphere():
     X, y = labelled(200, 6)
     y[:60] = y[0]  # classes of unlike sizes
-    by_means = FisherDiscriminant(rule="nearest-mean").fit(X, y)
+    by_means = FisherDiscriminant(shrinkage=None, rule="nearest-mean").fit(X, y)
     n_classes = len(by_means.classes_)
     # the directions make the scatter within classes the identity: a sphere
-    linear = FisherDiscriminant().fit(X, y)
+    linear = FisherDiscriminant(shrinkage=None).fit(X, y)
     difference = by_means._rule.coef - linear._rule.coef
     assert_allclose(difference, 0, atol=1e-9 * np.abs(linear._rule.coef).max())
     expected = linear._rule.intercept - np.log(linear.priors_) + np.log(1 / n_classes)
@@ -88,7 +88,7 @@ def test_a_class_with_no_prior_is_excluded_and_a_mean_at_the_origin_has_no_angle
 
 def test_the_angle_has_no_coefficients_and_says_so():
     X, y = labelled(60, 4)
-    model = FisherDiscriminant(rule="cosine").fit(X, y)
+    model = FisherDiscriminant(shrinkage=None, rule="cosine").fit(X, y)
     assert not hasattr(model, "coef_")
     with pytest.raises(AttributeError, match=r'rule="cosine" there is no coef_'):
         _ = model.intercept_
@@ -97,8 +97,8 @@ def test_the_angle_has_no_coefficients_and_says_so():
 @pytest.mark.parametrize("rule", ["nearest-mean", "cosine"])
 def test_merged_and_saved_models_decide_as_one(rule, tmp_path):
     X, y = labelled(200, 6)
-    whole = FisherDiscriminant(rule=rule).fit(X, y)
-    parts = [FisherDiscriminant(rule=rule).fit(X[i::2], y[i::2]) for i in (0, 1)]
+    whole = FisherDiscriminant(shrinkage=None, rule=rule).fit(X, y)
+    parts = [FisherDiscriminant(shrinkage=None, rule=rule).fit(X[i::2], y[i::2]) for i in (0, 1)]
     assert_allclose(merge(parts).decision_function(X), whole.decision_function(X), rtol=1e-6)
     save(whole, tmp_path / "model")
     assert_array_equal(load(tmp_path / "model").decision_function(X), whole.decision_function(X))

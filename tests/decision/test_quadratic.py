@@ -11,7 +11,7 @@ from separatrix import FisherDiscriminant, GroupedDiscriminant, load, merge, sav
 from separatrix.decision.quadratic import class_covariances
 
 MODELS = {
-    "fisher": FisherDiscriminant(rule="quadratic"),
+    "fisher": FisherDiscriminant(shrinkage=None, rule="quadratic"),
     "shrunk": FisherDiscriminant(shrinkage=0.1, rule="quadratic"),
     "groups": GroupedDiscriminant(2, rule="quadratic"),
 }
@@ -51,7 +51,7 @@ def test_in_the_subspace_it_is_quadratic_discriminant_analysis(name):
 def test_two_classes_have_the_log_odds_of_the_second():
     X, y = spread_classes()
     two = y < 2
-    model = FisherDiscriminant(rule="quadratic").fit(X[two], y[two])
+    model = FisherDiscriminant(shrinkage=None, rule="quadratic").fit(X[two], y[two])
     odds = model.decision_function(X[two])
     assert_allclose(odds, np.diff(model.predict_log_proba(X[two]))[:, 0])
     assert_array_equal(model.predict(X[two]), (odds > 0).astype(int))
@@ -114,7 +114,9 @@ def test_rare_and_missing_classes_have_an_answer(model):
     assert np.isfinite(model.decision_function(X)).all()
     assert model.score(X, y) > 0.5
     if hasattr(model, "partial_fit"):
-        stream = FisherDiscriminant(rule="quadratic").partial_fit(X, y, classes=[0, 1, 2, 7, 8, 9])
+        stream = FisherDiscriminant(shrinkage=None, rule="quadratic").partial_fit(
+            X, y, classes=[0, 1, 2, 7, 8, 9]
+        )
         assert_allclose(stream.predict_proba(X)[:, 5], 0)
 
 
@@ -129,12 +131,12 @@ def test_without_directions_the_majority_is_left(model):
 
 def test_it_has_no_coefficients_and_says_so():
     X, y = spread_classes()
-    model = FisherDiscriminant(rule="quadratic").fit(X, y)
+    model = FisherDiscriminant(shrinkage=None, rule="quadratic").fit(X, y)
     assert not hasattr(model, "coef_")
     with pytest.raises(AttributeError, match=r"there is no coef_ .* a covariance for each"):
         _ = model.intercept_
     with pytest.raises(ValueError, match="rule='cubic' is not valid for FisherDiscriminant"):
-        FisherDiscriminant(rule="cubic").fit(X, y)
+        FisherDiscriminant(shrinkage=None, rule="cubic").fit(X, y)
 
 
 @every_model

@@ -56,7 +56,7 @@ every_conditional = pytest.mark.parametrize("conditional", ["gaussian", "mixture
 every_region = pytest.mark.parametrize("region", ["ellipsoid", "box", "chebyshev"])
 
 
-REDUCERS = {"features": None, "pca": PCA(3), "fisher": FisherDiscriminant()}
+REDUCERS = {"features": None, "pca": PCA(3), "fisher": FisherDiscriminant(shrinkage=None)}
 
 
 every_reducer = pytest.mark.parametrize("reducer", REDUCERS.values(), ids=REDUCERS)

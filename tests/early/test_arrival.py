@@ -43,15 +43,15 @@ def test_series_of_channels_are_decided_at_whole_times(kind):
 
 def test_a_number_of_channels_that_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="n_channels=2 does not divide the 7 columns"):
-        EarlyClassifier(FisherDiscriminant(), n_channels=2).fit(X, y)
+        EarlyClassifier(FisherDiscriminant(shrinkage=None), n_channels=2).fit(X, y)
     cube = np.random.default_rng(0).standard_normal((6, 3, 4))
     with pytest.raises(ValueError, match="n_channels=2, but X has 3 channels"):
-        EarlyClassifier(FisherDiscriminant(), n_channels=2).fit(cube, [0, 1] * 3)
+        EarlyClassifier(FisherDiscriminant(shrinkage=None), n_channels=2).fit(cube, [0, 1] * 3)
 
 
 @every_judge
 def test_lengths_hide_what_follows(kind):
-    model = judged(kind, FisherDiscriminant()).fit(X, y)
+    model = judged(kind, FisherDiscriminant(shrinkage=None)).fit(X, y)
     lengths = np.arange(len(NEW)) % 8
     hidden = np.where(np.arange(7) < lengths[:, None], NEW, np.nan)
     expected = model.decide_early(hidden, reliability=0.7)
@@ -65,7 +65,9 @@ def test_lengths_hide_what_follows(kind):
 
 
 @pytest.mark.parametrize("kind", ["model", "sampled"])
-@pytest.mark.parametrize("rule", [FisherDiscriminant(), LocalQDA(6)], ids=["linear", "local"])
+@pytest.mark.parametrize(
+    "rule", [FisherDiscriminant(shrinkage=None), LocalQDA(6)], ids=["linear", "local"]
+)
 def test_series_with_gaps_are_decided_as_their_values_so_far(rule, kind):
     model = judged(kind, rule, n_checkpoints=7).fit(X, y)
     holes = with_gaps(NEW, share=0.3)
@@ -128,4 +130,4 @@ def test_series_that_were_normalised_over_their_length_are_noticed():
     assert not is_normalized(rows)
     assert not is_normalized(1.1 * whole)
     with pytest.warns(UserWarning, match="normalised over its whole length"):
-        EarlyClassifier(FisherDiscriminant()).fit(whole, labels)
+        EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(whole, labels)

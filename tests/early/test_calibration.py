@@ -182,7 +182,7 @@ def test_recalibrations_keep_the_promise(kind, guarantee, condition, loss):
     costs = 1.0 - np.eye(n_classes)
     costs[0] *= 0.5  # mistakes of the first class cost half
     promise = Promise(None, guarantee, condition=condition, loss=costs if matrix else loss)
-    model = EarlyClassifier(FisherDiscriminant()).fit(rows, labels)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(rows, labels)
     pool, truth = draw_rows(kind, 20_000, d, rng)
     codes, scores = follow_paths(model._score, pool)
     paths = ScorePaths(codes, scores, model._classify(pool), truth)
@@ -227,7 +227,7 @@ def test_the_reliability_that_is_stated_is_near_the_agreement(condition):
     """Mean of what is stated beside the agreement, over recalibrations by 200 of 10 000 rows."""
     rng, d = np.random.default_rng(0), 10
     rows, labels = draw_rows("normal", 80, d, rng)
-    model = EarlyClassifier(FisherDiscriminant()).fit(rows, labels)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(rows, labels)
     pool, truth = draw_rows("normal", 10_000, d, rng)
     codes, scores = follow_paths(model._score, pool)
     paths = ScorePaths(codes, scores, model._classify(pool), truth)
@@ -250,7 +250,7 @@ def test_the_reliability_that_is_stated_is_near_the_agreement(condition):
 
 def test_small_data_say_what_is_promised_and_how_many_rows_would_do():
     rows, labels = series(50, 6)
-    model = EarlyClassifier(FisherDiscriminant(), calibration=0.3)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None), calibration=0.3)
     with pytest.warns(UserWarning, match=r"15 rows calibrate, .* on average .* that takes 29"):
         model.fit(rows, labels)
     assert model.guarantee_ == "average"
@@ -270,7 +270,9 @@ def test_small_data_say_what_is_promised_and_how_many_rows_would_do():
 def test_a_class_without_calibration_rows_leaves_nothing_to_promise():
     rows, labels = series(200, 7)
     model = EarlyClassifier(
-        FisherDiscriminant(), calibration=Promise(None, condition="class"), reliability=0.6
+        FisherDiscriminant(shrinkage=None),
+        calibration=Promise(None, condition="class"),
+        reliability=0.6,
     ).fit(X, y)
     with pytest.warns(UserWarning, match="0 rows of class 2 calibrate"):
         model.calibrate(rows[labels < 2], labels[labels < 2])
@@ -293,7 +295,7 @@ def rare_rows(n, seed, share=0.1):
 def test_a_class_whose_promise_is_not_kept_is_named():
     rows, labels = rare_rows(600, 0, share=0.08)
     new, truth = rare_rows(2000, 1, share=0.08)
-    model = EarlyClassifier(FisherDiscriminant(), calibration=0.4)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None), calibration=0.4)
     with pytest.warns(UserWarning, match=r"not in class 'bad' .*condition='class'"):
         model.fit(rows, labels)
     checks = dict(zip(model.classes_.tolist(), model.class_promises_, strict=True))
@@ -302,7 +304,9 @@ def test_a_class_whose_promise_is_not_kept_is_named():
     assert not checks["good"].short
     found = model.decide_early(new)
     assert np.mean(found.label[truth == "bad"] == "bad") < 0.3
-    by_class = EarlyClassifier(FisherDiscriminant(), calibration=Promise(0.6, condition="class"))
+    by_class = EarlyClassifier(
+        FisherDiscriminant(shrinkage=None), calibration=Promise(0.6, condition="class")
+    )
     by_class.fit(rows, labels)
     early, complete = by_class.decide_early(new), by_class.predict(new)
     bad = complete == "bad"
@@ -342,7 +346,7 @@ def test_subjects_are_kept_together():
     rng = np.random.default_rng(0)
     tau, n_subjects = 0.8, 30
     rows, labels, _ = subjects(40, 5, rng)
-    model = EarlyClassifier(FisherDiscriminant()).fit(rows, labels)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(rows, labels)
     new, truth, _ = subjects(3000, 5, rng)
     codes, scores = follow_paths(model._score, new)
     paths = ScorePaths(codes, scores, model._classify(new), truth)
@@ -366,7 +370,7 @@ def test_groups_are_held_out_whole():
     rng = np.random.default_rng(1)
     rows, labels, who = subjects(60, 6, rng)
     names = np.array([f"s{i}" for i in who])
-    model = EarlyClassifier(FisherDiscriminant(), calibration=0.5, reliability=0.7)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None), calibration=0.5, reliability=0.7)
     model.fit(rows, labels, groups=names)
     assert model.n_calibration_rows_ == 180
     # 30 groups without a loss keep no more than 0.05 ** (1 / 30)
@@ -410,7 +414,9 @@ def test_rows_series_and_streams_state_one_reliability(kind, estimator):
 def test_a_calibrated_model_is_kept_in_a_file(tmp_path, condition):
     rows, labels = series(400, 7, 2)
     model = EarlyClassifier(
-        FisherDiscriminant(), calibration=Promise(0.5, condition=condition), reliability=0.8
+        FisherDiscriminant(shrinkage=None),
+        calibration=Promise(0.5, condition=condition),
+        reliability=0.8,
     ).fit(rows, labels)
     save(model, tmp_path / "a.model")
     kept = load(tmp_path / "a.model")
@@ -423,7 +429,7 @@ def test_a_calibrated_model_is_kept_in_a_file(tmp_path, condition):
 
 def test_folds_calibrate_approximately():
     rows, labels = series(120, 7, 2)
-    model = EarlyClassifier(FisherDiscriminant(), calibration="cv").fit(rows, labels)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None), calibration="cv").fit(rows, labels)
     assert model.n_calibration_rows_ == 120
     assert (model.decide_early(NEW).time < 7).any()
 
@@ -432,12 +438,15 @@ def test_what_does_not_go_together_is_refused():
     rows, labels = series(60, 7, 2)
     for wrong in (0, 1.5, "half", object()):
         with pytest.raises(ValueError, match=r"calibration=.* is not valid"):
-            EarlyClassifier(FisherDiscriminant(), calibration=wrong).fit(rows, labels)
+            EarlyClassifier(FisherDiscriminant(shrinkage=None), calibration=wrong).fit(
+                rows, labels
+            )
     with pytest.raises(ValueError, match='condition="time" is promised with'):
         EarlyClassifier(
-            FisherDiscriminant(), calibration=Promise(0.5, "average", condition="time")
+            FisherDiscriminant(shrinkage=None),
+            calibration=Promise(0.5, "average", condition="time"),
         ).fit(rows, labels)
-    model = EarlyClassifier(FisherDiscriminant()).fit(rows, labels)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(rows, labels)
     with pytest.raises(ValueError, match="X has 60 rows, but y has 59 labels"):
         model.calibrate(rows, labels[1:])
     with pytest.raises(ValueError, match="y has the label 7, which was not learned"):

@@ -56,7 +56,7 @@ from tests.early.data import (
 @pytest.mark.parametrize("data", [(X, y), (WIDE, wide_y)], ids=["tall", "wide"])
 def test_what_is_expected_of_missing_values(data, conditional):
     X, y = data
-    model = by_model(FisherDiscriminant(), conditional=conditional).fit(X, y)
+    model = by_model(FisherDiscriminant(shrinkage=None), conditional=conditional).fit(X, y)
     codes = y if conditional == "mixture" else np.zeros_like(y)
     rows = with_gaps(X[:6])
     rows[1] = X[1]
@@ -258,7 +258,7 @@ def test_many_features_are_never_squared(conditional):
     d = 1500
     rows, labels = series(12, d, n_classes=2)
     tracemalloc.start()
-    model = by_model(FisherDiscriminant(), conditional=conditional).fit(rows, labels)
+    model = by_model(FisherDiscriminant(shrinkage=None), conditional=conditional).fit(rows, labels)
     model.decide_early(rows[:2])
     model.decide(with_gaps(rows[:2]))
     model.stream().push(1.0)
@@ -285,11 +285,13 @@ def test_units_and_offsets_do_not_matter():
 def test_a_class_of_one_row_and_rows_given_twice():
     labels = np.where(np.arange(len(y)) == 5, 7, y)
     for conditional in ("gaussian", "mixture"):
-        model = by_model(FisherDiscriminant(), conditional=conditional).fit(X, labels)
+        model = by_model(FisherDiscriminant(shrinkage=None), conditional=conditional).fit(
+            X, labels
+        )
         found = model.decide_early(np.repeat(NEW, 2, axis=0))
         assert np.isfinite(found.reliability).all()
         assert_array_equal(found.label[::2], found.label[1::2])
-    twice = by_model(FisherDiscriminant(), regularization=0.1)
+    twice = by_model(FisherDiscriminant(shrinkage=None), regularization=0.1)
     once = clone(twice).fit(X, y).decide(with_gaps(NEW))
     twice.fit(np.tile(X, (2, 1)), np.tile(y, 2))
     assert_allclose(twice.decide(with_gaps(NEW)).reliability, once.reliability, rtol=1e-6)
@@ -299,11 +301,15 @@ def test_frames_names_and_single_precision():
     names = list("abcdefg")
     frame = pd.DataFrame(X, columns=names)
     labels = np.array(["ash", "beech", "cedar"])[y]
-    model = EarlyClassifier(FisherDiscriminant(), reducer=LDG(3, gamma=0.6, n_neighbors=4))
+    model = EarlyClassifier(
+        FisherDiscriminant(shrinkage=None), reducer=LDG(3, gamma=0.6, n_neighbors=4)
+    )
     model.fit(frame, labels)
     gaps = with_gaps(NEW)
     expected = (
-        EarlyClassifier(FisherDiscriminant(), reducer=LDG(3, gamma=0.6, n_neighbors=4))
+        EarlyClassifier(
+            FisherDiscriminant(shrinkage=None), reducer=LDG(3, gamma=0.6, n_neighbors=4)
+        )
         .fit(X, labels)
         .decide(gaps)
     )
@@ -319,8 +325,10 @@ def test_frames_names_and_single_precision():
         model.decide_early(pd.DataFrame(NEW[:, :4], columns=names[1:5]))
     with pytest.raises(TypeError, match="dense"):
         model.decide_early(sp.csr_array(NEW[:, :4]))
-    single = EarlyClassifier(FisherDiscriminant()).fit(X.astype(np.float32), y)
-    double = EarlyClassifier(FisherDiscriminant()).fit(X.astype(np.float32).astype(float), y)
+    single = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(X.astype(np.float32), y)
+    double = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(
+        X.astype(np.float32).astype(float), y
+    )
     rows = with_gaps(NEW).astype(np.float32)
     assert_allclose(single.decide(rows).reliability, double.decide(rows).reliability, rtol=1e-3)
 
@@ -344,8 +352,8 @@ def test_what_is_no_classifier_is_refused(estimator):
 @pytest.mark.parametrize("reducer", [Normalizer(), KernelFisherDiscriminant()])
 def test_reducers_that_are_no_affine_maps_are_refused(reducer):
     with pytest.raises(TypeError, match=r"reducer=[\s\S]* after affine maps alone"):
-        by_model(FisherDiscriminant(), reducer=reducer).fit(X, y)
-    model = EarlyClassifier(FisherDiscriminant(), reducer=reducer).fit(X, y)
+        by_model(FisherDiscriminant(shrinkage=None), reducer=reducer).fit(X, y)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None), reducer=reducer).fit(X, y)
     assert model.judge_.__class__ is SampledJudge
 
 
@@ -368,7 +376,7 @@ def test_affine_reducers_are_folded_into_the_rule(reducer):
 @pytest.mark.parametrize("reducer", ["pca", PCA, FisherDiscriminant])
 def test_reducers_that_are_no_transformers_are_refused(reducer):
     with pytest.raises(TypeError, match=r"reducer=.* is not a transformer: give an instance"):
-        EarlyClassifier(FisherDiscriminant(), reducer=reducer).fit(X, y)
+        EarlyClassifier(FisherDiscriminant(shrinkage=None), reducer=reducer).fit(X, y)
 
 
 def test_a_reducer_without_mean_starts_at_the_origin():
@@ -390,11 +398,11 @@ def test_a_reducer_without_mean_starts_at_the_origin():
 )
 def test_senseless_parameters_are_refused(name, value):
     with pytest.raises(ValueError, match=f"{name}={value!r} is not valid"):
-        by_model(FisherDiscriminant(), **{name: value}).fit(X, y)
+        by_model(FisherDiscriminant(shrinkage=None), **{name: value}).fit(X, y)
 
 
 def test_senseless_rows_are_refused():
-    model = EarlyClassifier(FisherDiscriminant())
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None))
     with pytest.raises(NotFittedError):
         model.decide_early(X)
     with pytest.raises(NotFittedError):
@@ -413,12 +421,12 @@ def test_senseless_rows_are_refused():
 
 
 def test_rows_with_gaps_are_predicted_as_they_would_be_decided_now():
-    model, rows = EarlyClassifier(FisherDiscriminant()).fit(X, y), with_gaps(NEW)
+    model, rows = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(X, y), with_gaps(NEW)
     assert_array_equal(model.predict(rows), model.decide(rows).label)
 
 
 def test_a_refused_fit_leaves_the_model_as_it_was():
-    model = EarlyClassifier(FisherDiscriminant()).fit(X, y)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(X, y)
     before = model.decide(with_gaps(NEW))
     with pytest.raises(ValueError, match="infinity"):
         model.fit(np.where(np.arange(4) == 1, np.inf, X[:, :4]), y)
@@ -426,7 +434,7 @@ def test_a_refused_fit_leaves_the_model_as_it_was():
 
 
 def test_fit_fits_clones_and_solving_sets_no_attribute():
-    model = EarlyClassifier(FisherDiscriminant(), reducer=PCA(3)).fit(X, y)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None), reducer=PCA(3)).fit(X, y)
     assert not hasattr(model.estimator, "classes_")
     assert not hasattr(model.reducer, "components_")
     before = dict(vars(model))
@@ -439,7 +447,7 @@ def test_fit_fits_clones_and_solving_sets_no_attribute():
 
 def test_the_beginning_of_a_series_is_a_row_whose_end_is_missing():
     series = datasets.make_series(120, 20, random_state=0)
-    model = EarlyClassifier(FisherDiscriminant()).fit(series.data, series.target)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(series.data, series.target)
     begun = series.data[:5].copy()
     begun[:, 8:] = np.nan
     for found, expected in zip(model.decide(begun[:, :8]), model.decide(begun), strict=True):

@@ -221,7 +221,9 @@ def shrunk(X, alpha, scale=None):
 
 
 @pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
-@pytest.mark.parametrize("rule", [LocalQDA(4), FisherDiscriminant()], ids=["local", "linear"])
+@pytest.mark.parametrize(
+    "rule", [LocalQDA(4), FisherDiscriminant(shrinkage=None)], ids=["local", "linear"]
+)
 def test_a_normal_model_is_conditioned_on_what_is_known(rule, pattern):
     X, y = TALL
     seen = np.array(pattern, dtype=bool)
@@ -262,7 +264,7 @@ def test_a_mixture_adds_what_the_classes_differ_by(pattern):
 
 def test_complete_rows_and_mixed_patterns_come_back_in_their_order():
     X, y = labelled(40, 6)
-    model = EarlyClassifier(FisherDiscriminant()).fit(X, y)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(X, y)
     holes = X[:4].copy()
     holes[0, 3:] = holes[2, :2] = holes[3, 3:] = np.nan
     found = model.expect(holes)
@@ -321,7 +323,9 @@ def test_ideal_decisions_of_few_rows_keep_their_promise():
 
 def test_many_rows_need_no_more_spread():
     series = datasets.make_series(3000, 12, 2, separation=1.0, random_state=0)
-    model = by_model(FisherDiscriminant(), region="ideal").fit(series.data, series.target)
+    model = by_model(FisherDiscriminant(shrinkage=None), region="ideal").fit(
+        series.data, series.target
+    )
     assert 1 <= model.widening_ < 1.03
 
 

@@ -48,7 +48,9 @@ def test_dear_waiting_stops_early_and_dear_mistakes_late():
     new, truth = series(300, 20)
     used, costs = [], []
     for mistakes in (0.2, 2.0, 50.0):
-        model = EarlyClassifier(FisherDiscriminant(), calibration=Cost(1.0, mistakes, 0.4))
+        model = EarlyClassifier(
+            FisherDiscriminant(shrinkage=None), calibration=Cost(1.0, mistakes, 0.4)
+        )
         model.fit(rows, labels)
         early = model.decide_early(new)
         used.append(early.time.mean() / 20)
@@ -83,5 +85,5 @@ def test_matrices_have_a_row_for_each_class():
     rows, labels = series(60, 6)
     with pytest.raises(ValueError, match="has 2 rows, but there are 3 classes"):
         EarlyClassifier(
-            FisherDiscriminant(), calibration=Cost(1, [[0, 1], [1, 0]], 0.5)
+            FisherDiscriminant(shrinkage=None), calibration=Cost(1, [[0, 1], [1, 0]], 0.5)
         ).fit(rows, labels)  # fmt: skip

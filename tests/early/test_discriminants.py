@@ -71,7 +71,7 @@ EXACT = [
     NearestCentroid(),
     KNeighborsClassifier(1),
     QuadraticDiscriminantAnalysis(reg_param=0.1),
-    FisherDiscriminant(),
+    FisherDiscriminant(shrinkage=None),
     FisherDiscriminant(rule="quadratic"),
     GroupedDiscriminant(rule="quadratic"),
     QuadraticDiscriminant(),

@@ -79,7 +79,7 @@ def test_rows_without_gaps_stay_as_they_are():
 @every_conditional
 def test_a_model_of_rows_with_gaps_is_near_that_of_complete_rows(conditional):
     rows, labels = series(600, 7)
-    model = by_model(FisherDiscriminant(), conditional=conditional)
+    model = by_model(FisherDiscriminant(shrinkage=None), conditional=conditional)
     whole = model.fit(rows, labels).expect(NEW[:, :] * np.where(np.arange(7) < 4, 1, np.nan))
     holes = with_gaps(rows, share=0.2)
     before = holes.copy()
@@ -112,7 +112,9 @@ def test_series_of_unequal_lengths_are_learned(kind):
 
 def test_columns_without_a_value_and_too_many_columns_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="column 3 of X has no value at all"):
-        EarlyClassifier(FisherDiscriminant()).fit(np.where(np.arange(7) == 3, np.nan, X), y)
+        EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(
+            np.where(np.arange(7) == 3, np.nan, X), y
+        )
     monkeypatch.setattr(gaps, "MAX_FEATURES", 6)
     with pytest.raises(ValueError, match="rows with gaps may have at most 6"):
-        EarlyClassifier(FisherDiscriminant()).fit(with_gaps(X), y)
+        EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(with_gaps(X), y)

@@ -15,7 +15,7 @@ from tests.early.data import NEW, X, y
 @pytest.mark.parametrize(
     ("estimator", "kind"),
     [
-        (FisherDiscriminant(), ModelJudge),
+        (FisherDiscriminant(shrinkage=None), ModelJudge),
         (QuadraticDiscriminant(), ModelJudge),
         (LocalQDA(4), SampledJudge),
         (RandomForestClassifier(5, random_state=0), SampledJudge),
@@ -29,13 +29,21 @@ def test_the_classifier_decides_which_judge_is_taken(estimator, kind):
 
 
 def test_names_are_judges_with_defaults():
-    named = EarlyClassifier(FisherDiscriminant(), judge="sampled").fit(X, y).decide_early(NEW)
-    made = EarlyClassifier(FisherDiscriminant(), judge=SampledJudge()).fit(X, y).decide_early(NEW)
+    named = (
+        EarlyClassifier(FisherDiscriminant(shrinkage=None), judge="sampled")
+        .fit(X, y)
+        .decide_early(NEW)
+    )
+    made = (
+        EarlyClassifier(FisherDiscriminant(shrinkage=None), judge=SampledJudge())
+        .fit(X, y)
+        .decide_early(NEW)
+    )
     assert all(np.array_equal(a, b) for a, b in zip(named, made, strict=True))
 
 
 def test_settings_of_a_judge_are_nested_parameters():
-    model = EarlyClassifier(FisherDiscriminant(), judge=SampledJudge(20))
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None), judge=SampledJudge(20))
     model.set_params(judge__n_draws=30)
     assert clone(model).judge.n_draws == 30
     assert model.get_params()["judge__n_checkpoints"] == 20
@@ -52,4 +60,4 @@ def test_settings_of_a_judge_are_nested_parameters():
 )
 def test_what_is_no_judge_is_refused(judge, words):
     with pytest.raises(ValueError, match=words):
-        EarlyClassifier(FisherDiscriminant(), judge=judge, calibration=0.4).fit(X, y)
+        EarlyClassifier(FisherDiscriminant(shrinkage=None), judge=judge, calibration=0.4).fit(X, y)

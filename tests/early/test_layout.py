@@ -22,8 +22,12 @@ def cube_and_table():
 
 def test_blocks_of_channels_are_the_array_of_channels():
     cube, table, labels = cube_and_table()
-    by_array = EarlyClassifier(FisherDiscriminant(), reliability=0.6).fit(cube, labels)
-    by_name = EarlyClassifier(FisherDiscriminant(), reliability=0.6).fit(table, labels)
+    by_array = EarlyClassifier(FisherDiscriminant(shrinkage=None), reliability=0.6).fit(
+        cube, labels
+    )
+    by_name = EarlyClassifier(FisherDiscriminant(shrinkage=None), reliability=0.6).fit(
+        table, labels
+    )
     assert by_name.channels_ == ["x", "y", "z"]
     assert by_array.channels_ is None
     for a, b in zip(by_array.decide_early(cube), by_name.decide_early(table), strict=True):

@@ -65,7 +65,7 @@ def test_two_classes_are_the_exact_probability(conditional):
     "rule",
     [
         LinearDiscriminantAnalysis(),
-        FisherDiscriminant(),
+        FisherDiscriminant(shrinkage=None),
         QuadraticDiscriminantAnalysis(reg_param=0.1),
         LocalQDA(20),
         KNeighborsClassifier(1),
@@ -99,7 +99,7 @@ def test_it_decides_before_the_ellipsoid():
     rows, labels = series(300, 12)
     times = {}
     for region in ("ideal", "ellipsoid"):
-        model = by_model(FisherDiscriminant(), region=region).fit(rows, labels)
+        model = by_model(FisherDiscriminant(shrinkage=None), region=region).fit(rows, labels)
         times[region] = model.decide_early(rows).time
     assert times["ideal"].mean() < times["ellipsoid"].mean()
 

@@ -136,7 +136,7 @@ def test_rotated_boxes_of_several_classes_have_less_mass_together():
 
 
 def varying_features(X, y):
-    model = EarlyClassifier(FisherDiscriminant()).fit(X, y)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(X, y)
     return model._score.conditional.units.varies
 
 
@@ -146,10 +146,18 @@ def test_a_large_offset_is_no_constant_however_many_rows():
     X = rng.standard_normal((20_000, 3)) + np.outer(y, [0, 0, 2.0])
     X[:, 2] += 1e12
     X[:, 1] = 0.1  # whose average is rounded
-    varies = EarlyClassifier(FisherDiscriminant()).fit(X, y)._score.conditional.units.varies
+    varies = (
+        EarlyClassifier(FisherDiscriminant(shrinkage=None))
+        .fit(X, y)
+        ._score.conditional.units.varies
+    )
     assert_array_equal(varies, [True, False, True])
     X[:, 1] += 1e-17 * rng.standard_normal(len(X))  # its last digit
-    varies = EarlyClassifier(FisherDiscriminant()).fit(X, y)._score.conditional.units.varies
+    varies = (
+        EarlyClassifier(FisherDiscriminant(shrinkage=None))
+        .fit(X, y)
+        ._score.conditional.units.varies
+    )
     assert_array_equal(varies, [True, False, True])
 
 
@@ -157,7 +165,7 @@ def test_unknown_directions_do_not_depend_on_units():
     rng = np.random.default_rng(0)
     y = np.arange(300) % 3
     X = rng.standard_normal((300, 3)) + np.array([[0, 0, 0], [0, 3, 0], [0, 0, 3]])[y]
-    for reducer in (FisherDiscriminant(), None):
+    for reducer in (FisherDiscriminant(shrinkage=None), None):
         for scale in (1, 1e7, 1e9):
             units = np.array([1, 1 / scale, scale])
             model = by_model(LocalQDA(20, reg=0.1), reducer=reducer).fit(X * units, y)

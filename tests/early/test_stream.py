@@ -81,7 +81,7 @@ def test_series_that_have_not_gone_further_yet():
 
 
 def test_series_that_are_longer_than_those_learned_are_refused():
-    model = EarlyClassifier(FisherDiscriminant()).fit(X, y)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(X, y)
     with pytest.raises(ValueError, match=r"8 features.*expecting 7"):
         model.decide_early(np.zeros((2, 8)))
     stream = model.stream()
@@ -95,14 +95,14 @@ def test_series_that_are_longer_than_those_learned_are_refused():
 
 @pytest.mark.parametrize("value", ["abc", "1.5", None, [[1.0]], []], ids=repr)
 def test_only_numbers_are_pushed(value):
-    stream = EarlyClassifier(FisherDiscriminant()).fit(X, y).stream()
+    stream = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(X, y).stream()
     with pytest.raises(TypeError, match=r"value=.* is not a number: push takes"):
         stream.push(value)
     assert stream.push(1).n_observed == 1
 
 
 def test_values_may_be_pushed_together():
-    model = EarlyClassifier(FisherDiscriminant()).fit(X, y)
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(X, y)
     one, several = model.stream(), model.stream()
     for value in NEW[0, :4]:
         expected = one.push(value)

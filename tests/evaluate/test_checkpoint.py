@@ -51,7 +51,7 @@ def power(base, x=2):
 
 def key(*, estimator=None, scale=None, grid=None, test=(1, 2), **more):
     """The key of a job that differs from others in what is given."""
-    estimator = estimator or FisherDiscriminant()
+    estimator = estimator or FisherDiscriminant(shrinkage=None)
     contender = Contender("k", estimator, grid=grid or {}, prepare=scale, **more)
     return job_key(Job(contender, 0, 0), np.array(test))
 
@@ -124,7 +124,7 @@ def test_a_key_names_the_method_its_grid_and_the_test_rows():
     ]
     assert len(set(keys)) == len(keys)
     assert key(description="told otherwise") == key()
-    assert key(estimator=FisherDiscriminant().fit(X, Y)) == key()
+    assert key(estimator=FisherDiscriminant(shrinkage=None).fit(X, Y)) == key()
 
 
 SETS = """

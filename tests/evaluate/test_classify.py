@@ -24,10 +24,12 @@ from tests.evaluate.comparing import CHEAP, X2, Y2, X, Y, by_hand, parts
 def test_two_classes_have_sensitivity_specificity_and_the_area_under_the_curve():
     rng = np.random.default_rng(0)
     noisy = X2 + 3 * rng.standard_normal(X2.shape)
-    (method,) = compare([FisherDiscriminant()], noisy, Y2, cv=RandomShares(1)).methods
+    (method,) = compare(
+        [FisherDiscriminant(shrinkage=None)], noisy, Y2, cv=RandomShares(1)
+    ).methods
     train, test = parts(Y2)
     scaler = StandardScaler().fit(noisy[train])
-    model = FisherDiscriminant().fit(scaler.transform(noisy[train]), Y2[train])
+    model = FisherDiscriminant(shrinkage=None).fit(scaler.transform(noisy[train]), Y2[train])
     new, truth = scaler.transform(noisy[test]), Y2[test]
     predicted, degree = model.predict(new), model.decision_function(new)
     scores = method.folds[0].scores
@@ -67,7 +69,7 @@ def test_a_method_decides_itself_where_it_can_and_must():
 
 def test_classes_without_test_rows_do_not_count():
     y = np.r_[Y[:-1], 3]
-    (method,) = compare([FisherDiscriminant()], X, y, **CHEAP).methods
+    (method,) = compare([FisherDiscriminant(shrinkage=None)], X, y, **CHEAP).methods
     assert method.status == "done"
     for fold in method.folds:
         truth = y[parts(y, fold.split)[1]]
@@ -85,7 +87,7 @@ def test_a_class_that_is_predicted_but_not_tested_has_no_f_of_its_own():
 def test_a_subspace_without_directions_fails_with_that_reason():
     rows, y = np.ones((40, 2)), np.arange(40) % 2
     (method,) = compare(
-        with_steps([FisherDiscriminant()], then="3nn"), rows, y, cv=RandomShares(1)
+        with_steps([FisherDiscriminant(shrinkage=None)], then="3nn"), rows, y, cv=RandomShares(1)
     ).methods
     assert "no direction was found" in method.reason
 

@@ -30,13 +30,15 @@ def wine():
 def test_weights_are_those_of_standard_deviations(wine):
     """The same for a model of scaled columns, and of columns as they are."""
     X, y = wine
-    plain = describe_contents(FisherDiscriminant().fit(X, y))
-    scaled = describe_contents(make_pipeline(StandardScaler(), FisherDiscriminant()).fit(X, y))
+    plain = describe_contents(FisherDiscriminant(shrinkage=None).fit(X, y))
+    scaled = describe_contents(
+        make_pipeline(StandardScaler(), FisherDiscriminant(shrinkage=None)).fit(X, y)
+    )
     assert plain.features.names == scaled.features.names == list(X.columns)
     assert_allclose(plain.features.weights, scaled.features.weights, rtol=1e-6)
     assert_allclose(plain.features.correlations, scaled.features.correlations, rtol=1e-6)
     assert np.abs(plain.features.weights).max(axis=1).tolist() == [1.0, 1.0]
-    z = FisherDiscriminant().fit(X, y).transform(X)[:, 0]
+    z = FisherDiscriminant(shrinkage=None).fit(X, y).transform(X)[:, 0]
     expected = [np.corrcoef(X[name], z)[0, 1] for name in X.columns]
     assert_allclose(plain.features.correlations[0], expected, rtol=1e-6)
 
@@ -47,7 +49,7 @@ def test_weights_and_correlations_point_to_the_second_class(flip, rng):
     y = np.arange(60) % 2
     X = rng.standard_normal((60, 4))
     X[:, 0] += 5 * flip * y
-    found = describe_contents(FisherDiscriminant().fit(X, y)).features
+    found = describe_contents(FisherDiscriminant(shrinkage=None).fit(X, y)).features
     assert np.sign(found.weights[0, 0]) == np.sign(found.correlations[0, 0]) == flip
 
 
@@ -71,11 +73,11 @@ def test_kernel_models_have_no_weights_of_features(wine):
 
 def test_rows_are_unlike_where_moments_can_tell(wine):
     X, y = wine
-    model = make_pipeline(StandardScaler(), FisherDiscriminant()).fit(X, y)
+    model = make_pipeline(StandardScaler(), FisherDiscriminant(shrinkage=None)).fit(X, y)
     new = X.iloc[:3].copy()
     new.iloc[0, 3] *= 9
     found = judge_novelty(model, new)
     assert found.pvalues[0] < 1e-6
     assert (found.pvalues[1:] > 1e-3).all()
-    assert judge_novelty(FisherDiscriminant().fit(X[::20], y[::20]), X) is None
+    assert judge_novelty(FisherDiscriminant(shrinkage=None).fit(X[::20], y[::20]), X) is None
     assert judge_novelty(KernelFisherDiscriminant().fit(X, y), X) is None

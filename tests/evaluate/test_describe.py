@@ -42,7 +42,7 @@ def test_the_view_is_that_of_held_out_rows_of_the_first_split():
 
 
 @pytest.mark.parametrize(
-    "estimator", [FisherDiscriminant(), LinearDiscriminantAnalysis()], ids=name_of
+    "estimator", [FisherDiscriminant(shrinkage=None), LinearDiscriminantAnalysis()], ids=name_of
 )
 def test_loadings_say_what_a_standard_deviation_of_a_feature_does(estimator):
     rows = X * [1, 1000, 1, 0.01, 1, 1]
@@ -56,7 +56,9 @@ def test_loadings_say_what_a_standard_deviation_of_a_feature_does(estimator):
     assert_allclose(np.linalg.norm(weights, axis=1), 1)
     assert_allclose(np.abs(plain.loadings.weights), np.abs(weights), atol=1e-6)
     train, _ = parts(Y)
-    components = FisherDiscriminant().fit(StandardScaler().fit_transform(rows[train]), Y[train])
+    components = FisherDiscriminant(shrinkage=None).fit(
+        StandardScaler().fit_transform(rows[train]), Y[train]
+    )
     expected = components.components_ / np.linalg.norm(components.components_, axis=1)[:, None]
     assert_allclose(np.abs(weights), np.abs(expected), atol=1e-6)
     assert scaled.loadings.features == tuple(f"x{j}" for j in range(6))
@@ -80,7 +82,7 @@ def test_of_many_features_those_with_the_largest_weights_or_patterns_are_named()
 
 
 def test_every_split_of_a_linear_method_has_loadings():
-    (method,) = compare([FisherDiscriminant()], X, Y, **CHEAP).methods
+    (method,) = compare([FisherDiscriminant(shrinkage=None)], X, Y, **CHEAP).methods
     assert [fold.loadings is not None for fold in method.folds] == [True, True]
     assert [fold.view is not None for fold in method.folds] == [True, False]
 
@@ -107,7 +109,12 @@ def test_a_feature_that_only_cancels_noise_has_a_weight_and_no_pattern():
     y = np.arange(4000) % 2
     noise = rng.normal(size=4000)
     rows = np.column_stack([y + noise, noise + 0.01 * rng.normal(size=4000)])
-    loadings = compare([FisherDiscriminant()], rows, y, **CHEAP).methods[0].folds[0].loadings
+    loadings = (
+        compare([FisherDiscriminant(shrinkage=None)], rows, y, **CHEAP)
+        .methods[0]
+        .folds[0]
+        .loadings
+    )
     weights, patterns = np.abs(loadings.weights[0]), np.abs(loadings.patterns[0])
     assert weights.min() > 0.6
     assert patterns[0] > 0.4
@@ -119,7 +126,12 @@ def test_a_feature_that_only_cancels_noise_has_a_weight_and_no_pattern():
 def test_a_readout_places_and_decides_as_the_method_does(scale, two):
     rows = X * [1, 100, 1, 0.01, 1, 1] + 5
     y = np.where(Y == 2, 1, Y) if two else Y
-    methods = [FisherDiscriminant(), LinearDiscriminantAnalysis(), LogisticRegression(), PCA(2)]
+    methods = [
+        FisherDiscriminant(shrinkage=None),
+        LinearDiscriminantAnalysis(),
+        LogisticRegression(),
+        PCA(2),
+    ]
     found = compare(with_steps(methods, prepare=scale), rows, y, **CHEAP)
     new = rows[list(found.tests[0])]
     for method in found.methods:

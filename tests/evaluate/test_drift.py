@@ -52,7 +52,7 @@ def test_pvalues_are_uniform_where_nothing_changes(rng):
 def test_false_alarms_keep_to_the_level(rng):
     detector = DriftDetector(0.05)
     X, y = rows_of(rng, 300 * 20)
-    records = prequential(FisherDiscriminant(), X, y, 20, drift=detector)
+    records = prequential(FisherDiscriminant(shrinkage=None), X, y, 20, drift=detector)
     for kind in ("means", "error"):
         n = sum(change.kind == kind for change in detector.found)
         assert n <= 0.05 * len(records) + 4 * np.sqrt(0.05 * len(records)), kind
@@ -66,7 +66,9 @@ def test_the_class_and_the_feature_that_moved_are_named(rng):
     X, y = rows_of(rng, 1000)
     Z, z = rows_of(rng, 200, shift=12.0)
     detector = DriftDetector()
-    prequential(FisherDiscriminant(), np.vstack([X, Z]), np.r_[y, z], 50, drift=detector)
+    prequential(
+        FisherDiscriminant(shrinkage=None), np.vstack([X, Z]), np.r_[y, z], 50, drift=detector
+    )
     first = next(change for change in detector.found if change.seen >= 1000)
     assert (first.seen, first.kind, first.label, first.features[0]) == (1000, "means", 1, "x2")
     assert "class 1 has moved: x2 by +" in first.words

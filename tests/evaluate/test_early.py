@@ -12,7 +12,9 @@ from separatrix import EarlyClassifier, FisherDiscriminant, datasets
 from separatrix.evaluate.early import choose_horizon, choose_reliability, reliability_curve
 
 SERIES = datasets.make_series(300, 24, onset=0.25, separation=3.0, random_state=0)
-EARLY = EarlyClassifier(FisherDiscriminant()).fit(SERIES.data[:150], SERIES.target[:150])
+EARLY = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(
+    SERIES.data[:150], SERIES.target[:150]
+)
 TEST = SERIES.data[150:], SERIES.target[150:]
 
 
@@ -72,7 +74,7 @@ def test_labels_that_do_not_belong_to_the_series_are_refused():
     with pytest.raises(ValueError, match="y has labels that were not learned"):
         reliability_curve(EARLY, TEST[0], [f"no {label}" for label in TEST[1]], [0.5])
     codes = np.unique(TEST[1], return_inverse=True)[1]
-    numbered = EarlyClassifier(FisherDiscriminant()).fit(TEST[0], codes)
+    numbered = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(TEST[0], codes)
     with pytest.raises(ValueError, match=r"not learned: \['0', '1'"):  # but 0 and 1 were
         reliability_curve(numbered, TEST[0], codes.astype(str), [0.5])
 
@@ -80,11 +82,11 @@ def test_labels_that_do_not_belong_to_the_series_are_refused():
 def test_frames_keep_their_names():
     names = [f"t{i}" for i in range(24)]
     frame = pd.DataFrame(TEST[0], columns=names)
-    model = EarlyClassifier(FisherDiscriminant()).fit(frame, TEST[1])
+    model = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(frame, TEST[1])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = reliability_curve(model, frame, TEST[1], [0.5], times=[0, 5, 24])
-    plain = EarlyClassifier(FisherDiscriminant()).fit(*TEST)
+    plain = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(*TEST)
     expected = reliability_curve(plain, *TEST, [0.5], times=[0, 5, 24])
     assert [r["reliability"] for r in found] == [r["reliability"] for r in expected]
     with pytest.raises(ValueError, match="feature names"):
@@ -120,13 +122,15 @@ def test_the_harmonic_mean_is_that_of_accuracy_and_values_that_were_spared():
 def test_a_horizon_ends_where_series_say_nothing_new():
     noise = np.random.default_rng(0).standard_normal((300, 36))
     rows = np.hstack([SERIES.data, noise])
-    found = choose_horizon(FisherDiscriminant(), rows, SERIES.target, n_candidates=10)
+    found = choose_horizon(
+        FisherDiscriminant(shrinkage=None), rows, SERIES.target, n_candidates=10
+    )
     assert found.candidates[-1] == 60
     assert 12 <= found.n_values <= 30
     best = max(found.accuracies)
     assert found.accuracies[found.candidates.index(found.n_values)] > best - 0.05
     with pytest.raises(ValueError, match="n_folds=1"):
-        choose_horizon(FisherDiscriminant(), rows, SERIES.target, n_folds=1)
+        choose_horizon(FisherDiscriminant(shrinkage=None), rows, SERIES.target, n_folds=1)
 
 
 def test_a_reliability_is_chosen_by_what_was_found():

@@ -119,8 +119,8 @@ def test_methods_that_are_none_are_refused_by_name():
 
 
 def test_one_contender_and_a_dictionary_are_methods():
-    one = compare(Contender("mine", FisherDiscriminant()), X, Y, **CHEAP)
-    many = compare({"mine": FisherDiscriminant(), "other": PCA(2)}, X, Y, **CHEAP)
+    one = compare(Contender("mine", FisherDiscriminant(shrinkage=None)), X, Y, **CHEAP)
+    many = compare({"mine": FisherDiscriminant(shrinkage=None), "other": PCA(2)}, X, Y, **CHEAP)
     assert [m.name for m in one.methods] == ["mine"]
     assert [m.name for m in many.methods] == ["mine", "other"]
     assert one["mine"].summary == many["mine"].summary

@@ -32,8 +32,8 @@ def by_hand(model, X, y, size):
 
 
 def test_every_batch_is_predicted_by_what_came_before_it():
-    records = prequential(FisherDiscriminant(), X, Y, 50)
-    assert [r["wrong"] for r in records] == by_hand(FisherDiscriminant(), X, Y, 50)
+    records = prequential(FisherDiscriminant(shrinkage=None), X, Y, 50)
+    assert [r["wrong"] for r in records] == by_hand(FisherDiscriminant(shrinkage=None), X, Y, 50)
     assert [r["seen"] for r in records] == [50, 100, 150, 200]
     assert [r["rows"] for r in records] == [50, 50, 50, 30]
     wrong, rows = np.cumsum([(r["wrong"], r["rows"]) for r in records], axis=0).T
@@ -53,8 +53,8 @@ def test_rows_may_come_in_any_form(make):
 
 def test_batches_may_come_one_by_one():
     batches = ((X[i : i + 50], Y[i : i + 50]) for i in range(0, 230, 50))
-    given = prequential(FisherDiscriminant(), batches)
-    assert [r["wrong"] for r in given] == by_hand(FisherDiscriminant(), X, Y, 50)
+    given = prequential(FisherDiscriminant(shrinkage=None), batches)
+    assert [r["wrong"] for r in given] == by_hand(FisherDiscriminant(shrinkage=None), X, Y, 50)
 
 
 @pytest.mark.parametrize("peer", [GaussianNB(), SGDClassifier(random_state=0)], ids=str)
@@ -64,7 +64,7 @@ def test_other_classifiers_run_alike(peer):
 
 
 def test_a_fitted_model_is_tested_from_the_first_batch_and_goes_on():
-    model = FisherDiscriminant().fit(X[:50], Y[:50])
+    model = FisherDiscriminant(shrinkage=None).fit(X[:50], Y[:50])
     records = prequential(model, X[50:], Y[50:], 50)
     assert len(records) == 4
     assert records[0]["seen"] == 0
@@ -72,12 +72,12 @@ def test_a_fitted_model_is_tested_from_the_first_batch_and_goes_on():
 
 
 def test_labels_may_come_as_a_column():
-    records = prequential(FisherDiscriminant(), X, pd.DataFrame({"label": Y}), 50)
-    assert [r["wrong"] for r in records] == by_hand(FisherDiscriminant(), X, Y, 50)
+    records = prequential(FisherDiscriminant(shrinkage=None), X, pd.DataFrame({"label": Y}), 50)
+    assert [r["wrong"] for r in records] == by_hand(FisherDiscriminant(shrinkage=None), X, Y, 50)
 
 
 def test_a_fitted_model_may_be_told_of_more_classes():
-    model = FisherDiscriminant().fit(X[Y < 2], Y[Y < 2])
+    model = FisherDiscriminant(shrinkage=None).fit(X[Y < 2], Y[Y < 2])
     prequential(model, X, Y, 50, classes=[0, 1, 2])
     assert model.classes_.tolist() == [0, 1, 2]
 
@@ -94,9 +94,9 @@ def test_what_cannot_be_measured_is_said():
 
 
 def test_progress_is_shown_when_asked_for(capsys):
-    prequential(FisherDiscriminant(), X, Y, 50)
+    prequential(FisherDiscriminant(shrinkage=None), X, Y, 50)
     assert capsys.readouterr().out == ""
-    prequential(FisherDiscriminant(), X, Y, 50, verbose=True)
+    prequential(FisherDiscriminant(shrinkage=None), X, Y, 50, verbose=True)
     assert "100%" in capsys.readouterr().out
 
 
@@ -105,7 +105,7 @@ def test_a_window_follows_a_drift_that_the_whole_stream_does_not():
     error = {
         name: prequential(model, stream.data, stream.target, 50)[-1]["error"]
         for name, model in {
-            "all": FisherDiscriminant(),
+            "all": FisherDiscriminant(shrinkage=None),
             "window": FisherDiscriminant(window=200),
             "decay": FisherDiscriminant(decay=0.99),
         }.items()
@@ -132,19 +132,19 @@ def test_faults_of_a_stream_are_told(content, message):
 
 def test_every_row_is_predicted_before_it_is_learned():
     content = table_bytes()
-    model = FisherDiscriminant()
+    model = FisherDiscriminant(shrinkage=None)
     steps = list(learn(model, iter_batches(io.BytesIO(content), batch_size=10)))
     whole = read_table(io.BytesIO(content))
     assert steps[-1].rows == 95
     assert steps[-1].tested == 85
     wrong = 0
     for i in range(10, 95, 10):
-        known = FisherDiscriminant().fit(whole.X[:i], whole.y[:i])
+        known = FisherDiscriminant(shrinkage=None).fit(whole.X[:i], whole.y[:i])
         wrong += (known.predict(whole.X[i : i + 10]) != whole.y[i : i + 10]).sum()
     assert steps[-1].wrong == wrong
     assert steps[-1].error == wrong / 85
     assert StreamProgress().error is None
-    fitted = FisherDiscriminant().fit(whole.X, whole.y)
+    fitted = FisherDiscriminant(shrinkage=None).fit(whole.X, whole.y)
     assert_allclose(model.components_, fitted.components_, rtol=1e-9)
 
 
@@ -159,11 +159,15 @@ def test_labels_may_appear_later_in_a_stream():
     content = b"a,kind\n" + b"".join(
         b"%d,%s\n" % (i, b"xyz"[i // 9 : i // 9 + 1]) for i in range(27)
     )
-    model = FisherDiscriminant()
+    model = FisherDiscriminant(shrinkage=None)
     with pytest.raises(
         ValueError, match=r"new class 'z', 9 rows\. Classes are those of the first"
     ):
-        list(learn(FisherDiscriminant(), iter_batches(io.BytesIO(content), batch_size=9)))
+        list(
+            learn(
+                FisherDiscriminant(shrinkage=None), iter_batches(io.BytesIO(content), batch_size=9)
+            )
+        )
     batches = iter_batches(io.BytesIO(content), batch_size=9)
     with pytest.warns(UserWarning, match="new class 'z', 9 rows"):
         *_, last = learn(model, batches, new_classes="open")

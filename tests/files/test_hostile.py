@@ -181,7 +181,7 @@ FILES = {
         "an entry named '../../etc/cron.d/x'",
     ),
     "stowaway": (
-        lambda: rewritten(FisherDiscriminant(), entries={"0.npy": npy(np.zeros(1))}),
+        lambda: rewritten(FisherDiscriminant(shrinkage=None), entries={"0.npy": npy(np.zeros(1))}),
         "0.npy belongs to nothing",
     ),
     "packed": (
@@ -233,20 +233,24 @@ def test_hostile_files_are_refused_in_words_without_memory(make, message, tmp_pa
 def test_numbers_that_would_collide_as_keys_take_linear_time(tmp_path):
     """Python hashes whole numbers by their remainder; those of 64 bits hardly collide."""
     pairs = [[i << 40, 0] for i in range(200_000)]
-    content = rewritten(FisherDiscriminant(), planted({"dict": pairs}, "n_components"))
+    content = rewritten(
+        FisherDiscriminant(shrinkage=None), planted({"dict": pairs}, "n_components")
+    )
     (tmp_path / "a.model").write_bytes(content)
     start = time.process_time()
     load(tmp_path / "a.model")
     assert time.process_time() - start < 3
     many = [[i * (2**61 - 1), 0] for i in range(5, 100)]
-    bad = rewritten(FisherDiscriminant(), planted({"dict": many}, "n_components"))
+    bad = rewritten(FisherDiscriminant(shrinkage=None), planted({"dict": many}, "n_components"))
     assert_rejected(tmp_path, bad, "more than 64 bits")
 
 
 @pytest.mark.parametrize("n_features", [6, 400])
 def test_loading_takes_four_times_the_arrays_at_most(n_features, tmp_path):
     rng = np.random.default_rng(0)
-    model = FisherDiscriminant().fit(rng.normal(size=(900, n_features)), np.arange(900) % 3)
+    model = FisherDiscriminant(shrinkage=None).fit(
+        rng.normal(size=(900, n_features)), np.arange(900) % 3
+    )
     save(model, tmp_path / "a.model")
     declared = sum(len(c) for c in unpacked((tmp_path / "a.model").read_bytes())[1].values())
     tracemalloc.start()
@@ -277,14 +281,17 @@ def test_rows_in_files_are_declared(tmp_path):
         make_pipeline(StandardScaler(), KNeighborsClassifier()),
     ):
         assert declared(model), model
-    for model in (FisherDiscriminant(), DDAGClassifier(FisherDiscriminant())):
+    for model in (
+        FisherDiscriminant(shrinkage=None),
+        DDAGClassifier(FisherDiscriminant(shrinkage=None)),
+    ):
         assert not declared(model), model
 
 
 @pytest.mark.parametrize("unit", ["D", "s", "ns"])
 def test_labels_that_are_times_come_back(unit, tmp_path):
     labels = np.array(["2024-01-02", "2024-03-04", "2025-01-01"], f"M8[{unit}]")[TALL[1]]
-    model = FisherDiscriminant().fit(TALL[0], labels)
+    model = FisherDiscriminant(shrinkage=None).fit(TALL[0], labels)
     assert_answers_alike(model, saved_and_loaded(model, tmp_path), TALL[0])
 
 

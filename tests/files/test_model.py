@@ -78,7 +78,7 @@ def test_every_estimator_comes_back_bit_by_bit(estimator, X, y, tmp_path):
 
 def test_arrays_keep_the_order_of_their_axes(tmp_path):
     """Products with an array in another order are rounded differently."""
-    model = FisherDiscriminant().fit(*TALL)
+    model = FisherDiscriminant(shrinkage=None).fit(*TALL)
     every_second = np.zeros((4, 6), order="F")[::2]
     every_second[:] = model.components_
     model.components_ = every_second
@@ -95,7 +95,7 @@ def test_an_estimator_that_was_not_fitted_comes_back(estimator, tmp_path):
 @pytest.mark.parametrize(
     "model",
     [
-        FisherDiscriminant(),
+        FisherDiscriminant(shrinkage=None),
         FisherDiscriminant(shrinkage=0.1, window=40),
         FisherDiscriminant(decay=0.98),
         TruncatedIPCAC(3),
@@ -143,7 +143,7 @@ def test_a_window_of_single_rows_is_few_arrays(tmp_path):
 @pytest.mark.parametrize(
     "model",
     [
-        FisherDiscriminant(),
+        FisherDiscriminant(shrinkage=None),
         make_pipeline(
             PCA(3),
             LDG(2, gamma=0.5, n_neighbors=4),
@@ -170,7 +170,7 @@ def test_a_pipeline_around_a_model_comes_back(model, tmp_path):
         (FisherDiscriminant(2), sp.csr_array(TALL[0])),
         (FisherDiscriminant("auto"), TALL[0].astype(np.float32)),
         (FisherDiscriminant(priors=np.array([0.2, 0.3, 0.5])), TALL[0]),
-        (DDAGClassifier(FisherDiscriminant()), TALL[0]),
+        (DDAGClassifier(FisherDiscriminant(shrinkage=None)), TALL[0]),
     ],
 )
 def test_options_that_change_what_a_model_holds(model, data, tmp_path):
@@ -201,7 +201,9 @@ def test_columns_that_pass_a_transformer_come_back(tmp_path):
     table, y = mixed_table()
     kinds = OneHotEncoder(drop="if_binary", sparse_output=False)
     columns = ColumnTransformer([("kinds", kinds, ["kind"])], remainder="passthrough")
-    model = make_pipeline(columns, SimpleImputer(), FisherDiscriminant()).fit(table, y)
+    model = make_pipeline(columns, SimpleImputer(), FisherDiscriminant(shrinkage=None)).fit(
+        table, y
+    )
     again = saved_and_loaded(model, tmp_path)
     assert_array_equal(again.predict_proba(table), model.predict_proba(table))
 
@@ -214,7 +216,7 @@ def test_sparse_moments_come_back(tmp_path):
 
 
 def test_notes_and_versions_are_kept_beside_the_model(tmp_path):
-    model = FisherDiscriminant().fit(*TALL)
+    model = FisherDiscriminant(shrinkage=None).fit(*TALL)
     save(model, tmp_path / "a.model", notes={"target": "kind", "rows": 90})
     stored = persist.read(tmp_path / "a.model")
     assert stored.notes == {"target": "kind", "rows": 90}
@@ -228,7 +230,7 @@ for package in ("click", "jinja2", "pandas", "rich"):
     sys.modules[package] = None  # an import of it fails
 from separatrix import FisherDiscriminant, datasets, load, save
 wine = datasets.load("wine")
-model = FisherDiscriminant().fit(wine.data, wine.target)
+model = FisherDiscriminant(shrinkage=None).fit(wine.data, wine.target)
 save(model, sys.argv[1])
 assert (load(sys.argv[1]).predict_proba(wine.data) == model.predict_proba(wine.data)).all()
 """
@@ -337,7 +339,7 @@ def test_every_bit_counts(content, tmp_path):
 )
 def test_other_files_are_rejected(write, message, tmp_path):
     path = tmp_path / "a.npz"
-    write(FisherDiscriminant().fit(*TALL), path)
+    write(FisherDiscriminant(shrinkage=None).fit(*TALL), path)
     with pytest.raises(ValueError, match=message):
         load(path)
 
@@ -355,5 +357,5 @@ def test_other_formats_are_not_read(content, tmp_path):
 
 def test_bundled_models_are_small(tmp_path):
     wine = datasets.load("wine")
-    save(FisherDiscriminant().fit(wine.data, wine.target), tmp_path / "a.model")
+    save(FisherDiscriminant(shrinkage=None).fit(wine.data, wine.target), tmp_path / "a.model")
     assert (tmp_path / "a.model").stat().st_size < 100_000

@@ -45,7 +45,7 @@ def test_no_training_row_is_in_the_file(estimator, tmp_path):
 
 def test_a_row_that_is_in_a_file_is_seen(tmp_path):
     X, y = TALL
-    model = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     model.means_[1] = X[7]
     assert rows_in_file(model, X, tmp_path) == {7}
     model = FisherDiscriminant(window=20).fit(X, y)
@@ -58,7 +58,7 @@ def test_only_models_that_need_rows_declare_them():
     kernels = {"KernelFisherDiscriminant", "KernelIPCAC", "KernelLDG", "KernelSupportVectorICA"}
     assert declared == {*kernels, "LocalQDA"}
     assert FisherDiscriminant(window=20).fit(X, y).stores_rows
-    assert FisherDiscriminant().fit(*WIDE).stores_rows
+    assert FisherDiscriminant(shrinkage=None).fit(*WIDE).stores_rows
     assert not FisherDiscriminant(keep_moments=False).fit(*WIDE).stores_rows
 
 
@@ -87,7 +87,7 @@ WAYS = ["batches", "rows one by one", "first row without weight", "merged", "flo
 
 
 @pytest.mark.parametrize("way", [*WAYS, "dask"])
-@pytest.mark.parametrize("model", [FisherDiscriminant(), OnlineIPCAC()], ids=name_of)
+@pytest.mark.parametrize("model", [FisherDiscriminant(shrinkage=None), OnlineIPCAC()], ids=name_of)
 def test_no_way_of_learning_leaves_a_row(way, model, tmp_path):
     X, y = labelled(120, 6, 2)
     X = X.astype(np.float32).astype(float)

@@ -17,7 +17,7 @@ from tests.files.model_files import assert_answers_alike
 @pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "No space left"), KeyboardInterrupt()])
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(step, failure, tmp_path, monkeypatch):
     path = tmp_path / "a.model"
-    save(FisherDiscriminant().fit(*TALL), path)
+    save(FisherDiscriminant(shrinkage=None).fit(*TALL), path)
     before = path.read_bytes()
 
     def fail(*_):
@@ -32,7 +32,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(step, failure, tmp_
 
 def test_files_keep_their_rights_and_links_their_target(tmp_path):
     path, link = tmp_path / "a.model", tmp_path / "link"
-    model = FisherDiscriminant().fit(*TALL)
+    model = FisherDiscriminant(shrinkage=None).fit(*TALL)
     save(model, path)
     assert stat.S_IMODE(path.stat().st_mode) in (0o644, 0o664, 0o600, 0o666)
     path.chmod(0o640)
@@ -45,7 +45,7 @@ def test_files_keep_their_rights_and_links_their_target(tmp_path):
 
 
 def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
-    pipe, model = tmp_path / "pipe", FisherDiscriminant().fit(*TALL)
+    pipe, model = tmp_path / "pipe", FisherDiscriminant(shrinkage=None).fit(*TALL)
     os.mkfifo(pipe)
     end = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
     try:
@@ -58,7 +58,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
 
 
 def test_what_killed_writers_left_is_swept_and_nothing_else(tmp_path):
-    model = FisherDiscriminant().fit([[0.0], [1.0], [1.5]], [0, 1, 1])
+    model = FisherDiscriminant(shrinkage=None).fit([[0.0], [1.0], [1.5]], [0, 1, 1])
     names = [
         ".a.model.abcdefgh.part",
         ".b.model.abcdefgh.part",

@@ -107,13 +107,13 @@ def test_features_that_go_together_are_not_collinear_in_single_precision(rng):
     X = rng.standard_normal((5000, 1)) + 0.01 * rng.standard_normal((5000, 8))
     X[:, 0] += 0.02 * (y == 1)
     X[:, 1] += 0.02 * (y == 2)
-    single, double = (FisherDiscriminant().fit(X.astype(t), y) for t in ("f4", "f8"))
+    single, double = (FisherDiscriminant(shrinkage=None).fit(X.astype(t), y) for t in ("f4", "f8"))
     assert len(single.components_) == 2
     assert abs(single.score(X.astype("f4"), y) - double.score(X, y)) < 0.005
 
 
 def test_the_unit_of_weights_does_not_matter(rng):
     X, y = TALL
-    expected = FisherDiscriminant().fit(X, y)
-    found = FisherDiscriminant().fit(X, y, sample_weight=np.full(len(y), 1e26))
+    expected = FisherDiscriminant(shrinkage=None).fit(X, y)
+    found = FisherDiscriminant(shrinkage=None).fit(X, y, sample_weight=np.full(len(y), 1e26))
     assert_allclose(found.explained_ratio_, expected.explained_ratio_, atol=1e-9)

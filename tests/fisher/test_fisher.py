@@ -42,7 +42,7 @@ def test_fisher_whitens_sw_and_sorts_the_criterion(shrinkage):
 
 def test_fisher_finds_the_subspace_the_data_were_made_from():
     bunch = datasets.make_gaussian_classes(20_000, 10, 4, random_state=0)
-    model = FisherDiscriminant().fit(bunch.data, bunch.target)
+    model = FisherDiscriminant(shrinkage=None).fit(bunch.data, bunch.target)
     assert np.degrees(principal_angles(model.components_, bunch.components)).max() < 2
 
 
@@ -107,18 +107,21 @@ def test_single_precision_finds_directions_of_small_variance():
     X = rng.normal(size=(2000, 100))
     X[:, 0] = 1e-3 * (X[:, 0] + 3 * y)
     X = X @ np.linalg.qr(rng.normal(size=(100, 100)))[0]
-    double, single = (FisherDiscriminant().fit(X.astype(t), y) for t in (np.float64, np.float32))
+    double, single = (
+        FisherDiscriminant(shrinkage=None).fit(X.astype(t), y) for t in (np.float64, np.float32)
+    )
     assert double.score(X, y) > 0.9
     assert single.score(X, y) > 0.9
     huge = (1e18 * TALL[0]).astype(np.float32)  # squares beyond float32
-    assert FisherDiscriminant().fit(huge, TALL[1]).score(huge, TALL[1]) > 0.9
+    assert FisherDiscriminant(shrinkage=None).fit(huge, TALL[1]).score(huge, TALL[1]) > 0.9
 
 
 @pytest.mark.parametrize("factor", [1e14, 1e-3])
 def test_the_scale_of_weights_does_not_matter(factor):
     X, y = TALL
     plain, scaled = (
-        FisherDiscriminant().fit(X, y, sample_weight=np.full(len(X), w)) for w in (1.0, factor)
+        FisherDiscriminant(shrinkage=None).fit(X, y, sample_weight=np.full(len(X), w))
+        for w in (1.0, factor)
     )
     assert_allclose(scaled.predict_proba(X), plain.predict_proba(X), atol=1e-9)
     sparse = sp.csr_array(np.where(np.abs(X) > 1, X, 0))
@@ -139,7 +142,7 @@ def test_data_without_any_scatter_leave_the_majority(model, make):
 def test_values_whose_squares_overflow_are_errors():
     X, y = TALL
     with pytest.raises(ValueError, match="squares overflow"):
-        FisherDiscriminant().fit(X * 1e200, y)
+        FisherDiscriminant(shrinkage=None).fit(X * 1e200, y)
 
 
 def test_lazy_frames_are_errors_with_the_remedy():
@@ -147,7 +150,7 @@ def test_lazy_frames_are_errors_with_the_remedy():
         def collect(self): ...
 
     with pytest.raises(TypeError, match=r"LazyFrame, which holds no rows yet: call X\.collect"):
-        FisherDiscriminant().fit(LazyFrame(), [0, 1])
+        FisherDiscriminant(shrinkage=None).fit(LazyFrame(), [0, 1])
 
 
 def test_sparse_shrinkage_is_chosen_without_filling_the_rows():
@@ -168,7 +171,7 @@ def test_the_number_of_components_changes_the_decision():
     digits = load_digits(return_X_y=True)
     assert (
         FisherDiscriminant(n_components=2).fit(*digits).score(*digits)
-        < FisherDiscriminant().fit(*digits).score(*digits) - 0.2
+        < FisherDiscriminant(shrinkage=None).fit(*digits).score(*digits) - 0.2
     )
     one = FisherDiscriminant(n_components=1).fit(X, y)
     assert one.coef_.shape == (3, 4)
@@ -178,11 +181,12 @@ def test_the_number_of_components_changes_the_decision():
 def test_the_data_that_crash_scikit_learn_work_here():
     X = [[0], [1], [1]]
     for y in ([0, 1, 1], [0, 0, 1], [0, 1, 0]):
-        model = FisherDiscriminant().fit(X, y)
+        model = FisherDiscriminant(shrinkage=None).fit(X, y)
         assert model.transform(X).shape[1] <= 1
         assert np.isfinite(model.predict_proba(X)).all()
     assert_array_equal(
-        FisherDiscriminant().fit(X, [0, 1, 1]).predict([[0], [0.4], [0.6]]), [0, 0, 1]
+        FisherDiscriminant(shrinkage=None).fit(X, [0, 1, 1]).predict([[0], [0.4], [0.6]]),
+        [0, 0, 1],
     )
 
 
@@ -234,23 +238,27 @@ def test_pca_keeps_the_share_of_variance_asked_for():
 
 def test_partial_fit_grows_class_by_class():
     X, y = TALL
-    model = FisherDiscriminant(n_components=2)
+    model = FisherDiscriminant(n_components=2, shrinkage=None)
     model.partial_fit(X[:1], y[:1], classes=[0, 1, 2])
     assert model.transform(X).shape == (90, 0)
     assert set(model.predict(X)) == {0}
     model.partial_fit(X[1:2], y[1:2])
     assert model.transform(X).shape == (90, 1)
     model.partial_fit(X[2:], y[2:])
-    assert_allclose(model.components_, FisherDiscriminant().fit(X, y).components_, atol=1e-10)
+    assert_allclose(
+        model.components_, FisherDiscriminant(shrinkage=None).fit(X, y).components_, atol=1e-10
+    )
 
 
 def test_partial_fit_takes_new_classes_only_when_announced():
     X, y = TALL
-    model = FisherDiscriminant().partial_fit(X[y < 2], y[y < 2])
+    model = FisherDiscriminant(shrinkage=None).partial_fit(X[y < 2], y[y < 2])
     with pytest.raises(ValueError, match=r"not among classes: \[2\]"):
         model.partial_fit(X[y == 2], y[y == 2])
     model.partial_fit(X[y == 2], y[y == 2], classes=[2])
-    assert_allclose(model.components_, FisherDiscriminant().fit(X, y).components_, atol=1e-10)
+    assert_allclose(
+        model.components_, FisherDiscriminant(shrinkage=None).fit(X, y).components_, atol=1e-10
+    )
 
 
 def test_partial_fit_says_what_it_cannot_do():
@@ -261,7 +269,7 @@ def test_partial_fit_says_what_it_cannot_do():
 
 def test_fit_forgets_what_partial_fit_learned():
     X, y = TALL
-    model = FisherDiscriminant().partial_fit(X[:50], y[:50]).fit(X[50:], y[50:])
+    model = FisherDiscriminant(shrinkage=None).partial_fit(X[:50], y[:50]).fit(X[50:], y[50:])
     assert model.moments_.n_samples == 40
     forgetful = FisherDiscriminant(keep_moments=False).fit(X, y).set_params(keep_moments=True)
     with pytest.raises(ValueError, match="nothing to add to"):
@@ -325,7 +333,7 @@ def test_a_covariance_estimator_takes_the_place_of_shrinkage():
         assert_allclose(W @ Sw @ W.T, np.eye(2), atol=1e-9)
         assert not hasattr(estimator, "covariance_")
     plain = FisherDiscriminant(covariance=EmpiricalCovariance(assume_centered=True)).fit(X, y)
-    assert_allclose(plain.coef_, FisherDiscriminant().fit(X, y).coef_, rtol=1e-9)
+    assert_allclose(plain.coef_, FisherDiscriminant(shrinkage=None).fit(X, y).coef_, rtol=1e-9)
     wide = FisherDiscriminant(pca=4, covariance=OAS()).fit(*labelled(24, 60))
     assert wide.components_.shape == (2, 60)
 

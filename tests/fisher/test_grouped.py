@@ -23,7 +23,7 @@ def test_groups_give_more_directions_than_classes_less_one():
         own = model.components_[model.group_of_component_ == g]
         outside = np.setdiff1d(np.arange(64), columns)
         assert_array_equal(own[:, outside], 0)
-        expected = FisherDiscriminant(n_components=3).fit(X[:, columns], y)
+        expected = FisherDiscriminant(shrinkage=None, n_components=3).fit(X[:, columns], y)
         assert_allclose(own[:, columns], expected.components_, atol=1e-12)
     assert_allclose(model.mean_, X.mean(axis=0), atol=1e-10)
 

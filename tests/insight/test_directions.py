@@ -25,7 +25,7 @@ def classes(n, n_classes, seed=0):
 def test_with_two_classes_they_are_those_of_least_squares():
     X, y, _ = classes(60, 2)
     found = direction_intervals(ClassMoments.from_data(X, y))
-    w = FisherDiscriminant().fit(X, y).components_[0]
+    w = FisherDiscriminant(shrinkage=None).fit(X, y).components_[0]
     A = np.column_stack([X, np.ones(60)])
     inverse = np.linalg.inv(A.T @ A)
     b = inverse @ A.T @ y
@@ -61,7 +61,7 @@ def test_angles_are_those_of_the_scores_of_new_rows(n_classes):
     T = MIX @ MIX.T
     for seed in range(60):
         X, y, means = classes(120, n_classes, seed)
-        W = FisherDiscriminant().fit(X, y).components_
+        W = FisherDiscriminant(shrinkage=None).fit(X, y).components_
         spread = np.cov(means.T, bias=True)
         evals, V = np.linalg.eig(np.linalg.solve(T, spread))
         V = V[:, np.argsort(-evals.real)[: n_classes - 1]].real.T
@@ -80,7 +80,7 @@ def test_merged_is_pooled_and_units_scale():
         np.testing.assert_allclose(a, b, rtol=1e-8)
     scaled = direction_intervals(ClassMoments.from_data(10 * X, y))
     np.testing.assert_allclose(scaled.low, pooled.low / 10, rtol=1e-8)
-    model = make_pipeline(StandardScaler(), FisherDiscriminant()).fit(X, y)
+    model = make_pipeline(StandardScaler(), FisherDiscriminant(shrinkage=None)).fit(X, y)
     np.testing.assert_allclose(direction_intervals(model).high, pooled.high, rtol=1e-8)
 
 

@@ -15,7 +15,7 @@ from tests.discovery import labelled
 
 def test_moments_are_in_the_units_of_the_table():
     X, y = labelled(40, 3, 2, 0)
-    model = make_pipeline(StandardScaler(), FisherDiscriminant()).fit(5 * X + 7, y)
+    model = make_pipeline(StandardScaler(), FisherDiscriminant(shrinkage=None)).fit(5 * X + 7, y)
     found = read_moments(model)
     np.testing.assert_allclose(found.moments.Sw, ClassMoments.from_data(5 * X, y).Sw, rtol=1e-9)
     assert found.names == ["x0", "x1", "x2"]
@@ -32,7 +32,7 @@ def test_classes_without_rows_do_not_count():
     [
         (LogisticRegression(), "LogisticRegression has no class moments to ask"),
         (LocalQDA(), "LocalQDA has no class moments to ask"),
-        (FisherDiscriminant(), "not fitted"),
+        (FisherDiscriminant(shrinkage=None), "not fitted"),
     ],
 )
 def test_models_without_moments_are_told_so(source, message):

@@ -230,7 +230,9 @@ def test_decay_multiplies_weights_that_are_given():
     for i in range(0, 120, 25):
         part = slice(i, i + 25)
         model.partial_fit(X[part], y[part], classes=[0, 1], sample_weight=w[part])
-    expected = FisherDiscriminant().fit(X, y, sample_weight=w * 0.97 ** np.arange(120)[::-1])
+    expected = FisherDiscriminant(shrinkage=None).fit(
+        X, y, sample_weight=w * 0.97 ** np.arange(120)[::-1]
+    )
     assert_same_model(model, expected)
 
 
@@ -261,7 +263,9 @@ def test_weights_count_in_a_window():
         else:
             w[part] = 1
             model.partial_fit(X[part], y[part], classes=[0, 1])
-    assert_same_model(model, FisherDiscriminant().fit(X[60:], y[60:], sample_weight=w[60:]))
+    assert_same_model(
+        model, FisherDiscriminant(shrinkage=None).fit(X[60:], y[60:], sample_weight=w[60:])
+    )
 
 
 def test_a_window_takes_sparse_and_dense_batches():
@@ -271,7 +275,7 @@ def test_a_window_takes_sparse_and_dense_batches():
     for i, make in enumerate([np.asarray, sp.csr_array] * 3):
         part = slice(15 * i, 15 * i + 15)
         model.partial_fit(make(X[part]), y[part], classes=[0, 1])
-    assert_same_model(model, FisherDiscriminant().fit(X[40:], y[40:]), atol=1e-6)
+    assert_same_model(model, FisherDiscriminant(shrinkage=None).fit(X[40:], y[40:]), atol=1e-6)
 
 
 def test_a_class_may_leave_the_window_and_come_back():
@@ -318,7 +322,7 @@ def test_the_rows_of_a_window_are_not_those_of_the_caller():
         batch, weights = X[i : i + 10].copy(), np.ones(10)
         model.partial_fit(batch, y[i : i + 10], classes=[0, 1], sample_weight=weights)
         batch[:], weights[:] = np.nan, 9
-    assert_same_model(model, FisherDiscriminant().fit(X[20:], y[20:]))
+    assert_same_model(model, FisherDiscriminant(shrinkage=None).fit(X[20:], y[20:]))
 
 
 # Faults -----------------------------------------------------------------------------------------
@@ -383,11 +387,11 @@ def test_a_fit_that_is_refused_leaves_the_model_as_it_was():
     X, y = labelled(60, 5, 2)
     wrong = X.copy()
     wrong[3, 3] = np.inf
-    model = FisherDiscriminant()
+    model = FisherDiscriminant(shrinkage=None)
     with pytest.raises(ValueError, match="infinity"):
         model.fit(wrong, y)
     assert_array_equal(
-        model.partial_fit(X, y).predict(X), FisherDiscriminant().fit(X, y).predict(X)
+        model.partial_fit(X, y).predict(X), FisherDiscriminant(shrinkage=None).fit(X, y).predict(X)
     )
     with pytest.raises(ValueError, match="infinity"):
         model.fit(wrong, y + 5)
@@ -428,7 +432,7 @@ def test_ways_to_forget_exclude_each_other():
 
 def test_results_wait_until_they_are_asked_for(monkeypatch):
     X, y = labelled(60, 5, 2)
-    model = FisherDiscriminant().partial_fit(X[:30], y[:30])
+    model = FisherDiscriminant(shrinkage=None).partial_fit(X[:30], y[:30])
     solved, solve = [], FisherDiscriminant._solve
     monkeypatch.setattr(
         FisherDiscriminant, "_solve", lambda *given: solved.append(1) or solve(*given)
@@ -438,17 +442,21 @@ def test_results_wait_until_they_are_asked_for(monkeypatch):
     assert not solved
     model.predict(X)
     assert len(solved) == 1
-    assert_allclose(model.components_, FisherDiscriminant().fit(X, y).components_)
+    assert_allclose(model.components_, FisherDiscriminant(shrinkage=None).fit(X, y).components_)
 
 
 def test_threads_may_ask_at_once():
     X, y = labelled(400, 60, 2)
     for _ in range(5):
-        model = FisherDiscriminant().partial_fit(X[:200], y[:200]).partial_fit(X[200:], y[200:])
+        model = (
+            FisherDiscriminant(shrinkage=None)
+            .partial_fit(X[:200], y[:200])
+            .partial_fit(X[200:], y[200:])
+        )
         with ThreadPoolExecutor(4) as pool:
             answers = list(pool.map(lambda _, m=model: m.predict(X), range(4)))
         for answer in answers:
-            assert_array_equal(answer, FisherDiscriminant().fit(X, y).predict(X))
+            assert_array_equal(answer, FisherDiscriminant(shrinkage=None).fit(X, y).predict(X))
 
 
 def test_unfitted_models_still_say_so():

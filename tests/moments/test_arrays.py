@@ -100,16 +100,18 @@ def test_models_are_those_of_numpy(xp, dtype, make):
 def test_more_features_than_rows_and_text_for_labels(xp):
     wide, codes = labelled(30, 80)
     names = np.array(["a", "b", "c"])[codes]
-    model = FisherDiscriminant().fit(xp.asarray(wide), names)
+    model = FisherDiscriminant(shrinkage=None).fit(xp.asarray(wide), names)
     assert_array_equal(model.predict(xp.asarray(wide)), names)
 
 
 @in_own_process
 def test_batches_are_taken_too(xp):
-    model = FisherDiscriminant()
+    model = FisherDiscriminant(shrinkage=None)
     for part in (slice(0, 90), slice(90, 200)):
         model.partial_fit(xp.asarray(X[part]), xp.asarray(y[part]), classes=[0, 1, 2])
-    assert_allclose(model.components_, FisherDiscriminant().fit(X, y).components_, rtol=1e-8)
+    assert_allclose(
+        model.components_, FisherDiscriminant(shrinkage=None).fit(X, y).components_, rtol=1e-8
+    )
 
 
 @in_own_process
@@ -117,8 +119,8 @@ def test_numbers_that_are_missing_are_named(xp):
     broken = X.copy()
     broken[3, 2] = np.nan
     with pytest.raises(ValueError, match="NaN in column 2"):
-        FisherDiscriminant().fit(xp.asarray(broken), y)
-    model = FisherDiscriminant().fit(X, y)
+        FisherDiscriminant(shrinkage=None).fit(xp.asarray(broken), y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     with pytest.raises(ValueError, match="NaN in column 2"):
         model.transform(xp.asarray(broken))
 
@@ -136,7 +138,10 @@ def test_dask_arrays_and_sparse_matrices_are_no_foreign_arrays():
         assert not is_foreign(array.zeros((4, 2)))
         assert not is_foreign(sp.csr_array(X))
         rows = array.from_array(X, chunks=(50, 6))
-        assert map_blocks(FisherDiscriminant().fit(X, y).transform, rows).shape == (200, 2)
+        assert map_blocks(FisherDiscriminant(shrinkage=None).fit(X, y).transform, rows).shape == (
+            200,
+            2,
+        )
 
 
 @pytest.mark.skipif(TOLD, reason="this is that process")

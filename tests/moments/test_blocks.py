@@ -87,13 +87,13 @@ def test_rows_that_a_cluster_holds_stay_there():
         distributed.wait([held, *pairs])
         made.clear()
         found = [
-            FisherDiscriminant().fit(held, da.from_array(y, chunks=9)),
-            FisherDiscriminant().fit(pairs, None),
+            FisherDiscriminant(shrinkage=None).fit(held, da.from_array(y, chunks=9)),
+            FisherDiscriminant(shrinkage=None).fit(pairs, None),
         ]
         assert not made
         assert len(client.who_has(held)) == 8
     for model in found:
-        expected = FisherDiscriminant().fit(X, y).components_
+        expected = FisherDiscriminant(shrinkage=None).fit(X, y).components_
         np.testing.assert_allclose(model.components_, expected, rtol=1e-9)
 
 

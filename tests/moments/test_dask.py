@@ -60,7 +60,7 @@ pytestmark = [
 ]
 
 ESTIMATORS = [
-    FisherDiscriminant(),
+    FisherDiscriminant(shrinkage=None),
     FisherDiscriminant(shrinkage="moments"),
     FisherDiscriminant(pca=4, shrinkage="moments", keep_moments=False),
     NullSpaceDiscriminant(),
@@ -190,13 +190,13 @@ def test_weights_come_in_blocks_too():
     X, y = TALL
     w = np.random.default_rng(0).uniform(size=len(X))
     w[:20] = 0  # whole blocks that count for nothing
-    model = FisherDiscriminant().fit(array(X, 9), y, da.from_array(w, chunks=7))
-    assert_same_model(model, FisherDiscriminant().fit(X, y, w), X)
+    model = FisherDiscriminant(shrinkage=None).fit(array(X, 9), y, da.from_array(w, chunks=7))
+    assert_same_model(model, FisherDiscriminant(shrinkage=None).fit(X, y, w), X)
     with pytest.raises(ValueError, match="zero for all rows"):
-        FisherDiscriminant().fit(array(X, 9), y, da.zeros(len(X), chunks=9))
+        FisherDiscriminant(shrinkage=None).fit(array(X, 9), y, da.zeros(len(X), chunks=9))
 
 
-@pytest.mark.parametrize("estimator", [FisherDiscriminant(), IPCAC()], ids=name_of)
+@pytest.mark.parametrize("estimator", [FisherDiscriminant(shrinkage=None), IPCAC()], ids=name_of)
 def test_classes_are_found_wherever_they_are(estimator):
     X, y = TALL
     # some blocks have all classes, most of the others one only
@@ -232,9 +232,9 @@ def test_online_models_are_close_where_they_leave_something_out():
 
 def test_a_fit_to_blocks_can_be_merged_and_updated():
     X, y = TALL
-    first = FisherDiscriminant().fit(array(X[:40], 9), y[:40])
-    second = FisherDiscriminant().fit(X[40:], y[40:])
-    whole = FisherDiscriminant().fit(X, y)
+    first = FisherDiscriminant(shrinkage=None).fit(array(X[:40], 9), y[:40])
+    second = FisherDiscriminant(shrinkage=None).fit(X[40:], y[40:])
+    whole = FisherDiscriminant(shrinkage=None).fit(X, y)
     assert_same_model(separatrix.merge([first, second]), whole, X)
     assert_same_model(first.partial_fit(X[40:], y[40:]), whole, X)
     with pytest.raises(TypeError, match=r"partial_fit.*merge"):
@@ -254,23 +254,25 @@ def test_data_frames_are_known_by_their_names(estimator):
 
 def test_labels_may_be_a_frame_of_one_column_or_an_array():
     frame, names, X, y = frames()
-    whole = FisherDiscriminant().fit(frame, names)
+    whole = FisherDiscriminant(shrinkage=None).fit(frame, names)
     lengths = X.map_partitions(len).compute().tolist()
     for labels in (y.to_frame(), da.from_array(names, chunks=(tuple(lengths),))):
-        assert_same_model(FisherDiscriminant().fit(X, labels), whole, frame)
+        assert_same_model(FisherDiscriminant(shrinkage=None).fit(X, labels), whole, frame)
 
 
 def test_blocks_of_unknown_sizes_are_enough():
     frame, names, X, y = frames()
     rows, labels = X.to_dask_array(), y.map_partitions(np.asarray, meta=np.empty(0, object))
     assert np.isnan(rows.shape[0])
-    model = FisherDiscriminant().fit(rows, labels)
-    assert_same_model(model, FisherDiscriminant().fit(frame.to_numpy(), names), TALL[0])
+    model = FisherDiscriminant(shrinkage=None).fit(rows, labels)
+    assert_same_model(
+        model, FisherDiscriminant(shrinkage=None).fit(frame.to_numpy(), names), TALL[0]
+    )
     assert_array_equal(map_blocks(model.predict, rows).compute(), model.predict(TALL[0]))
     with pytest.raises(ValueError, match=r"y is in memory.*compute_chunk_sizes"):
-        FisherDiscriminant().fit(rows, names)
+        FisherDiscriminant(shrinkage=None).fit(rows, names)
     with pytest.raises(ValueError, match="y has 2 blocks and X has 4"):
-        FisherDiscriminant().fit(rows, da.from_array(names, chunks=35))
+        FisherDiscriminant(shrinkage=None).fit(rows, da.from_array(names, chunks=35))
 
 
 def test_blocks_may_be_made_by_any_function():
@@ -281,18 +283,20 @@ def test_blocks_may_be_made_by_any_function():
         return X[i : i + 30], y[i : i + 30]
 
     starts = range(0, len(X), 30)
-    whole = FisherDiscriminant().fit(X, y)
-    assert_same_model(FisherDiscriminant().fit([block(i) for i in starts], None), whole, X)
+    whole = FisherDiscriminant(shrinkage=None).fit(X, y)
+    assert_same_model(
+        FisherDiscriminant(shrinkage=None).fit([block(i) for i in starts], None), whole, X
+    )
     rows, labels = zip(*[block(i) for i in starts], strict=True)
-    model = FisherDiscriminant().fit(list(rows), list(labels))
+    model = FisherDiscriminant(shrinkage=None).fit(list(rows), list(labels))
     assert_same_model(model, whole, X)
     predicted = dask.compute(map_blocks(model.predict, list(rows)))[0]
     assert_array_equal(np.concatenate(predicted), whole.predict(X))
     with pytest.raises(ValueError, match="y is missing"):
-        FisherDiscriminant().fit(array(X, 9), None)
+        FisherDiscriminant(shrinkage=None).fit(array(X, 9), None)
     cut = dask.delayed((X[:9, :5], y[:9]))
     with pytest.raises(ValueError, match=r"block 2 has 5 features, block 0 has 6"):
-        FisherDiscriminant().fit([block(0), block(30), cut], None)
+        FisherDiscriminant(shrinkage=None).fit([block(0), block(30), cut], None)
 
 
 def test_delayed_frames_are_known_by_their_names():
@@ -300,18 +304,18 @@ def test_delayed_frames_are_known_by_their_names():
     frame = pd.DataFrame(X, columns=list("abcdef"))
     swapped = frame[40:][list("bacdef")]
     pairs = [dask.delayed((frame[:40], y[:40])), dask.delayed((frame[40:], y[40:]))]
-    model = FisherDiscriminant().fit(pairs, None)
+    model = FisherDiscriminant(shrinkage=None).fit(pairs, None)
     assert model.feature_names_in_.tolist() == list("abcdef")
     assert score_blocks(model, pairs, None) == model.score(frame, y)
     assert list(subsample(pairs, None, 30)[0].columns) == list("abcdef")
     wrong = [pairs[0], dask.delayed((swapped, y[40:]))]
     with pytest.raises(ValueError, match=r"block 1 has 'b' as name of column 0, block 0 has 'a'"):
-        FisherDiscriminant().fit(wrong, None)
+        FisherDiscriminant(shrinkage=None).fit(wrong, None)
     with pytest.raises(ValueError, match=r"block 1: X has 'b' as name of column 0, expected 'a'"):
         score_blocks(model, wrong, None)
     bare = [pairs[0], dask.delayed((X[40:], y[40:]))]
     with pytest.raises(ValueError, match="block 1 has no names of columns, block 0 has"):
-        FisherDiscriminant().fit(bare, None)
+        FisherDiscriminant(shrinkage=None).fit(bare, None)
 
 
 def test_a_frame_whose_parts_are_not_what_it_says_is_an_error():
@@ -324,26 +328,26 @@ def test_a_frame_whose_parts_are_not_what_it_says_is_an_error():
     rows = dd.from_map(part, [0, 1], meta=part(0).iloc[:0])
     labels = dd.from_pandas(pd.Series(y), npartitions=2)
     with pytest.raises(ValueError, match=r"^block 1: X has 'b' as name of column 0, expected 'a'"):
-        FisherDiscriminant().fit(rows, labels)
+        FisherDiscriminant(shrinkage=None).fit(rows, labels)
     with pytest.raises(ValueError, match="expected 'a'"):
-        score_blocks(FisherDiscriminant().fit(frame, y), rows, labels)
+        score_blocks(FisherDiscriminant(shrinkage=None).fit(frame, y), rows, labels)
 
 
 def test_labels_in_other_chunks_are_aligned():
     X, y = TALL
-    model = FisherDiscriminant().fit(array(X, 50), da.from_array(y, chunks=33))
-    assert_same_model(model, FisherDiscriminant().fit(X, y), X)
+    model = FisherDiscriminant(shrinkage=None).fit(array(X, 50), da.from_array(y, chunks=33))
+    assert_same_model(model, FisherDiscriminant(shrinkage=None).fit(X, y), X)
     with pytest.raises(ValueError, match="y has 69 entries, but X has 70 rows"):
-        FisherDiscriminant().fit(array(X, 50), y[1:])
+        FisherDiscriminant(shrinkage=None).fit(array(X, 50), y[1:])
 
 
 def test_blocks_of_features_are_joined_with_a_warning():
     X, y = TALL
     split = da.from_array(X, chunks=(50, 4))
     with pytest.warns(UserWarning, match="split into 2 blocks of features") as caught:
-        model = FisherDiscriminant().fit(split, y)
+        model = FisherDiscriminant(shrinkage=None).fit(split, y)
     assert caught[0].filename == __file__
-    assert_same_model(model, FisherDiscriminant().fit(X, y), X)
+    assert_same_model(model, FisherDiscriminant(shrinkage=None).fit(X, y), X)
     with pytest.warns(UserWarning, match="2 blocks of features") as caught:
         Z = map_blocks(model.transform, split)
     assert caught[0].filename == __file__
@@ -354,16 +358,16 @@ def test_collections_that_are_no_rows_are_errors():
     X, y = TALL
     bag = pytest.importorskip("dask.bag").from_sequence([1, 2])
     with pytest.raises(TypeError, match="X is a Bag: give a Dask array"):
-        FisherDiscriminant().fit(bag, y)
+        FisherDiscriminant(shrinkage=None).fit(bag, y)
     with pytest.raises(ValueError, match=r"X has shape \(70,\)"):
-        FisherDiscriminant().fit(da.from_array(X[:, 0], chunks=50), y)
+        FisherDiscriminant(shrinkage=None).fit(da.from_array(X[:, 0], chunks=50), y)
 
 
 def test_pairs_may_be_delayed_each():
     X, y = TALL
     pairs = [(dask.delayed(X[i::2]), dask.delayed(y[i::2])) for i in range(2)]
-    model = FisherDiscriminant().fit(pairs, None)
-    assert_same_model(model, FisherDiscriminant().fit(X, y), X)
+    model = FisherDiscriminant(shrinkage=None).fit(pairs, None)
+    assert_same_model(model, FisherDiscriminant(shrinkage=None).fit(X, y), X)
     assert score_blocks(model, pairs, None) == model.score(X, y)
     with pytest.raises(TypeError, match="list of pairs: give a list of delayed blocks of rows"):
         map_blocks(model.transform, pairs)
@@ -372,13 +376,13 @@ def test_pairs_may_be_delayed_each():
 def test_remedies_are_those_of_the_collection():
     frame, names, X, _ = frames()
     with pytest.raises(ValueError, match=r"y is in memory.*give y as a column of the same frame"):
-        FisherDiscriminant().fit(X, names)
+        FisherDiscriminant(shrinkage=None).fit(X, names)
     with pytest.raises(ValueError, match=r"y is in memory.*as a list of 1 delayed blocks"):
-        FisherDiscriminant().fit([dask.delayed(frame)], names)
+        FisherDiscriminant(shrinkage=None).fit([dask.delayed(frame)], names)
     with pytest.raises(ValueError, match="y has 2 columns: give one value for each row"):
-        FisherDiscriminant().fit(array(TALL[0], 9), da.ones((70, 2), chunks=(9, 1)))
+        FisherDiscriminant(shrinkage=None).fit(array(TALL[0], 9), da.ones((70, 2), chunks=(9, 1)))
     with pytest.raises(ValueError, match="y has 2 columns"):
-        FisherDiscriminant().fit(X, X[["f0", "f1"]])
+        FisherDiscriminant(shrinkage=None).fit(X, X[["f0", "f1"]])
 
 
 def test_domains_of_lazy_rows_are_one():
@@ -413,12 +417,12 @@ def test_one_pass_over_a_data_frame():
     lazy = dd.from_map(part, range(0, 70, 20), meta=part(0).iloc[:0])
     calls.clear()
     X, y = lazy.drop(columns="kind"), lazy["kind"]
-    whole = FisherDiscriminant().fit(*TALL, np.ones(70))
+    whole = FisherDiscriminant(shrinkage=None).fit(*TALL, np.ones(70))
     ones = da.ones(70, chunks=20)
     # labels or weights that are arrays have blocks beside those of the frame
     for given in [(y,), (y, ones), (da.from_array(TALL[1], chunks=20), lazy["kind"] * 0 + 1)]:
         calls.clear()
-        model = FisherDiscriminant().fit(X, *given)
+        model = FisherDiscriminant(shrinkage=None).fit(X, *given)
         assert len(calls) == 4
         assert set(calls.values()) == {1}
         assert_same_model(model, whole, TALL[0])
@@ -431,8 +435,8 @@ def test_a_block_with_nan_is_named():
     X, y = TALL[0].copy(), TALL[1]
     X[40, 4] = np.nan
     with pytest.raises(ValueError, match=r"^block 1 \(rows 25 to 49\): .*NaN in column 4"):
-        FisherDiscriminant().fit(array(X, 25), y)
-    model = FisherDiscriminant().fit(*TALL)
+        FisherDiscriminant(shrinkage=None).fit(array(X, 25), y)
+    model = FisherDiscriminant(shrinkage=None).fit(*TALL)
     with pytest.raises(ValueError, match=r"^block 1: .*NaN in column 4"):
         map_blocks(model.predict, array(X, 25)).compute()
 
@@ -443,9 +447,9 @@ def test_a_block_with_nan_is_named_in_a_frame():
         lambda part: part.assign(f0=part["f0"].where(part.index != 40)), meta=X._meta
     )
     with pytest.raises(ValueError, match=r"^block 2: .*NaN in column 'f0'"):
-        FisherDiscriminant().fit(holed, y)
+        FisherDiscriminant(shrinkage=None).fit(holed, y)
     with pytest.raises(ValueError, match=r"^block 2: .*NaN in column 'f0'"):
-        map_blocks(FisherDiscriminant().fit(X, y).transform, holed).compute()
+        map_blocks(FisherDiscriminant(shrinkage=None).fit(X, y).transform, holed).compute()
 
 
 @pytest.mark.parametrize(
@@ -466,7 +470,7 @@ def test_a_block_of_another_kind_is_named(spoil, message):
 
     bad = array(X, 20).map_blocks(block, dtype=float, meta=np.empty((0, 0)))
     with pytest.raises(ValueError, match=message):
-        FisherDiscriminant().fit(bad, y)
+        FisherDiscriminant(shrinkage=None).fit(bad, y)
 
 
 @pytest.mark.parametrize(
@@ -482,12 +486,12 @@ def test_labels_of_another_kind_are_named_by_their_block(labels, message):
     X = np.random.default_rng(0).normal(size=(8, 2))
     blocks = [(X[:4], np.array([0, 1, 0, 1])), (X[4:], np.array(2 * labels))]
     with pytest.raises((TypeError, ValueError), match=message):
-        FisherDiscriminant().fit([dask.delayed(b) for b in blocks], None)
+        FisherDiscriminant(shrinkage=None).fit([dask.delayed(b) for b in blocks], None)
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was():
     X, y = TALL
-    model = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     before = dict(vars(model))
     with pytest.raises(ValueError, match="only one class: 1"):
         model.fit(array(X[:, :4], 9), np.ones(len(X), int))
@@ -500,11 +504,11 @@ def test_empty_blocks_are_passed_over():
     none = rows[rows[:, 0] > 1e9], labels[rows[:, 0] > 1e9]
     some = rows[rows[:, 0] < 1e9], labels[rows[:, 0] < 1e9]
     both = [da.concatenate(pair) for pair in zip(none, some, strict=True)]
-    model = FisherDiscriminant().fit(*both)
-    assert_same_model(model, FisherDiscriminant().fit(X, y), X)
+    model = FisherDiscriminant(shrinkage=None).fit(*both)
+    assert_same_model(model, FisherDiscriminant(shrinkage=None).fit(X, y), X)
     assert map_blocks(model.predict, both[0]).compute().shape == (70,)
     with pytest.raises(ValueError, match="every block is empty"):
-        FisherDiscriminant().fit(*none)
+        FisherDiscriminant(shrinkage=None).fit(*none)
 
 
 @pytest.mark.parametrize(
@@ -596,7 +600,9 @@ def test_kernels_without_landmarks_say_what_they_need(estimator):
 # Real processes ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimator", [FisherDiscriminant(), OnlineIPCAC()], ids=name_of)
+@pytest.mark.parametrize(
+    "estimator", [FisherDiscriminant(shrinkage=None), OnlineIPCAC()], ids=name_of
+)
 def test_processes_give_the_same_as_one_thread(client, estimator):
     X, y = TALL
     rows, labels = array(X, 9), da.from_array(y, chunks=9)
@@ -624,7 +630,7 @@ def test_errors_in_processes_name_the_block(client):
     X, y = TALL[0].copy(), TALL[1]
     X[-1] = np.inf
     with client.as_current(), pytest.raises(ValueError, match=r"^block 2 .*infinity in column 0"):
-        FisherDiscriminant().fit(array(X, 25), y)
+        FisherDiscriminant(shrinkage=None).fit(array(X, 25), y)
 
 
 def test_a_worker_that_is_killed_in_the_middle_changes_nothing(client, tmp_path):
@@ -646,12 +652,12 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(client, tmp_path)
     killer = threading.Thread(target=kill)
     killer.start()
     with client.as_current():
-        model = FisherDiscriminant().fit(rows, da.from_array(y, chunks=5))
+        model = FisherDiscriminant(shrinkage=None).fit(rows, da.from_array(y, chunks=5))
     killer.join()
     begun = Counter(int(path.name.partition("-")[2]) for path in tmp_path.iterdir())
     assert len(begun) == 32
     assert max(begun.values()) > 1, "what the worker had is made again by another"
-    calm = FisherDiscriminant().fit(array(X, 5), da.from_array(y, chunks=5))
+    calm = FisherDiscriminant(shrinkage=None).fit(array(X, 5), da.from_array(y, chunks=5))
     assert_array_equal(model.components_, calm.components_)
     assert_array_equal(model.moments_.Sw, calm.moments_.Sw)
 

@@ -18,7 +18,7 @@ from separatrix.plots import plot_calibration, plot_roc
 
 CANCER = datasets.load("breast_cancer")
 TRAIN, TEST = slice(0, 569, 2), slice(1, 569, 2)
-MODEL = FisherDiscriminant().fit(CANCER.data[TRAIN], CANCER.target[TRAIN])
+MODEL = FisherDiscriminant(shrinkage=None).fit(CANCER.data[TRAIN], CANCER.target[TRAIN])
 NEW = CANCER.data[TEST], CANCER.target[TEST]
 
 

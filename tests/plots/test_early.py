@@ -17,7 +17,7 @@ from separatrix.plots import (
 
 SERIES = datasets.make_series(150, 24, random_state=0)
 NAMES = np.array(["ash", "beech", "cedar"])[SERIES.target]
-EARLY = EarlyClassifier(FisherDiscriminant()).fit(SERIES.data[:100], NAMES[:100])
+EARLY = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(SERIES.data[:100], NAMES[:100])
 
 
 def test_a_decision_is_drawn_where_it_falls_with_what_was_expected_then():

@@ -13,7 +13,7 @@ from separatrix.plots import plot_direction_intervals
 def test_whiskers_are_the_intervals_in_units_of_deviations():
     wine = datasets.load("wine")
     scaled = wine.data / wine.data.std(axis=0)
-    model = FisherDiscriminant().fit(scaled, wine.target)
+    model = FisherDiscriminant(shrinkage=None).fit(scaled, wine.target)
     ax = plot_direction_intervals(model, component=1, n_features=4)
     found = direction_intervals(model)
     units = np.sqrt(model.moments_.within_diagonal() / 178)
@@ -28,6 +28,6 @@ def test_whiskers_are_the_intervals_in_units_of_deviations():
 
 def test_a_direction_that_is_not_there_is_refused():
     wine = datasets.load("wine")
-    model = FisherDiscriminant().fit(wine.data, wine.target)
+    model = FisherDiscriminant(shrinkage=None).fit(wine.data, wine.target)
     with pytest.raises(ValueError, match="component=2 must be one of the 2 directions"):
         plot_direction_intervals(model, component=2)

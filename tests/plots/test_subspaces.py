@@ -30,7 +30,7 @@ from separatrix.plots import plot_loadings, plot_patterns, plot_projection, plot
 
 def test_a_projection_shows_every_class_and_row():
     wine = datasets.load("wine")
-    model = FisherDiscriminant().fit(wine.data, wine.target)
+    model = FisherDiscriminant(shrinkage=None).fit(wine.data, wine.target)
     ax = plot_projection(model, wine.data, wine.target)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == sorted(set(wine.target))
     assert sum(len(points.get_offsets()) for points in ax.collections) == len(wine.data)
@@ -41,7 +41,7 @@ def test_many_classes_look_different_and_their_names_are_beside_the_picture():
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(30), 4)
     X = rng.normal(size=(30, 5))[y] + 0.1 * rng.normal(size=(120, 5))
-    ax = plot_projection(FisherDiscriminant().fit(X, y), X, y)
+    ax = plot_projection(FisherDiscriminant(shrinkage=None).fit(X, y), X, y)
     looks = {
         (tuple(points.get_facecolor()[0]), points.get_paths()[0].vertices.tobytes())
         for points in ax.collections
@@ -55,14 +55,14 @@ def test_many_classes_look_different_and_their_names_are_beside_the_picture():
 
 def test_names_of_directions_hide_no_bar():
     wine = datasets.load("wine")
-    ax = plot_loadings(FisherDiscriminant().fit(wine.data, wine.target))
+    ax = plot_loadings(FisherDiscriminant(shrinkage=None).fit(wine.data, wine.target))
     ax.figure.canvas.draw()
     assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1
 
 
 def test_one_direction_is_a_histogram_on_the_axes_given():
     cancer = datasets.load("breast_cancer")
-    model = FisherDiscriminant().fit(cancer.data, cancer.target)
+    model = FisherDiscriminant(shrinkage=None).fit(cancer.data, cancer.target)
     figure = Figure()
     ax = figure.subplots()
     assert plot_projection(model, cancer.data, cancer.target, ax=ax) is ax
@@ -73,13 +73,13 @@ def test_one_direction_is_a_histogram_on_the_axes_given():
 def test_nothing_to_draw_is_said():
     X, y = [[0.0], [1.0], [0.0], [1.0]], [0, 0, 1, 1]
     with pytest.raises(ValueError, match="no direction to draw"):
-        plot_projection(FisherDiscriminant().fit(X, y), X, y)
+        plot_projection(FisherDiscriminant(shrinkage=None).fit(X, y), X, y)
 
 
 def test_regions_show_the_decision_and_the_rows():
     X, y = make_moons(100, noise=0.1, random_state=0)
     names = np.array(["left", "right"])[y]
-    for model in (SVC(), FisherDiscriminant()):
+    for model in (SVC(), FisherDiscriminant(shrinkage=None)):
         ax = plot_regions(model.fit(X, names), X, names, resolution=20)
         rows = [c for c in ax.collections if isinstance(c, PathCollection)]
         assert sum(len(points.get_offsets()) for points in rows) == 100
@@ -89,7 +89,7 @@ def test_regions_show_the_decision_and_the_rows():
 
 def test_regions_are_coloured_by_class():
     X = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 1.0], [10.0, 1.0]])
-    model = FisherDiscriminant().fit(X, [0, 1, 0, 1])
+    model = FisherDiscriminant(shrinkage=None).fit(X, [0, 1, 0, 1])
     figure = Figure()
     ax = plot_regions(model, X, [0, 1, 0, 1], ax=figure.subplots(), resolution=21)
     (filled,) = [c for c in ax.collections if not isinstance(c, PathCollection)]
@@ -114,7 +114,7 @@ def test_clusters_and_nodes_of_a_mixture_are_drawn():
 
 def test_regions_need_two_features():
     wine = datasets.load("wine")
-    model = FisherDiscriminant().fit(wine.data, wine.target)
+    model = FisherDiscriminant(shrinkage=None).fit(wine.data, wine.target)
     with pytest.raises(ValueError, match=r"two features, but X has shape \(178, 13\)"):
         plot_regions(model, wine.data, wine.target)
 
@@ -132,7 +132,7 @@ def test_regions_of_a_model_of_frames_keep_the_names():
 
 def test_regions_of_sparse_rows_are_refused():
     X, y = make_moons(100, noise=0.1, random_state=0)
-    model = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     with pytest.raises(TypeError, match=r"sparse.*X\.toarray\(\)"):
         plot_regions(model, sp.csr_array(X), y)
 
@@ -140,7 +140,7 @@ def test_regions_of_sparse_rows_are_refused():
 def test_loadings_are_bars_by_feature_with_the_largest_on_top():
     wine = datasets.load("wine")
     rows = pd.DataFrame(wine.data, columns=wine.feature_names)
-    found = compare([FisherDiscriminant()], rows, wine.target, cv=RandomShares(1))
+    found = compare([FisherDiscriminant(shrinkage=None)], rows, wine.target, cv=RandomShares(1))
     loadings = found.methods[0].folds[0].loadings
     ax = plot_loadings(loadings, n_features=4)
     weights = np.abs(np.array(loadings.weights))
@@ -154,7 +154,7 @@ def test_loadings_are_bars_by_feature_with_the_largest_on_top():
 
 def test_loadings_of_a_model_have_the_names_it_was_fitted_with():
     X = pd.DataFrame({"noise": [0.0, 1, 0, 1], "signal": [0.0, 1, 8, 9]})
-    ax = plot_loadings(FisherDiscriminant().fit(X, [0, 0, 1, 1]))
+    ax = plot_loadings(FisherDiscriminant(shrinkage=None).fit(X, [0, 0, 1, 1]))
     assert [t.get_text() for t in ax.get_yticklabels()] == ["signal", "noise"]
     assert sum(bar.get_width() ** 2 for bar in ax.patches) == pytest.approx(1)
     with pytest.raises(ValueError, match="KernelFisherDiscriminant has no weights of features"):
@@ -164,9 +164,12 @@ def test_loadings_of_a_model_have_the_names_it_was_fitted_with():
 def test_a_loaded_pipeline_is_drawn_as_its_method_with_the_names_of_its_columns(tmp_path):
     wine = datasets.load("wine")
     X = pd.DataFrame(wine.data, columns=wine.feature_names)
-    save(make_pipeline(StandardScaler(), FisherDiscriminant()).fit(X, wine.target), tmp_path / "m")
+    save(
+        make_pipeline(StandardScaler(), FisherDiscriminant(shrinkage=None)).fit(X, wine.target),
+        tmp_path / "m",
+    )
     model, rows = load(tmp_path / "m"), StandardScaler().set_output(transform="pandas")
-    alone = FisherDiscriminant().fit(rows.fit_transform(X), wine.target)
+    alone = FisherDiscriminant(shrinkage=None).fit(rows.fit_transform(X), wine.target)
     pairs = [
         (plot_loadings(model), plot_loadings(alone)),
         (plot_patterns(model, X), plot_patterns(alone, rows.transform(X))),
@@ -187,7 +190,7 @@ def test_features_named_by_numbers_are_curves_over_these_numbers():
     y = np.arange(60) % 2
     X = rng.standard_normal((60, 4)) + np.outer(y, [0, 3, 0, 0])
     columns = ["1100.5", "1000", "900", "1200"]  # not in order: the axis is
-    model = make_pipeline(StandardScaler(), FisherDiscriminant())
+    model = make_pipeline(StandardScaler(), FisherDiscriminant(shrinkage=None))
     model.fit(pd.DataFrame(X, columns=columns), y)
     for ax in (
         plot_loadings(model, n_features=2),
@@ -203,17 +206,17 @@ def test_features_named_by_numbers_are_curves_over_these_numbers():
 @pytest.mark.parametrize("columns", [["1", "2", "C3@0.1"], ["1", "2", "nan"], ["1", "2", "1.0"]])
 def test_features_that_are_not_all_different_numbers_are_bars(columns):
     X = pd.DataFrame(np.eye(6)[:, :3] + np.arange(6)[:, None] % 2, columns=columns)
-    assert len(plot_loadings(FisherDiscriminant().fit(X, [0, 1] * 3)).patches) == 3
+    assert len(plot_loadings(FisherDiscriminant(shrinkage=None).fit(X, [0, 1] * 3)).patches) == 3
 
 
 def test_patterns_of_a_fold_and_of_a_model_are_the_same():
     wine = datasets.load("wine")
     rows = pd.DataFrame(wine.data, columns=wine.feature_names)
-    found = compare([FisherDiscriminant()], rows, wine.target, cv=RandomShares(1))
+    found = compare([FisherDiscriminant(shrinkage=None)], rows, wine.target, cv=RandomShares(1))
     loadings = found.methods[0].folds[0].loadings
     train = np.setdiff1d(np.arange(178), found.tests[0])
     rows = StandardScaler().fit_transform(wine.data[train])
-    model = FisherDiscriminant().fit(rows, wine.target[train])
+    model = FisherDiscriminant(shrinkage=None).fit(rows, wine.target[train])
     by_fold, by_model = plot_patterns(loadings), plot_patterns(model, rows)
     lengths = [np.abs([bar.get_width() for bar in ax.patches]) for ax in (by_fold, by_model)]
     assert_allclose(lengths[0], lengths[1], atol=1e-6)
@@ -225,13 +228,13 @@ def test_patterns_of_a_fold_and_of_a_model_are_the_same():
 def test_patterns_that_are_not_known_are_told():
     X, y = make_moons(50, random_state=0)
     with pytest.raises(ValueError, match="those of rows: give them as X"):
-        plot_patterns(FisherDiscriminant().fit(X, y))
+        plot_patterns(FisherDiscriminant(shrinkage=None).fit(X, y))
     with pytest.raises(ValueError, match="no patterns"):
         plot_patterns(Loadings(("a",), ((1.0,),), 1))
     with pytest.raises(ValueError, match="KernelFisherDiscriminant has no weights"):
         plot_patterns(KernelFisherDiscriminant().fit(X, y), X)
-    sparse = plot_patterns(FisherDiscriminant().fit(X, y), sp.csr_array(X))
-    dense = plot_patterns(FisherDiscriminant().fit(X, y), X)
+    sparse = plot_patterns(FisherDiscriminant(shrinkage=None).fit(X, y), sp.csr_array(X))
+    dense = plot_patterns(FisherDiscriminant(shrinkage=None).fit(X, y), X)
     assert_allclose(
         [bar.get_width() for bar in sparse.patches], [bar.get_width() for bar in dense.patches]
     )

@@ -23,27 +23,29 @@ def two_domains(n_source=120, n_target=12, d=6, seed=0):
 
 def test_a_weight_is_that_many_rows():
     X, y, domain = two_domains()
-    model = TargetWeighted(FisherDiscriminant(), weight=3).fit(X, y, sample_domain=domain)
+    model = TargetWeighted(FisherDiscriminant(shrinkage=None), weight=3).fit(
+        X, y, sample_domain=domain
+    )
     repeated = np.repeat(np.arange(len(X)), np.where(domain < 0, 3, 1))
-    expected = FisherDiscriminant().fit(X[repeated], y[repeated])
+    expected = FisherDiscriminant(shrinkage=None).fit(X[repeated], y[repeated])
     assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-9)
     assert model.weight_ == 3
 
 
 def test_without_a_target_it_is_the_estimator():
     X, y, _ = two_domains()
-    expected = FisherDiscriminant().fit(X, y).predict_proba(X)
+    expected = FisherDiscriminant(shrinkage=None).fit(X, y).predict_proba(X)
     for domain in (None, np.ones(len(X))):
-        model = TargetWeighted(FisherDiscriminant()).fit(X, y, sample_domain=domain)
+        model = TargetWeighted(FisherDiscriminant(shrinkage=None)).fit(X, y, sample_domain=domain)
         assert_allclose(model.predict_proba(X), expected, atol=1e-12)
         assert model.weight_ == 1
 
 
 def test_domains_that_agree_have_about_equal_weights_and_others_have_not():
     X, y, domain = two_domains()
-    apart = TargetWeighted(FisherDiscriminant()).fit(X, y, sample_domain=domain)
+    apart = TargetWeighted(FisherDiscriminant(shrinkage=None)).fit(X, y, sample_domain=domain)
     X[domain < 0, :2] *= -1
-    alike = TargetWeighted(FisherDiscriminant()).fit(X, y, sample_domain=domain)
+    alike = TargetWeighted(FisherDiscriminant(shrinkage=None)).fit(X, y, sample_domain=domain)
     assert alike.weight_ < 4 < 10 < apart.weight_
 
 
@@ -55,7 +57,9 @@ def test_few_rows_of_the_target_help():
         rest = np.setdiff1d(np.arange(len(X)), few)
         fit = {"X": X[few], "y": y[few], "sample_domain": domain[few]}
         weighted, alike = (
-            TargetWeighted(FisherDiscriminant(), weight=w).fit(**fit).score(X[rest], y[rest])
+            TargetWeighted(FisherDiscriminant(shrinkage=None), weight=w)
+            .fit(**fit)
+            .score(X[rest], y[rest])
             for w in ("auto", 1.0)
         )
         gains.append(weighted - alike)
@@ -69,14 +73,18 @@ def test_rows_without_a_label_get_that_of_the_model(missing):
     unknown = np.flatnonzero((domain < 0) & (np.arange(len(X)) >= 132))
     labels = y.astype(object if missing is None else float)
     labels[unknown] = missing
-    model = TargetWeighted(FisherDiscriminant(), weight=5).fit(X, labels, sample_domain=domain)
+    model = TargetWeighted(FisherDiscriminant(shrinkage=None), weight=5).fit(
+        X, labels, sample_domain=domain
+    )
     weights, known = np.where(domain < 0, 5.0, 1.0), np.setdiff1d(np.arange(len(X)), unknown)
-    expected = FisherDiscriminant().fit(X[known], y[known], sample_weight=weights[known])
+    expected = FisherDiscriminant(shrinkage=None).fit(
+        X[known], y[known], sample_weight=weights[known]
+    )
     weights[unknown] = 1
     for _ in range(2):
         guessed = y.copy()
         guessed[unknown] = expected.predict(X[unknown])
-        expected = FisherDiscriminant().fit(X, guessed, sample_weight=weights)
+        expected = FisherDiscriminant(shrinkage=None).fit(X, guessed, sample_weight=weights)
     assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-9)
 
 
@@ -84,9 +92,13 @@ def test_a_target_without_any_label_is_left_out_with_a_warning():
     X, y, domain = two_domains()
     labels = np.where(domain < 0, -1, y)
     with pytest.warns(UserWarning, match="no labelled row of the target"):
-        model = TargetWeighted(FisherDiscriminant()).fit(X, labels, sample_domain=domain)
+        model = TargetWeighted(FisherDiscriminant(shrinkage=None)).fit(
+            X, labels, sample_domain=domain
+        )
     source = domain > 0
-    assert_allclose(model.predict(X), FisherDiscriminant().fit(X[source], y[source]).predict(X))
+    assert_allclose(
+        model.predict(X), FisherDiscriminant(shrinkage=None).fit(X[source], y[source]).predict(X)
+    )
 
 
 def test_subspaces_and_pipelines_are_weighted_too():
@@ -94,7 +106,7 @@ def test_subspaces_and_pipelines_are_weighted_too():
     reducer = TargetWeighted(LDG(2, gamma=0.5), weight=4).fit(X, y, sample_domain=domain)
     assert reducer.transform(X).shape == (len(X), 2)
     assert not hasattr(reducer, "predict")
-    pipeline = make_pipeline(StandardScaler(), FisherDiscriminant())
+    pipeline = make_pipeline(StandardScaler(), FisherDiscriminant(shrinkage=None))
     model = TargetWeighted(pipeline, weight=4).fit(X, y, sample_domain=domain)
     assert_array_equal(model.predict(X), model.estimator_.predict(X))
 
@@ -104,11 +116,13 @@ def test_an_estimator_without_weights_is_refused():
     with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight"):
         TargetWeighted(KNeighborsClassifier()).fit(X, y, sample_domain=domain)
     with pytest.raises(ValueError, match="row 0 of the source has no label"):
-        TargetWeighted(FisherDiscriminant()).fit(X, np.full(len(X), np.nan), sample_domain=domain)
+        TargetWeighted(FisherDiscriminant(shrinkage=None)).fit(
+            X, np.full(len(X), np.nan), sample_domain=domain
+        )
 
 
 def test_a_file_gives_the_model_back(tmp_path):
     X, y, domain = two_domains()
-    model = TargetWeighted(FisherDiscriminant()).fit(X, y, sample_domain=domain)
+    model = TargetWeighted(FisherDiscriminant(shrinkage=None)).fit(X, y, sample_domain=domain)
     save(model, tmp_path / "model")
     assert_array_equal(load(tmp_path / "model").predict(X), model.predict(X))

@@ -70,7 +70,7 @@ def merge(
     >>> from sklearn.preprocessing import StandardScaler
     >>> from separatrix import FisherDiscriminant, datasets, merge
     >>> X, y = (datasets.load("wine")[part] for part in ("data", "target"))
-    >>> model = lambda: make_pipeline(StandardScaler(), FisherDiscriminant())
+    >>> model = lambda: make_pipeline(StandardScaler(), FisherDiscriminant(shrinkage=0.1))
     >>> sites = [model().fit(X[i::3], y[i::3]) for i in range(3)]
     >>> whole = model().fit(X, y)
     >>> bool(np.allclose(merge(sites)[-1].components_, whole[-1].components_))

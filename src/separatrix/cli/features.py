@@ -91,7 +91,9 @@ def _read_source(console: Console, data: str, reading: Reading, options: Mapping
     if is_address(data):
         from separatrix.cli.databases import fit_database
 
-        return fit_database(console, data, reading, FisherDiscriminant(), options["scale"])[0]
+        return fit_database(
+            console, data, reading, FisherDiscriminant(shrinkage=None), options["scale"]
+        )[0]
     from sklearn.pipeline import make_pipeline
 
     from separatrix.files.preparation import preprocessing
@@ -99,4 +101,4 @@ def _read_source(console: Console, data: str, reading: Reading, options: Mapping
     table = read_labelled_table(console, data, reading)
     how = {name: options[name] for name in ("scale", "categorical", "missing")}
     steps = preprocessing(table.X, **how)
-    return make_pipeline(steps, FisherDiscriminant()).fit(table.X, table.y)
+    return make_pipeline(steps, FisherDiscriminant(shrinkage=None)).fit(table.X, table.y)

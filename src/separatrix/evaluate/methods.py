@@ -36,7 +36,7 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
         "sparsity": (5.0, 20.0),
     },
     "FisherDiscriminant": {
-        "shrinkage": (None, "auto", "nonlinear"),
+        "shrinkage": ("auto", None, "nonlinear"),
         "rule": ("linear", "quadratic"),
     },
     "DirectDiscriminant": {"regularization": (0.0, 0.01, 1.0)},

@@ -114,7 +114,7 @@ class ClassEraser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The fitted eraser.
         """
         _check_dense(X)
-        self._take(FisherDiscriminant().fit(X, y, sample_weight))
+        self._take(FisherDiscriminant(shrinkage=None).fit(X, y, sample_weight))
         self.__dict__.pop("noise_", None)  # that of a merged eraser that is fitted anew
         return self
 
@@ -142,7 +142,7 @@ class ClassEraser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The updated eraser.
         """
         _check_dense(X)
-        separator: Any = getattr(self, "separator_", FisherDiscriminant())
+        separator: Any = getattr(self, "separator_", FisherDiscriminant(shrinkage=None))
         with unchanged_on_failure(separator):
             return self._take(separator.partial_fit(X, y, classes, sample_weight))
 
@@ -187,16 +187,16 @@ class ClassEraser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     # What `separatrix.merge` asks of a model ----------------------------------------------------
 
     def _add_summaries(self, parts: Sequence[ClassMoments]) -> ClassMoments:
-        return FisherDiscriminant()._add_summaries(parts)
+        return FisherDiscriminant(shrinkage=None)._add_summaries(parts)
 
     def _find(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
-        return FisherDiscriminant()._find(moments, rows, selected)
+        return FisherDiscriminant(shrinkage=None)._find(moments, rows, selected)
 
     def _keep(self, memory: Memory, classes: Array) -> None:
         """Nothing: the separator keeps the moments that it is solved for."""
 
     def _store(self, moments: ClassMoments, solution: Solution) -> None:
-        separator = FisherDiscriminant()
+        separator = FisherDiscriminant(shrinkage=None)
         for name in self._shared_when_merged:
             if hasattr(self, name):
                 setattr(separator, name, getattr(self, name))

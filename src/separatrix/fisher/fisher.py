@@ -72,6 +72,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         (`decision.expected`), and the decision takes its slope and its offsets from the same
         scores. "moments" takes α from moments alone, and so does "auto" where no row is left, as
         in batches, merged models and Dask collections: then merging is fitting the union.
+        None is the plain discriminant, for rows that outnumber features well.
         "nonlinear" moves each eigenvalue of Sw by its own amount
         (`fisher.shrinkage.quadratic_inverse`). It needs no rows: such models merge and stream.
     covariance : object or None
@@ -132,11 +133,10 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
     Notes
     -----
     ``components_ @ Sw @ components_.T`` is the identity (with Sw the scatter sum, after
-    shrinkage). Where Sw is singular, as it always is with more features than samples, the
-    answer is the limit of a vanishing ridge: directions along which the training classes have
+    shrinkage). Where Sw is singular and not shrunk, the answer is the limit of a vanishing ridge: directions along which the training classes have
     no scatter at all come first, have unit length instead, and share `explained_ratio_` by
     their scatter between classes. Such a fit separates the training rows perfectly, which says
-    little about new ones: prefer ``shrinkage="auto"`` there.
+    little about new ones.
 
     The covariance of the decision is the maximum-likelihood one, Sw/n, so that duplicating all
     rows changes nothing. scikit-learn's `LinearDiscriminantAnalysis` divides by n in its
@@ -181,7 +181,7 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         self,
         n_components: int | str | None = None,
         *,
-        shrinkage: float | str | None = None,
+        shrinkage: float | str | None = "auto",
         covariance: Any = None,
         pca: float | None = None,
         priors: ArrayLike | None = None,

@@ -42,8 +42,8 @@ def direction_intervals(source: Any, *, confidence: float = 0.95) -> DirectionIn
     Parameters
     ----------
     source : ClassMoments, fitted model of moments, or a pipeline that ends in one
-        The directions are those of ``FisherDiscriminant()`` on its moments, in the units of the
-        table.
+        The directions are those of ``FisherDiscriminant(shrinkage=None)`` on its moments, in the
+        units of the table.
     confidence : float in (0, 1)
         Of each interval by itself.
 
@@ -78,7 +78,7 @@ def direction_intervals(source: Any, *, confidence: float = 0.95) -> DirectionIn
             f"{n:g} rows of {p} features agree with any loading of a single one: intervals need "
             f"{p + len(part.counts) + 2} rows or more"
         )
-    model = fit_moments(FisherDiscriminant(), part)
+    model = fit_moments(FisherDiscriminant(shrinkage=None), part)
     errors, angle = _standard_errors(part, model.components_, n_free)
     width = np.zeros((len(errors), moments.n_features))
     centre = np.zeros_like(width)

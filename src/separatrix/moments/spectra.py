@@ -195,9 +195,10 @@ def within_units(moments: ClassMoments) -> Array:
 
     Where there is none, the deviation among all rows; one where all rows are equal.
     """
-    within = moments.within_diagonal()
-    # products of features cancel where rows are subtracted: dust is no unit
-    variances = np.where(within > 0, within, moments.total_diagonal()) / moments.n_samples
+    within, total = moments.within_diagonal(), moments.total_diagonal()
+    # sums of squares cancel where rows of a class are alike: dust is no unit
+    dust = scatter_eps(moments.eps, moments.n_samples, 1) * total
+    variances = np.where(within > dust, within, total) / moments.n_samples
     return np.sqrt(np.where(variances > 0, variances, 1.0))
 
 

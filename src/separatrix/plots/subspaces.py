@@ -60,7 +60,7 @@ def plot_projection(
     >>> wine = datasets.load("wine")
     >>> model = FisherDiscriminant().fit(wine.data, wine.target)
     >>> plot_projection(model, wine.data, wine.target).get_xlabel()
-    'direction 1 (69 %)'
+    'direction 1 (68 %)'
     """
     if isinstance(model, Comparison):
         Z, target, titles = _held_out_rows(model, method)

@@ -286,7 +286,9 @@ def graph_and_others(split: TrainTest) -> dict[str, Any]:
         "DDAG K-TIPCAC": DDAGClassifier(node, reducer=TruncatedIPCAC()),
         "DDAG K-TIPCAC, default threshold": DDAGClassifier(default, reducer=TruncatedIPCAC()),
         "DDAG K-TIPCAC, no projection": DDAGClassifier(node),
-        "DDAG K-TIPCAC, standard Fs": DDAGClassifier(node, reducer=FisherDiscriminant()),
+        "DDAG K-TIPCAC, standard Fs": DDAGClassifier(
+            node, reducer=FisherDiscriminant(shrinkage=None)
+        ),
         "SVM": SVC(C=10),
         "SVM, balanced": SVC(C=10, class_weight="balanced"),
         "END": NestedDichotomies(40),

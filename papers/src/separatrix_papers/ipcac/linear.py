@@ -206,8 +206,8 @@ def table3_1(row: str, seed: int) -> Values:
     models = {
         "IPCAC_var": IPCAC(0.99, threshold="accuracy"),
         "IPCAC": IPCAC(threshold="accuracy"),
-        "FLDA": FisherDiscriminant(),
-        "PCA+FLDA": FisherDiscriminant(pca=0.99),
+        "FLDA": FisherDiscriminant(shrinkage=None),
+        "PCA+FLDA": FisherDiscriminant(pca=0.99, shrinkage=None),
         "TruncatedIPCAC": TruncatedIPCAC(),
         "Fisher, shrinkage auto": FisherDiscriminant(shrinkage="auto"),
     }
@@ -236,7 +236,7 @@ def table4_2(row: str, repeat: int, data: Callable[[str], Any]) -> Values:
     models = {
         "IPCAC_var": IPCAC(0.99, threshold="accuracy"),
         "IPCAC": IPCAC(threshold="accuracy"),
-        "FLDA": FisherDiscriminant(),
+        "FLDA": FisherDiscriminant(shrinkage=None),
         "SVM": tuned_hyperplane(split, repeat),
         "Fisher, shrinkage auto": FisherDiscriminant(shrinkage="auto"),
         "nearest mean": NearestCentroid(),
@@ -314,10 +314,10 @@ def pancakes(seed: int) -> Values:
     drawn = datasets.make_pancakes(3000, 100, random_state=seed)
     split = TrainTest(drawn.data[:500], drawn.target[:500], drawn.data[500:], drawn.target[500:])
     models = {
-        "PCA+FLDA": FisherDiscriminant(pca=0.98),
+        "PCA+FLDA": FisherDiscriminant(pca=0.98, shrinkage=None),
         "O-IPCAC": TruncatedIPCAC(),
         "IPCAC": IPCAC(),
-        "FLDA": FisherDiscriminant(),
+        "FLDA": FisherDiscriminant(shrinkage=None),
     }
     best = share_right(drawn.bayes_predict(split.X_test), split.y_test)
     return tested(models, split) | {"best possible": best}

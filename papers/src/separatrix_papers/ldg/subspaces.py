@@ -203,7 +203,7 @@ def grown_nca(split: ScoredSplit) -> float:
 METHODS31: dict[str, Callable[[ScoredSplit], float]] = {
     "LDG": grown_ldg,
     "PCA": lambda split: grown_of(PCA(most_directions(split)), split),
-    "FDA": partial(grown_of, FisherDiscriminant()),
+    "FDA": partial(grown_of, FisherDiscriminant(shrinkage=None)),
     "LFDA": partial(grown_of, LocalFisherDiscriminant(shrinkage=None)),
 }
 
@@ -330,7 +330,9 @@ class UnitFisher(FisherDiscriminant):
 TABLE33_METHODS: dict[str, Callable[[ScoredSplit], ChosenSettings]] = {
     "LDG": lambda split: choose_by_folds(small_ldgs(split), split),
     "PCA": lambda split: choose_by_folds([PCA()], split),
-    "PCA FDA": lambda split: fixed(make_pipeline(WithinAxes(), FisherDiscriminant()), split),
+    "PCA FDA": lambda split: fixed(
+        make_pipeline(WithinAxes(), FisherDiscriminant(shrinkage=None)), split
+    ),
     "Reg. FDA": lambda split: choose_by_folds(
         ridged(FisherDiscriminant, fisher_within(split)), split
     ),
@@ -344,7 +346,9 @@ TABLE33_METHODS: dict[str, Callable[[ScoredSplit], ChosenSettings]] = {
         split,
     ),
     "LDG resubstituted": lambda split: choose_by_folds(small_ldgs(split), split, n_folds=None),
-    "PCA FDA, unit length": lambda split: fixed(make_pipeline(WithinAxes(), UnitFisher()), split),
+    "PCA FDA, unit length": lambda split: fixed(
+        make_pipeline(WithinAxes(), UnitFisher(shrinkage=None)), split
+    ),
     "Fisher, shrunk": lambda split: fixed(FisherDiscriminant(shrinkage="auto"), split),
 }
 

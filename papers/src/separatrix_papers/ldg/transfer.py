@@ -199,7 +199,7 @@ def transfer_lines(given: Transfer) -> dict[str, Any]:
         "resubstituted": resubstituted(given, k),
         "source alone": make(alpha=1.0, n_neighbors=k).fit(X, y, sample_domain=domain),
         "pooled PCA": PCA(most).fit(X),
-        "pooled FDA": FisherDiscriminant().fit(X, y),
+        "pooled FDA": FisherDiscriminant(shrinkage=None).fit(X, y),
         "pooled FDA, shrunk": FisherDiscriminant(shrinkage="auto").fit(X, y),
     }
 

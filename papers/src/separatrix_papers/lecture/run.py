@@ -71,9 +71,9 @@ def example2(piece: Piece, data: DataFolder) -> list[Figure]:
         return 100 * float(1 - model.score(X_test[:, :some], y_test))
 
     values = {
-        "many rows": error(FisherDiscriminant(), slice(None), d),
-        "20 rows": error(FisherDiscriminant(), few, d),
-        "20 rows, first 8 features": error(FisherDiscriminant(), few, 8),
+        "many rows": error(FisherDiscriminant(shrinkage=None), slice(None), d),
+        "20 rows": error(FisherDiscriminant(shrinkage=None), few, d),
+        "20 rows, first 8 features": error(FisherDiscriminant(shrinkage=None), few, 8),
         "20 rows, shrunk": error(FisherDiscriminant(shrinkage="auto"), few, d),
     }
     return [Figure(line, piece.row, piece.repeat, value) for line, value in values.items()]
@@ -137,7 +137,7 @@ def example4(piece: Piece, data: DataFolder) -> list[Figure]:
     models: dict[str, Any] = {
         "PCA": PCA(k),
         "PCA, not centred": TruncatedSVD(k, algorithm="arpack"),
-        "MDA": FisherDiscriminant(k),
+        "MDA": FisherDiscriminant(k, shrinkage=None),
         "LDG": LDG(k),
     }
     values = {"all features": accuracy(X, y, X_test, y_test)}
@@ -167,7 +167,7 @@ def reconstruction(piece: Piece, data: DataFolder) -> list[Figure]:
 
 def discriminants(piece: Piece, data: DataFolder) -> list[Figure]:
     X, y = load_rows(piece.row)
-    model = FisherDiscriminant().fit(X, y)
+    model = FisherDiscriminant(shrinkage=None).fit(X, y)
     values = {"directions": len(model.components_), "rank within classes": model.rank_}
     return make_figures(piece, values)
 
@@ -175,7 +175,7 @@ def discriminants(piece: Piece, data: DataFolder) -> list[Figure]:
 def criterion(piece: Piece, data: DataFolder) -> list[Figure]:
     X, y = load_rows(piece.row)
     moments = ClassMoments.from_data(X, y)
-    W = FisherDiscriminant().fit(X, y).components_
+    W = FisherDiscriminant(shrinkage=None).fit(X, y).components_
     between, within = (np.linalg.det(W @ S @ W.T) for S in (moments.Sb, moments.Sw))
     evals = np.linalg.eigvals(np.linalg.pinv(moments.Sw) @ moments.Sb).real
     product = np.prod(np.sort(evals)[::-1][: len(W)])
@@ -199,7 +199,7 @@ def phoneme(piece: Piece, data: DataFolder) -> list[Figure]:
     k = len(np.unique(y[train])) - 1
     models: dict[str, Any] = {
         "PCA, c - 1": PCA(k),
-        "MDA": FisherDiscriminant(),
+        "MDA": FisherDiscriminant(shrinkage=None),
         "MDA, shrunk": FisherDiscriminant(shrinkage="auto"),
         **{f"MDA in {g} groups": GroupedDiscriminant(g) for g in (2, 4, 8)},
         "PCA, 4 (c - 1)": PCA(4 * k),

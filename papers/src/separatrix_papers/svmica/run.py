@@ -142,7 +142,7 @@ def pca(split: TrainTest) -> Iterator[ReducedRows]:
 
 
 def fisher(split: TrainTest, **options: Any) -> Iterator[ReducedRows]:
-    yield ReducedRows(FisherDiscriminant(**options), (2, 4, 8, 12))
+    yield ReducedRows(FisherDiscriminant(**{"shrinkage": None, **options}), (2, 4, 8, 12))
 
 
 def pca_fisher(split: TrainTest) -> Iterator[ReducedRows]:
@@ -368,7 +368,10 @@ NEIGHBOUR_GRID = [3, 5, 9, 15]
 SEARCHES: dict[str, tuple[Any, dict[str, list[Any]]]] = {
     "no reduction": ("passthrough", {}),
     "PCA": (PCA(random_state=0), {"n_components": [10, 15, 25, 40]}),
-    "Fisher, shrinkage": (FisherDiscriminant(), {"shrinkage": [0.05, 0.1, 0.2, 0.4]}),
+    "Fisher, shrinkage": (
+        FisherDiscriminant(shrinkage=None),
+        {"shrinkage": [0.05, 0.1, 0.2, 0.4]},
+    ),
     "SVM projections": (SupportVectorProjection(), {"C": [0.001, 0.003, 0.01, 0.03]}),
     "SVM projections, rbf": (
         SupportVectorProjection(kernel="rbf"),

@@ -138,7 +138,7 @@ def reducers(most: int) -> dict[str, Any]:
     """The methods of the source, and WSVDA with its formulas as they are printed."""
     return {
         "PCA": PCA(most),
-        "LDA": FisherDiscriminant(),
+        "LDA": FisherDiscriminant(shrinkage=None),
         "MMDA": MarginMaximizingDiscriminant(most),
         "WSVDA": WithinSupportVectorDiscriminant(most, shrinkage=0),
         "WSVDA as printed": PrintedWSVDA(most),
