@@ -429,12 +429,13 @@ def forget(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     Examples
     --------
     >>> import numpy as np
+    >>> from sklearn.base import clone
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> from separatrix import FisherDiscriminant, datasets, forget
     >>> X, y = (datasets.load("wine")[part] for part in ("data", "target"))
-    >>> model = make_pipeline(StandardScaler(), FisherDiscriminant(shrinkage=None)).fit(X, y)
-    >>> never = make_pipeline(StandardScaler(), FisherDiscriminant(shrinkage=None)).fit(X[7:], y[7:])
+    >>> plain = make_pipeline(StandardScaler(), FisherDiscriminant(shrinkage=None))
+    >>> model, never = clone(plain).fit(X, y), plain.fit(X[7:], y[7:])
     >>> found = forget(model, X[:7], y[:7])
     >>> bool(np.allclose(found.decision_function(X), never.decision_function(X)))
     True

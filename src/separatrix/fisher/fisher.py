@@ -133,10 +133,10 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
     Notes
     -----
     ``components_ @ Sw @ components_.T`` is the identity (with Sw the scatter sum, after
-    shrinkage). Where Sw is singular and not shrunk, the answer is the limit of a vanishing ridge: directions along which the training classes have
-    no scatter at all come first, have unit length instead, and share `explained_ratio_` by
-    their scatter between classes. Such a fit separates the training rows perfectly, which says
-    little about new ones.
+    shrinkage). Where Sw is singular and not shrunk, the answer is the limit of a vanishing ridge:
+    directions along which the training classes have no scatter at all come first, have unit
+    length instead, and share `explained_ratio_` by their scatter between classes. Such a fit
+    separates the training rows perfectly, which says little about new ones.
 
     The covariance of the decision is the maximum-likelihood one, Sw/n, so that duplicating all
     rows changes nothing. scikit-learn's `LinearDiscriminantAnalysis` divides by n in its
