@@ -18,6 +18,8 @@ from separatrix.cli.forget import NAMESPACE, digest_rows, take_digests
 from separatrix.files.model import read
 from tests.cli.running import flowers, refused, run
 
+BY_MOMENTS = ("--set", "shrinkage=moments")
+
 
 def fitted(*options):
     frame = flowers(90).drop(columns="plant")
@@ -32,7 +34,7 @@ def fitted(*options):
 
 @pytest.mark.parametrize(
     "options",
-    [(), ("--no-scale",), ("-m", "QuadraticDiscriminant"), ("-m", "IPCAC")],
+    [BY_MOMENTS, ("--no-scale", *BY_MOMENTS), ("-m", "QuadraticDiscriminant"), ("-m", "IPCAC")],
     ids=" ".join,
 )
 def test_the_model_is_the_one_that_never_saw_the_rows(options):
