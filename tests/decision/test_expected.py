@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.special import softmax
 
 from separatrix.decision.expected import (
@@ -11,6 +12,7 @@ from separatrix.decision.expected import (
     Spectrum,
     best_ridge,
     calibrate,
+    distances_without_blocks,
     left_out_distances,
     ridge_metric,
     ridges_to_try,
@@ -209,3 +211,24 @@ def test_a_metric_of_ones_is_the_euclidean_distance(rng):
     products = metric.products(spectrum, metric.precisions(spectrum.evals))
     steps = class_means(X, codes, 2) - X.mean(axis=0)
     np.testing.assert_allclose(products, steps @ steps.T)
+
+
+@pytest.mark.parametrize("p", [5, 60])
+def test_blocks_are_left_out_as_fits_without_them_are(rng, p):
+    n, n_classes, alpha, unit = 30, 3, 0.2, 1.3
+    y = np.arange(n) % n_classes
+    X = rng.standard_normal((n, p)) + y[:, None]
+    means = np.stack([X[y == c].mean(axis=0) for c in range(n_classes)])
+    evals, V = np.linalg.eigh((X - means[y]).T @ (X - means[y]) / (n - n_classes))
+    none, counts = np.zeros((n_classes, n_classes)), np.bincount(y).astype(float)
+    spectrum = Spectrum(evals.clip(0), (means - X.mean(axis=0)) @ V, none, counts, unit)
+    blocks, metric = np.arange(n) % 4, ridge_metric(spectrum, alpha)
+    found = distances_without_blocks(spectrum, (X - means[y]) @ V, y, metric, blocks)
+    for block in range(4):
+        rest = blocks != block
+        kept = np.stack([X[rest & (y == c)].mean(axis=0) for c in range(n_classes)])
+        Z = X[rest] - kept[y[rest]]
+        S = (1 - alpha) * Z.T @ Z / (rest.sum() - n_classes) + alpha * unit * np.eye(p)
+        for i in np.flatnonzero(~rest):
+            steps = X[i] - kept
+            assert_allclose(found[i], np.sum(steps * np.linalg.solve(S, steps.T).T, axis=1))

@@ -124,6 +124,22 @@ def test_without_signal_no_row_is_certain():
     assert np.mean(right) == pytest.approx(0.5, abs=0.03)
 
 
+def test_rows_that_nearly_repeat_their_neighbours_make_probabilities_humble():
+    """As windows that overlap. In a random order the same rows look independent."""
+    found = {"as they come": [], "shuffled": []}
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((380, 60)), rng.permutation(380) % 3 == 0
+        X[y] += 2.0 / np.sqrt(60)
+        seen = np.repeat(np.arange(80), 3)
+        A, a = X[seen] + 0.3 * rng.standard_normal((240, 60)), y[seen]
+        order = rng.permutation(240)
+        for name, at in (("as they come", np.arange(240)), ("shuffled", order)):
+            model = FisherDiscriminant().fit(A[at], a[at])
+            found[name].append(log_loss(y[80:], model.predict_proba(X[80:])))
+    assert np.mean(found["as they come"]) < 0.8 * np.mean(found["shuffled"])
+
+
 def test_a_class_of_one_row_and_classes_without_scatter_have_an_answer():
     X, y = draw(40, 5)
     alone = FisherDiscriminant(shrinkage="auto").fit(np.vstack([X, [9.0] * 5]), np.append(y, 3))

@@ -10,7 +10,7 @@ eigenvectors of S, or of a centred Gram matrix where features outnumber rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -31,9 +31,17 @@ MIN_SLOPE = 1e-6
 """Smallest slope, for distances with a median of one: probabilities are then the priors."""
 
 
-N_NEWTON_STEPS, MAX_NEWTON_CLASSES = 3, 100
-"""Steps after the descent, for models of the same rows that learned them in another way. They
-hold a matrix of all pairs of classes."""
+MAX_NEWTON_CLASSES = 100
+"""Classes of which Newton's steps hold a matrix of all pairs; of more a descent by gradients."""
+
+MAX_CALIBRATION_STEPS = 50
+"""Steps to the slope and the offsets."""
+
+MIN_NEWTON_STEP, MIN_NEWTON_GAIN = 1e-12, 1e-13
+"""Of parameters, and of the log-loss beside itself: what is less is rounding."""
+
+MIN_EVIDENCE = 2.0
+"""Standard errors by which blocks of rows are judged worse than single ones before they count."""
 
 LOSS_DIGITS = 6
 """Decimals of a log-loss beyond which ridges are equally good."""
@@ -285,6 +293,52 @@ def distances_without(
     return distances.clip(0.0)  # rows of next to no weight have few digits
 
 
+def distances_without_blocks(
+    spectrum: Spectrum, rows: Array, codes: Array, metric: Metric, blocks: Array
+) -> Array:
+    """Squared distances of each row to the class means, without all rows of its block.
+
+    With U the rows r of the block less their class means, and for each class their sum divided by
+    √(n_c - b_c), where b_c of its rows are in the block, ``ν' S' = ν S - Uᵀ U``: the inverse is
+    that of a matrix as large as the block.
+
+    Parameters
+    ----------
+    spectrum, metric
+        As for `left_out_distances`.
+    rows : array (n_rows, r)
+        All rows, less the means of their classes.
+    codes : array (n_rows,)
+    blocks : array (n_rows,)
+        The block of each row. No block may have all rows of a class.
+
+    Returns
+    -------
+    array (n_rows, n_classes)
+    """
+    found, n_classes = np.empty((len(rows), len(spectrum.counts))), len(spectrum.counts)
+    own, outside = np.diagonal(spectrum.outside), spectrum.outside
+    for block in np.unique(blocks):
+        at = np.flatnonzero(blocks == block)
+        R, c = rows[at], codes[at]
+        sums = np.zeros((n_classes, rows.shape[1]))
+        np.add.at(sums, c, R)
+        left = spectrum.counts - np.bincount(c, minlength=n_classes)
+        left = np.where(left > 0, left, 1.0)
+        free = spectrum.n_free - len(at)
+        grown = metric._replace(slope=metric.slope * spectrum.n_free / free)
+        g = grown.precisions(spectrum.evals)
+        U = np.vstack([R, sums / np.sqrt(left)[:, None]]) * np.sqrt(metric.slope)
+        points = np.vstack([spectrum.means[c] + R, spectrum.means - sums / left[:, None]])
+        along = (U * g) @ points.T
+        core = free * np.eye(len(U)) - (U * g) @ U.T
+        inner = (points * g) @ points.T + along.T @ np.linalg.solve(core, along)
+        squares, n = np.diagonal(inner), len(at)
+        found[at] = squares[:n, None] - 2 * inner[:n, n:] + squares[n:]
+        found[at] += (own[c][:, None] - 2 * outside[c] + own) / metric.outside
+    return found.clip(0.0)
+
+
 class Calibration(NamedTuple):
     """Log-odds ``β_g + log π_g - s d_g / 2`` from squared distances d_g, and what they are worth.
 
@@ -359,22 +413,48 @@ def calibrate(
     if start is not None:
         first[1:] = start.offsets[classes]
     slopes = (min(MIN_SLOPE, unit), unit)
-    bounds = [slopes, *[(None, None)] * len(classes)]
-    found = scipy.optimize.minimize(
-        lambda parameters: loss(parameters)[:2], first, jac=True, method="L-BFGS-B", bounds=bounds
-    ).x
-    for _ in range(N_NEWTON_STEPS if len(classes) <= MAX_NEWTON_CLASSES else 0):
-        value, gradient, expected = loss(found)
-        step = _newton_step(found, gradient, halves, shares, expected, prior, slopes)
-        if loss(step)[0] > value + 1e-12 * abs(value):
-            break
-        found = step
+    if start is not None:
+        first[0] = np.clip(start.slope * unit, *slopes)
+    if len(classes) <= MAX_NEWTON_CLASSES:
+        found = _descend(loss, first, halves, shares, prior, slopes)
+    else:
+        found = scipy.optimize.minimize(
+            lambda parameters: loss(parameters)[:2],
+            first,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[slopes, *[(None, None)] * len(classes)],
+        ).x
     offsets = np.zeros(len(priors))
     offsets[classes] = found[1:] - found[1:].mean()
     scores = found[0] * halves + found[1:] + log_priors
     log_loss = -float(shares @ log_softmax(scores, axis=1)[at, own])
     error = float(shares @ (scores.argmax(axis=1) != own))
     return Calibration(float(found[0] / unit), offsets, log_loss, error)
+
+
+def _descend(
+    loss: Callable[[Array], tuple[float, Array, Array]],
+    at: Array,
+    halves: Array,
+    shares: Array,
+    prior: float,
+    slopes: tuple[float, float],
+) -> Array:
+    """Newton's steps to the minimum of the log-loss, each halved until it descends."""
+    here = loss(at)
+    for _ in range(MAX_CALIBRATION_STEPS):
+        step = _newton_step(at, here[1], halves, shares, here[2], prior, slopes) - at
+        there = loss(at + step)
+        while there[0] > here[0] and np.abs(step).max() > MIN_NEWTON_STEP:
+            step *= 0.5
+            there = loss(at + step)
+        if there[0] > here[0]:
+            break
+        at, gained, here = at + step, here[0] - there[0], there
+        if gained <= MIN_NEWTON_GAIN * abs(here[0]):
+            break
+    return at
 
 
 def _newton_step(
@@ -386,10 +466,7 @@ def _newton_step(
     prior: float,
     bounds: tuple[float, float],
 ) -> Array:
-    """A step to the minimum of the log-loss; a slope at its bound stays there.
-
-    Where rows are separable the minimum is flat, and what stops a descent early is rounding.
-    """
+    """Where one of Newton's steps leads; a slope at its bound stays there."""
     tilted = expected * halves
     means = tilted.sum(axis=1) / shares
     H = np.empty((len(at), len(at)))
@@ -414,6 +491,47 @@ def _row_shares(codes: Array, priors: Array, weights: Array | None) -> Array:
     return shares / shares.sum()
 
 
+def check_on_blocks(
+    found: LeftOut, spectrum: Spectrum, rows: Array, codes: Array, priors: Array, n_blocks: int
+) -> LeftOut:
+    """The decision for rows of which neighbours depend on each other, where they do.
+
+    The rows of each class are cut into blocks in their order, and each block is left out. Where
+    the rows are then judged worse by more than chance makes, such as epochs that overlap, slope
+    and offsets are those of blocks. What two recordings differ in no block shows.
+
+    Parameters
+    ----------
+    found : LeftOut
+        What single rows that are left out say.
+    spectrum, rows, codes, priors
+        Of all rows, as for `distances_without_blocks`.
+    n_blocks : int
+    """
+    counts = spectrum.counts[codes]
+    kept = (counts > 1) & (priors[codes] > 0)
+    order = np.argsort(codes, kind="stable")
+    ranks = np.empty(len(codes))
+    starts = np.concatenate([[0.0], np.cumsum(spectrum.counts)[:-1]])
+    ranks[order] = np.arange(len(codes)) - starts[codes[order]]
+    blocks = (ranks * np.minimum(n_blocks, counts) / counts).astype(int)
+    metric = ridge_metric(spectrum, found.alpha)
+    single = left_out_distances(spectrum, rows[kept], codes[kept], metric)
+    apart = distances_without_blocks(spectrum, rows[kept], codes[kept], metric, blocks[kept])
+    shares, at = _row_shares(codes[kept], priors, None), np.arange(len(apart))
+    with np.errstate(divide="ignore"):
+        base = np.log(priors) + found.offsets
+    losses = [
+        -log_softmax(-0.5 * found.slope * d + base, axis=1)[at, codes[kept]]
+        for d in (apart, single)
+    ]
+    worse = losses[0] - losses[1]
+    mean = float(shares @ worse)
+    if mean <= MIN_EVIDENCE * float(np.sqrt(shares**2 @ (worse - mean) ** 2)):
+        return found
+    return LeftOut(found.alpha, *calibrate(apart, codes[kept], priors))
+
+
 class LeftOut(NamedTuple):
     """The ridge of least left-out log-loss, and the slope and offsets of its decision.
 
@@ -433,23 +551,28 @@ class LeftOut(NamedTuple):
     error: float
 
 
-def search_ridge(judge: Callable[[float], Calibration]) -> tuple[float, Calibration]:
+def search_ridge(
+    judge: Callable[[float], Calibration], unresolved: float = 10.0**-LOSS_DIGITS
+) -> tuple[float, Calibration]:
     """The α of least log-loss among those of `ridges_to_try`, and what was found there.
 
-    Every third one is tried first, then the neighbours of the best. Of those that are equally
-    good the largest is taken: rows that any ridge separates must not leave it to rounding.
+    Every third one is tried first, then the neighbours of the best. Of those that are no worse
+    than the least by more than `unresolved` the largest is taken: rows that any ridge separates
+    must not leave it to chance.
     """
-    alphas, tried = ridges_to_try(), {}
+    alphas = ridges_to_try()
+    tried: dict[int, Calibration] = {}
 
-    def loss_of(i: int) -> tuple[float, int]:
-        if i not in tried:
-            tried[i] = judge(float(alphas[i]))
-        return round(tried[i].log_loss, LOSS_DIGITS), -i
+    def best_of(places: Iterable[int]) -> int:
+        for i in places:
+            if i not in tried:
+                tried[i] = judge(float(alphas[i]))
+        least = min(found.log_loss for found in tried.values())
+        return max(i for i, found in tried.items() if found.log_loss <= least + unresolved)
 
-    best = min(range(0, len(alphas), 3), key=loss_of)
+    best = best_of(range(0, len(alphas), 3))
     for step in (2, 1):
-        near = [i for i in (best - step, best, best + step) if 0 <= i < len(alphas)]
-        best = min(near, key=loss_of)
+        best = best_of(i for i in (best - step, best + step) if 0 <= i < len(alphas))
     return float(alphas[best]), tried[best]
 
 
@@ -472,5 +595,7 @@ def best_ridge(
         last = calibrate(distances, codes, priors, weights, last)
         return last
 
-    alpha, best = search_ridge(judge)
+    # a log-loss is known to what the prior of the calibration counts of the rarest class
+    smallest = float(np.max(_row_shares(codes, priors, weights)))
+    alpha, best = search_ridge(judge, PRIOR_ROWS * smallest)
     return LeftOut(alpha, *best)

@@ -8,16 +8,25 @@ import numpy as np
 
 from separatrix.base.estimator import Rows
 from separatrix.decision.by_moments import ByMoments, best_ridge_by_moments
-from separatrix.decision.expected import ClassSpreads, LeftOut, Spectrum, best_ridge
+from separatrix.decision.expected import (
+    ClassSpreads,
+    LeftOut,
+    Spectrum,
+    best_ridge,
+    check_on_blocks,
+)
 from separatrix.linalg import Array, Lift, scatter_eps
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows, row_blocks
 from separatrix.moments.summarize import held_order
 from separatrix.selection import draw_rows_by_class
 
-MAX_LEFT_OUT = 5000
+MAX_LEFT_OUT = 2000
 """Rows that are left out in turn: each is left out exactly, so that fewer only judge with more
-noise. ``python -m benchmarks.decisions cost`` has the times."""
+noise. ``python -m benchmarks.decisions_linear cost`` has the times."""
+
+MAX_BLOCKED_ROWS, N_BLOCKS = 5000, 10
+"""Rows of which blocks are left out, and the blocks: as many rows as a recording has."""
 
 MAX_LEFT_OUT_DISTANCES = 1 << 20
 """Largest number of distances, of rows to class means."""
@@ -73,11 +82,19 @@ def expect_new_rows(
             spectrum = spectrum._replace(spreads=_spread_apart(small, V))
         return best_ridge_by_moments(spectrum, seen)
     judged, weights = _draw(rows)
-    if space.held is not None and len(space.held) == len(rows.codes):
-        coordinates = _find_held(space.held, rows, moments.per_class, judged) @ V
+    n_rows = len(rows.codes)
+    whole = rows.weights is None and n_rows <= MAX_BLOCKED_ROWS
+    whole = whole and n_rows * len(means) <= MAX_LEFT_OUT_DISTANCES
+    wanted = np.arange(n_rows) if whole else judged
+    if space.held is not None and len(space.held) == n_rows:
+        coordinates = _find_held(space.held, rows, moments.per_class, wanted) @ V
     else:
-        coordinates = _project(moments, rows.part(judged), space.lift(V))
-    return best_ridge(spectrum, coordinates, rows.codes[judged], seen, weights)
+        coordinates = _project(moments, rows.part(wanted), space.lift(V))
+    some = coordinates[judged] if whole else coordinates
+    found = best_ridge(spectrum, some, rows.codes[judged], seen, weights)
+    if whole:
+        return check_on_blocks(found, spectrum, coordinates, rows.codes, seen, N_BLOCKS)
+    return found
 
 
 def _spread_apart(small: ClassMoments, V: Array) -> ClassSpreads:
