@@ -594,6 +594,53 @@ def cancer(folder):
     return written(folder, "cancer", comparison)
 
 
+@pytest.fixture(scope="module")
+def digits(folder):
+    """Ten classes, and features that are pixels."""
+    data = datasets.load("digits")
+    comparison = evaluate.compare(
+        ["LDA", "PCA"],
+        pd.DataFrame(data.data[:400], columns=data.feature_names),
+        data.target[:400],
+        cv=RandomShares(2),
+        progress=False,
+    )
+    return written(folder, "digits", comparison)
+
+
+def test_features_that_have_a_place_are_a_map(digits, opened):
+    path, found = digits
+    page = opened(path)
+    maps = page.locator("#map canvas")
+    assert maps.count() == len(found["map"]["directions"]) == 3
+    light = maps.first.evaluate("canvas => canvas.toDataURL()")
+    maps.first.scroll_into_view_if_needed()
+    box = maps.first.bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 3.5 / 8, box["y"] + box["height"] * 2.5 / 8)
+    pattern = found["map"]["directions"][0][2 * 8 + 3]
+    told = page.locator("#tip").inner_text().replace("\u2212", "-")
+    assert told == f"2, 3\npattern {pattern:.2f}"
+    page.locator("#theme").click()
+    assert maps.first.evaluate("canvas => canvas.toDataURL()") != light
+
+
+def test_wavelengths_are_a_spectrum(folder, opened):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = np.outer(y, np.arange(50) > 30) + 0.3 * rng.normal(size=(60, 50))
+    frame = pd.DataFrame(X, columns=[f"{1100 + 4 * j} nm" for j in range(50)])
+    comparison = evaluate.compare(["LDA"], frame, y, cv=RandomShares(2), progress=False)
+    path, found = written(folder, "spectrum", comparison)
+    page = opened(path, PHONE)
+    assert page.locator("#map polyline").count() == 2 + len(found["map"]["directions"])
+    svg = page.locator("#map svg")
+    svg.scroll_into_view_if_needed()
+    box = svg.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 100)
+    assert "direction 1: pattern" in page.locator("#tip").inner_text()
+    assert no_overflow(page)
+
+
 def test_the_leaderboard_is_sorted_and_a_method_is_shown_everywhere(wine, opened):
     path, _found = wine
     page = opened(path)
@@ -732,7 +779,12 @@ def test_the_first_picture_is_saved_with_a_caption(wine, opened):
     assert f"{found['projections']['held_out']} held-out rows of 178" in caption
     with page.expect_download() as saved:
         page.locator("#save-png").click()
-    assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")
+    png = Path(saved.value.path()).read_bytes()
+    assert png.startswith(b"\x89PNG")
+    width, height = (float(v) for v in re.search(r'viewBox="0 0 (\S+) (\S+)"', svg).groups())
+    # three pixels for one, with room for the legend
+    assert int.from_bytes(png[16:20], "big") == int(3 * width)
+    assert int.from_bytes(png[20:24], "big") == int(3 * height)
 
 
 def test_classes_that_are_taken_out_are_not_counted(wine, opened):
@@ -747,11 +799,12 @@ def test_classes_that_are_taken_out_are_not_counted(wine, opened):
     assert f"{right} of {len(kept)} correct in the classes that are shown" in note
 
 
-def test_a_phone_needs_few_screens(cancer, opened):
-    page = opened(cancer[0], PHONE, has_touch=True, is_mobile=True)
-    assert no_overflow(page)
-    screens = page.evaluate("document.documentElement.scrollHeight / innerHeight")
-    assert screens <= MOST_SCREENS
+def test_a_phone_needs_few_screens(cancer, digits, opened):
+    for path, _ in (digits, cancer):
+        page = opened(path, PHONE, has_touch=True, is_mobile=True)
+        assert no_overflow(page)
+        screens = page.evaluate("document.documentElement.scrollHeight / innerHeight")
+        assert screens <= MOST_SCREENS
     title = page.locator("#time h2 button")
     assert page.locator("#time .lead").is_hidden()
     title.click()

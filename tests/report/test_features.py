@@ -98,3 +98,23 @@ def test_records_without_patterns_or_with_one_split_are_shown():
     none = facts(dataclasses.replace(comparison, methods=(method,)))
     assert none["loadings"]["shown"] is None
     assert "None of the methods" in render(none)
+
+
+def test_every_stable_feature_has_a_bar_and_the_shown_method_lists_a_hundred():
+    """Eleven features are large in one split of five, and one is small but stable."""
+    names = tuple(f"g{j}" for j in range(48))
+    splits = []
+    for i in range(5):
+        weights = np.full(48, 1e-3)
+        weights[:11] = 5.0 if i == 0 else 0.4
+        weights[12:23] = 0.0 if i == 0 else 1.0  # these are the largest of the other splits
+        weights[47] = 5.0 if i == 0 else 1.1
+        splits.append(Loadings(names, (tuple(weights),), 48))
+    (found,) = summarize_loadings(splits)
+    drawn = [entry["feature"] for entry in found["features"][: found["drawn"]]]
+    assert set(found["stable"]) <= set(drawn)
+    assert len(found["stable"]) == 12
+    assert len(drawn) == len(found["features"]) > 12
+    (listed,) = summarize_loadings(splits, 40)
+    assert len(listed["features"]) == 40
+    assert listed["drawn"] == found["drawn"]

@@ -16,6 +16,7 @@ from separatrix.evaluate.records import LOSS_SCORES, Comparison, MethodRecord, t
 from separatrix.evaluate.scores import are_very_unequal
 from separatrix.report import wording
 from separatrix.report.features import draw_loadings
+from separatrix.report.maps import draw_map
 from separatrix.report.pictures import (
     count_confusions,
     draw_degrees,
@@ -71,8 +72,8 @@ def facts(
         Of dictionaries with names as keys, lists, strings, finite numbers and None: what
         `json.dumps` takes and `json.loads` gives back unchanged. The parts are ``title``,
         ``data``, ``protocol``, ``verdict``, ``projections``, ``values``, ``readouts``,
-        ``leaderboard``, ``confusion``, ``groups``, ``loadings``, ``threshold``, ``curves``,
-        ``dimension``, ``time``, ``failures`` and ``reproduce``.
+        ``leaderboard``, ``confusion``, ``groups``, ``loadings``, ``map``, ``threshold``,
+        ``curves``, ``dimension``, ``time``, ``failures`` and ``reproduce``.
 
     Notes
     -----
@@ -123,6 +124,7 @@ def facts(
         "confusion": count_confusions(methods, comparison, advised),
         "groups": describe_groups(comparison, comparison[advised] if advised else None),
         "loadings": loadings,
+        "map": draw_map(methods, comparison, [loadings["shown"], *drawn["panels"]]),
         "threshold": describe_degrees_of_two(methods, comparison, drawn["panels"]),
         "curves": draw_degrees(methods, advised),
         "dimension": draw_dimension(methods, comparison),

@@ -14,7 +14,10 @@ from separatrix.report import wording
 from separatrix.report.pictures import list_done
 
 MAX_LOADINGS = 12
-"""Features that are named for a direction, and at most so many are the top ones of a split."""
+"""Features that are drawn for a direction, and at most so many are the top ones of a split."""
+
+MAX_LISTED = 100
+"""Features of the method that is shown which its table lists for a direction."""
 
 STABLE_SHARE = 0.8
 """Share of splits in which a feature must be among the top ones to be called stable."""
@@ -22,20 +25,24 @@ STABLE_SHARE = 0.8
 
 def draw_loadings(methods: Sequence[MethodRecord], advised: str | None = None) -> dict[str, Any]:
     """The features that move a row most along the first directions of each linear method."""
+    known = {
+        method.name: found
+        for method in methods
+        for found in [[f.loadings for f in list_done(method) if f.loadings is not None]]
+        if found
+    }
+    with_weights = list(known)
+    shown = advised if advised in known else next(iter(known), None)
     tables = [
         {
-            "name": method.name,
+            "name": name,
             "n_features": loadings[0].n_features,
             "n_splits": len(loadings),
             "n_top": count_top(loadings[0].n_features),
-            "directions": summarize_loadings(loadings),
+            "directions": summarize_loadings(loadings, MAX_LISTED if name == shown else 0),
         }
-        for method in methods
-        for loadings in [[f.loadings for f in list_done(method) if f.loadings is not None]]
-        if loadings
+        for name, loadings in known.items()
     ]
-    with_weights = [table["name"] for table in tables]
-    shown = advised if advised in with_weights else next(iter(with_weights), None)
     return {
         "tables": tables,
         "shown": shown,
@@ -55,8 +62,10 @@ def count_top(n_features: int) -> int:
     return max(1, min(MAX_LOADINGS, -(-n_features // 4)))
 
 
-def summarize_loadings(loadings: Sequence[Loadings]) -> list[dict[str, Any]]:
+def summarize_loadings(loadings: Sequence[Loadings], n_listed: int = 0) -> list[dict[str, Any]]:
     """For each direction its features over all splits, those with the largest mean weight first.
+
+    As many as are drawn, every stable one among them, or `n_listed` where that is more.
 
     Directions of the splits are matched to those of the split with most directions, and turned to
     point the same way. A feature that is not among the largest hundred of a split counts as zero
@@ -75,7 +84,9 @@ def summarize_loadings(loadings: Sequence[Loadings]) -> list[dict[str, Any]]:
     n_top = count_top(loadings[0].n_features)
     briefs = wording.abbreviate([wording.shorten(name) for name in names], 22)
     return [
-        _describe_direction(names, briefs, *map(np.array, zip(*each, strict=True)), n_top=n_top)
+        _describe_direction(
+            names, briefs, *map(np.array, zip(*each, strict=True)), n_top=n_top, n_listed=n_listed
+        )
         for each in matched
     ]
 
@@ -107,7 +118,7 @@ def match_directions(reference: Array, W: Array) -> list[tuple[int, int, float]]
 
 
 def _describe_direction(
-    names: Sequence[str], briefs: Sequence[str], W: Array, A: Array, *, n_top: int
+    names: Sequence[str], briefs: Sequence[str], W: Array, A: Array, *, n_top: int, n_listed: int
 ) -> dict[str, Any]:
     """A direction of several splits (a row of W and A for each): features, and the stable ones."""
     mean, pattern = W.mean(axis=0), A.mean(axis=0)
@@ -115,24 +126,26 @@ def _describe_direction(
     share = np.zeros(len(names))
     for row, top in zip(W, order, strict=True):
         share[top[row[top] != 0]] += 1 / len(W)
-    largest = np.argsort(-np.abs(mean), kind="stable")[:MAX_LOADINGS]
+    largest = np.argsort(-np.abs(mean), kind="stable")
+    largest = largest[mean[largest] != 0]
+    stable = share[largest] >= STABLE_SHARE - 1e-9
+    n_drawn = max([MAX_LOADINGS, *(np.flatnonzero(stable) + 1)])  # a bar for each stable one
     entries = [
         {
             "feature": wording.shorten(names[j]),
             "brief": briefs[j],
-            "weight": float(mean[j]),
-            "low": float(W[:, j].min()),
-            "high": float(W[:, j].max()),
-            "share": float(share[j]),
-            "pattern": float(pattern[j]) if np.isfinite(pattern[j]) else None,
+            "weight": float(f"{mean[j]:.4g}"),
+            "low": float(f"{W[:, j].min():.4g}"),
+            "high": float(f"{W[:, j].max():.4g}"),
+            "share": float(f"{share[j]:.4g}"),
+            "pattern": float(f"{pattern[j]:.4g}") if np.isfinite(pattern[j]) else None,
         }
-        for j in largest
-        if mean[j] != 0
+        for j in largest[: max(n_drawn, n_listed)]
     ]
-    sure = [j for j in np.argsort(-np.abs(mean), kind="stable") if share[j] >= STABLE_SHARE - 1e-9]
     return {
         "words": wording.describe_direction(entries),
         "splits": len(W),
         "features": entries,
-        "stable": [wording.shorten(names[j]) for j in sure],
+        "drawn": min(int(n_drawn), len(entries)),
+        "stable": [wording.shorten(names[j]) for j in largest[stable]],
     }

@@ -205,16 +205,6 @@ function startFeatureTable() {
 function savePicture(kind) {
   const panel = panels[0];
   if (!panel) return;
-  if (kind === "png") {
-    const copy = document.createElement("canvas");
-    [copy.width, copy.height] = [panel.layer.width, panel.layer.height];
-    const brush = copy.getContext("2d");
-    brush.fillStyle = colours.paper;
-    brush.fillRect(0, 0, copy.width, copy.height);
-    brush.drawImage(panel.layer, 0, 0);
-    copy.toBlob((blob) => saveFile("projection.png", "image/png", blob));
-    return;
-  }
   const size = 8;
   const points = panel.order.map((i) => {
     const { colour, shape } = classes[labelOf(panel.view, i)];
@@ -231,7 +221,23 @@ function savePicture(kind) {
     draw("title", {}, byId("caption").textContent),
     draw("rect", { width: "100%", height: "100%", fill: colours.paper }), ...points,
     words(panel.width / 2, panel.height - 7, `${first} \u2192`), words(14, panel.height / 2, second ? `${second} \u2192` : "classes", { transform: `rotate(-90 14 ${panel.height / 2})` }), ...legend);
-  saveFile("projection.svg", "image/svg+xml", new XMLSerializer().serializeToString(svg));
+  const text = new XMLSerializer().serializeToString(svg);
+  if (kind === "svg") saveFile("projection.svg", "image/svg+xml", text);
+  else savePixels(text, panel.width + 150, panel.height);
+}
+
+// the same picture in pixels, three for one: sharp on a slide
+function savePixels(text, width, height) {
+  const image = new Image(3 * width, 3 * height);
+  const source = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+  image.onload = () => {
+    const copy = document.createElement("canvas");
+    [copy.width, copy.height] = [3 * width, 3 * height];
+    copy.getContext("2d").drawImage(image, 0, 0, copy.width, copy.height);
+    URL.revokeObjectURL(source);
+    copy.toBlob((blob) => saveFile("projection.png", "image/png", blob));
+  };
+  image.src = source;
 }
 
 // On a narrow screen the later parts are opened by their headings.

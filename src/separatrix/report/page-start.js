@@ -22,6 +22,7 @@ startTime();
 startConfusion();
 startCurves();
 startLoadings();
+startMap();
 startChoices();
 setDark(dark, false);
 let width = innerWidth;

@@ -68,7 +68,8 @@ function startLoadings() {
   show(first);
 }
 
-function direction({ words, features, splits, stable }, i, table) {
+function direction({ words, features: listed, drawn, splits, stable }, i, table) {
+  const features = listed.slice(0, drawn);
   const most = Math.max(...features.flatMap((f) => [Math.abs(f.low), Math.abs(f.high), Math.abs(f.weight)]), 1e-300);
   const many = table.n_splits > 1;
   const at = (v) => `${50 + (50 * v) / most}%`;

@@ -16,6 +16,7 @@ SCRIPT_PARTS = (
     "page-row.js",
     "page-charts.js",
     "page-tables.js",
+    "page-map.js",
     "page-choices.js",
     "page-start.js",
 )
