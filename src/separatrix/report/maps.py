@@ -28,7 +28,7 @@ MAX_COLUMNS = {"map": 120, "spectrum": 400}
 MAX_MEANS = 8
 """Classes whose mean spectrum is drawn."""
 
-NOTHING: dict[str, Any] = {
+NO_PLACES: dict[str, Any] = {
     "kind": "", "method": "", "rows": [], "columns": [], "directions": [], "means": [],
 }  # fmt: skip
 """What is drawn of features that have no place."""
@@ -92,7 +92,7 @@ def draw_map(
     """
     places = None if comparison.protocol is None else find_places(comparison.feature_names)
     if places is None:
-        return NOTHING
+        return NO_PLACES
     X = comparison.protocol.data.X
     by_name = {method.name: method for method in methods}
     for name in wanted:
@@ -116,7 +116,7 @@ def draw_map(
             "directions": [_thin(values, places, 2) for values in patterns],
             "means": [_thin(values, places, 4) for values in means],
         }
-    return NOTHING
+    return NO_PLACES
 
 
 def _n_blocks(places: Places) -> int:
