@@ -58,7 +58,6 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
         "variance": (None, 0.9),
         "ridge": ("auto", 0.01, 1.0),  # last: truncation takes none, and such values fail
     },
-    "MixtureIPCAC": {"merge": ("auto", "sigma", "region"), "em": ("auto", True, False)},
     "SupportVectorProjection": {
         "redundancy_scale": ("normalized",),
         "redundancy": (0.0, 0.25, 0.5),
@@ -73,7 +72,8 @@ the parameter, under the name of a class for that class alone. Those of ``kernel
 ``C`` where there is no kernel, are multiples of `IN_UNITS`. One parameter is chosen after the
 other, in this order.
 
-Parameters that an estimator chooses itself ("auto": γ and neighbours of the LDG family) are left
+Parameters that an estimator chooses itself ("auto": γ and neighbours of the LDG family, all of
+`MixtureIPCAC`) are left
 to it; the ridge of `KernelIPCAC` does so for two classes only. The number of directions is chosen
 with each of these values."""
 
