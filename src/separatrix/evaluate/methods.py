@@ -73,9 +73,8 @@ the parameter, under the name of a class for that class alone. Those of ``kernel
 other, in this order.
 
 Parameters that an estimator chooses itself ("auto": γ and neighbours of the LDG family, all of
-`MixtureIPCAC`) are left
-to it; the ridge of `KernelIPCAC` does so for two classes only. The number of directions is chosen
-with each of these values."""
+`MixtureIPCAC`) are left to it; the ridge of `KernelIPCAC` does so for two classes only. The number
+of directions is chosen with each of these values."""
 
 IN_UNITS = ("kernel__gamma", "C")
 """Parameters whose grid is in units of ``1 / (n_features * X.var())``, "scale" in scikit-learn:
