@@ -14,7 +14,16 @@ from sklearn.utils import Bunch, check_random_state
 from separatrix.files.bundled import BUNDLED, load_bundled
 
 
-def load(name: str) -> Bunch:
+class DataSet(Bunch):
+    """Rows, labels and what is known of them; printed in a line."""
+
+    def __repr__(self) -> str:
+        """How many rows, features and classes there are."""
+        rows, features = np.shape(self.data)[0], np.prod(np.shape(self.data)[1:], dtype=int)
+        return f"DataSet({rows} rows, {features} features, {len(np.unique(self.target))} classes)"
+
+
+def load(name: str) -> DataSet:
     """Load a data set that comes with scikit-learn.
 
     Parameters
@@ -24,18 +33,18 @@ def load(name: str) -> Bunch:
 
     Returns
     -------
-    Bunch
-        With ``data`` (n_samples, n_features), ``target`` (labels by name), ``feature_names``
-        and a description ``DESCR``.
+    DataSet
+        A `Bunch` with ``data`` (n_samples, n_features), ``target`` (labels by name),
+        ``feature_names`` and a description ``DESCR``.
 
     Examples
     --------
     >>> from separatrix import datasets
     >>> iris = datasets.load("iris")
-    >>> iris.data.shape, str(iris.target[0])
-    ((150, 4), 'setosa')
+    >>> iris, str(iris.target[0])
+    (DataSet(150 rows, 4 features, 3 classes), 'setosa')
     """
-    return load_bundled(name)
+    return DataSet(**load_bundled(name))
 
 
 def fetch(name: str, *, version: int | str = "active", folder: str | None = None) -> Bunch:

@@ -248,3 +248,8 @@ def test_a_batch_of_few_classes_costs_no_calls_for_the_others(per_class):
         return calls
 
     assert calls_of_adding(600) < 400, calls_of_adding(5)
+
+
+def test_moments_are_printed_in_a_line():
+    moments = ClassMoments.from_data(np.arange(12.0).reshape(4, 3), ["a", "b", "b", "b"])
+    assert repr(moments + moments) == "ClassMoments(8 rows, 3 features, 2 classes)"

@@ -325,12 +325,13 @@ def _line_minimum(
     at_start, growth = w @ direction, direction @ direction
     # rows that are not here pull evenly all the way
     at_start -= np.sum(problem.pull * direction) + problem.push * (goal[1] - b)
-    signs, cost = problem.signs, problem.cost
+    # it is called some thousand times for a fit: few passes, and no np.clip, which checks its types
+    begin, pull = 1 - problem.signs * scores + eps, problem.signs * change
+    slack, forces = 2 * eps, problem.cost * pull
 
     def slope(x: float) -> float:
-        shortfall = 1 - signs * (scores + x * change)
-        duals = cost * np.clip((shortfall + eps) / (2 * eps), 0, 1)
-        return float(at_start + x * growth - (duals * signs) @ change)
+        shares = np.minimum(np.maximum((begin - x * pull) / slack, 0), 1)
+        return float(at_start + x * growth - shares @ forces)
 
     low, high = 0.0, 1.0
     at_low, at_high = slope(low), slope(high)

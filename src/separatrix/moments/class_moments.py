@@ -307,6 +307,13 @@ class ClassMoments:
 
     # Properties -----------------------------------------------------------------------------
 
+    def __repr__(self) -> str:
+        """How many rows, features and classes there are."""
+        return (
+            f"ClassMoments({self.n_samples:g} rows, {self.n_features} features, "
+            f"{len(self.classes)} classes)"
+        )
+
     @property
     def n_features(self) -> int:
         """Number of features."""
