@@ -325,7 +325,7 @@ def _line_minimum(
     at_start, growth = w @ direction, direction @ direction
     # rows that are not here pull evenly all the way
     at_start -= np.sum(problem.pull * direction) + problem.push * (goal[1] - b)
-    # it is called some thousand times for a fit: few passes, and no np.clip, which checks its types
+    # called some thousand times for a fit: few passes, and no np.clip, which checks types
     begin, pull = 1 - problem.signs * scores + eps, problem.signs * change
     slack, forces = 2 * eps, problem.cost * pull
 
