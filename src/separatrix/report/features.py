@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from separatrix.evaluate.records import Loadings, MethodRecord
 from separatrix.linalg import Array
 from separatrix.report import wording
-from separatrix.report.pictures import list_done
+from separatrix.report.pictures import MAX_VIEWS, list_done
 
 MAX_LOADINGS = 12
 """Features that are drawn for a direction, and at most so many are the top ones of a split."""
@@ -42,12 +42,15 @@ def draw_loadings(methods: Sequence[MethodRecord], advised: str | None = None) -
             "directions": summarize_loadings(loadings, MAX_LISTED if name == shown else 0),
         }
         for name, loadings in known.items()
+        if name == shown or with_weights.index(name) < MAX_VIEWS
     ]
     return {
         "tables": tables,
         "shown": shown,
         "without": [method.name for method in methods if method.name not in with_weights],
-        "words": wording.describe_loadings(tables[with_weights.index(shown)] if shown else None),
+        "words": wording.describe_loadings(
+            next((table for table in tables if table["name"] == shown), None)
+        ),
     }
 
 

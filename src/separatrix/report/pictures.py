@@ -21,10 +21,10 @@ from separatrix.linalg import Array
 from separatrix.report import wording
 
 MAX_VIEWS = 12
-"""Methods whose pictures the page holds, and those of its first pictures."""
+"""Methods whose pictures and weights the page holds, and those that are shown first."""
 
-MAX_NUMBERS = 40_000
-"""Coordinates and predictions that the page holds, 300 kB."""
+MAX_NUMBERS = 30_000
+"""Coordinates and predictions that the page holds, 220 kB: a page is to stay below 600 kB."""
 
 MAX_POINTS = 5000
 """Held-out rows that are drawn."""
@@ -202,10 +202,10 @@ def _axis(kind: str, j: int) -> str:
 
 
 def _round_coordinates(column: Array) -> list[float | None]:
-    """Coordinates to a thousandth of their range or better: enough to draw."""
+    """Coordinates to a thousandth of their range: enough to draw."""
     finite = column[np.isfinite(column)]
     reach = float(np.abs(finite - finite.mean()).max()) if len(finite) else 0.0
-    digits = 3 - math.floor(math.log10(reach)) if reach > 0 else 3
+    digits = math.ceil(-math.log10(4e-3 * reach)) if reach > 0 else 0
     return [_round(v, digits) for v in column.tolist()]
 
 

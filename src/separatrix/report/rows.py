@@ -13,8 +13,8 @@ from separatrix.linalg import Array
 from separatrix.report import wording
 from separatrix.report.pictures import list_done
 
-MAX_CELLS = 12_000
-"""Values of features that the page holds, 80 kB: a page of 10,000 rows is to stay below 600 kB."""
+MAX_CELLS = 10_000
+"""Values of features that the page holds, 65 kB: a page is to stay below 600 kB."""
 
 MAX_VALUE_FEATURES = 40
 """Features whose values the page holds: those with the largest weights."""
