@@ -19,11 +19,12 @@ from tests.comparisons import around, made_up
 from tests.report.comparing import PARTS
 
 
-def test_five_thousand_points_by_every_method_stay_below_six_hundred_kilobytes():
+def test_five_thousand_points_by_every_method_leave_room_in_six_hundred_kilobytes():
+    """Values, curves and linear maps, which made-up methods lack, take 200 kB at most."""
     names = [f"Method{i}" for i in range(33)]
     comparison = made_up({n: [0.9] for n in names}, n_rows=16_667, n_components=3)
     assert len(comparison.tests[0]) == 5000
-    assert len(render(facts(comparison)).encode()) < 6e5
+    assert len(render(facts(comparison)).encode()) < 3.4e5
 
 
 class Reader(HTMLParser):
