@@ -63,13 +63,11 @@ def test_a_search_in_single_precision_finds_the_neighbours_of_double(
         rows[7] = 1e9
     rows += offset
     monkeypatch.setattr(neighbours, "MAX_BLOCK_COLUMNS", 32)
-    monkeypatch.setattr(neighbours, "SYMMETRIC_BLOCK", 32)
     D = np.sum((rows[:, None] - rows) ** 2, axis=2)
     np.fill_diagonal(D, np.inf)
     members = [np.flatnonzero(codes == c) for c in range(3)]
     exact = [m[np.argsort(D[:, m], axis=1, kind="stable")[:, :4]] for m in members]
     monkeypatch.setattr(neighbours, "MIN_SINGLE_DISTANCES", 0)
-    monkeypatch.setattr(neighbours, "MIN_SYMMETRIC_FEATURES", 0)
     again = []
     search = neighbours._smallest_distances
 
@@ -96,7 +94,6 @@ def test_classes_of_fewer_rows_than_neighbours_are_searched_in_single_precision(
     rows, codes = rng.standard_normal((60, 4)), np.repeat([0, 1, 2, 3], [1, 3, 6, 50])
     exact = class_neighbours(rows, codes, 4)
     monkeypatch.setattr(neighbours, "MIN_SINGLE_DISTANCES", 0)
-    monkeypatch.setattr(neighbours, "MIN_SYMMETRIC_FEATURES", 0)
     for found, expected in zip(class_neighbours(rows, codes, 4), exact, strict=True):
         assert_array_equal(found, expected)
 

@@ -22,17 +22,9 @@ MAX_DISTANCES = 1 << 20
 MAX_BLOCK_COLUMNS = 4096
 """Largest number of known rows in a block of distances, so that it has many rows to multiply."""
 
-MIN_SINGLE_DISTANCES = 1 << 22
-"""Distances from which they are found in float32 first, and only in doubt in float64."""
-
-SYMMETRIC_BLOCK = 1000
-"""Rows of either class in a block of distances that serves both.
-
-No power of two: rows that lie so far apart in memory are transposed five times as slowly.
-"""
-
-MIN_SYMMETRIC_FEATURES = 64
-"""Features from which half of the products cost more than distances that are transposed."""
+MIN_SINGLE_DISTANCES = 1 << 20
+"""Distances from which they are found in float32 first, and only in doubt in float64: 1.4 times as
+fast from 10⁶ distances on (``python -m benchmarks.neighbours``)."""
 
 N_SPARE = 3
 """Rows beyond the k nearest in float32 among which those of float64 are looked for."""
@@ -83,9 +75,6 @@ def class_neighbours(
         n_neighbors = _count_for_weight(n_neighbors, codes, weights)
     counts = np.bincount(codes)
     order = np.argsort(codes, kind="stable")
-    many = X.shape[0] ** 2 >= MIN_SINGLE_DISTANCES and X.shape[1] >= MIN_SYMMETRIC_FEATURES
-    if among is None and many and not sp.issparse(X):
-        return _neighbours_of_all(X, order, counts, n_neighbors)
     place = np.full(X.shape[0], -1) if own is None else np.argsort(order)[own]
     ends = np.cumsum(counts)
     found = []
@@ -101,43 +90,6 @@ def _count_for_weight(weight: float, codes: Array, weights: Array) -> int:
     lightest = [np.cumsum(np.sort(weights[codes == j])) for j in range(int(codes.max()) + 1)]
     # one more than the rows before: any so many rows have the weight together
     return max(1, *(int(np.searchsorted(sums, weight)) + 1 for sums in lightest))
-
-
-def _neighbours_of_all(X: Array, order: Array, counts: Array, k: int) -> list[Array]:
-    """`class_neighbours` of dense rows among themselves: one product serves both of two classes.
-
-    The distances from the rows of one class to those of another are the same ones back.
-    """
-    n_samples, n_classes = len(X), len(counts)
-    ends = np.cumsum(counts)
-    X = X[order]
-    single = SingleRows.of(X, X)
-    place = np.arange(n_samples)
-    found = [np.empty((n_samples, min(k, n)), dtype=np.int32) for n in counts]
-
-    def keep(rows: slice, c: int, near: SmallestEntries) -> None:
-        """The neighbours in class c of some rows, by their numbers before they were sorted."""
-        known = slice(ends[c] - counts[c], ends[c])
-        own = place[rows] - known.start
-        nearest = _settle(near, X[rows], X[known], k, own, single.errors[rows])
-        found[c][order[rows]] = order[known][nearest]
-
-    def search(pair: tuple[int, int]) -> None:
-        a, b = pair
-        rows, others = (slice(ends[c] - counts[c], ends[c]) for c in pair)
-        A, B = single.part(rows), single.part(others)
-        if a == b:
-            own = np.arange(counts[a])
-            keep(rows, a, _smallest_distances(A.rows, A.rows, A.norms, k + N_SPARE, own))
-            return
-        near, back = _smallest_both_ways(A, B, k + N_SPARE)
-        keep(rows, b, near)
-        keep(others, a, back)
-
-    pairs = [(a, b) for a in range(n_classes) for b in range(a, n_classes)]
-    with np.errstate(over="ignore", invalid="ignore"):
-        map_in_threads(search, pairs, n_samples**2 * X.shape[1])
-    return found
 
 
 def nearest_rows(X: Any, Y: Any, k: int, own: Array) -> Array:
@@ -198,10 +150,6 @@ class SingleRows(NamedTuple):
         errors = (X.shape[1] + 4) * unit * (2 * np.sqrt(norms) + 1)
         return cls(rows, norms.astype(np.float32), errors)
 
-    def part(self, rows: slice) -> SingleRows:
-        """Some of the rows."""
-        return SingleRows(*(values[rows] for values in self))
-
 
 def _settle(near: SmallestEntries, X: Array, Y: Array, k: int, own: Array, errors: Array) -> Array:
     """The k nearest rows in float64, from the nearest ones in float32 and some more."""
@@ -226,27 +174,6 @@ def _settle(near: SmallestEntries, X: Array, Y: Array, k: int, own: Array, error
     at = np.flatnonzero(doubtful & ~inside)
     columns[at] = _smallest_distances(X[at], Y, squared_norms(Y), k, own[at])[1]
     return columns
-
-
-def _smallest_both_ways(
-    A: SingleRows, B: SingleRows, k: int
-) -> tuple[SmallestEntries, SmallestEntries]:
-    """The k smallest distances from each row of A to B, and from each of B to A."""
-    columns = _slices(len(B.rows), SYMMETRIC_BLOCK)
-    near: list[SmallestEntries] = []
-    back: list[list[SmallestEntries]] = [[] for _ in columns]
-    for p in _slices(len(A.rows), SYMMETRIC_BLOCK):
-        twice = -2 * A.rows[p]
-        parts = []
-        for q, collected in zip(columns, back, strict=True):
-            D = twice @ B.rows[q].T
-            D_back = np.add(D.T, A.norms[p], order="C")
-            D += B.norms[q]
-            parts.append(_shifted(smallest_entries(D, k), q.start))
-            collected.append(_shifted(smallest_entries(D_back, k), p.start))
-        near.append(_smallest_of_parts(parts, k))
-    rows = (near, [_smallest_of_parts(parts, k) for parts in back])
-    return tuple(SmallestEntries(*map(np.concatenate, zip(*r, strict=True))) for r in rows)  # type: ignore[return-value]
 
 
 def _slices(n: int, size: int) -> list[slice]:
