@@ -13,6 +13,8 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.covariance import LedoitWolf
+from sklearn.decomposition import FastICA
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -20,7 +22,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
 import separatrix
+from separatrix import FisherDiscriminant
 from separatrix.base.kernel import KernelEstimator
+from separatrix.early import Promise, SampledJudge
+from separatrix.kernels import RBF
 from tests.discovery import (
     SHAPES,
     TALL,
@@ -436,3 +441,43 @@ def test_works_in_pipelines_and_grid_search(estimator):
     grid = {f"{step}__n_components": [1, 2]} if reducible else {}
     search = GridSearchCV(pipeline, grid, cv=StratifiedKFold(3)).fit(X, y)
     assert search.best_score_ > 0.7
+
+
+def nested_parameters():
+    """For each estimator the objects that it takes, and a parameter of theirs with two values."""
+    objects = {
+        "kernel": (RBF(), "gamma", [0.01, 0.1]),
+        "ica": (FastICA(), "tol", [1e-3, 1e-2]),
+        "covariance": (LedoitWolf(), "assume_centered", [False, True]),
+        "judge": (SampledJudge(n_checkpoints=2), "n_draws", [5, 10]),
+        "calibration": (Promise(), "share", [0.3, 0.4]),
+        "estimator": (None, None, None),
+    }
+    for estimator in all_estimators():
+        for name in estimator.get_params(deep=False).keys() & objects.keys():
+            value, inner, values = objects[name]
+            if name == "covariance" and not isinstance(estimator, FisherDiscriminant):
+                continue
+            made = clone(estimator)
+            if value is not None:
+                made.set_params(**{name: clone(value)})
+            else:
+                inner = sorted(made.get_params()[name].get_params())[0]
+                values = [made.get_params()[name].get_params()[inner]]
+            yield pytest.param(made, f"{name}__{inner}", values, id=f"{name_of(made)}-{name}")
+
+
+@pytest.mark.parametrize(("estimator", "name", "values"), nested_parameters())
+def test_parameters_of_objects_are_read_set_copied_and_searched(estimator, name, values):
+    X, y = TALL
+    assert name in estimator.get_params()
+    other = clone(estimator).set_params(**{name: values[-1]})
+    assert other.get_params()[name] == values[-1]
+    assert clone(other).get_params()[name] == values[-1]
+    outer = name.partition("__")[0]
+    assert clone(other).get_params()[outer] is not other.get_params()[outer]
+    before = estimator.get_params()[name]
+    score = None if hasattr(estimator, "score") else lambda model, X, y=None: 1.0
+    search = GridSearchCV(estimator, {name: values}, cv=2, scoring=score, error_score="raise")
+    assert search.fit(X, y).best_params_[name] in values
+    assert estimator.get_params()[name] == before  # not even by a search

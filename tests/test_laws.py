@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.covariance import GraphicalLasso, LedoitWolf
 
-from tests.discovery import SHAPES, lawful_estimators, linear, name_of, same_up_to_sign
+from separatrix import FisherDiscriminant
+from tests.discovery import (
+    SHAPES,
+    all_estimators,
+    lawful_estimators,
+    linear,
+    name_of,
+    same_up_to_sign,
+)
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:the within-class scatter has no null space",
@@ -137,3 +146,50 @@ def test_permuting_features_permutes_the_components(estimator, X, y):
     order = np.random.default_rng(0).permutation(X.shape[1])
     permuted = clone(estimator).fit(X[:, order], y).components_
     assert_allclose(permuted, clone(estimator).fit(X, y).components_[:, order], atol=1e-9)
+
+
+# What says nothing ------------------------------------------------------------------------------
+
+CHANGED_BY_A_CONSTANT = {
+    "GroupedDiscriminant",  # groups are made of features, as many as there are
+    "LocalQDA",  # its ridge is a share of the mean variance of the features
+    "MixtureIPCAC",  # a cluster has as many parameters as features, whatever these say
+    "EarlyClassifier",  # what is known of a row is counted in features
+}
+GIVE_FEATURES = {"ClassEraser", "DomainScaler"}
+SHRINKING = ("shrinkage", "covariance", "pooling", "ridge", "regularization")
+
+
+def shrinking_estimators():
+    """Every estimator, and once more with each value of what shrinks its covariance."""
+    plain = {type(e): e for e in (*all_estimators(), *lawful_estimators())}
+    found = [FisherDiscriminant(covariance=c) for c in (LedoitWolf(), GraphicalLasso(0.3))]
+    for estimator in plain.values():
+        allowed = getattr(estimator, "_allowed_parameters", {})
+        names = [name for name in SHRINKING if name in allowed]
+        found.append(estimator)
+        found += [
+            clone(estimator).set_params(**{name: value})
+            for name in names
+            for option in allowed[name]
+            for value in option.examples
+        ]
+    return [e for e in found if name_of(e) not in CHANGED_BY_A_CONSTANT]
+
+
+@pytest.mark.parametrize("estimator", shrinking_estimators(), ids=str)
+@every_shape
+def test_a_column_that_is_the_same_in_all_rows_changes_nothing(estimator, X, y):
+    needs_rows = getattr(estimator, "covariance", None) is not None
+    if needs_rows and X.shape[1] > len(X):
+        pytest.skip("a covariance needs more rows than features")
+    ask = "decision_function" if hasattr(estimator, "decision_function") else "transform"
+    expected = getattr(clone(estimator).fit(X, y), ask)(X)
+    for value in (0.0, 3.0, -1e3):
+        wide = np.insert(X, 2, value, axis=1)
+        found = getattr(clone(estimator).fit(wide, y), ask)(wide)
+        if name_of(estimator) in GIVE_FEATURES:
+            found = np.delete(found, 2, axis=1)
+        elif ask == "transform":
+            found = same_up_to_sign(expected, found[:, : expected.shape[1]])
+        assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())

@@ -140,7 +140,7 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
         if self.diagonal:
             return self._diagonal_directions(moments)
         small, lift = reduce_to_span(moments)
-        Sw = shrink(small.Sw, self.shrinkage, moments.n_features)
+        Sw = shrink(small.Sw, self.shrinkage, moments.n_varying)
         Hb = small.between_rows()
         found = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
         return self._keep_wanted(found, lift, moments, selected, more_to_come=rows is None)
@@ -159,7 +159,8 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
         total = moments.total_diagonal() / moments.n_samples
         variances = scatter / (moments.n_samples if count is None else count)
         shrunk = (1 - self.shrinkage) * variances
-        shrunk = shrunk + self.shrinkage * variances.mean(axis=-1, keepdims=True)
+        mean = variances.sum(axis=-1, keepdims=True) / max(moments.n_varying, 1)
+        shrunk = shrunk + self.shrinkage * mean
         return np.where(total > 0, np.maximum(shrunk, MIN_VARIANCE * total), 0.0)
 
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
@@ -189,7 +190,7 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
     def _pooled_rule(self, moments: ClassMoments, priors: Array) -> LinearRule:
         """One covariance for all classes: squares of rows, also outside of the span, cancel."""
         small, lift = reduce_to_range(moments)
-        r, d = small.n_features, moments.n_features
+        r, d = small.n_features, moments.n_varying
         covariance = shrink(small.Sw / moments.n_samples, self.shrinkage, d)
         means = np.where(priors[:, None] > 0, small.means - small.mean, 0.0)
         # in a span the answer of a singular covariance is that along the principal axes
@@ -200,13 +201,13 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
 
     def _span_rule(self, moments: ClassMoments, priors: Array) -> QuadraticRule:
         small, lift = reduce_to_range(moments)
-        r, d = small.n_features, moments.n_features
+        r, d = small.n_features, moments.n_varying
         covariances = self._covariances(small, r)
         traces = np.trace(covariances, axis1=1, axis2=2)
         spheres = self.shrinkage * traces / max(d, 1)
         covariances = (1 - self.shrinkage) * covariances + spheres[:, None, None] * np.eye(r)
         means = np.where(priors[:, None] > 0, small.means - small.mean, 0.0)
-        if r == d:
+        if r == moments.n_features:
             return quadratic_gaussian_rule(means, covariances, priors)
         # a singular covariance is judged in units of each coordinate, and those of the span are
         # arbitrary: along the principal axes the answer is the same for all of them

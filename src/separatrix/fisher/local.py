@@ -273,7 +273,7 @@ def shrunken_projections(rows: LabelledRows, n_neighbors: int, k: int) -> Iterat
     """The map of rows to k directions, for each of `SHRINKAGES`."""
     lift: Lift = lambda W: W  # noqa: E731
     moments = ClassMoments.from_rows(rows)
-    n_features, eps = moments.n_features, moments.eps
+    n_features, eps = moments.n_varying, moments.eps
     if moments.is_thin:
         rows, lift = rows.in_span(moments.mean)
         moments = ClassMoments.from_rows(rows)
@@ -390,13 +390,13 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         if isinstance(rows, Blocks):
             return self._solve_blocks(moments, rows, selected)
         lift: Lift = lambda W: W  # noqa: E731
-        n_features, eps = moments.n_features, moments.eps
+        n_features, eps = moments.n_varying, moments.eps
         alpha, record = self._choose(rows)
         if moments.is_thin:
             rows, lift = rows.in_span(moments.mean)
             if rows.X.shape[1] == 0:  # all rows coincide
                 extras: dict[str, Any] = {"angle_error_": 0.0, "shrinkage_": alpha}
-                return Solution(np.zeros((n_features, 0)), np.zeros(0), rank=0, extras=extras)
+                return Solution(lift(np.zeros((0, 0))), np.zeros(0), rank=0, extras=extras)
             moments = ClassMoments.from_rows(rows)
         queries = draw_queries(rows.codes, self.n_queries, self.random_state)
         if queries is None:
@@ -442,7 +442,7 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         alpha, record = self._choose(drawn.rows)
         classes = drawn_classes_of_blocks(drawn, moments, self.n_neighbors)
         local = sampled_affinity_scatters(classes, moments.Sb, int(moments.n_samples))
-        sizes = moments.n_features, moments.eps
+        sizes = moments.n_varying, moments.eps
         found = self._solve_local(local, alpha, drawn.queries, *sizes, selected)
         extras = {"shrinkage_": alpha, "selection_": {**selected, **record}}
         return found.with_extras(**extras)

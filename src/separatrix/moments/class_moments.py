@@ -431,6 +431,11 @@ class ClassMoments:
         deviations = self._offsets - self._centre(self.counts)
         return self.within_diagonal() + self.counts @ deviations**2
 
+    @property
+    def n_varying(self) -> int:
+        """Number of features that are not the same in all rows: others say nothing."""
+        return int(np.count_nonzero(self.total_diagonal() > 0))
+
     def trace_within(self) -> float:
         """Trace of Sw, without the matrix."""
         return sum(scatter.trace() for scatter in self._scatters)
