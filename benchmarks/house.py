@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "separatrix"
 CORE = {"linalg", "moments", "kernels.py", "selection.py", "base", "decision", "fisher", "ipcac"}
 CORE |= {"ldg", "margin"}
+SUMS_OF_ROWS = "moments/summarize.py"
 
 
 class Size(NamedTuple):
@@ -90,19 +91,22 @@ def constructor_parameters() -> dict[str, list[str]]:
     return found
 
 
-def walk_of(call: Any) -> tuple[int, int, dict[str, int]]:
-    """How many files of the package a call runs through, how deep, and their calls."""
+def walk_of(call: Any) -> tuple[int, int, int, dict[str, int]]:
+    """Files of the package that a call runs through, its depth, that of the first sums, calls."""
     files: dict[str, int] = defaultdict(int)
-    depth = deepest = 0
+    depth = deepest = summed_at = 0
 
     def watch(frame: Any, event: str, _: Any) -> None:
-        nonlocal depth, deepest
+        nonlocal depth, deepest, summed_at
         if not frame.f_code.co_filename.startswith(str(PACKAGE)):
             return
         if event == "call":
             depth += 1
             deepest = max(deepest, depth)
-            files[str(Path(frame.f_code.co_filename).relative_to(PACKAGE))] += 1
+            name = str(Path(frame.f_code.co_filename).relative_to(PACKAGE))
+            files[name] += 1
+            if name == SUMS_OF_ROWS:
+                summed_at = summed_at or depth
         elif event == "return":
             depth -= 1
 
@@ -111,7 +115,7 @@ def walk_of(call: Any) -> tuple[int, int, dict[str, int]]:
         call()
     finally:
         sys.setprofile(None)
-    return len(files), deepest, dict(files)
+    return len(files), deepest, summed_at, dict(files)
 
 
 def print_sizes() -> None:
@@ -159,8 +163,8 @@ def print_walks() -> None:
         make().fit(X, y)  # imports are not counted
         model = make()
         for verb, call in (("fit", lambda m=model: m.fit(X, y)),):
-            files, deep, each = walk_of(call)
-            print(f"\n{model}.{verb}: {files} files, {deep} deep")
+            files, deep, summed_at, each = walk_of(call)
+            print(f"\n{model}.{verb}: {files} files, {deep} deep, rows at call {summed_at}")
             print("   " + ", ".join(f"{name} {n}" for name, n in each.items()))
 
 

@@ -174,6 +174,7 @@ def _read_selection(selector: Any, d: int) -> AffineMap:
 def _read_principal_axes(pca: PCA, d: int) -> AffineMap:
     W = pca.components_.T.astype(np.float64)
     if pca.whiten:
+        # the floor of PCA.transform: whitening must not divide by zero
         W = W / np.sqrt(np.maximum(pca.explained_variance_, np.finfo(W.dtype).eps))
     return AffineMap(pca.mean_.astype(np.float64), W, np.zeros(W.shape[1]))
 

@@ -54,15 +54,6 @@ class MomentEstimator(SubspaceEstimator):
     keep_moments: bool | str = True
     window: int | None = None
     decay: float | None = None
-    classes_: Array
-    selection_: dict[str, Any]
-    components_: Any
-    mean_: Any
-    means_: Any
-    explained_ratio_: Any
-    rank_: Any
-    n_samples_seen_: Any
-    priors_: Any
     _rule: Any
     moments_: Any
     _window: Any
@@ -312,26 +303,16 @@ class MomentEstimator(SubspaceEstimator):
         known: Array | None,
         sample_weight: ArrayLike | None,
     ) -> LabelledRows:
-        """Checked rows of a batch, coded by all labels that are known, or by their own."""
-        check_parameters(self, self._allowed_parameters)
+        """The result of `check_batch`, where rows can be added."""
         if not self.keep_moments:
             raise ValueError("partial_fit adds to moments_: it needs keep_moments=True")
-        first = not self._is_fitted()
-        if not first and vars(self).get("moments_", self) is None:
-            raise ValueError("this model was fitted with keep_moments=False: nothing to add to")
-        rows = check_labelled_rows(
-            self,
-            X,
-            y,
-            sample_weight,
-            classes=known,
-            reset=first,
-            accept_sparse=self._accepts_sparse,
-        )
-        self._check_moments_suffice(rows.classes)
-        if not first:
+        if self._is_fitted():
+            if vars(self).get("moments_", self) is None:
+                raise ValueError(
+                    "this model was fitted with keep_moments=False: nothing to add to"
+                )
             self._check_same_window()
-        return rows
+        return check_batch(self, X, y, known, sample_weight)
 
     def _weigh_by_age(self, rows: LabelledRows) -> LabelledRows:
         """The rows that are not forgotten at once, with weights that fade with their age."""
@@ -453,14 +434,6 @@ class MomentEstimator(SubspaceEstimator):
 
     # Checks -----------------------------------------------------------------------------------
 
-    def _check_moments_suffice(self, classes: Array) -> None:
-        """Raise when a parameter asks for something that only rows can give."""
-        if getattr(self, "n_components", None) == "auto":
-            raise ValueError(
-                'n_components="auto" needs all rows at once: use fit, or give a number to update '
-                "or merge models"
-            )
-
     def _check_blocks_suffice(self) -> None:
         super()._check_blocks_suffice()
         for name in ("window", "decay"):
@@ -505,6 +478,24 @@ class MomentEstimator(SubspaceEstimator):
                 f"window={self.window}, but this model was fitted with window={size}: rows that "
                 "are forgotten cannot come back. Set it back, or call fit"
             )
+
+
+def check_batch(
+    model: Any, X: ArrayLike, y: ArrayLike, known: Array | None, sample_weight: ArrayLike | None
+) -> LabelledRows:
+    """Checked rows of a batch, coded by all labels that are known, or by their own."""
+    check_parameters(model, model._allowed_parameters)
+    rows = check_labelled_rows(
+        model,
+        X,
+        y,
+        sample_weight,
+        classes=known,
+        reset=not model._is_fitted(),
+        accept_sparse=model._accepts_sparse,
+    )
+    model._check_moments_suffice(rows.classes)
+    return rows
 
 
 def announce_classes(model: Any, y: ArrayLike, classes: ArrayLike | str | None) -> Array | None:

@@ -131,6 +131,14 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         check_more_rows_than_classes(self, len(rows.codes), len(rows.classes))
         return rows
 
+    def _check_moments_suffice(self, classes: Array) -> None:
+        """Raise when a parameter asks for something that only rows can give."""
+        if getattr(self, "n_components", None) == "auto":
+            raise ValueError(
+                'n_components="auto" needs all rows at once: use fit, or give a number to update '
+                "or merge models"
+            )
+
     def _check_blocks_suffice(self) -> None:
         """Raise when a parameter asks for something that blocks cannot give one by one."""
         if getattr(self, "n_components", None) == "auto":
@@ -362,6 +370,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         rows = check_new_rows(self, X, accept_sparse=self._accepts_sparse)
         with np.errstate(invalid="ignore", over="ignore"):
             Z = centred_product(rows, self.mean_, self.components_.T)
+            # one sum finds any NaN in the scores; columns are searched only then
             suspicious = not np.isfinite(Z.sum() if Z.shape[1] else np.sum(rows))
         if suspicious:
             check_finite_columns(rows, getattr(self, "feature_names_in_", None))

@@ -62,6 +62,7 @@ class KernelMap(NamedTuple):
 
     def centred_at(self, mean: Array) -> KernelMap:
         """The same coordinates less `mean`."""
+        # (k - centre) basis less mean is (k - centre - shift) basis where basisᵀ shift = mean
         shift = np.linalg.lstsq(self.basis.T, mean, rcond=None)[0]
         return self._replace(centre=self.centre + shift)
 
@@ -131,6 +132,8 @@ class CentredGram(NamedTuple):
             return None
         norm = float(np.linalg.norm(K, 1))
         L, failed = lapack.dpotrf(K, lower=1, clean=1)
+        # smallest eigenvalue allowed: by condition, and by the rounding of the largest kernel
+        # value
         least = max(MIN_TRIANGULAR_RCOND * norm, len(self.matrix) * EPS * self.largest)
         if failed or not lapack.dpocon(L, norm, uplo="L")[0] * norm > least:
             return None
@@ -146,6 +149,7 @@ class CentredGram(NamedTuple):
         KA : array (n_samples, k)
             The matrix times A: the rows along the directions.
         """
+        # AᵀKA holds the inner products of the directions in feature space
         to_orthonormal = whiten(A.T @ KA)
         if to_orthonormal.shape[1] == 0:
             to_orthonormal = np.zeros((A.shape[1], 1))
@@ -219,6 +223,7 @@ def compute_centred_gram(
     kernel.check_symmetry(K)
     largest = float(np.max(np.abs(np.diagonal(K)), initial=0.0))
     centre = K.mean(axis=0) if weights is None else K @ (weights / weights.sum())
+    # in place, columns then rows: a second n×n matrix would double the memory
     K -= centre
     K -= (centre - np.average(centre, weights=weights))[:, None]
     return CentredGram(kernel, points, centre, K, largest)
@@ -322,6 +327,7 @@ def landmark_map(
     """
     K = kernel.values(points if own is None else own, points)
     kernel.check_symmetry(K)
+    # not centred: other rows come, and their mean is not known yet
     evals, U = _leading_pairs(K, len(K), 0.0, tol)
     basis = U / np.sqrt(evals) if len(evals) else np.zeros((len(K), 1))
     return KernelMap(kernel, points, np.zeros(len(K)), basis)

@@ -149,6 +149,7 @@ def _shifts(own: ClassMoments, rest: ClassMoments, known: Array) -> Array:
         gaps = (own.means[known] - rest.means[at])[:, varying]
         squares = (gaps**2 / variances[varying]).mean(axis=1)
         return np.sqrt(np.maximum(squares - by_chance, 0.0))
+    # Hotelling: expectations of D² under equal means are taken off, see above
     metric = PooledMetric.from_moments(both)
     distances = metric.squared_distances(own.means[known])[np.arange(len(at)), at]
     rank = len(metric.precisions)

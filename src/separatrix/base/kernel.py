@@ -105,15 +105,7 @@ class KernelEstimator(SubspaceEstimator):
     # the landmarks and the kernel that were used are compared instead
     _may_differ_when_merged = ("kernel", "n_landmarks", "random_state")
     _check_same_space = check_same_landmarks
-    classes_: Array
-    selection_: dict[str, Any]
     _landmarks: Any
-    components_: Any
-    mean_: Any
-    means_: Any
-    explained_ratio_: Any
-    rank_: Any
-    n_samples_seen_: Any
     dual_coef_: Any
     _map: Any
     kernel_: Any
@@ -300,14 +292,6 @@ class KernelEstimator(SubspaceEstimator):
         check_parameters(self, self._allowed_parameters)
         self._check_moments_suffice(self.classes_)
         self._store(self.moments_, self._find(self.moments_, None, {}))
-
-    def _check_moments_suffice(self, classes: Array) -> None:
-        """Raise when a parameter asks for something that only rows can give."""
-        if getattr(self, "n_components", None) == "auto":
-            raise ValueError(
-                'n_components="auto" needs all rows at once: use fit, or give a number to update '
-                "or merge models"
-            )
 
     # New rows --------------------------------------------------------------------------------
 

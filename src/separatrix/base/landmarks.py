@@ -9,10 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from separatrix.base.batches import Memory, announce_classes
+from separatrix.base.batches import Memory, announce_classes, check_batch
 from separatrix.base.feature_space import KernelMap, landmark_map, place_landmarks
-from separatrix.base.parameters import check_parameters
-from separatrix.base.rows import check_labelled_rows, unchanged_on_failure
+from separatrix.base.rows import unchanged_on_failure
 from separatrix.base.solution import lock_of
 from separatrix.kernels import RandomState, SettledKernel, is_precomputed
 from separatrix.linalg import Array
@@ -185,25 +184,13 @@ def in_landmarks(to_features: KernelMap, rows: LabelledRows) -> LabelledRows:
 def _check_batch(
     model: Any, X: ArrayLike, y: ArrayLike, known: Array | None, sample_weight: Any
 ) -> LabelledRows:
-    """Checked rows, coded by all labels that are known, or by their own."""
-    check_parameters(model, model._allowed_parameters)
-    first = not model._is_fitted()
-    if not first and model._landmarks is None:
+    """The result of `check_batch`, where rows can be added."""
+    if model._is_fitted() and model._landmarks is None:
         raise ValueError(
             "this model was fitted to all pairs of rows, not by landmarks, which were as many as "
             "rows: nothing can be added. Set n_landmarks below the number of rows and call fit"
         )
-    rows = check_labelled_rows(
-        model,
-        X,
-        y,
-        sample_weight,
-        classes=known,
-        reset=first,
-        accept_sparse=model._accepts_sparse,
-    )
-    model._check_moments_suffice(rows.classes)
-    return rows
+    return check_batch(model, X, y, known, sample_weight)
 
 
 def _place_by_first(model: Any, rows: LabelledRows) -> None:

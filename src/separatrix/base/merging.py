@@ -94,6 +94,7 @@ def merge(
         noise = level._asdict()
     labels = np.unique(np.concatenate([moments.classes for moments in terms]))
     first.model._check_moments_suffice(labels)
+    # a copy: with one model the sum is its own moments, which the merged one must not share
     total = copy(first.model._add_summaries(terms))
     for i, (_, moments) in enumerate(parts[len(given) :]):
         total = _subtract(total, moments, i)

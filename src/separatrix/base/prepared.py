@@ -228,6 +228,7 @@ class Prepared(NamedTuple):
         for scaler, at in columns.scalers:
             set_scale(scaler, moments, at)
         columns = read_step(steps, find_names(steps))
+        # z = (x - shift)/scale = x/scale - shift/scale
         scaled = moments.rescaled(-columns.shift / columns.scale, 1 / columns.scale)
         return Pipeline([*steps.steps, (self.name, _store(model, scaled))])
 
@@ -305,7 +306,7 @@ def put_behind_scaler(model: Any) -> Any:
 
 
 def find_names(steps: Any) -> list[str]:
-    """Names of the columns that steps were fitted to; numbers where they have none."""
+    """Names of the columns that a model or steps were fitted to; numbers where they have none."""
     names = getattr(steps, "feature_names_in_", None)
     return [f"x{i}" for i in range(steps.n_features_in_)] if names is None else list(names)
 
@@ -314,7 +315,7 @@ def take_apart(model: Any) -> Prepared:
     """The moment model and the steps before it, or an error that says why it does not merge."""
     if not isinstance(model, Pipeline):
         _check_has_moments(model)
-        return Prepared(model, None, Columns.as_they_are(_bare_names(model)))
+        return Prepared(model, None, Columns.as_they_are(find_names(model)))
     last = model.steps[-1][1]
     steps = model[:-1]
     decides = len(steps) and hasattr(steps[-1], "_merges") and hasattr(steps[-1], "predict")
@@ -339,11 +340,6 @@ def take_apart(model: Any) -> Prepared:
     columns = read_step(steps, find_names(steps))
     _check_same_rows(columns, last.moments_)
     return Prepared(last, steps, columns)
-
-
-def _bare_names(model: Any) -> list[str]:
-    names = getattr(model, "feature_names_in_", None)
-    return [f"x{i}" for i in range(model.n_features_in_)] if names is None else list(names)
 
 
 def _check_has_moments(model: Any) -> None:
@@ -375,6 +371,7 @@ def _check_same_rows(columns: Columns, moments: ClassMoments) -> None:
     for scaler, at in columns.scalers:
         variances = moments.total_diagonal()[at] / n
         varies = np.ones(len(at), bool) if not scaler.with_std else scaler.var_ > 0
+        # of a column that the scaler left at zero nothing can be compared
         varies = varies & (variances > MAX_UNEQUAL)
         unequal = scaler.with_std and (np.abs(variances[varies] - 1) > MAX_UNEQUAL).any()
         moved = scaler.with_mean and (np.abs(moments.mean[at]) > MAX_UNEQUAL).any()

@@ -106,6 +106,7 @@ class Queries(NamedTuple):
     def of(cls, numbers: Array, codes: Array, counts: Array) -> Queries:
         """Rows of these numbers and classes, drawn from so many of each class."""
         drawn = np.bincount(codes, minlength=len(counts))
+        # Horvitz-Thompson: a row drawn with probability p counts 1/p times
         weights = (counts / np.maximum(drawn, 1))[codes]
         groups = np.empty(len(numbers), dtype=int)
         # the rows of a class are in no order: dealing them round is drawing them
@@ -200,6 +201,7 @@ class Estimate(NamedTuple):
         own = [V - self.whole for V in self.without]
         alone = sum(float(np.sum(T**2)) for T in changes)
         joint = sum(float(np.sum(V * T)) for V, T in zip(own, changes, strict=True))
+        # the regression of the groups on the control: the factor of least variance
         beta = joint / alone if alone > 0 else 0.0
         pairs = zip(self.without, control.without, strict=True)
         return Estimate(
@@ -223,5 +225,6 @@ def jackknife_angle(W: Array, others: Iterable[Array], share: float) -> float:
     if W.shape[1] in (0, W.shape[0]):
         return 0.0
     angles = np.array([principal_angles(W.T, other.T)[0] for other in others])
+    # delete-a-group jackknife, times the share not drawn (finite population)
     variance = np.sum(angles**2) * (len(angles) - 1) / len(angles) * (1 - share)
     return min(90.0, float(np.degrees(np.sqrt(variance))))

@@ -27,6 +27,7 @@ def squared_distances(A: Any, B: Any) -> Array:
     norms, others = squared_norms(A), squared_norms(B)
     D = A @ B.T  # of the same rows twice half of the products
     D = D.toarray() if sp.issparse(D) else D
+    # in place: D may be the largest array of the caller
     D *= -2
     D += norms[:, None]
     D += others

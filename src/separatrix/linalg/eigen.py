@@ -65,6 +65,7 @@ def top_eigh(
     evals, V = _lanczos(S, k, tol, np.zeros((order, 0), S.dtype))
     # one start misses copies of an eigenvalue: another one sees whether something larger is left
     for _ in range(MAX_STARTS):
+        # Rayleigh-Ritz from below: larger than the last one found means that one was missed
         largest = _largest_left(S, V)
         if largest <= evals[-1] + tol**0.5 * max(abs(evals[-1]), EPS * abs(evals[0])):
             break
@@ -206,6 +207,7 @@ def gsvd(A: Array, B: Array) -> GeneralizedSVD:
     (array([0.6]), array([0.8]))
     """
     joint = span(np.vstack([A, B]))
+    # [A; B] = P diag(s) Vᵀ: rows of P belong to A and to B, with α² + β² = 1
     P, s, Vt = np.linalg.svd(joint.coordinates, full_matrices=False)
     _, alpha, Wt = np.linalg.svd(P[: len(A)], full_matrices=False)
     rank = numerical_rank(alpha, max(P.shape), largest=1.0)

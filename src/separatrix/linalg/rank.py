@@ -76,6 +76,7 @@ def column_signs(W: Array) -> Array:
     array([-1.,  1.])
     """
     magnitude = np.abs(W)
+    # equal to eight digits counts as equal: rounding must not turn a direction round
     leader = np.argmax(magnitude >= (1 - 1e-8) * magnitude.max(axis=0, initial=0.0), axis=0)
     return np.where(W[leader, np.arange(W.shape[1])] < 0, -1.0, 1.0)
 
@@ -196,6 +197,7 @@ def cholesky_whitener(
     """
     order = len(B)
     diagonal = np.diagonal(B).copy()  # B may be overwritten
+    # a feature whose own scatter is dust makes B singular before any factor is tried
     if order and np.all(diagonal > order * eps * np.asarray(beside)):
         scale = np.sqrt(diagonal)
         scaled = np.divide(B, scale, out=B if overwrite else None)
@@ -206,6 +208,7 @@ def cholesky_whitener(
         relative = order * eps * max(1.0, float(np.max(np.asarray(beside) / diagonal)))
         # the sums of columns that the norm is the largest of are √n lengths at most
         known = least > order**0.5 * relative * norm * float(scale.max()) ** 2
+        # 1-norm estimate of the condition number: n² beside the n³ of the factor
         if info == 0 and (known or lapack.dpocon(L, norm, uplo="L")[0] > relative):
             return CholeskyWhitener(scale, L)
     raise SingularMatrixError(f"matrix of order {order} is singular")

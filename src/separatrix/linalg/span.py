@@ -92,6 +92,7 @@ def householder_span(rows: Array) -> Span:
     # transposed, a copy in row order is in the column order that LAPACK overwrites in place
     columns = np.array(rows, dtype=float, order="C").T
     (qr, tau), R = scipy.linalg.qr(columns, mode="raw", overwrite_a=True, check_finite=False)
+    # R has the singular values of the rows, without their n_features columns
     U, s, Vt = np.linalg.svd(R[: min(n_rows, n_features)], full_matrices=False)
     rank = numerical_rank(s, max(rows.shape))
     U = U[:, :rank]
@@ -125,6 +126,7 @@ def quick_span(
         return found
     found = gram_span(gram, transposed, order=order)
     size = np.sum(found.coordinates**2, axis=0)
+    # inner products hold squares: 1e-6 of these is 1e-3 of lengths, six of sixteen digits lost
     similar = np.all(size > MIN_GRAM_RCOND * size.max(initial=0.0))
     return found if len(size) == highest and similar else None
 
@@ -162,6 +164,7 @@ def cholesky_span(
         return None
     scaled = gram / units
     scaled /= units[:, None]
+    # pivots choose rows that span the others, so that the factor is well conditioned
     L, chosen = _pivoted_cholesky(scaled[:n_first, :n_first])
     along = solve_triangular(L[chosen], scaled[chosen, n_first:], lower=True, check_finite=False)
     rest, more = _pivoted_cholesky(scaled[n_first:, n_first:] - along.T @ along)
@@ -322,6 +325,7 @@ class ThinSVD(NamedTuple):
         """
         U, s = self.U, self.s
         along = rows @ U
+        # what U does not span; its rounding along U is removed at the end by `orthonormal_again`
         outside = rows - along @ U.T
         size = max(float(np.max(s, initial=0.0)), float(np.sqrt(np.sum(rows**2))))
         fresh, left = _orthonormal_rows(outside, size, most=len(U) - len(s))
@@ -357,4 +361,5 @@ def orthonormal_again(Q: Array) -> Array:
     >>> bool(abs(Q.T @ Q - np.eye(2)).max() < 1e-15)
     True
     """
+    # Cholesky QR: exact to rounding for columns that are almost orthonormal, and keeps their signs
     return Q @ np.linalg.inv(np.linalg.cholesky(Q.T @ Q)).T

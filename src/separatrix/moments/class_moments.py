@@ -35,7 +35,6 @@ from separatrix.moments.labelled import (
 from separatrix.moments.scatter import (
     NegativeScatterError,
     Scatter,
-    SparseRows,
 )
 from separatrix.moments.summarize import Statistics, hides_directions, summarize
 
@@ -224,11 +223,13 @@ class ClassMoments:
         if not all(np.isfinite(part).all() for part in (n, s, P, origin)) or (n < 0).any():
             raise ValueError("counts must not be negative, and sums must be finite")
         n, s = n[order], s[order]
+        # Σ z zᵀ = Sw + Σ n_c m_c m_cᵀ for z relative to the shift: the second sum is taken off
         offsets = s / np.where(n > 0, n, 1.0)[:, None]
         means = np.sqrt(n)[:, None] * offsets  # of the class's share in the products
         shares = [means[[c]] for c in range(len(n))] if per_class else [means]
         scatters = []
         for Pc, R in zip(P[order] if per_class else P, shares, strict=True):
+            # a program may sum both triangles in another order: their mean is symmetric
             S = (Pc + Pc.T) / 2 - R.T @ R
             # what is left of equal values is rounding
             slack = EPS * (16 + n.sum() ** 0.5) * np.diagonal(Pc)
@@ -341,7 +342,7 @@ class ClassMoments:
     @property
     def holds_sparse_rows(self) -> bool:
         """Whether some of the rows held are sparse."""
-        return any(isinstance(R, SparseRows) for s in self._scatters for _, R in s.rows)
+        return any(scatter.holds_sparse_rows for scatter in self._scatters)
 
     @property
     def means(self) -> Array:
@@ -406,6 +407,7 @@ class ClassMoments:
         """
         weights = self.counts if priors is None else self.n_samples * priors
         weights = np.where(self.counts > 0, weights, 0.0)
+        # differences of offsets: the mean of all rows, however large, has been left out already
         deviations = np.sqrt(weights)[:, None] * (self._offsets - self._centre(weights))
         return contrast(weights, deviations)
 
@@ -464,10 +466,12 @@ class ClassMoments:
         counts, offsets = total.counts.copy(), total._offsets.copy()
         before, means = counts[at], offsets[at]
         counts[at] += other.counts
+        # a mean moves by b/(n + b) of the step between the two, and never by a difference of sums
         share = other.counts / np.where(counts[at] > 0, counts[at], 1.0)
         shift = np.where(share[:, None] > 0, other._offsets + (other.origin - total.origin), means)
         shift -= means
         offsets[at] += share[:, None] * shift
+        # rows about two means have n b/(n + b) δδᵀ more scatter about their common mean
         between = np.sqrt(before * share)[:, None] * shift
         scatters = list(total._scatters)
         places = at if self.per_class else [0]
@@ -486,7 +490,9 @@ class ClassMoments:
         a, b = _aligned(self, other, "subtract")
         counts = _remaining_counts(a, b)
         remaining = np.where(counts > 0, counts, 1.0)
+        # the remaining mean lies beyond that of the whole, opposite to that of the part
         offsets = a._offsets + (b.counts / remaining)[:, None] * (a._offsets - b._offsets)
+        # a class without rows has no mean: whatever stands there must not look like one
         offsets[counts == 0] = 0.0
         # adding put the scatter between the two means into the sum: it is subtracted, too
         ratio = np.where(counts > 0, b.counts * counts / np.where(a.counts > 0, a.counts, 1.0), 0)
@@ -495,7 +501,9 @@ class ClassMoments:
         rest = a._replace(counts=counts, offsets=offsets, scatters=scatters, eps=max(a.eps, b.eps))
         _check_remainder(rest, a, b)
         try:
-            return rest._replace(scatters=[scatter.refactored() for scatter in scatters])
+            # sparse rows stay, with a sign: `subtract_part` bounds what they would fill
+            parts = [s if s.holds_sparse_rows else s.refactored() for s in scatters]
+            return rest._replace(scatters=parts)
         except NegativeScatterError:
             raise ValueError(NOT_A_PART_MESSAGE) from None
 
@@ -505,6 +513,7 @@ class ClassMoments:
             raise ValueError(f"decay factor must be in (0, 1], got {factor!r}")
         scatters = [scatter.times(factor) for scatter in self._scatters]
         counts = factor * self.counts
+        # the class stays in the labels; its mean is no longer used, as a ratio of dust
         counts[counts < MIN_COUNT] = 0.0
         return self._replace(counts=counts, scatters=scatters)
 
@@ -632,6 +641,7 @@ class ClassMoments:
     def join_classes(self, classes: Array, at: Array) -> ClassMoments:
         """Moments of unions of classes: class i is part of ``classes[at[i]]``."""
         counts = np.bincount(at, self.counts, len(classes))
+        # the mean of a union is weighted; deviations of its parts become scatter within
         sums = class_indicator(at, self.counts, len(classes), np.float64) @ self._offsets
         offsets = sums / np.where(counts > 0, counts, 1.0)[:, None]
         between = np.sqrt(self.counts)[:, None] * (self._offsets - offsets[at])
@@ -689,6 +699,7 @@ def contrasts(weights: Array) -> Array:
 
 
 def _normal_of_reflection(weights: Array) -> Array:
+    # Householder: u = √w + e₁ turns √w into -e₁, and adds without cancellation as √w ≥ 0
     normal = np.sqrt(weights / weights.sum())
     normal[0] += 1.0
     return normal
@@ -745,6 +756,7 @@ def _remaining_counts(a: ClassMoments, b: ClassMoments) -> Array:
 def _check_remainder(rest: ClassMoments, a: ClassMoments, b: ClassMoments) -> None:
     """Raise when the remainder of a subtraction cannot be the moments of any rows."""
     spread = np.sqrt(a.within.diagonal().clip(0) / max(a.n_samples, 1.0))
+    # a class that goes must go with its mean: other rows with equal counts are no part
     gone = (rest.counts == 0) & (b.counts > 0)
     moved = np.abs(a._offsets - b._offsets)[gone] > 1e-6 * (spread + np.abs(a._offsets[gone]))
     slack = 1e-8 * a.within.diagonal() + (1e3 * EPS * a.origin) ** 2

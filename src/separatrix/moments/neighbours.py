@@ -158,6 +158,7 @@ def _settle(near: SmallestEntries, X: Array, Y: Array, k: int, own: Array, error
     values = near.values.astype(np.float64)
     # not "<=": what is not a number is in doubt, too
     doubtful = ~np.all(np.diff(values, axis=1)[:, :k] > 2 * errors[:, None], axis=1)
+    # a row that float32 ranks behind the spare ones may be one of the k if the gap is small
     inside = values[:, -1] - values[:, k - 1] > 2 * errors
     if values.shape[1] == len(Y):
         inside[:] = True
@@ -193,6 +194,7 @@ def _smallest_distances(X: Any, Y: Any, norms: Array, k: int, own: Array) -> Sma
     size = max(1, MAX_DISTANCES // min(n_known, MAX_BLOCK_COLUMNS))
 
     def search(block: slice) -> SmallestEntries:
+        # ‖x‖² is the same for all y: ‖y‖² - 2 x·y gives the same order
         twice, place = -2 * X[block], own[block]
         parts = []
         for part in columns:

@@ -74,8 +74,10 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
 
     def excess(log_sigma: float) -> float:
         a, b = 0.5 * np.exp(-log_sigma), epsilon * np.exp(log_sigma)
+        # e^ε Φ(-a - b) by logarithms: e^ε overflows where Φ underflows
         return float(ndtr(a - b) - np.exp(epsilon + log_ndtr(-a - b)) - delta)
 
+    # monotone in σ; on logarithms one bracket serves every ε and δ
     log_sigma = brentq(excess, -40.0, 40.0, xtol=1e-12)
     return sensitivity * float(np.exp(log_sigma))
 

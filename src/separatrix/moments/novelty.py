@@ -79,7 +79,10 @@ class PooledMetric(NamedTuple):
         small, lift = reduce_to_span(moments)
         variances, axes, _ = range_and_null(small.Sw / dof, eps=moments.eps)
         rank, level = len(variances), moments.trace_within() / dof / n_features
+        # needs eigenvalues alone: merged models and streams have no rows
         alpha = oas_shrinkage(variances, n_features, dof)
+        # a direction in which no row varied is not certain: it has the variance that shrinkage
+        # gives
         outside = moments.floor / dof if moments.floor else alpha * level
         exact = rank < dof and not moments.floor
         if rank >= dof:
@@ -173,6 +176,7 @@ def conformal_pvalues(scores: Array, calibration: Array) -> Array:
     >>> conformal_pvalues(np.array([0.5, 9.0]), np.array([1.0, 2.0, 3.0]))
     array([1.  , 0.25])
     """
+    # equal scores count as at least as novel: ties must not make the p-value smaller
     below = np.searchsorted(np.sort(calibration), scores, side="left")
     return (len(calibration) - below + 1) / (len(calibration) + 1)
 

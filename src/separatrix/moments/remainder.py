@@ -12,14 +12,15 @@ import numpy as np
 
 from separatrix.linalg import Array, generalized_eigh
 from separatrix.moments.class_moments import NOT_A_PART_MESSAGE, ClassMoments
-from separatrix.moments.scatter import Scatter, SparseRows, find_joint_span, multiply_out
+from separatrix.moments.scatter import (
+    NEGATIVE_SHARE,
+    NegativeScatterError,
+    Scatter,
+)
 
 MAX_REFACTORED_ENTRIES = 1 << 27
 """Largest number of entries of the dense factor that sparse rows become when some are subtracted
 (1 GB)."""
-
-NEGATIVE_SHARE = 1e-8
-"""Share of the largest eigenvalue by which others may be negative from rounding."""
 
 
 class Remainder(NamedTuple):
@@ -57,6 +58,7 @@ def subtract_part(whole: ClassMoments, part: ClassMoments) -> Remainder:
     # the mean of all rows before the subtraction would tell of those that are to be forgotten
     rest = rest.with_origin(rest.mean)
     _check_positive(rest, whole)
+    # digits lost in the worst direction: log10 of the ratio of scatter before to after
     cancelled = _largest_ratio(whole.within, rest.within, rest.eps)
     # numerical zero beside the whole is not to be taken for scatter of the remainder
     lost = max(1.0, whole.trace_within() / max(rest.trace_within(), np.finfo(float).tiny))
@@ -66,7 +68,7 @@ def subtract_part(whole: ClassMoments, part: ClassMoments) -> Remainder:
 
 def _without_subtracted_rows(scatter: Scatter) -> Scatter:
     """The same scatter in new rows, also where sparse ones were to be subtracted."""
-    if not any(isinstance(R, SparseRows) for _, R in scatter.rows):
+    if not scatter.holds_sparse_rows:
         return scatter  # subtraction has refactored it already
     n_rows = sum(R.shape[0] for _, R in scatter.rows)
     if min(n_rows, scatter.n_features) * scatter.n_features > MAX_REFACTORED_ENTRIES:
@@ -74,16 +76,10 @@ def _without_subtracted_rows(scatter: Scatter) -> Scatter:
             f"{n_rows} sparse rows of {scatter.n_features} features would become dense when some "
             "are subtracted, and do not fit into memory: fit the model again without them"
         )
-    spanned, parts = find_joint_span([R for _, R in scatter.rows])
-    pieces = [(w, Y) for (w, _), Y in zip(scatter.rows, parts, strict=True)]
-    inner = multiply_out(spanned.coordinates.shape[1], pieces)
-    evals, V = np.linalg.eigh(inner)
-    size = sum(abs(w) * float(np.sum(Y**2)) for w, Y in pieces)
-    if evals.min(initial=0.0) < -NEGATIVE_SHARE * size:
-        raise ValueError(NOT_A_PART_MESSAGE)
-    kept = evals > scatter.n_features * np.finfo(float).eps * size
-    rows = spanned.lift(V[:, kept] * np.sqrt(evals[kept])).T
-    return Scatter(scatter.n_features, None, [(1.0, rows)], scatter.floor)
+    try:
+        return scatter.refactored()
+    except NegativeScatterError:
+        raise ValueError(NOT_A_PART_MESSAGE) from None
 
 
 def _check_positive(rest: ClassMoments, whole: ClassMoments) -> None:
@@ -110,6 +106,7 @@ def _largest_ratio(before: Scatter, after: Scatter, eps: float) -> float:
             return 1.0
         _, s, Vt = np.linalg.svd(rows, full_matrices=False)
         kept = s > max(rows.shape) * np.finfo(float).eps * s[0]
+        # whitens what is left, so that the largest eigenvalue is the largest ratio
         T = Vt[kept].T / s[kept]
         return float(np.linalg.eigvalsh(T.T @ before.apply(T))[-1])
     evals = generalized_eigh(before.matrix(), after.matrix(), eps=eps).evals

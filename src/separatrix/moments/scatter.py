@@ -31,6 +31,9 @@ from separatrix.linalg import (
 MAX_GRAM_ROWS = 5000
 """Largest number of rows whose inner products are held (200 MB); those of more are applied."""
 
+NEGATIVE_SHARE = 1e-8
+"""Share of a scatter by which eigenvalues of what is left of it may be negative from rounding."""
+
 MAX_ROW_BLOCKS = 16
 """Largest number of blocks of rows in one scatter; more are joined."""
 
@@ -82,6 +85,7 @@ class SparseRows(NamedTuple):
 
     def gram(self) -> Array:
         """``RᵀR``, dense."""
+        # (S - EᵀES)ᵀ(S - EᵀES) = SᵀS - (ES)ᵀ(ES), as the rows of E are orthonormal
         averages = self.E @ self.S
         return (self.S.T @ self.S - averages.T @ averages).toarray()
 
@@ -175,9 +179,11 @@ class Scatter:
         self.factored = factored
         rows = rows if len(rows) <= MAX_ROW_BLOCKS else _join_arrays(rows)
         if factored and sum(R.shape[0] for _, R in rows) > n_features:
+            # rows of a QR have the same scatter, no more of them than features, and all digits
             rows = [(1.0, triangle([np.vstack([np.sqrt(w) * as_array(R) for w, R in rows])]))]
         size = 0 if factored else sum(R.size for _, R in rows)
         if rows and (matrix is not None or size >= n_features**2):
+            # from here on a matrix takes less memory than the rows
             product, rows = multiply_out(n_features, rows), ()
             matrix = product if matrix is None else np.add(product, matrix, out=product)
         if matrix is not None and floor:
@@ -193,6 +199,11 @@ class Scatter:
     def n_rows(self) -> int:
         """Number of rows held."""
         return sum(R.shape[0] for _, R in self.rows)
+
+    @property
+    def holds_sparse_rows(self) -> bool:
+        """Whether some of the rows held are sparse."""
+        return any(isinstance(R, SparseRows) for _, R in self.rows)
 
     def matrix(self) -> Array:
         """The d×d matrix (a new array)."""
@@ -228,6 +239,7 @@ class Scatter:
             matrix = factor * matrix
         if self._matrix is not None:
             matrix = self._matrix if matrix is None else self._matrix + matrix
+        # a factor stands for a sum of squares: none can be subtracted from it
         factored = (self.factored or other.factored) and matrix is None and factor > 0
         return Scatter(self.n_features, matrix, parts, floor, factored=factored)
 
@@ -268,27 +280,35 @@ class Scatter:
         rows = np.vstack([np.sqrt(weight) * as_array(R) for weight, R in rest])
         total = float(np.sum(svd.s**2) + np.sum(rows**2))
         svd = svd.appended(rows, rank=rank)
+        # the trace that the kept axes miss, spread evenly over all directions not kept
         left = total - float(np.sum(svd.s**2))
         if left <= self.n_features * EPS * total:
             return Scatter(self.n_features, None, [(1.0, AxisRows(svd))], self.floor)
         rise = left / (self.n_features - rank)
+        # the floor adds `rise` along the kept axes, too: it is taken off there
         excess = np.sqrt((svd.s**2 - rise).clip(0.0))
         rows_left = AxisRows(svd._replace(s=excess))
         return Scatter(self.n_features, None, [(1.0, rows_left)], self.floor + rise)
 
     def refactored(self) -> Scatter:
-        """The same scatter from rows that all add, no more of them than its rank."""
-        if not self.rows or any(isinstance(R, SparseRows) for _, R in self.rows):
+        """The same scatter from rows that all add, no more of them than its rank; they are dense.
+
+        Raises `NegativeScatterError` where more was subtracted than there was.
+        """
+        if not self.rows:
             return self
         spanned, parts = find_joint_span([R for _, R in self.rows])
         rank = spanned.coordinates.shape[1]
         pieces = [(w, Y) for (w, _), Y in zip(self.rows, parts, strict=True)]
         inner = multiply_out(rank, pieces)
+        # signed squares have no factor: the eigenvalues in the span tell what is left
         evals, V = np.linalg.eigh(inner)
+        size = sum(abs(w) * float(np.sum(Y**2)) for w, Y in pieces)
         # cancellation leaves eigenvalues a little below zero: only clearly negative ones count
-        if evals.min(initial=0.0) < -1e-8 * sum(abs(w) * np.sum(Y**2) for w, Y in pieces):
+        if evals.min(initial=0.0) < -NEGATIVE_SHARE * size:
             raise NegativeScatterError
-        kept = len(evals) - numerical_rank(evals, self.n_features)
+        # relative to all that was added and subtracted: its rounding is what is left of nothing
+        kept = len(evals) - numerical_rank(evals, self.n_features, largest=size)
         rows = spanned.lift(V[:, kept:] * np.sqrt(evals[kept:])).T
         return Scatter(self.n_features, None, [(1.0, rows)], self.floor)
 
@@ -378,6 +398,7 @@ def find_joint_span(blocks: Sequence[Any], bound: int | None = None) -> tuple[Sp
     spanned = None
     if sparse or highest < n_features:  # by inner products, the rows need not be copied
         gram, back, order = stack.gram(), stack.transposed_matmul, max(stack.shape)
+        # rows between the classes come last, so that rows within are zero along the last axes
         n_first = n_rows - blocks[-1].shape[0]
         spanned = quick_span(gram, back, highest, order=order, n_first=n_first)
         if spanned is None and sparse:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.remainder import NEGATIVE_SHARE
-from separatrix.moments.scatter import Scatter, as_array
+from separatrix.moments.scatter import NEGATIVE_SHARE, Scatter, as_array
 
 
 def find_fault(moments: ClassMoments) -> str | None:

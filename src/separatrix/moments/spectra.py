@@ -51,6 +51,7 @@ def total_axes(moments: ClassMoments, k: int) -> tuple[Array, Array]:
         within, Hb = moments.within, moments.between_rows()
         if not within.is_thin:
             return top_eigh(within.matrix() + Hb.T @ Hb, k)
+        # St is applied, never made: d×d would not fit where rows are wide
         apply = symmetric_operator(moments.n_features, lambda V: within.apply(V) + Hb.T @ (Hb @ V))
         return top_eigh(apply, k)
     evals, U = stack.top_eigh(k)
@@ -97,6 +98,7 @@ def between_along_axes(moments: ClassMoments, k: int) -> LeadingAxes:
         )
     inner, U = stack.top_eigh(k)
     evals = inner + moments.floor
+    # Hb is among the rows, so that U holds its part along each axis already
     last = U[len(U) - len(Hb) :].T
     ends = np.cumsum([scatter.n_rows for scatter in moments.scatters])
 
@@ -170,6 +172,7 @@ def span_of_held_rows(moments: ClassMoments) -> HeldSpan:
         )
         for scatter in moments.scatters
     ]
+    # contrasts back to √n_c (m_c - m) of each class, in the coordinates of the span
     deviations = undo_contrast(moments.counts, parts[-1])
     offsets = deviations / np.sqrt(np.where(moments.counts > 0, moments.counts, 1.0))[:, None]
     small = moments.in_coordinates(offsets, scatters)
@@ -183,6 +186,7 @@ def drop_constant_features(moments: ClassMoments) -> tuple[ClassMoments, Lift]:
         return moments, lambda W: W
 
     def put_back(W: Array) -> Array:
+        # a constant feature gets weight zero, and not a limit of 0/0
         full = np.zeros((len(varies), W.shape[1]))
         full[varies] = W
         return full
@@ -224,6 +228,7 @@ def reduce_to_range(moments: ClassMoments) -> tuple[ClassMoments, Lift]:
     try:
         cholesky_whitener(St / units / units[:, None], eps=eps)
     except SingularMatrixError:
+        # in units of each feature, or large ones would decide what is numerical zero
         evals, U = np.linalg.eigh(St / units / units[:, None])
         rank = numerical_rank(evals[::-1], d, eps=eps)
         axes = np.linalg.qr(units[:, None] * U[:, d - rank :])[0]

@@ -101,6 +101,7 @@ def summarize(
         alone = partial(summarize, per_class=per_class, dtype=dtype, n_threads=1)
         parts = map_in_threads(lambda s: alone(rows.part(s)), shares, n_products)
         return [part for (part,) in parts]
+    # some row: differences from it lose an offset that all rows share; moved to the mean later
     origin = rows.X[0].astype(np.float64)
     counts, offsets = np.zeros(n_classes), np.zeros((n_classes, n_features))
     matrices = np.zeros((n_classes if per_class else 1, n_features, n_features))
@@ -114,14 +115,17 @@ def summarize(
         added = block.counts
         new = (counts == 0) & (added > 0)
         if new.any():
+            # centred on its first mean a class has small deviations from the first block on
             offsets[new] = block.class_sums(block.X - origin)[new] / added[new, None]
         centres = (origin + offsets).astype(dtype)
         offsets = centres - origin  # exactly the numbers that are subtracted from the rows
         Z = np.take(centres, block.codes, axis=0, out=centred[: len(block.X)], mode="clip")
         np.subtract(block.X, Z, out=Z)
         total = counts + added
+        # δ, small as the rows are centred already: its square below loses no digits
         shift = block.class_sums(Z) / np.where(added > 0, added, 1.0)[:, None]
         share = added / np.where(total > 0, total, 1.0)
+        # b²/(n + b) δδᵀ as rows: subtracted together in one product for many blocks
         excess.append(np.sqrt(added * share)[:, None] * shift)
         _add_products(matrices, block, Z, product)
         offsets += share[:, None] * shift
@@ -135,6 +139,7 @@ def summarize(
 
 def hides_directions(Sw: Array, eps: float) -> bool:
     """Whether directions of a scatter are numerical zero in the precision eps of its products."""
+    # constant features are zero exactly, and would fail every factor
     varies = np.diagonal(Sw) > 0
     try:
         cholesky_whitener(Sw[np.ix_(varies, varies)], eps=eps)
@@ -208,6 +213,7 @@ def _centre_rows(Z: Array, weights: Array, origin: Array) -> Array:
     column that does not vary becomes exactly zero.
     """
     share = weights / weights.sum() if weights.any() else weights
+    # a row of positive weight: one of weight zero may be anything
     start = Z[np.argmax(share)].copy()
     Z -= start
     mean = share @ Z
@@ -231,6 +237,7 @@ def _summarize_sparse(rows: LabelledRows, per_class: bool) -> Statistics:
     X, origin = shift_full_columns(sp.csr_array(rows.X, dtype=np.float64, copy=True))
     counts = rows.counts
     means = rows.class_sums(X).toarray() / np.where(counts > 0, counts, 1.0)[:, None]
+    # S holds √w x and E the unit vectors √w/√Σw of classes, so that S - Eᵀ E S is centred
     root = np.ones(len(codes)) if rows.weights is None else np.sqrt(rows.weights)
     S = sp.csr_array(sp.diags_array(root) @ X)
     share = root / np.sqrt(np.where(counts > 0, counts, 1.0))[codes]

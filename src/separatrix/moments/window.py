@@ -123,6 +123,7 @@ class SlidingWindow:
         if n_rows > self.size:
             raise ValueError(f"{n_rows} rows do not fit into a window of {self.size}")
         batch = summarize(rows)  # first, so that rows that cannot be summarized change nothing
+        # the caller may fill the same arrays with the next rows
         own = None if rows.weights is None else rows.weights.copy()
         self._rows.append(Stretch(self._stop, rows._replace(X=rows.X.copy(), weights=own)))
         alone = self._summed == self._stop
