@@ -218,12 +218,6 @@ def test_an_unknown_rule_is_an_error():
         dimension_path(PCA(), *TALL, rule="lucky")
 
 
-def test_progress_is_told_fold_by_fold():
-    lines = []
-    dimension_path(FisherDiscriminant(shrinkage=None), *TALL, n_folds=3, progress=lines.append)
-    assert [line[:12] for line in lines] == [f"fold {i} of 3:" for i in (1, 2, 3)]
-
-
 # "auto" in every estimator ---------------------------------------------------------------------
 
 
@@ -429,13 +423,10 @@ def test_many_rows_are_judged_by_some():
 def test_the_search_takes_the_first_of_the_best_and_what_all_parts_have():
     settings = [{"k": k} for k in (1, 2, 3)]
     parts = [(0, 1), (1, 0)]
-    lines = []
-    found = search(settings, lambda fit, held: [0.5, 1.0, 1.0][: 3 - fit], parts,
-                   progress=lines.append)  # fmt: skip
+    found = search(settings, lambda fit, held: [0.5, 1.0, 1.0][: 3 - fit], parts)
     assert found.chosen == {"k": 2}
     assert found.settings == ({"k": 1}, {"k": 2})
     assert_array_equal(found.scores, [[0.5, 1.0], [0.5, 1.0]])
-    assert lines == [f"fold {i} of 2: best score 1.000, k=2" for i in (1, 2)]
     assert search(settings, None, []).chosen == {"k": 1}
 
 

@@ -557,8 +557,6 @@ def search(
     settings: Sequence[dict[str, Any]],
     score_part: Callable[[Array, Array], ArrayLike],
     parts: Sequence[tuple[Array, Array]],
-    *,
-    progress: Callable[[str], None] | None = None,
 ) -> GridScores:
     """Score every setting on rows that it was not fitted to, and take the best on average.
 
@@ -572,8 +570,6 @@ def search(
         scores of the first settings only, these alone are tried.
     parts : sequence of pairs
         Rows to fit to and rows held out, such as `training_parts` gives.
-    progress : callable, optional
-        Called with a line of text after each part.
 
     Returns
     -------
@@ -585,13 +581,7 @@ def search(
     >>> search(settings, lambda train, held: [0.5, 0.75], [(None, None)]).chosen
     {'k': 2}
     """
-    found: list[Array] = []
-    for i, (train, held) in enumerate(parts):
-        found.append(np.asarray(score_part(train, held), dtype=np.float64))
-        if progress is not None and len(found[-1]):
-            best = settings[best_rule(found[-1])]
-            named = ", ".join(f"{name}={value}" for name, value in best.items())
-            progress(f"fold {i + 1} of {len(parts)}: best score {found[-1].max():.3f}, {named}")
+    found = [np.asarray(score_part(*part), dtype=np.float64) for part in parts]
     n_tried = min((len(scores) for scores in found), default=len(settings))
     scores = np.stack([s[:n_tried] for s in found]) if found else np.zeros((0, n_tried))
     average = scores.mean(axis=0) if scores.size else np.zeros(1)
@@ -654,7 +644,6 @@ def dimension_path(
     groups: Array | None = None,
     cv: Any = None,
     random_state: Any = 0,
-    progress: Callable[[str], None] | None = None,
 ) -> DimensionPath:
     """Score every number of directions of a subspace on rows that it was not fitted to.
 
@@ -683,8 +672,6 @@ def dimension_path(
         As in `training_parts`. Estimators of this package split their own choices by them, too.
     random_state : int, RandomState or None
         Source of the folds.
-    progress : callable, optional
-        Such as `print`: called with a line of text after each fold.
 
     Returns
     -------
@@ -723,7 +710,7 @@ def dimension_path(
             estimator, rows, labels[codes], params, _as_scorer(scorer), splitting
         )
         tried = [{"n_components": k} for k in range(1, max(rows.shape) + 1)]
-        scores = search(tried, score, parts, progress=progress).scores
+        scores = search(tried, score, parts).scores
         if not scores.size:
             return NOTHING_TO_CHOOSE
         dimensions = np.arange(1, scores.shape[1] + 1)

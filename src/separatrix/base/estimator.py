@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Any, ClassVar, Self
@@ -179,9 +179,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             return {}
         return {"n_components": self._dimension_path(rows)}
 
-    def _dimension_path(
-        self, rows: LabelledRows, progress: Callable[[str], None] | None = None
-    ) -> DimensionPath:
+    def _dimension_path(self, rows: LabelledRows) -> DimensionPath:
         """Held-out scores of each dimension, by the rows of positive weight."""
         if rows.weights is not None:
             counted = np.flatnonzero(rows.weights > 0)
@@ -205,7 +203,6 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             fit_params={} if rows.weights is None else {"sample_weight": rows.weights},
             **rows.splitting,
             random_state=getattr(self, "random_state", 0),
-            progress=progress or self._report_progress,
         )
 
     def _report_progress(self, line: str) -> None:
