@@ -7,8 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.svm import LinearSVC
 
-from separatrix import EarlyClassifier, FisherDiscriminant
+from separatrix import EarlyClassifier
 from separatrix.early import PrefixJudge, Promise
 from separatrix.early.prefixes import confide
 from tests.early.data import NEW, TWO, X, y
@@ -48,25 +49,23 @@ def test_each_checkpoint_has_the_classifier_of_its_values():
     odds, label = np.zeros(len(NEW)), np.full(len(NEW), -1)
     for t in range(1, 7):
         rule = LogisticRegression().fit(X[:, :t], y)
-        train, values = (np.sort(rule.decision_function(rows[:, :t])) for rows in (X, NEW))
-        scale = max(np.median(train[:, -1] - train[:, -2]) / 5, 1)
-        now = rule.predict(NEW[:, :t])
-        lead = (values[:, -1] - values[:, -2]) / scale
-        odds = lead + np.where(now == label, odds / 2, 0)
+        now, sure = rule.predict(NEW[:, :t]), rule.predict_proba(NEW[:, :t]).max(axis=1)
+        odds = np.maximum(np.log(sure / (1 - sure)), 0) + np.where(now == label, odds / 2, 0)
         label = now
-        assert_allclose(path[:, t - 1], 1 / (1 + np.exp(-odds)), rtol=1e-6)
+        assert_allclose(path[:, t - 1], odds / (1 + odds), rtol=1e-6)
     assert (np.diff(path[:, :6], axis=1) > 0.05).any()
 
 
-def test_rules_that_separate_their_training_rows_have_confidences_of_their_own():
-    """Scores of 1e9 would all be confidences of 1."""
+def test_rules_that_separate_their_training_rows_keep_the_order_of_their_confidences():
+    """Leads of 1e9 are no probabilities, but they are told from each other."""
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((60, 400)) + np.outer(np.arange(60) % 2, np.full(400, 0.2))
-    rule = FisherDiscriminant(shrinkage=1e-12)
-    model = uncalibrated(rule).fit(rows, np.arange(60) % 2)
-    assert (model._score.scales > 1e3).any()
-    path = scores_of(model, rng.standard_normal((40, 400)))
+    model = uncalibrated(LinearSVC(C=1e6)).fit(1e6 * rows, np.arange(60) % 2)
+    for rule in model._score.classifiers:
+        rule.coef_ *= 1e8
+    path = scores_of(model, 1e6 * rng.standard_normal((40, 400)))
     assert len(np.unique(path[:, -1])) > 30
+    assert (path < 1).all()
 
 
 def test_times_that_are_not_asked_for_count_as_evidence():

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 from sklearn.base import clone
 
 from separatrix._warnings import warn_caller
@@ -21,10 +21,6 @@ LASTING = 0.5
 MIN_DOUBT = 1e-9
 """Distance of a probability from 0 and 1 that keeps its log-odds finite."""
 
-MAX_TYPICAL_ODDS = 5.0
-"""Largest median of the log-odds of training rows. A rule that separates its training rows in many
-features may state 1e9, and all its confidences would be 1."""
-
 
 class Evidence(NamedTuple):
     """The labels of rows at a checkpoint, and the log-odds of confidences that lasted."""
@@ -38,8 +34,8 @@ class Evidence(NamedTuple):
 
     @property
     def reliabilities(self) -> Array:
-        """Between 0 and 1, never 1."""
-        return np.minimum(expit(self.odds), MAX_INCOMPLETE_RELIABILITY)
+        """Between 0 and 1, never 1; odds of 1e9 are still told from larger ones."""
+        return np.minimum(self.odds / (1 + self.odds), MAX_INCOMPLETE_RELIABILITY)
 
 
 def add_evidence(before: Evidence | None, codes: Array, odds: Array) -> Evidence:
@@ -59,8 +55,8 @@ def add_evidence(before: Evidence | None, codes: Array, odds: Array) -> Evidence
 class PrefixScore(NamedTuple):
     """The label that a classifier of the values so far gives, and how sure it has been of it.
 
-    The log-odds at a checkpoint are the lead of the largest value of ``decision_function`` over
-    the second, or else those of the largest of ``predict_proba``. Half of those of the checkpoint
+    The log-odds at a checkpoint are those of the largest value of ``predict_proba``, or else the
+    lead of the largest of ``decision_function`` over the second. Half of those of the checkpoint
     before are added, if the label was the same. They are no probability that the complete decision
     agrees: only calibration makes a promise of them.
 
@@ -70,8 +66,6 @@ class PrefixScore(NamedTuple):
         Lengths that have a classifier.
     classifiers : list
         Fitted to so many leading values each.
-    scales : array of float
-        What the log-odds of each are divided by.
     classes : array (n_classes,)
     conditional : ConditionalModel
         Of the values, for what is expected of a row.
@@ -83,7 +77,6 @@ class PrefixScore(NamedTuple):
 
     times: Array
     classifiers: list[Any]
-    scales: Array
     classes: Array
     conditional: ConditionalModel
     features: Any
@@ -117,7 +110,7 @@ class PrefixScore(NamedTuple):
         model = self.classifiers[at]
         codes, odds = confide(model, values)
         codes = np.searchsorted(self.classes, model.classes_)[codes]
-        return add_evidence(before, codes, odds / self.scales[at])
+        return add_evidence(before, codes, odds)
 
     def values_at_times(self, rows: Array) -> Iterator[Array]:
         """What each of the classifiers is given."""
@@ -163,7 +156,7 @@ def confide(classifier: Any, rows: Array) -> tuple[Array, Array]:
     >>> codes, bool(odds[0] > odds[1])
     (array([0, 0]), True)
     """
-    if not hasattr(classifier, "decision_function"):
+    if hasattr(classifier, "predict_proba"):
         shares = np.asarray(classifier.predict_proba(rows))
         odds = logit(np.clip(shares.max(axis=1), MIN_DOUBT, 1 - MIN_DOUBT))
         return shares.argmax(axis=1), np.maximum(odds, 0.0)
@@ -176,18 +169,16 @@ def confide(classifier: Any, rows: Array) -> tuple[Array, Array]:
 
 def fit_prefixes(
     classifier: Any, values: Iterable[Array], labels: Array, times: Array
-) -> tuple[Array, list[Any], Array]:
-    """Clones of a classifier fitted to what is known at each time, where it can be, and scales.
+) -> tuple[Array, list[Any]]:
+    """Times, and clones of a classifier fitted to what is known then, where it can be.
 
     Some classifiers of series need a least number of values: shorter lengths are left out with a
     warning.
     """
-    fitted, scales, possible, reason = [], [], [], None
+    fitted, possible, reason = [], [], None
     for t, known in zip(times.tolist(), values, strict=True):
         try:
-            model = clone(classifier).fit(known, labels)
-            scales.append(max(float(np.median(confide(model, known)[1])) / MAX_TYPICAL_ODDS, 1.0))
-            fitted.append(model)
+            fitted.append(clone(classifier).fit(known, labels))
             possible.append(t)
         except (IndexError, ValueError) as error:
             reason = reason or f"{t} values: {error}"
@@ -196,4 +187,4 @@ def fit_prefixes(
             f"{len(times) - len(possible)} of {len(times)} checkpoints are left out, as the "
             f"classifier cannot learn from so few values ({reason})"
         )
-    return np.array(possible, dtype=int), fitted, np.array(scales)
+    return np.array(possible, dtype=int), fitted

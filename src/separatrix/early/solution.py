@@ -242,11 +242,11 @@ class Recipe(NamedTuple):
             classifier = make_pipeline(self.reducer, self.estimator)
         times = checkpoint_times(data.X.shape[1], judge.n_checkpoints, self.n_channels)
         score = PrefixScore(
-            times, [], np.zeros(0), data.classes, conditional, complete.features, self.n_channels
+            times, [], data.classes, conditional, complete.features, self.n_channels
         )
         values = score.values_at_times(data.X)
-        times, fitted, scales = fit_prefixes(classifier, values, data.labels, times)
-        return score._replace(times=times, classifiers=fitted, scales=scales)
+        times, fitted = fit_prefixes(classifier, values, data.labels, times)
+        return score._replace(times=times, classifiers=fitted)
 
 
 def read_complete(complete: CompleteClassifier, X: Array) -> ExactRule | None:

@@ -432,7 +432,7 @@ def _series_picture(facts: Mapping[str, Any], given: Mapping[str, Any]) -> Html:
     low, high = mean - 2 * std, mean + 2 * std
     least, most = float(min(low.min(), values.min())), float(max(high.max(), values.max()))
     rest = slice(max(t - 1, 0), None)
-    below: dict[str, float] = {"top": HEIGHT, "height": STRIP}
+    below: dict[str, float] = {"top": HEIGHT, "height": STRIP - EDGE}
     parts = [
         *time_labels(n, t),
         *(scale_label(level, least, most) for level in (least, most)),
