@@ -42,12 +42,11 @@ print(f"decided after {first.n_observed} values: {first.label} ({right} is right
 # Only one answer matters
 # -----------------------
 #
-# Whoever waits for one class need not hear of the others. A decision restricted to some classes is
-# the unrestricted one, or none.
+# Whoever waits for one class need not hear of the others: later answers may differ from earlier
+# ones, and the first that is decided for the class is the one to hear.
 
 for wanted in model.classes_:
-    stream = model.stream(classes=[wanted])
-    heard = [d for d in (stream.push(value) for value in watched) if d.decided]
+    heard = [d for d in history if d.decided and d.label == wanted]
     print(f"waiting for {wanted}: {f'after {heard[0].n_observed} values' if heard else 'never'}")
 
 # %%

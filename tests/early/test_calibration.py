@@ -21,11 +21,11 @@ from separatrix.early.calibration import (
     halting_times,
     largest_loss,
     measure_losses,
+    tabulate_by_time,
     tabulate_promises,
     tail_probability,
 )
 from separatrix.early.stream import follow_paths
-from separatrix.early.timed import tabulate_by_time
 from tests.early.data import NEW, X, judged, series, with_gaps, y
 
 MAX_FAILURES = 12

@@ -134,27 +134,6 @@ def test_rows_without_any_value_are_guessed_alike(rule, conditional, region):
     assert not model.decide_early(empty, reliability=0.0).decided.any()
 
 
-@every_rule
-@every_region
-def test_only_some_classes(rule, region):
-    model = by_model(rule, region=region, reliability=0.3).fit(X, np.array(list("abc"))[y])
-    rows = with_gaps(NEW)
-    free, bound = model.decide(rows), model.decide(rows, classes=["a", "c"])
-    assert_array_equal(bound.decided, free.decided & (free.label != "b"))
-    assert_array_equal(bound.label, free.label)
-    assert_array_equal(bound.reliability, free.reliability)
-    assert (free.decided & ~bound.decided).any()
-    early = model.decide_early(NEW, classes="a")
-    cut = np.where(np.tri(7, dtype=bool)[:, None], NEW, np.nan).reshape(-1, 7)
-    alone = model.decide(cut, classes=["a"]).decided.reshape(7, -1)
-    assert_array_equal(early.decided, alone.any(axis=0))
-    assert_array_equal(early.time, np.where(alone.any(axis=0), alone.argmax(axis=0) + 1, 7))
-    stream = model.stream(classes=["a"])
-    assert [stream.push(v).decided for v in NEW[0]] == alone[:, 0].tolist()
-    with pytest.raises(ValueError, match=r"classes=\['d'\] must be some of .*\['a', 'b', 'c'\]"):
-        model.decide(rows, classes=["d"])
-
-
 def gaussian_rows(n, d, seed):
     rng = np.random.default_rng(seed)
     mixing = np.tril(np.random.default_rng(1).normal(size=(d, d))) + np.eye(d)
@@ -438,8 +417,8 @@ def test_fit_fits_clones_and_solving_sets_no_attribute():
     assert not hasattr(model.estimator, "classes_")
     assert not hasattr(model.reducer, "components_")
     before = dict(vars(model))
-    data, recipe = model._validate(X[:60], y[:60]), model._recipe(None)
-    recipe.solve(data, recipe.summarize(data)[1], 0.5, 1.0)
+    data, recipe = model._validate(X[:60], y[:60]), model._recipe()
+    recipe.solve(data, recipe.summarize(data)[1], 0.5)
     assert vars(model).keys() == before.keys()
     assert all(vars(model)[name] is value for name, value in before.items() if name[-1] == "_")
     assert model._score is before["_score"]

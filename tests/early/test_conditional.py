@@ -24,7 +24,6 @@ from separatrix.early.conditional import (
     summarize_features,
     thin_factor,
 )
-from separatrix.early.modelled import ModelScore
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.selection import N_FOLDS, training_parts
 from tests.discovery import TALL, labelled
@@ -196,7 +195,8 @@ def test_unknown_directions_are_counted_by_rank():
         (None, [7, 6, 5, 4, 3, 2, 1, 1]),
     ):
         model = by_model(LinearSVC(), reducer=reducer).fit(X, y)
-        assert_array_equal(model._score.n_unknown, expected)  # a set needs a dimension
+        counts = [model._score._count_open(t) for t in range(X.shape[1] + 1)]
+        assert_array_equal(counts, expected)  # a set needs a dimension
 
 
 PATTERNS = {
@@ -313,11 +313,7 @@ def test_ideal_decisions_of_few_rows_keep_their_promise():
     assert np.mean(found.label == complete) >= 0.9
     # and would break it without
     rule = model._score
-    narrow = [m._replace(widening=1.0) for m in rule.conditional.models]
-    conditional = rule.conditional._replace(models=narrow)
-    model._score = ModelScore.build(
-        conditional, rule.discriminants, rule.directions, rule.region, rule.n_classes
-    )
+    model._score = rule.widened(1.0)
     assert np.mean(model.decide_early(rest).label == complete) < 0.9
 
 

@@ -8,8 +8,12 @@ from numpy.testing import assert_array_equal
 
 from separatrix import EarlyClassifier, FisherDiscriminant
 from separatrix.early import Cost
-from separatrix.early.calibration import ScorePaths, decided_codes, halting_times
-from separatrix.early.costs import find_cost_cutoffs
+from separatrix.early.calibration import (
+    ScorePaths,
+    decided_codes,
+    find_cost_cutoffs,
+    halting_times,
+)
 from tests.early.data import series
 from tests.early.test_calibration import draw_paths
 

@@ -48,7 +48,6 @@ from separatrix import (
     QuadraticDiscriminant,
 )
 from separatrix.early.discriminants import (
-    can_be_read,
     nearest_functions,
     read_rule,
 )
@@ -122,7 +121,6 @@ def test_the_largest_function_is_the_prediction_far_from_the_training_rows(estim
     fitted = estimator.fit(FAR[y < n_classes], y[y < n_classes])
     rule = read_rule(fitted, FAR[y < n_classes])
     assert rule is not None
-    assert can_be_read(estimator)
     assert_array_equal(fitted.classes_[rule.classify(OTHERS)], fitted.predict(OTHERS))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
+from scipy.special import ndtr
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -29,7 +31,7 @@ def states(score, rows):
     state = PrefixState.start(score.prefix_models, score.conditional.weights, len(rows))
     for t in range(rows.shape[1]):
         yield t, state
-        state.update(score.prefix_models, t, E[:, :, t])
+        state.take(score.prefix_models, t, E[:, :, t : t + 1])
 
 
 @every_conditional
@@ -40,9 +42,17 @@ def test_tables_of_scores_answer_as_spreads_do(rows, conditional):
     assert len(score.tables) == len(score.prefix_models)
     for t, state in states(score, NEW):
         guess, reliability = score.judge_state(t, state)
-        expected = score.judge_moments(state.moments(score.prefix_models, t), 0)
-        assert_array_equal(guess, expected[0])
-        assert_allclose(reliability, expected[1], rtol=1e-7, atol=1e-12)
+        known = state.moments(score.prefix_models, t)
+        stands = np.zeros(len(NEW))
+        for k, (scores, F) in enumerate(zip(known.means, known.spreads, strict=True)):
+            gaps = np.take_along_axis(scores, guess[:, None], axis=1) - scores
+            wins = ndtr(-gaps / np.maximum(cdist(F, F)[guess], 1e-100))
+            wins[np.arange(len(NEW)), guess] = 0
+            stands += known.probabilities[:, k] * np.maximum(1 - wins.sum(axis=1), 0)
+        assert_allclose(reliability, stands, rtol=1e-6, atol=1e-9)
+        if len(score.tables) == 1:
+            likelier = known.mean.argmax(axis=1)
+            assert_array_equal(guess, likelier)
 
 
 @every_rule

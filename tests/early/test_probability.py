@@ -9,12 +9,11 @@ from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
-from sklearn.neighbors import KNeighborsClassifier
 
 from separatrix import FisherDiscriminant, LocalQDA
 from separatrix.decision.quadratic import Quadratic
 from separatrix.early.conditional import ConditionalMoments
-from separatrix.early.probability import bend_moments, rival_probabilities
+from separatrix.early.modelled import bend_moments, rival_probabilities
 from separatrix.early.regions import shift_discriminants
 from tests.early.data import NEW, TWO, X, by_model, every_conditional, series, y
 
@@ -68,7 +67,6 @@ def test_two_classes_are_the_exact_probability(conditional):
         FisherDiscriminant(shrinkage=None),
         QuadraticDiscriminantAnalysis(reg_param=0.1),
         LocalQDA(20),
-        KNeighborsClassifier(1),
     ],
     ids=lambda rule: type(rule).__name__,
 )

@@ -170,4 +170,5 @@ def test_unknown_directions_do_not_depend_on_units():
             units = np.array([1, 1 / scale, scale])
             model = by_model(LocalQDA(20, reg=0.1), reducer=reducer).fit(X * units, y)
             expected = [2, 2, 1, 1] if reducer else [3, 2, 1, 1]
-            assert_array_equal(model._score.n_unknown, expected)
+            counts = [model._score._count_open(t) for t in range(4)]
+            assert_array_equal(counts, expected)

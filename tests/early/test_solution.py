@@ -33,9 +33,9 @@ BY_MODEL = [
     make_pipeline(StandardScaler(), PCA(4), LinearDiscriminantAnalysis()),
     GaussianNB(),
     make_pipeline(StandardScaler(), GaussianNB()),
-    KNeighborsClassifier(1),
 ]
 BY_DRAWS = [
+    KNeighborsClassifier(1),
     RandomForestClassifier(5, random_state=0),
     SVC(),
     SVC(kernel="linear"),
@@ -66,6 +66,12 @@ def test_other_classifiers_are_sampled(estimator):
     model = EarlyClassifier(estimator).fit(X, y)
     assert model.judge_.__class__ is SampledJudge
     assert (model.decide_early(NEW, reliability=0.8).time < 7).any()
+
+
+def test_the_nearest_row_has_sets_and_no_probability():
+    with pytest.raises(TypeError, match=r"several functions for a class.*region='ellipsoid'"):
+        by_model(KNeighborsClassifier(1), region="ideal").fit(X, y)
+    assert by_model(KNeighborsClassifier(1)).fit(X, y).decide_early(NEW).decided.all()
 
 
 def test_a_linear_kernel_of_two_classes_is_linear():

@@ -6,8 +6,7 @@ import numpy as np
 from scipy.stats import binom
 
 from separatrix.early import Promise
-from separatrix.early.calibration import decided_codes, halting_times
-from separatrix.early.timed import open_times, tabulate_by_time
+from separatrix.early.calibration import decided_codes, halting_times, open_times, tabulate_by_time
 from tests.early.test_calibration import draw_paths
 
 

@@ -1,10 +1,9 @@
 """Decisions from incomplete rows, with a reliability."""
 
 from separatrix.early.arrival import normalize_running
-from separatrix.early.calibration import ClassPromise, Promise, PromiseTable
+from separatrix.early.calibration import ClassPromise, Cost, Promise, PromiseTable
 from separatrix.early.classifier import EarlyClassifier
 from separatrix.early.conditional import Expectation
-from separatrix.early.costs import Cost
 from separatrix.early.judges import ModelJudge, PrefixJudge, SampledJudge
 from separatrix.early.layout import LongSeries, from_long
 from separatrix.early.stream import Decisions, DecisionStream

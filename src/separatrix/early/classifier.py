@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import reduce
 from numbers import Real
@@ -34,25 +33,24 @@ from separatrix.early.arrival import (
     tabulate_series,
 )
 from separatrix.early.calibration import (
-    NOTHING_PROMISED,
+    UNCALIBRATED_PREFIXES,
     ClassPromise,
+    Cost,
     Promise,
     PromiseTable,
+    Ruling,
     ScorePaths,
-    check_classes,
-    count_needed,
-    promised_rows,
-    tabulate_promises,
+    make_ruling,
+    settle_calibration,
 )
 from separatrix.early.conditional import ConditionalModel, Expectation, expect_missing
-from separatrix.early.costs import Cost, find_cost_cutoffs
 from separatrix.early.judges import AnyJudge, ModelJudge, PrefixJudge, SampledJudge, settle_judge
 from separatrix.early.layout import find_channels
 from separatrix.early.modelled import ModelScore
+from separatrix.early.prefixes import PrefixScore
 from separatrix.early.sampled import SampledScore
 from separatrix.early.solution import CompleteClassifier, EarlySolution, Recipe
 from separatrix.early.stream import Decisions, DecisionStream, decide_series, follow_paths
-from separatrix.early.timed import PROPOSING_SHARE, tabulate_by_time
 from separatrix.linalg import Array
 from separatrix.moments.labelled import (
     LabelledRows,
@@ -169,11 +167,11 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     _n_channels: int = 1
     _order: Any
     _score: Any
-    _cost_cutoffs: Any
     calibrated_: bool
     channels_: list[str] | None
     class_promises_: list[ClassPromise]
     classes_: Array
+    cost_cutoffs_: Any
     cutoff_: Any
     estimator_: Any
     features_: Any
@@ -238,12 +236,13 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             data = self._validate(X, y, groups)
             calibration = self._check_calibration(data.classes)
             learned, held = self._hold_out(data, calibration)
-            recipe = self._recipe(calibration)
+            recipe = self._recipe()
             learned, summary = recipe.summarize(learned)
-            shrinkage, widening = recipe.select(learned, summary)
-            solution = recipe.solve(learned, summary, shrinkage, widening)
+            solution = recipe.solve(learned, summary, recipe.select(learned, summary))
+            if calibration is None:  # which corrects the probability itself
+                solution = recipe.widen(solution, learned)
             self._store(solution)
-            self._set_calibration(
+            self._set_ruling(
                 calibration, self._score_held_out(recipe, solution, learned, held, calibration)
             )
         return self
@@ -302,26 +301,10 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _check_calibration(self, classes: Array) -> Promise | Cost | None:
         """The calibration that the parameter names or is."""
-        chosen = self.calibration
-        if isinstance(chosen, (str, Real)) and not isinstance(chosen, bool):
-            share: Any = chosen
-            allowed = Promise._allowed_parameters["share"]
-            if not any(option.test(share) for option in allowed):
-                raise ValueError(
-                    f"calibration={chosen!r} is not valid: it must be None, a share in (0, 1), "
-                    "'cv', early.Promise(...) or early.Cost(...)"
-                )
-            chosen = Promise(share)
-        if isinstance(chosen, Cost):
-            chosen.check(len(classes))
-        elif isinstance(chosen, Promise):
-            chosen.check()
-        elif chosen is not None:
-            raise ValueError(
-                f"calibration={chosen!r} is not valid: it must be None, a share in (0, 1), 'cv', "
-                "early.Promise(...) or early.Cost(...)"
-            )
-        judge = settle_judge(self.judge)
+        chosen, judge = (
+            settle_calibration(self.calibration, len(classes)),
+            settle_judge(self.judge),
+        )
         by_prefix = isinstance(judge, PrefixJudge) or (judge is None and self.features is not None)
         if chosen is None and by_prefix:
             raise ValueError(
@@ -331,11 +314,9 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         return chosen
 
-    def _recipe(self, calibration: Promise | Cost | None) -> Recipe:
-        return Recipe(
-            self.estimator, self.reducer, self.features, settle_judge(self.judge),
-            self._n_channels, calibration is not None,
-        )  # fmt: skip
+    def _recipe(self) -> Recipe:
+        judge = settle_judge(self.judge)
+        return Recipe(self.estimator, self.reducer, self.features, judge, self._n_channels)
 
     def _hold_out(
         self, data: LabelledRows, calibration: Promise | Cost | None
@@ -381,7 +362,7 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         paths = []
         for fit, rest in training_parts(learned.codes, N_FOLDS, **learned.splitting):
             part, summary = recipe.summarize(learned.subset(fit))
-            without = recipe.solve(part, summary, solution.regularization, solution.widening)
+            without = recipe.solve(part, summary, solution.regularization)
             paths.append(follow_labelled(without, learned.subset(rest)))
         return reduce(ScorePaths.append, paths)
 
@@ -430,7 +411,7 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         labels = complete if y is None else self._check_labels(y, len(rows))
         numbers = None if groups is None else number_groups(groups, len(rows))
         paths = ScorePaths(*follow_paths(self._score, rows), complete, labels, numbers)
-        self._set_calibration(calibration, paths)
+        self._set_ruling(calibration, paths)
         return self
 
     def _check_labels(self, y: ArrayLike, n_rows: int) -> Array:
@@ -446,108 +427,27 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         return np.searchsorted(self.classes_, labels)
 
-    def _set_calibration(
-        self, calibration: Promise | Cost | None, paths: ScorePaths | None
-    ) -> None:
-        """Keep the table of promises, and nothing of the rows that it was made from."""
-        self.calibrated_ = paths is not None
-        self.n_calibration_rows_ = 0 if paths is None else len(paths.labels)
-        self.guarantee_, self.no_promise_, self._cost_cutoffs = None, None, None
-        self.promise_table_, self.class_promises_ = None, []
-        if paths is None:
-            if isinstance(self._score, (ModelScore, SampledScore)):
-                self.cutoff_ = float(self.reliability)
-                return
-            self.promise_table_, self.cutoff_ = NOTHING_PROMISED, 1.0
-            self.no_promise_ = "the classifiers of prefixes are not calibrated: use calibrate(X)"
-            return
-        promise = calibration if isinstance(calibration, Promise) else Promise()
-        self.guarantee_, self.promise_table_ = self._tabulate(paths, promise)
-        if isinstance(calibration, Cost):
-            times = self._score.times
-            self._cost_cutoffs = find_cost_cutoffs(paths, times, self.n_features_in_, calibration)
-        cutoffs = self._find_cutoffs(self.reliability)
-        self._explain(paths, promise, cutoffs)
-        by_time = promise.condition == "time" or self._cost_cutoffs is not None
-        self.cutoff_ = np.minimum(cutoffs if by_time else cutoffs.max(initial=0.0), 1.0)
+    def _set_ruling(self, calibration: Promise | Cost | None, paths: ScorePaths | None) -> None:
+        """Keep what calibration found, and nothing of the rows that it was made from."""
+        ruling, score = Ruling(), self._score
+        if paths is not None and calibration is not None:
+            parts = (self.reliability, self.classes_, score.times, self.n_features_in_)
+            ruling = make_ruling(paths, calibration, *parts)
+        elif isinstance(score, PrefixScore):
+            ruling = UNCALIBRATED_PREFIXES
+        for name, value in ruling._asdict().items():
+            setattr(self, f"{name}_", value)
+        cutoffs = np.minimum(ruling.cutoffs(self.reliability, len(score.times)), 1.0)
+        same = cutoffs.max(initial=0.0) == cutoffs.min(initial=1.0)
+        self.cutoff_ = float(cutoffs[0]) if same else cutoffs
 
-    def _tabulate(self, paths: ScorePaths, promise: Promise) -> tuple[str, PromiseTable]:
-        """What is promised, and the table of the promises."""
-        tau, n_classes = self.reliability, len(self.classes_)
-        if promise.condition == "time":
-            if paths.groups is not None:
-                raise ValueError('condition="time" has no form for groups: use condition=None')
-            return "probability", tabulate_by_time(paths, promise, tau)
-        if promise.guarantee != "auto":
-            guarantee = promise.guarantee
-            return guarantee, tabulate_promises(paths, promise, guarantee, n_classes)
-        table = tabulate_promises(paths, promise, "probability", n_classes)
-        if tau >= 1 or np.isfinite(table.cutoffs_at(tau, 1)).all():
-            return "probability", table
-        # its cutoffs are lower, so that the average is kept by this choice, too
-        return "average", tabulate_promises(paths, promise, "average", n_classes)
-
-    def _fewest(self, paths: ScorePaths, promise: Promise) -> tuple[int, str]:
-        """The fewest rows, or groups, that one of the promises is made with, in words too."""
-        parts = promised_rows(paths, promise, len(self.classes_))
-        counts = [paths.of_rows(rows).n_units for rows in parts]
-        code, units = int(np.argmin(counts)), "rows" if paths.groups is None else "groups"
-        of = f" of class {self.classes_.tolist()[code]!r}" if len(counts) > 1 else ""
-        return counts[code], f"{counts[code]} {units}{of}"
-
-    def _explain(self, paths: ScorePaths, promise: Promise, cutoffs: Array) -> None:
-        """Warn once about what is not promised, with the remedy."""
-        tau, by_cost = self.reliability, self._cost_cutoffs is not None
-        if tau >= 1 or by_cost:
-            return
-        n, words = self._fewest(paths, promise)
-        testing = 1 - PROPOSING_SHARE if promise.condition == "time" else 1.0
-        needed = math.ceil(count_needed(tau, "probability", promise.confidence) / testing)
-        least = math.ceil(count_needed(tau, str(self.guarantee_), promise.confidence) / testing)
-        if not np.isfinite(cutoffs).any():
-            reason = f"the loss {promise.loss!r} is not below {1 - tau:.3g} with certainty"
-            if n < least:
-                reason = (
-                    f"{words} calibrate, and at least {least} are needed for reliability={tau:g}"
-                )
-                if self.guarantee_ == "probability":
-                    reason += f" with confidence={promise.confidence:g}"
-            self.no_promise_ = reason
-            warn_caller(
-                f"nothing will be decided before the end: {reason}. Calibrate with more rows, or "
-                "ask for less"
-            )
-        elif promise.guarantee == "auto" and self.guarantee_ == "average":
-            remedy = f"that takes {needed}" if n < needed else "too many of them are lost for it"
-            warn_caller(
-                f"{words} calibrate, and reliability={tau:g} is promised on average over such "
-                f"rows, not with confidence={promise.confidence:g}: {remedy}"
-            )
-        self.class_promises_ = check_classes(paths, cutoffs, tau, len(self.classes_))
-        pairs = zip(self.classes_.tolist(), self.class_promises_, strict=True)
-        short = [
-            f"{label!r} ({c.kept:.2f} of {c.n_complete} rows)" for label, c in pairs if c.short
-        ]
-        if short and promise.condition != "class":
-            warn_caller(
-                f"reliability={tau:g} is kept over all calibration rows, but not in class "
-                f"{', '.join(short)}: use calibration=early.Promise(condition='class')"
-            )
-
-    def _find_cutoffs(self, tau: float) -> Array:
+    def _cutoffs(self, tau: float) -> Array:
         """What the score must reach at each of its times."""
-        n_times = len(self._score.times)
-        if self._cost_cutoffs is not None:
-            return self._cost_cutoffs
-        if self.promise_table_ is None:
-            return np.full(n_times, tau)
-        return self.promise_table_.cutoffs_at(tau, n_times)
+        return self._ruling.cutoffs(tau, len(self._score.times))
 
-    def _state_reliability(self, scores: Array, at: Any = None) -> Array:
-        """The reliability that decisions at these scores keep; complete rows have the score 1."""
-        if self.promise_table_ is None:
-            return scores
-        return np.where(scores == 1, 1.0, self.promise_table_.reliability(scores, at))
+    @property
+    def _ruling(self) -> Ruling:
+        return Ruling(*(getattr(self, f"{name}_") for name in Ruling._fields))
 
     # Complete rows -------------------------------------------------------------------------------
 
@@ -589,7 +489,6 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X: ArrayLike,
         *,
         reliability: float | None = None,
-        classes: ArrayLike | None = None,
     ) -> Decisions:
         """Decide on rows of which any values may be missing.
 
@@ -599,21 +498,19 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Rows with NaN for missing values; the last columns may be left out.
         reliability : float, optional
             τ, in place of the estimator's.
-        classes : array, optional
-            Decide for these classes only: a row that would be decided as another is not decided.
 
         Returns
         -------
         Decisions
         """
         rows = self._validate_series(X)
-        tau, wanted = self._check_request(reliability, classes)
+        tau = self._check_reliability(reliability)
         observed = ~np.isnan(rows)
         codes, scores = self._judge(rows, observed)
-        decided = (scores >= self._find_cutoffs(tau).max(initial=0.0)) | (scores == 1)
+        decided = (scores >= self._cutoffs(tau).max(initial=0.0)) | (scores == 1)
         times = -(-count_leading(rows) // self._n_channels)
         return Decisions(
-            self.classes_[codes], decided & wanted[codes], self._state_reliability(scores), scores,
+            self.classes_[codes], decided, self._ruling.reliability(scores), scores,
             observed.sum(axis=1), times,
         )  # fmt: skip
 
@@ -652,24 +549,12 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _conditional(self) -> ConditionalModel:
         return self._score.conditional
 
-    def _check_request(
-        self, reliability: float | None, classes: ArrayLike | None
-    ) -> tuple[float, Array]:
-        """τ, and which classes may be decided for."""
-        tau = self.reliability if reliability is None else reliability
-        allowed = real_number(0, 1)
+    def _check_reliability(self, reliability: float | None) -> float:
+        """τ of one call."""
+        tau, allowed = self.reliability if reliability is None else reliability, real_number(0, 1)
         if not allowed.test(tau):
             raise ValueError(f"reliability={tau!r} is not valid: it must be {allowed.words}")
-        if classes is None:
-            return float(tau), np.ones(len(self.classes_), dtype=bool)
-        asked = np.atleast_1d(np.asarray(classes))
-        unknown = asked[~np.isin(asked, self.classes_)]
-        if len(unknown) or not len(asked):
-            raise ValueError(
-                f"classes={asked.tolist()} must be some of the classes that were learned: "
-                f"{self.classes_.tolist()[:10]}"
-            )
-        return float(tau), np.isin(self.classes_, asked)
+        return float(tau)
 
     # Series --------------------------------------------------------------------------------------
 
@@ -679,7 +564,6 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         lengths: ArrayLike | None = None,
         *,
         reliability: float | None = None,
-        classes: ArrayLike | None = None,
     ) -> Decisions:
         """Decide on series at the first time at which the decision is reliable.
 
@@ -695,7 +579,7 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             before other values are gaps.
         lengths : array of int (n_samples,), optional
             How many times of each series have come; what follows in X is not looked at.
-        reliability, classes
+        reliability
             As in `decide`.
 
         Returns
@@ -705,24 +589,24 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             undecided.
         """
         check_is_fitted(self)
-        tau, wanted = self._check_request(reliability, classes)
+        tau = self._check_reliability(reliability)
         rows = self._validate_series(X)
         if lengths is not None:
             rows = mask_beyond(rows, lengths, self._n_channels)
             n_due = np.asarray(lengths) * self._n_channels
         else:
             n_due = count_leading(rows)
-        cutoffs, n = self._find_cutoffs(tau), len(rows)
+        cutoffs, n = self._cutoffs(tau), len(rows)
         codes, times, n_observed, at = np.zeros((4, n), dtype=int)
         scores, decided = np.ones(n), np.zeros(n, dtype=bool)
         size = max(1, MAX_INNOVATIONS // (rows.shape[1] * len(self._conditional.models)))
         for group, arrival in group_arrivals(rows, n_due):
             for part in (group[batch] for batch in gen_batches(len(group), size)):
                 codes[part], scores[part], times[part], decided[part], at[part] = decide_series(
-                    self._score, self._classify, rows[part], n_due[part], cutoffs, wanted, arrival
+                    self._score, self._classify, rows[part], n_due[part], cutoffs, arrival
                 )
             n_observed[group] = times[group] if arrival is None else arrival.counts[times[group]]
-        reliability_kept = self._state_reliability(scores, at)
+        reliability_kept = self._ruling.reliability(scores, at)
         steps = -(-times // self._n_channels)
         return Decisions(
             self.classes_[codes], decided, reliability_kept, scores, n_observed, steps
@@ -746,7 +630,7 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_finite(rows, getattr(self, "feature_names_in_", None))
         scores = follow_paths(self._score, rows)[1]
         at = np.broadcast_to(np.arange(scores.shape[1]), scores.shape)
-        kept = self._state_reliability(scores.ravel(), at.ravel()).reshape(scores.shape)
+        kept = self._ruling.reliability(scores.ravel(), at.ravel()).reshape(scores.shape)
         path = np.column_stack([np.zeros(len(rows)), kept, np.ones(len(rows))])
         times = np.append(self._score.times, self.n_features_in_)
         return path[:, np.searchsorted(times, np.arange(1, self.n_features_in_ + 1), "right")]
@@ -781,17 +665,12 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         return True
 
-    def stream(
-        self,
-        *,
-        reliability: float | None = None,
-        classes: ArrayLike | None = None,
-    ) -> DecisionStream:
+    def stream(self, *, reliability: float | None = None) -> DecisionStream:
         """Follow one series whose values come one by one.
 
         Parameters
         ----------
-        reliability, classes
+        reliability
             As in `decide`.
 
         Returns
@@ -800,10 +679,10 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Its `push` takes a value and returns the decision that is possible now.
         """
         check_is_fitted(self)
-        tau, wanted = self._check_request(reliability, classes)
+        tau = self._check_reliability(reliability)
         return DecisionStream(
-            self._score, self._classify, self.classes_, self._find_cutoffs(tau), wanted,
-            self.n_features_in_, self._n_channels, self._state_reliability,
+            self._score, self._classify, self.classes_, self._cutoffs(tau),
+            self.n_features_in_, self._n_channels, self._ruling.reliability,
         )  # fmt: skip
 
 

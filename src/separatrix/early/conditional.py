@@ -348,9 +348,7 @@ class NormalModel(NamedTuple):
         return DenseFactor(self.widening * np.linalg.cholesky(covariance))
 
 
-def fit_normal_models(
-    summary: FeatureSummary, shrinkage: float, widening: float = 1.0
-) -> list[NormalModel]:
+def fit_normal_models(summary: FeatureSummary, shrinkage: float) -> list[NormalModel]:
     """The joint normal model (5.19), or the components of the mixture (5.20)."""
     moments, units = summary.moments, summary.units
     # the rounded mean as a difference from the reference: what its rounding lost comes back here
@@ -359,8 +357,7 @@ def fit_normal_models(
     scatters = unit_scatters(moments, units.scale)
     closed = summary.directions.closed
     return [
-        NormalModel(mean, S, shrinkage, closed, widening)
-        for mean, S in zip(means, scatters, strict=True)
+        NormalModel(mean, S, shrinkage, closed) for mean, S in zip(means, scatters, strict=True)
     ]
 
 
@@ -548,12 +545,14 @@ class PrefixState(NamedTuple):
         means = np.array([np.tile(model.origin, (n_rows, 1)) for model in models])
         return cls(means, np.tile(np.log(weights), (n_rows, 1)))
 
-    def update(self, models: Sequence[PrefixModel], t: int, e: Array) -> None:
-        """Take the innovations (n_models, n) of feature t into the state, in place."""
+    def take(self, models: Sequence[PrefixModel], first: int, E: Array) -> None:
+        """Take innovations (n_models, n, k) of features first, first + 1, … into the state."""
+        features = slice(first, first + E.shape[2])
         for i, model in enumerate(models):
-            self.means[i] += np.multiply.outer(e[i], model.gains[:, t])
+            self.means[i] += E[i] @ model.gains[:, features].T
             if len(models) > 1:
-                self.log_densities[:, i] -= 0.5 * e[i] ** 2 + np.log(model.factor.diagonal[t])
+                self.log_densities[:, i] -= 0.5 * np.sum(E[i] ** 2, axis=1)
+                self.log_densities[:, i] -= np.log(model.factor.diagonal[features]).sum()
 
     def of_rows(self, chosen: Array) -> PrefixState:
         """The state of some of the rows."""
@@ -613,18 +612,14 @@ class ConditionalModel(NamedTuple):
         """Moments given some features (d,) of rows (n, d), the same features for all rows."""
         order = np.argsort(~observed, kind="stable")
         Z = self.units.apply(X)[:, order[: int(observed.sum())]]
-        return self.condition_on_prefix(self.prefix_models(order), Z)
+        models = self.prefix_models(order)
+        return self.state_after(models, Z).moments(models, Z.shape[1])
 
-    def condition_on_prefix(self, models: Sequence[PrefixModel], Z: Array) -> ConditionalMoments:
-        """Moments given leading features (n, t), in the units and the order of the models."""
-        t = Z.shape[1]
+    def state_after(self, models: Sequence[PrefixModel], Z: Array) -> PrefixState:
+        """The state after leading features (n, t), in the units and the order of the models."""
         state = PrefixState.start(models, self.weights, len(Z))
-        for i, model in enumerate(models):
-            e = model.factor.innovations(Z - model.mean[:t])
-            state.means[i] += e @ model.gains[:, :t].T
-            state.log_densities[:, i] -= 0.5 * np.sum(e**2, axis=1)
-            state.log_densities[:, i] -= np.log(model.factor.diagonal[:t]).sum()
-        return state.moments(models, t)
+        state.take(models, 0, prefix_innovations(models, Z))
+        return state
 
     def prediction_errors(self, X: Array) -> tuple[Array, Array]:
         """How far functions of rows are from their prediction by each prefix.
@@ -649,7 +644,7 @@ class ConditionalModel(NamedTuple):
         squared_errors, variances = np.empty((2, X.shape[1], values.shape[1]))
         for t in range(X.shape[1]):
             if t:
-                state.update(models, t - 1, E[:, :, t - 1])
+                state.take(models, t - 1, E[:, :, t - 1 : t])
             shares = state.probabilities
             mean = np.einsum("nk,knq->nq", shares, state.means)
             spread = shares @ own[:, t]
@@ -694,8 +689,8 @@ def expect_missing(model: ConditionalModel, rows: Array, observed: Array) -> tup
 
 
 def prefix_innovations(models: Sequence[PrefixModel], Z: Array) -> Array:
-    """Innovations (n_models, n, d) of rows in the units and the order of the models."""
-    return np.array([model.factor.innovations(Z - model.mean) for model in models])
+    """Innovations (n_models, n, t) of leading features, in the units and order of the models."""
+    return np.array([model.factor.innovations(Z - model.mean[: Z.shape[1]]) for model in models])
 
 
 def count_unknown_directions(B: Array | None, unknown: Array) -> int:

@@ -86,30 +86,6 @@ class ExactRule(NamedTuple):
         return winners if self.owners is None else self.owners[winners]
 
 
-def can_be_read(estimator: Any) -> bool:
-    """Whether a classifier is of a kind that `read_rule` may read once it is fitted.
-
-    Examples
-    --------
-    >>> from sklearn.ensemble import RandomForestClassifier
-    >>> can_be_read(LinearSVC()), can_be_read(RandomForestClassifier())
-    (True, False)
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> can_be_read(Pipeline([("scale", StandardScaler()), ("decide", GaussianNB())]))
-    True
-    """
-    if isinstance(estimator, Pipeline):
-        return can_be_read(estimator.steps[-1][1])
-    if (
-        hasattr(estimator, "best_estimator_")
-        or hasattr(estimator, "param_grid")
-        or hasattr(estimator, "param_distributions")
-    ):
-        return can_be_read(estimator.estimator)
-    kinds = tuple(kind for kind, _ in _RULE_READERS)
-    return isinstance(estimator, kinds) and not isinstance(estimator, KernelEstimator)
-
-
 def read_rule(estimator: Any, X: Array) -> ExactRule | None:
     """The functions of which a fitted classifier takes the largest, or None where it has none.
 

@@ -1,8 +1,11 @@
 """Rule (5.2): the class that an incomplete row would be decided as, and how reliable that is.
 
-The reliability is the probability of the guess under the model of the missing values, or the
-measure of a set on which the guess wins. Equation numbers are those of Parrish's thesis, see
-`conditional`.
+The reliability is the probability that the guess stands under the model of the missing values,
+rule (5.1), or the measure of a set on which it does, see `regions`. A rival g takes the place of
+the guess c where ``f_c - f_g`` is negative. For linear functions of a normal row that difference
+is normal, and the probability is exact; for quadratic ones its mean and variance are, and it is
+taken as normal. The probabilities of all rivals together bound that of any of them. Equation
+numbers are those of Parrish's thesis, see `conditional`.
 """
 
 from __future__ import annotations
@@ -25,11 +28,12 @@ from separatrix.early.conditional import (
     prefix_innovations,
     sum_from_end,
 )
-from separatrix.early.probability import bound_by_union, expected_values, rival_probabilities
 from separatrix.early.regions import (
     MAX_INCOMPLETE_RELIABILITY,
+    gaps_to_rivals,
     measure_of_set,
     shift_discriminants,
+    slopes_to_rivals,
 )
 from separatrix.linalg import Array
 
@@ -97,11 +101,10 @@ class ModelScore(NamedTuple):
         Values that arrive together.
     owners : array (n_functions,) or None
         The class that each function speaks for, where there are more functions than classes.
+    order : array of int (d,)
+        The features in the order in which they come.
     prefix_models : list of PrefixModel
-        The models with the features in the order in which they come.
-    n_unknown : array of int (d + 1,)
-        Unknown directions after each number of values; empty for the probability, which needs
-        none.
+        The models with the features in that order.
     tables : list of ScoreTable
         For the probability of linear rules, one for each model; else empty.
     """
@@ -113,8 +116,8 @@ class ModelScore(NamedTuple):
     n_classes: int
     n_channels: int
     owners: Array | None
+    order: Array
     prefix_models: list[PrefixModel]
-    n_unknown: Array
     tables: list[ScoreTable]
 
     @classmethod
@@ -127,18 +130,24 @@ class ModelScore(NamedTuple):
         n_classes: int,
         n_channels: int = 1,
         owners: Array | None = None,
-        order: Array | None = None,
     ) -> ModelScore:
-        """The score with its models in the order of arrival, that of the columns by default."""
-        models = conditional.prefix_models(order)
-        f, ideal = discriminants, region == "ideal"
-        linear = isinstance(f, Quadratic) and f.Q is None and owners is None
-        tables = [ScoreTable.tabulate(model) for model in models] if ideal and linear else []
-        counts = np.zeros(0, dtype=int)
-        if not ideal:
-            counts = _count_after_prefixes(conditional, directions, order)
-        parts = (conditional, f, directions, region, n_classes, n_channels, owners)
-        return cls(*parts, models, counts, tables)
+        """The score of features that come in the order of the columns."""
+        parts = (conditional, discriminants, directions, region, n_classes, n_channels, owners)
+        order = np.arange(len(conditional.units.mean))
+        return cls(*parts, order, [], []).in_order(order)
+
+    def in_order(self, order: Array) -> ModelScore:
+        """The same score of features that come in another order."""
+        models, f = self.conditional.prefix_models(order), self.discriminants
+        linear = self.region == "ideal" and isinstance(f, Quadratic) and f.Q is None
+        tables = [ScoreTable.tabulate(model) for model in models] if linear else []
+        return self._replace(order=order, prefix_models=models, tables=tables)
+
+    def widened(self, factor: float) -> ModelScore:
+        """The same score with larger standard deviations."""
+        models = [model._replace(widening=factor) for model in self.conditional.models]
+        conditional = self.conditional._replace(models=models)
+        return self._replace(conditional=conditional).in_order(self.order)
 
     @property
     def times(self) -> Array:
@@ -150,30 +159,20 @@ class ModelScore(NamedTuple):
         """Begin with series; the innovations of all values are computed at once."""
         if arrival is None:
             return ModelPaths(self, rows, None)
-        parts = (self.discriminants, self.directions, self.region, self.n_classes)
-        moved = ModelScore.build(
-            self.conditional, *parts, self.n_channels, self.owners, arrival.order
-        )
-        return ModelPaths(moved, rows, arrival)
+        return ModelPaths(self.in_order(arrival.order), rows, arrival)
 
     def judge_pattern(self, rows: Array, observed: Array) -> tuple[Array, Array]:
         """Guesses and reliabilities of rows of which the same features (d,) are observed."""
-        t = int(observed.sum())
-        if observed[:t].all():  # a prefix, whose factor is there
-            Z = self.conditional.units.apply(rows[:, :t])
-            known = self.conditional.condition_on_prefix(self.prefix_models, Z)
-        else:
-            known = self.conditional.condition(rows, observed)
-        n_unknown = 0
-        if self.region != "ideal":
-            n_unknown = _count_open(self.conditional, self.directions, ~observed)
-        return self.judge_moments(known, n_unknown)
+        t, score = int(observed.sum()), self
+        if not observed[:t].all():  # no prefix, whose models are there
+            score = self.in_order(np.argsort(~observed, kind="stable"))
+        Z = self.conditional.units.apply(rows)[:, score.order[:t]]
+        return score.judge_state(t, self.conditional.state_after(score.prefix_models, Z))
 
     def judge_state(self, t: int, state: PrefixState) -> tuple[Array, Array]:
         """Guesses and reliabilities after t values of series."""
         if not self.tables:
-            n_unknown = 0 if self.region == "ideal" else int(self.n_unknown[t])
-            return self.judge_moments(state.moments(self.prefix_models, t), n_unknown)
+            return self.judge_moments(state.moments(self.prefix_models, t), self._count_open(t))
         scores, shares = state.means, state.probabilities
         guess = _likeliest(scores.argmax(axis=2), shares, self.n_classes)
         reliability = np.zeros(len(guess))
@@ -188,6 +187,15 @@ class ModelScore(NamedTuple):
             guess = np.where(turned, 1 - guess, guess)
             reliability = np.where(turned, 1 - reliability, reliability)
         return guess, np.minimum(reliability, MAX_INCOMPLETE_RELIABILITY)
+
+    def _count_open(self, t: int) -> int:
+        """Unknown directions of the coordinates after t values, at least one; 0 without a set."""
+        if self.region == "ideal":
+            return 0
+        units = self.conditional.units
+        unknown = np.isin(np.arange(len(self.order)), self.order[t:]) & units.varies
+        B = None if self.directions is None else units.scale[:, None] * self.directions
+        return max(count_unknown_directions(B, unknown), 1)
 
     def judge_moments(self, known: ConditionalMoments, n_unknown: int) -> tuple[Array, Array]:
         """Guesses and reliabilities of rows with these moments."""
@@ -204,8 +212,9 @@ class ModelScore(NamedTuple):
         """The class that wins under the most probable models, and ``Σ s_k a_k`` over these."""
         functions = [self._functions_at(means) for means in known.means]
         models = [known.of_model(k) for k in range(len(functions))]
+        ideal = self.region == "ideal"
         winners = np.array([
-            (expected_values(f, model) if self.region == "ideal" else f.b).argmax(axis=1)
+            (expected_values(f, model) if ideal else f.b).argmax(axis=1)
             for f, model in zip(functions, models, strict=True)
         ])  # fmt: skip
         classes = winners if self.owners is None else self.owners[winners]
@@ -213,17 +222,15 @@ class ModelScore(NamedTuple):
         reliability = np.zeros(len(guess))
         for k, (f, model) in enumerate(zip(functions, models, strict=True)):
             # a set stands about a mean where the guess wins; a probability is one anywhere
-            anywhere = self.region == "ideal" and self.owners is None
-            rows = np.flatnonzero(anywhere | (classes[k] == guess))
+            rows = np.flatnonzero(ideal | (classes[k] == guess))
             if not len(rows):
                 continue
-            part = _take_points(f, rows)
-            leading = guess[rows] if anywhere else winners[k, rows]
-            args = (part, model.of_rows(rows), leading)
-            if self.region == "ideal":
-                mass = bound_by_union(rival_probabilities(*args, self.owners))
+            part, of_rows = _take_points(f, rows), model.of_rows(rows)
+            if ideal:
+                mass = bound_by_union(rival_probabilities(part, of_rows, guess[rows]))
             else:
-                mass = measure_of_set(*args, n_unknown, self.region, self.owners)
+                leading = winners[k, rows]
+                mass = measure_of_set(part, of_rows, leading, n_unknown, self.region, self.owners)
             reliability[rows] += known.probabilities[rows, k] * mass
         return self._settle(guess, reliability)
 
@@ -250,8 +257,8 @@ class ModelPaths:
             self._state = self._state.of_rows(np.searchsorted(self._watched, watched))
             self._watched = watched
         known = t if self._arrival is None else int(self._arrival.counts[t])
-        for s in range(self._t, known):
-            self._state.update(self._score.prefix_models, s, self._innovations[:, watched, s])
+        steps = self._innovations[:, watched, self._t : known]
+        self._state.take(self._score.prefix_models, self._t, steps)
         self._t = known
         return self._score.judge_state(known, self._state)
 
@@ -267,13 +274,10 @@ class ModelFollower:
     def take(self, t: int, number: float) -> None:
         """Take feature t into the state."""
         z = (number - self._units.mean[t]) / self._units.scale[t]
-        models, tables = self._score.prefix_models, self._score.tables
+        models = self._score.prefix_models
         pairs = zip(models, self._factor_states, strict=True)
         steps = [model.factor.step(state, t, z - model.mean[t]) for model, state in pairs]
-        if len(tables) == 1:  # gains in the order in which they are read
-            self._state.means[0, 0] += steps[0] * tables[0].gains[t]
-        else:
-            self._state.update(models, t, np.array(steps)[:, None])
+        self._state.take(models, t, np.array(steps)[:, None, None])
 
     def judge(self, t: int) -> tuple[int, float]:
         """The number of the class after t values, and its reliability."""
@@ -297,23 +301,68 @@ def _take_points(f: Quadratic, rows: Array) -> Quadratic:
     return Quadratic(Q, f.c if len(f.c) == 1 else f.c[rows], f.b[rows])
 
 
-def _count_open(conditional: ConditionalModel, directions: Array | None, missing: Array) -> int:
-    """Unknown directions of ``directionsᵀ x`` while features are missing; at least one."""
-    units = conditional.units
-    scaled = None if directions is None else units.scale[:, None] * directions
-    return max(count_unknown_directions(scaled, missing & units.varies), 1)
+# Probabilities of quadratic rules ----------------------------------------------------------------
 
 
-def _count_after_prefixes(
-    conditional: ConditionalModel, directions: Array | None, order: Array | None
-) -> Array:
-    """Unknown directions after 0, 1, … d values in the order of their arrival."""
-    d = len(conditional.units.mean)
-    place = np.arange(d) if order is None else np.argsort(order)
-    most = _count_open(conditional, directions, np.ones(d, dtype=bool))
-    counts = np.full(d + 1, most)
-    for t in range(d, -1, -1):
-        counts[t] = _count_open(conditional, directions, place >= t)
-        if counts[t] == most:  # shorter prefixes leave no more open
-            break
-    return counts
+def bound_by_union(rivals: Array) -> Array:
+    """At least the probability that no rival wins, from the probabilities (..., g) that each does.
+
+    Examples
+    --------
+    >>> bound_by_union(np.array([[0.1, 0.0, 0.2], [0.7, 0.0, 0.6]])).round(3)
+    array([0.7, 0. ])
+    """
+    return np.clip(1 - rivals.sum(axis=-1), 0.0, MAX_INCOMPLETE_RELIABILITY)
+
+
+def expected_values(f: Quadratic, known: ConditionalMoments) -> Array:
+    """``f(m) + tr(Q R)``: expected functions (n, n_classes) of the step from the mean."""
+    assert f.Q is not None, "linear functions have tables"
+    if f.Q.ndim == 3:
+        return f.b + f.Q @ known.variances[0]
+    F = known.spread
+    return f.b + np.einsum("ngij,ij->ng", f.Q, F @ F.T)
+
+
+def rival_probabilities(f: Quadratic, known: ConditionalMoments, guess: Array) -> Array:
+    """The probability (n, n_classes) that each rival is larger than the guess, under one model.
+
+    Parameters
+    ----------
+    f, known, guess
+        As in `regions.measure_of_set`, with a quadratic part.
+    """
+    assert f.Q is not None, "linear functions have tables"
+    found = np.zeros(f.b.shape)
+    R = known.spread @ known.spread.T
+    gaps, slopes = gaps_to_rivals(f, guess), slopes_to_rivals(f, guess)
+    for c in np.unique(guess):
+        at = np.flatnonzero(guess == c)
+        Q = f.Q if len(f.Q) == 1 else f.Q[at]
+        mean, variance = bend_moments(Q[:, [c]] - Q, R)
+        variance = variance + np.einsum("ngr,ngr->ng", slopes[at] @ R, slopes[at])
+        found[at] = _tails(gaps[at] + mean, np.sqrt(np.maximum(variance, 0.0)))
+    return found
+
+
+def bend_moments(bend: Array, R: Array) -> tuple[Array, Array]:
+    """Mean and variance of ``zᵀ B z`` for a normal z of mean 0 and covariance R.
+
+    ``tr(B R)`` and ``2 tr(B R B R)``; B as matrices (..., r, r) or as diagonals (..., r).
+
+    Examples
+    --------
+    >>> bend_moments(np.array([[[1.0, 1.0]]]), np.eye(2))  # chi-squared of two degrees
+    (array([[2.]]), array([[4.]]))
+    """
+    if bend.ndim == 3:
+        return bend @ R.diagonal(), 2 * np.einsum("ngr,ngr->ng", bend @ (R * R), bend)
+    BR = bend @ R
+    mean = np.einsum("ngii->ng", BR)
+    return mean, 2 * np.einsum("ngij,ngji->ng", BR, BR)
+
+
+def _tails(means: Array, deviations: Array) -> Array:
+    """Probabilities that normal numbers are negative; where they do not vary 0, 1 or, at 0, ½."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return ndtr(-np.where(means == 0, 0.0, means / deviations))

@@ -70,8 +70,8 @@ class SampledScore(NamedTuple):
         if not observed[:t].all():
             (model,) = self.conditional.prefix_models(order)
         Z = self.conditional.units.apply(rows)[:, order[:t]]
-        known = self.conditional.condition_on_prefix([model], Z)
-        return self.count_agreement(model, t, known.means[0])
+        state = self.conditional.state_after([model], Z)
+        return self.count_agreement(model, t, state.means[0])
 
     def count_agreement(
         self, model: PrefixModel, t: int, means: Array, least: float = 0.0

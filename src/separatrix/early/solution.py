@@ -22,7 +22,6 @@ from separatrix.early.conditional import (
 from separatrix.early.discriminants import (
     READABLE_CLASSIFIERS,
     ExactRule,
-    can_be_read,
     read_rule,
 )
 from separatrix.early.gaps import fill_gaps
@@ -83,8 +82,6 @@ class Recipe(NamedTuple):
     judge : AnyJudge or None
         None for the one that the classifier allows.
     n_channels : int
-    is_calibrated : bool
-        Whether held-out rows will correct what the judge states.
     """
 
     estimator: Any
@@ -92,7 +89,6 @@ class Recipe(NamedTuple):
     features: Any | None
     judge: AnyJudge | None
     n_channels: int
-    is_calibrated: bool
 
     # Statistics ----------------------------------------------------------------------------------
 
@@ -109,48 +105,18 @@ class Recipe(NamedTuple):
         is_mixture = self.judge is not None and self.judge.conditional == "mixture"
         return data.codes if is_mixture else np.zeros_like(data.codes)
 
-    def select(self, data: LabelledRows, summary: FeatureSummary) -> tuple[float, float]:
-        """α and the widening of standard deviations, each by rows held out where it is chosen."""
+    def select(self, data: LabelledRows, summary: FeatureSummary) -> float:
+        """α of the normal model, by rows held out unless the judge states it."""
         chosen = "auto" if self.judge is None else self.judge.regularization
-        if isinstance(chosen, str):
-            Z = summary.directions.project(summary.units.apply(data.X))
-            shrinkage = select_shrinkage(Z, self.model_codes(data), **data.splitting)
-        else:
-            shrinkage = float(chosen)
-        # calibration corrects the probability itself
-        return shrinkage, 1.0 if self.is_calibrated else self.measure_widening(data, shrinkage)
-
-    def measure_widening(self, data: LabelledRows, shrinkage: float) -> float:
-        """Root mean square of the standardised prediction errors of rows held out, at least 1.
-
-        The mean is over all prefixes after which the functions are still open.
-        """
-        squared_errors = variances = np.zeros((1, 1))
-        folds = training_parts(data.codes, N_FOLDS, **data.splitting) if self.may_read() else ()
-        for fit, held in folds:
-            part = data.subset(fit)
-            score = self.solve(part, self.summarize(part)[1], shrinkage, 1.0).score
-            if not isinstance(score, ModelScore) or score.region != "ideal":
-                return 1.0
-            model = score.conditional
-            if not score.tables:  # folds may have other coordinates, or functions for each row
-                model = model._replace(B=None, shift=model.units.mean)
-            errors = model.prediction_errors(data.X[held])
-            squared_errors, variances = squared_errors + errors[0], variances + errors[1]
-        is_open = variances > MIN_OPEN_VARIANCE * variances[:1]
-        if not is_open.any():
-            return 1.0
-        return max(1.0, float(np.sqrt(np.mean(squared_errors[is_open] / variances[is_open]))))
-
-    def may_read(self) -> bool:
-        """Whether the score may be that of the model, as far as is known before a fit."""
-        of_model = self.judge is None or isinstance(self.judge, ModelJudge)
-        return of_model and self.features is None and can_be_read(self.estimator)
+        if not isinstance(chosen, str):
+            return float(chosen)
+        Z = summary.directions.project(summary.units.apply(data.X))
+        return select_shrinkage(Z, self.model_codes(data), **data.splitting)
 
     # Classifier and score ------------------------------------------------------------------------
 
     def solve(
-        self, data: LabelledRows, summary: FeatureSummary, shrinkage: float, widening: float
+        self, data: LabelledRows, summary: FeatureSummary, shrinkage: float
     ) -> EarlySolution:
         """Fit the classifier to complete rows, and build the score of incomplete ones."""
         labels, values, features = data.labels, data.X, None
@@ -162,11 +128,37 @@ class Recipe(NamedTuple):
         estimator = with_diagonal_covariances(clone(self.estimator))
         estimator.fit(reduce_rows(reducer, values), labels)
         complete = CompleteClassifier(data.classes, features, reducer, estimator, self.n_channels)
-        models = fit_normal_models(summary, shrinkage, widening)
+        models = fit_normal_models(summary, shrinkage)
         weights = summary.moments.counts / summary.moments.n_samples
         conditional = ConditionalModel(summary.units, models, weights, None, summary.units.mean)
         score = self.build_score(complete, conditional, data)
-        return EarlySolution(complete, shrinkage, widening, score)
+        return EarlySolution(complete, shrinkage, 1.0, score)
+
+    def widen(self, solution: EarlySolution, data: LabelledRows) -> EarlySolution:
+        """The solution with the standard deviations that rows held out have; sets stay literal.
+
+        The factor is the root mean square of the standardised prediction errors, at least 1, over
+        all prefixes after which the functions are still open.
+        """
+        if not isinstance(solution.score, ModelScore) or solution.score.region != "ideal":
+            return solution
+        squared_errors = variances = np.zeros((1, 1))
+        for fit, held in training_parts(data.codes, N_FOLDS, **data.splitting):
+            part = data.subset(fit)
+            score = self.solve(part, self.summarize(part)[1], solution.regularization).score
+            if not isinstance(score, ModelScore):  # it cannot be read with fewer rows
+                return solution
+            model = score.conditional
+            if not score.tables:  # folds may have other coordinates, or functions for each row
+                model = model._replace(B=None, shift=model.units.mean)
+            errors = model.prediction_errors(data.X[held])
+            squared_errors, variances = squared_errors + errors[0], variances + errors[1]
+        is_open = variances > MIN_OPEN_VARIANCE * variances[:1]
+        if not is_open.any():
+            return solution
+        mean_square = np.mean(squared_errors[is_open] / variances[is_open])
+        widening = max(1.0, float(np.sqrt(mean_square)))
+        return solution._replace(widening=widening, score=solution.score.widened(widening))
 
     def build_score(
         self, complete: CompleteClassifier, conditional: ConditionalModel, data: LabelledRows
@@ -182,11 +174,12 @@ class Recipe(NamedTuple):
             )
         rule = read_complete(complete, data.X)
         if isinstance(judge, ModelJudge):
-            return self.model_score(judge, _check_readable(rule, complete), conditional, data)
+            readable = _check_readable(rule, complete, judge.region)
+            return self.model_score(judge, readable, conditional, data)
         local = rule is not None and isinstance(rule.discriminants, LocalQDA)
         # the functions of a local rule hold around the expected row, and the complete row has
         # others
-        if judge is None and rule is not None and not local:
+        if judge is None and rule is not None and not local and rule.owners is None:
             return self.model_score(ModelJudge(), rule, conditional, data)
         return self.sampled_score(judge or SampledJudge(), complete, rule, conditional, data)
 
@@ -201,6 +194,8 @@ class Recipe(NamedTuple):
             B, shift, f = scores_as_coordinates(rule, mean)
         of_functions = conditional._replace(B=B, shift=shift)
         parts = (judge.region, len(data.classes), self.n_channels, rule.owners)
+        if rule.coordinates.is_diagonal:
+            directions = None  # features in other units leave as many directions open
         return ModelScore.build(of_functions, f, directions, *parts)
 
     def sampled_score(
@@ -258,13 +253,21 @@ def read_complete(complete: CompleteClassifier, X: Array) -> ExactRule | None:
     return rule._replace(coordinates=before.then(rule.coordinates))
 
 
-def _check_readable(rule: ExactRule | None, complete: CompleteClassifier) -> ExactRule:
+def _check_readable(
+    rule: ExactRule | None, complete: CompleteClassifier, region: str
+) -> ExactRule:
     if rule is None:
         raise TypeError(
             f"estimator={complete.estimator!r} with reducer={complete.reducer!r} is not supported "
             "by ModelJudge, which needs the linear or quadratic functions of which a classifier "
             "takes the largest, after affine maps alone. Use judge='sampled', or "
             f"{READABLE_CLASSIFIERS}"
+        )
+    if rule.owners is not None and region == "ideal":
+        raise TypeError(
+            f"estimator={complete.estimator!r} has several functions for a class, whose "
+            "probability ModelJudge does not have: use judge='sampled', or a set such as "
+            "ModelJudge(region='ellipsoid')"
         )
     return rule
 
@@ -295,12 +298,10 @@ def is_linear(f: Quadratic | LocalQDA) -> bool:
 
 def coordinates_of(coordinates: AffineMap, point: Array) -> tuple[Array | None, Array]:
     """Weights (d, q) of the features in coordinates, None for the features; values at a point."""
-    shift = coordinates(point[None])[0]
-    if not coordinates.is_diagonal:
-        return coordinates.weights, shift
-    if np.all(coordinates.weights == 1):
-        return None, shift
-    return np.diag(coordinates.weights), shift
+    shift, weights = coordinates(point[None])[0], coordinates.weights
+    if coordinates.is_diagonal:
+        return None if np.all(weights == 1) else np.diag(weights), shift
+    return weights, shift
 
 
 def scores_as_coordinates(rule: ExactRule, point: Array) -> tuple[Array, Array, Quadratic]:

@@ -114,7 +114,6 @@ def decide_series(
     rows: Array,
     lengths: Array,
     cutoffs: Array,
-    wanted: Array,
     arrival: Arrival | None = None,
 ) -> SeriesDecisions:
     """The first reliable decision about each series, or its guess at the end of a short one.
@@ -129,8 +128,6 @@ def decide_series(
     lengths : array of int (n,)
     cutoffs : array (n_times,)
         What the score must reach at each of its times.
-    wanted : array of bool (n_classes,)
-        The classes that may be decided for.
     arrival : Arrival, optional
         How the values come, where some are missing.
     """
@@ -142,7 +139,7 @@ def decide_series(
         if cutoff >= 1 or not len(watched):  # only complete rows are that reliable
             continue
         guess, reached = paths.judge(t, watched, cutoff)
-        ends = (reached >= cutoff) & wanted[guess]
+        ends = reached >= cutoff
         ended = watched[ends]
         codes[ended], scores[ended], times[ended], at_time[ended] = (
             guess[ends],
@@ -158,7 +155,7 @@ def decide_series(
             observed = arrival.known_after(length)
         if observed.all():
             codes[at] = classify(rows[at])
-            decided[at] = wanted[codes[at]]
+            decided[at] = True
         else:
             codes[at], scores[at] = score.judge_pattern(rows[at], observed)
             at_time[at] = np.searchsorted(score.times, length, side="right") - 1
@@ -192,13 +189,12 @@ class DecisionStream:
         classify: ClassifyRows,
         classes: Array,
         cutoffs: Array,
-        wanted: Array,
         n_values: int,
         n_channels: int,
         state: StateReliability,
     ) -> None:
         self._score, self._classify, self._classes = score, classify, classes
-        self._cutoffs, self._wanted, self._state = cutoffs, wanted, state
+        self._cutoffs, self._state = cutoffs, state
         self._n_values, self._n_channels = n_values, n_channels
         self._follower = ModelFollower(score) if isinstance(score, ModelScore) else None
         self._row = np.full(n_values, np.nan)
@@ -257,16 +253,14 @@ class DecisionStream:
             self._follower.take(place, number)
         if t == self._n_values:
             code = int(self._classify(self._row[None])[0])
-            return Decisions(self._classes[code], bool(self._wanted[code]), 1.0, 1.0, t, time)
+            return Decisions(self._classes[code], True, 1.0, 1.0, t, time)
         at = int(np.searchsorted(self._score.times, t, side="right")) - 1
         if at != self._judged_at:
             self._judged_at, self._answer = at, self._judge(t)
         code, score = self._answer
         enough = at >= 0 and score >= self._cutoffs[at]
         reliability = float(self._state(np.array([score]), at if at >= 0 else None)[0])
-        return Decisions(
-            self._classes[code], bool(enough and self._wanted[code]), reliability, score, t, time
-        )
+        return Decisions(self._classes[code], bool(enough), reliability, score, t, time)
 
     def _judge(self, t: int) -> tuple[int, float]:
         """The number of the class after t values, and its score."""

@@ -46,7 +46,7 @@ PART_TYPES = {
     # incomplete rows
     "ClassPromise": "early.calibration.ClassPromise",
     "Conditional": "early.conditional.ConditionalModel",
-    "Cost": "early.costs.Cost",
+    "Cost": "early.calibration.Cost",
     "DenseFactor": "early.conditional.DenseFactor",
     "FeatureUnits": "early.conditional.FeatureUnits",
     "Gaussian": "early.conditional.NormalModel",
