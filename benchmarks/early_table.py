@@ -10,7 +10,8 @@ share of 0.3 of these calibrates, or 300 rows more with ``--more``. Printed are 
 - short: share of 100 recalibrations whose agreement over all test rows is below 0.9.
 
 ``--rivals`` adds a fixed time, the rule of Ringel et al., and ECTS and TEASER of aeon if it is
-installed. ``--rare`` measures a rare class, ``--time`` the promise up to each time.
+installed. ``--rare`` measures a rare class, ``--time`` the promise up to each time, ``--solvers``
+(with cvxpy) the least value of a quadratic over an ellipsoid, as figure 5.5 of Parrish's thesis.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from separatrix.early.calibration import (
 from separatrix.early.stream import follow_paths
 from separatrix.evaluate.early import harmonic_mean
 from separatrix.features import RandomConvolutions
-from separatrix.linalg import Array
+from separatrix.linalg import Array, boundary_distance
 
 SETS = ("CBF,ECGFiveDays,GunPoint,ItalyPowerDemand,MedicalImages,MoteStrain,"
         "SonyAIBORobotSurface2,SyntheticControl,Trace,TwoPatterns")  # fmt: skip
@@ -277,6 +278,43 @@ def measure_time(folder: Path, sets: list[str], n_draws: int) -> None:
     print(f"{'mean':<22}" + "".join(f"{value:>8.3f}" for value in np.mean(everything, axis=0)))
 
 
+def measure_solvers(n_draws: int) -> None:
+    """Milliseconds for each problem, and how far from 0 the least value is on our ellipsoid.
+
+    The distance to the boundary says which ellipsoid has the least value 0: the semidefinite
+    program must find 0 there, and gradient descent nothing below.
+    """
+    import cvxpy as cp
+
+    print(f"{'values':<8}{'exact':>10}{'program':>10}{'descent':>10}{'off':>12}{'off':>12}")
+    for d in (10, 20, 40):
+        rows = []
+        for seed in range(n_draws):
+            rng = np.random.default_rng(seed)
+            A, slope, gap = rng.standard_normal((d, d)), rng.standard_normal(d), 3.0
+            Q, clock = (A + A.T) / np.sqrt(8 * d), [time.process_time()]
+            evals, V = np.linalg.eigh(Q)
+            squared = float(boundary_distance(evals[None], slope[None] @ V, np.array([gap]))[0])
+            clock.append(time.process_time())
+            # [[X, z], [z, 1]] of the relaxation, which has no gap here
+            M = cp.Variable((d + 1, d + 1), PSD=True)
+            value = cp.trace(Q @ M[:d, :d]) + slope @ M[:d, d] + gap
+            fits = [M[d, d] == 1, cp.trace(M[:d, :d]) <= squared]
+            program = float(cp.Problem(cp.Minimize(value), fits).solve(solver="CLARABEL"))
+            clock.append(time.process_time())
+            z, step = -1e-3 * slope, 0.5 / abs(evals).max()
+            for _ in range(1000):
+                z = z - step * (2 * Q @ z + slope)
+                z *= min(1.0, np.sqrt(squared) / np.linalg.norm(z))
+            clock.append(time.process_time())
+            descent = float(z @ Q @ z + slope @ z + gap)
+            rows.append([*(1000 * np.diff(clock)), abs(program), abs(descent)])
+        times, off = np.median(rows, axis=0)[:3], np.max(rows, axis=0)[3:]
+        print(
+            f"{d:<8}" + "".join(f"{t:>10.2f}" for t in times) + "".join(f"{e:>12.1e}" for e in off)
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.early_table")
     parser.add_argument("folder", type=Path, metavar="DIR", help="where the files are")
@@ -287,10 +325,13 @@ def main() -> None:
     parser.add_argument("--more", action="store_true", help="300 rows that only calibrate")
     parser.add_argument("--rare", action="store_true", help="a rare class, in place of the table")
     parser.add_argument("--time", action="store_true", help='condition="time", in its place')
+    parser.add_argument("--solvers", action="store_true", help="figure 5.5, in its place")
     asked = parser.parse_args()
     warnings.filterwarnings("ignore")  # series normalised over their length; small sets
     if asked.rare:
         measure_rare(asked.draws)
+    elif asked.solvers:
+        measure_solvers(asked.draws)
     elif asked.time:
         measure_time(asked.folder, asked.sets.split(","), asked.draws)
     else:

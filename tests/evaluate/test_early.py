@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from separatrix import EarlyClassifier, FisherDiscriminant, datasets
-from separatrix.evaluate.early import choose_horizon, choose_reliability, reliability_curve
+from separatrix.evaluate.early import choose_horizon, reliability_curve
 
 SERIES = datasets.make_series(300, 24, onset=0.25, separation=3.0, random_state=0)
 EARLY = EarlyClassifier(FisherDiscriminant(shrinkage=None)).fit(
@@ -131,15 +131,3 @@ def test_a_horizon_ends_where_series_say_nothing_new():
     assert found.accuracies[found.candidates.index(found.n_values)] > best - 0.05
     with pytest.raises(ValueError, match="n_folds=1"):
         choose_horizon(FisherDiscriminant(shrinkage=None), rows, SERIES.target, n_folds=1)
-
-
-def test_a_reliability_is_chosen_by_what_was_found():
-    records = reliability_curve(EARLY, *TEST)
-    tau = choose_reliability(records, least=0.95)
-    kept = {r["required"]: r for r in records if r["rule"] == "reliable"}
-    assert kept[tau]["reliability"] >= 0.95
-    assert all(r["reliability"] < 0.95 for t, r in kept.items() if t < tau)
-    best = choose_reliability(records)
-    assert kept[best]["harmonic_mean"] == max(r["harmonic_mean"] for r in kept.values())
-    with pytest.raises(ValueError, match="no record has a reliability of at least 2"):
-        choose_reliability(records, least=2)

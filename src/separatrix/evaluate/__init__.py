@@ -28,7 +28,6 @@ HOMES = {
     "Winner": "records",
     "advise": "advice",
     "choose_horizon": "early",
-    "choose_reliability": "early",
     "compare": "comparison",
     "compare_in_practice": "advice",
     "contenders": "methods",
