@@ -14,7 +14,7 @@ DEMO := FisherDiscriminant,LDG,LocalFisherDiscriminant,IPCAC,QuadraticDiscrimina
 
 .PHONY: demo test papers test-minima coverage fuzz soak lint docs bench dist clean
 
-demo: .venv/demo.stamp  ## compare methods on digits, and draw the one that is advised
+demo: .venv/demo.stamp  ## compare methods on digits, and draw a subspace of theirs
 	$(PY) -m separatrix compare digits --quick --methods $(DEMO) --rivals basic --splits 5 --report digits-report.html
 	$(PY) -m separatrix fit digits -m LDG --set n_components=2 -o digits.model
 	$(PY) -m separatrix plot digits.model digits -o digits.svg

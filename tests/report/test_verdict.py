@@ -466,3 +466,17 @@ def test_permutations_on_fewer_splits_say_so():
     permutation = Permutation("A", "accuracy", (0, 1), 0.9, (0.5,) * 9, 0.1)
     verdict = said(dataclasses.replace(found, permutation=permutation))
     assert "with the real ones 90.0 % on 2 of the splits: p" in plain(verdict["permutation"])
+
+
+def test_where_the_advised_method_cannot_be_drawn_the_best_that_can_is_named():
+    comparison = made_up({"A": around(0.95), "B": around(0.8), "C": around(0.7)})
+    folds = [
+        dataclasses.replace(fold, n_components=None, loadings=None, view=None)
+        for fold in comparison["A"].folds
+    ]
+    verdict = said(replaced(comparison, "A", folds=tuple(folds)))
+    assert verdict["advised"] == "A"
+    wanted = "It has no directions to draw; B has, with 80.0 % correct."
+    assert wanted in [plain(sentence) for sentence in verdict["brief"]]
+    assert len(verdict["brief"]) <= 5
+    assert "draw" not in " ".join(said(comparison)["brief"])

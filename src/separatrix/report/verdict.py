@@ -244,11 +244,21 @@ def _brief(
     said = [
         f"Use {subject['label']}{_with_directions(subject, data)}.",
         f"It names the class of {right} of new rows correctly{within}.",
+        _drawn_instead(subject, ranked),
         _top(subject, best, advice, comparison.score) or _lead(subject, ranked, comparison),
         _few(comparison),
         next(iter(_cautions(subject, ranked, data)), ""),
     ]
     return [sentence for sentence in said if sentence][:MAX_BRIEF]
+
+
+def _drawn_instead(subject: Row, ranked: Sequence[Row]) -> str:
+    """The best method that can be drawn, where the advised one cannot."""
+    drawn = [row for row in ranked if row["dimensions"] is not None and row["role"] != "raw"]
+    if not drawn or (subject["dimensions"] is not None and subject["role"] != "raw"):
+        return ""
+    right = wording.format_percent(drawn[0]["accuracy"])
+    return f"It has no directions to draw; {drawn[0]['label']} has, with {right} correct."
 
 
 def _lead(subject: Row, ranked: Sequence[Row], comparison: Comparison) -> str:
