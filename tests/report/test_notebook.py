@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import re
+import subprocess
+import sys
 
 from separatrix import report
 from separatrix.report import facts, make_report, render
@@ -27,3 +29,21 @@ def test_a_notebook_shows_the_page_in_a_frame():
     inside = html.unescape(re.search(r'srcdoc="([^"]*)"', frame)[1])
     assert inside == make_report(found).page
     assert 'sandbox="allow-scripts allow-downloads"' in frame
+
+
+WITHOUT_TEMPLATES = """
+import sys
+sys.modules["jinja2"] = None  # an import of it fails
+from tests.comparisons import made_up
+found = made_up({"A": [0.9, 0.8]})
+assert found._repr_html_() is None
+print(found)
+found.report()
+"""
+
+
+def test_without_templates_a_notebook_shows_the_table_and_a_report_says_what_it_needs():
+    program = [sys.executable, "-c", WITHOUT_TEMPLATES]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert "1 method on 200 rows" in done.stdout
+    assert done.stderr.splitlines()[-1].endswith("pip install 'separatrix[app]'")

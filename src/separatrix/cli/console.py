@@ -38,7 +38,7 @@ SECONDS_BETWEEN_LINES = 60.0
 OPTION_GROUPS = {
     "Data": "target ignore ids samples labels text form sep decimal thousands header transposed "
     "skip_bad keep",
-    "Features": "scale categorical missing rows hashed latent max_norm clip",
+    "Features": "scale categorical missing rows hashed latent clip",
     "Method": "method methods settings decision classifier tune rivals quick several engine score "
     "costs",
     "Splits": "splits test_size folds group split test time permutations",

@@ -485,9 +485,12 @@ class Comparison:
         return len(np.unique(np.asarray(self.groups)[numbers])) if self.groups else len(numbers)
 
     # by name, since tables and pages are made of records and not the other way round
-    def _repr_html_(self) -> str:
-        """The report, as a notebook shows it."""
-        return str(import_module("separatrix.report").show(self))
+    def _repr_html_(self) -> str | None:
+        """The report, as a notebook shows it; None, so that it shows the table, without Jinja2."""
+        try:
+            return str(import_module("separatrix.report").show(self))
+        except ImportError:
+            return None
 
     def __repr__(self) -> str:
         """A line for each method, best first."""
