@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.decomposition import FastICA
 from sklearn.utils import get_tags
 
 import separatrix
@@ -38,7 +39,7 @@ def _instance(cls: Any) -> Any:
     estimator = cls(around[cls]()) if cls in around else cls()
     # FastICA does not converge on Gaussian rows: few steps do not magnify rounding
     # and the answer "none of these" is no class
-    steady = {"random_state": 0, "ica_max_iter": 5, "level": 0}
+    steady = {"random_state": 0, "ica": FastICA(max_iter=5), "level": 0}
     taken = {k: v for k, v in steady.items() if k in estimator.get_params()}
     return estimator.set_params(**taken)
 

@@ -300,8 +300,8 @@ def test_coinciding_means_are_said_and_leave_the_majority(estimator):
 
 ALIKE = np.ones((10, 2)), np.arange(10) % 2
 HASTY = {  # searches that stop before they are done
-    "SupportVectorICA": {"ica_max_iter": 1},
-    "KernelSupportVectorICA": {"ica_max_iter": 1},
+    "SupportVectorICA": {"ica": FastICA(max_iter=1)},
+    "KernelSupportVectorICA": {"ica": FastICA(max_iter=1)},
 }
 
 

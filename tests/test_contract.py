@@ -16,8 +16,7 @@ ANY = object()
 """A default that is not promised."""
 
 THRESHOLD = {"threshold": "auto", "balance": "auto"}
-NORMALS = {"redundancy": ANY, "redundancy_scale": "raw", "multiclass": "ovr"}
-COMPONENTS = {"ica_axes": None, "contrast": "logcosh", "contrast_scale": 1.0, "least_share": ANY}
+NORMALS = {"redundancy": 0.0, "multiclass": "ovr"}
 
 PARAMETERS = {
     "IPCAC": THRESHOLD,
@@ -28,8 +27,8 @@ PARAMETERS = {
     "FisherDiscriminant": {"shrinkage": "auto", "covariance": None, "rule": "linear"},
     "GroupedDiscriminant": {"rule": "linear"},
     "SupportVectorProjection": NORMALS,
-    "SupportVectorICA": COMPONENTS,
-    "KernelSupportVectorICA": {**COMPONENTS, "least_share": 0.001},
+    "SupportVectorICA": {**NORMALS, "ica": None},
+    "KernelSupportVectorICA": {**NORMALS, "kernel": "rbf", "ica": None},
     "EarlyClassifier": {
         "reliability": 0.9,
         "judge": "auto",

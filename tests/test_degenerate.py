@@ -170,7 +170,7 @@ FOUND = {
         EarlyClassifier(QuadraticDiscriminant()), ON_A_LINE, np.arange(8) % 2, None
     ),
     "rows that hold their margin up to rounding": Case(
-        WithinSupportVectorDiscriminant(loss="squared_hinge", random_state=0),
+        WithinSupportVectorDiscriminant(random_state=0),
         FEW_POINTS[
             [0, 2, 3, 0, 0, 1, 1, 3, 1, *[0] * 5, 1, 0, 1, *[0] * 4, 1, 1, 0, 0, 0, 1, 1, 1, 0]
         ],

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
 
-from separatrix import FisherDiscriminant
+from separatrix import FisherDiscriminant, SupportVectorProjection
 from separatrix_papers.splits import TrainTest
 from separatrix_papers.svmica import literal, run
 
@@ -26,6 +26,14 @@ def test_discriminants_as_printed_begin_with_those_of_fisher_and_go_on(wine):
     centred = Z - Z.mean(axis=0)
     left = fisher - centred[:, :2] @ np.linalg.lstsq(centred[:, :2], fisher, rcond=None)[0]
     assert np.allclose(left, 0, atol=1e-8)
+
+
+def test_a_threshold_leaves_normals_that_are_farther_apart(wine):
+    every = SupportVectorProjection().fit(wine.X, wine.y)
+    distances = every.elimination_distances_
+    for threshold, n in ((0.0, 3), (distances[0], 2), (distances[0] - 1e-9, 3), (1.0, 1)):
+        kept = literal.ThresholdProjection(1.0, redundancy=threshold).fit(wine.X, wine.y)
+        assert np.allclose(kept.transform(wine.X), every.transform(wine.X)[:, :n])
 
 
 def test_the_best_setting_counts_its_neighbours_from_one(wine):

@@ -43,7 +43,7 @@ TOLERANCE = 1e-5
 """Of distances beside the largest, and of probabilities."""
 
 HYPERPLANE_TOLERANCE = 1e-3
-"""Of methods with hyperplanes: liblinear, for the squared hinge, ends earlier than the others."""
+"""Of methods with hyperplanes."""
 
 STEP = 1e-6
 """How far from a boundary a row has a decision, beside the spread of its feature."""

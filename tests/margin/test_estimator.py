@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.decomposition import FastICA
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -25,6 +26,8 @@ from tests.margin.margin_data import (
     every_data,
 )
 
+HASTY = FastICA(max_iter=1)
+
 
 def calls_that_warn():
     X, y = PAIR
@@ -34,8 +37,8 @@ def calls_that_warn():
     return {
         "fewer": lambda: small.fit(X, y),
         "none": lambda: MarginMaximizingDiscriminant().fit_transform(corners, outweighed),
-        "ica": lambda: SupportVectorICA(ica_max_iter=1, random_state=0).fit(*TALL),
-        "kernel": lambda: KernelSupportVectorICA(ica_max_iter=1, random_state=0).fit(*TALL),
+        "ica": lambda: SupportVectorICA(ica=HASTY, random_state=0).fit(*TALL),
+        "kernel": lambda: KernelSupportVectorICA(ica=HASTY, random_state=0).fit(*TALL),
         "pipeline": lambda: make_pipeline(StandardScaler(), small).fit(X, y),
     }
 
@@ -106,11 +109,13 @@ WEIGHTED = {
     "mmda": MarginMaximizingDiscriminant(4, C=0.5, class_weight="balanced"),
     "wsvda": WithinSupportVectorDiscriminant(4),
     "pairs": SupportVectorProjection(C=0.5, multiclass="ovo", redundancy=2),
-    "ica": SupportVectorICA(5, C=0.5, random_state=0, contrast="cube"),
+    "ica": SupportVectorICA(5, C=0.5, random_state=0, ica=FastICA(fun="cube")),
     "curved": MarginMaximizingDiscriminant(2, kernel=RBF("median")),
     "curved wsvda": WithinSupportVectorDiscriminant(2, kernel=RBF("median"), shrinkage=0.1),
     "curved pairs": SupportVectorProjection(kernel=RBF("median"), multiclass="ovo"),
-    "curved ica": KernelSupportVectorICA(kernel=RBF("median"), ica_max_iter=5, random_state=0),
+    "curved ica": KernelSupportVectorICA(
+        kernel=RBF("median"), ica=FastICA(max_iter=5), random_state=0
+    ),
 }
 
 

@@ -9,13 +9,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from separatrix import (
-    KernelSupportVectorICA,
-    MarginMaximizingDiscriminant,
-    SupportVectorICA,
-    SupportVectorProjection,
-    WithinSupportVectorDiscriminant,
-)
 from separatrix.margin import hyperplane, newton
 from separatrix.margin.hyperplane import Hyperplane
 from tests.margin.margin_data import (
@@ -264,46 +257,3 @@ def test_a_descent_that_is_not_finished_is_warned_about(monkeypatch):
     Z, signs = overlapping(700)
     with pytest.warns(ConvergenceWarning, match="after 2 steps"):
         plane_of(Z, signs, np.ones(len(Z)))
-
-
-# The squared hinge ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("C", [1e-3, 1e-1, 1.0, 1e2])
-@pytest.mark.parametrize(("n", "d"), [(120, 8), (40, 100), (30, 1), (700, 5)])
-def test_the_squared_hinge_has_no_slope_left(n, d, C):
-    Z, signs = overlapping(n, d)
-    cost = np.where(signs > 0, 2.0, 1.0) * C
-    plane = plane_of(Z, signs, cost, loss="squared_hinge")
-    shortfall = np.maximum(0, 1 - signs * (Z @ plane.normal + plane.intercept))
-    pull = 2 * cost * shortfall * signs
-    size = float(np.abs(pull) @ np.abs(Z).max(axis=1))
-    assert_allclose(plane.normal, Z.T @ pull, atol=1e-4 * size)
-    # liblinear charges the intercept a thousandth of what it charges the normal
-    assert abs(pull.sum()) < 1e-3 * np.abs(pull).sum()
-
-
-def test_the_squared_hinge_has_no_direction_where_class_means_coincide():
-    Z = np.tile([[1.0, 2], [-1, 2], [1, -2], [-1, -2]], (5, 1))
-    signs = np.r_[-np.ones(12), np.ones(8)]
-    for C in (1e-3, 1.0, 1e3):
-        assert_array_equal(plane_of(Z, signs, np.full(20, C), loss="squared_hinge").normal, 0)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        MarginMaximizingDiscriminant(),
-        WithinSupportVectorDiscriminant(),
-        SupportVectorProjection(),
-        SupportVectorICA(random_state=0),
-        KernelSupportVectorICA(kernel="linear", random_state=0),
-    ],
-    ids=lambda model: type(model).__name__,
-)
-def test_every_method_of_the_family_takes_the_loss(model):
-    Z, signs = overlapping(150, 4)
-    squared = clone(model).set_params(loss="squared_hinge").fit(Z, signs)
-    assert np.mean(squared.predict(Z) == signs) > 0.7
-    hinge = clone(model).fit(Z, signs)
-    assert not np.allclose(squared.decision_function(Z), hinge.decision_function(Z))

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 
 from separatrix import (
     KernelSupportVectorICA,
     SupportVectorICA,
     SupportVectorProjection,
+    load,
+    save,
 )
 from separatrix.kernels import RBF
 from separatrix.margin.ica import (
@@ -23,11 +32,9 @@ from separatrix.margin.ica import (
 )
 from tests.discovery import TALL
 from tests.margin.margin_data import (
-    AS_LIBSVM,
     PAIR,
     every_data,
     quiet,
-    svc,
 )
 
 
@@ -41,7 +48,11 @@ def test_independent_directions_are_orthogonal_to_the_normals(X, y, k):
     assert n_normals == min(expected, k or expected)
     assert len(W) == model.n_components_ == (k or 2 * expected)
     assert_allclose(W[:n_normals] @ W[n_normals:].T, 0, atol=1e-12)
-    assert_allclose(np.linalg.norm(W, axis=1), 1)
+    lengths = np.linalg.norm(W, axis=1)
+    assert_allclose(lengths[:n_normals], 1)
+    along = (X - X.mean(axis=0)) @ W[n_normals:].T
+    largest = np.max(along**2, axis=0) / np.sum(along**2, axis=0)
+    assert_allclose(lengths[n_normals:], 1 - largest, atol=1e-9)
     projection = SupportVectorProjection().fit(X, y)
     assert_allclose(W[:n_normals], projection.components_[:n_normals], atol=1e-9)
 
@@ -75,9 +86,11 @@ def test_the_identities_of_the_uncorrelated_subspace_hold(X, y):
     assert_allclose(Z, K @ A, atol=1e-10)
     first, second = Z[:, : model.n_normals_], Z[:, model.n_normals_ :]
     assert_allclose(first.T @ second, 0, atol=1e-10)
-    # both blocks have the same size in feature space
-    for block in (A[:, : model.n_normals_], A[:, model.n_normals_ :]):
-        assert_allclose(np.trace(block.T @ K @ block), 1)
+    # both blocks have the same size in feature space, but for what is one row's alone
+    block = A[:, : model.n_normals_]
+    assert_allclose(np.trace(block.T @ K @ block), 1)
+    whole = A[:, model.n_normals_ :] / (1 - np.max(second**2, axis=0) / np.sum(second**2, axis=0))
+    assert_allclose(np.trace(whole.T @ K @ whole), 1)
 
 
 @quiet
@@ -98,10 +111,15 @@ def test_independent_sources_are_found():
     sources -= sources.mean(axis=0)
     rows = sources @ rng.standard_normal((3, 3))
     axes = principal_axes(rows, np.eye(3))[1]
-    W = independent_directions(rows, axes, 3, max_iter=200, tol=1e-6, random_state=0)
+    found = independent_directions(rows, axes, 3, ica=FastICA(tol=1e-6, random_state=0))
+    W = found.W
     correlation = np.abs(np.corrcoef((rows @ W).T, sources.T)[:3, 3:])
     assert_allclose(np.sort(correlation.max(axis=1)), 1, atol=0.01)
     assert_allclose(np.cov((rows @ W).T, bias=True), np.eye(3), atol=1e-6)
+    u = sources[:, 0] / sources[:, 0].std()
+    expected = (np.mean(np.log(np.cosh(u))) - 0.37457) ** 2
+    assert_allclose(found.held_out, expected, rtol=0.2)
+    assert (found.length > 0.999).all()
 
 
 def rows_with_a_thin_source():
@@ -118,10 +136,10 @@ def rows_with_a_thin_source():
 def test_one_independent_direction_is_sought_along_all_axes(contrast):
     rows, thin = rows_with_a_thin_source()
     axes = principal_axes(rows, np.eye(4))[1]
-    options = {"contrast": contrast, "max_iter": 500, "tol": 1e-6, "random_state": 0}
-    W = independent_directions(rows, axes, 1, **options)
+    options = {"ica": FastICA(fun=contrast, max_iter=500, tol=1e-6), "random_state": 0}
+    W = independent_directions(rows, axes, 1, **options).W
     assert abs(np.corrcoef((rows @ W)[:, 0], thin)[0, 1]) > 0.95
-    leading = independent_directions(rows, axes[:, :1], 1, **options)
+    leading = independent_directions(rows, axes[:, :1], 1, **options).W
     assert abs(np.corrcoef((rows @ leading)[:, 0], thin)[0, 1]) < 0.1
 
 
@@ -137,37 +155,60 @@ def test_slopes_of_contrasts_are_their_derivatives(contrast):
 
 
 @quiet
-def test_axes_of_the_search_are_parameters():
+def test_the_ica_given_says_in_how_many_axes_to_search():
     X, y = PAIR
-    whole = KernelSupportVectorICA(kernel="linear", least_share=0, random_state=0).fit(X, y)
+    whole = KernelSupportVectorICA(kernel="linear", random_state=0).fit(X, y)
     variances = whole.uncorrelated_variances_
     assert len(variances) == 5
-    share = (variances[2] + variances[1]) / 2 / variances.sum()
-    some = KernelSupportVectorICA(kernel="linear", least_share=share, random_state=0).fit(X, y)
-    assert_allclose(some.uncorrelated_variances_, variances[:2])
-    first = KernelSupportVectorICA(kernel="linear", ica_axes=3, random_state=0).fit(X, y)
+    first = KernelSupportVectorICA(kernel="linear", ica=FastICA(3), random_state=0).fit(X, y)
     assert_allclose(first.uncorrelated_variances_, variances[:3])
     with pytest.raises(ValueError, match="at most 3"):
-        SupportVectorICA(4, ica_axes=2).fit(X, y)
+        SupportVectorICA(4, ica=FastICA(2)).fit(X, y)
 
 
 @quiet
-def test_normals_may_keep_their_lengths():
+@pytest.mark.parametrize("model", [SupportVectorICA(), KernelSupportVectorICA(kernel="linear")])
+def test_the_ica_is_an_object_whose_parameters_are_searched(model, tmp_path):
     X, y = TALL
-    unit = KernelSupportVectorICA(kernel="linear", random_state=0).fit(X, y)
-    margin = KernelSupportVectorICA(kernel="linear", normal_length="margin", random_state=0)
-    A, B = unit.components_[:3], margin.fit(X, y).components_[:3]
-    lengths = np.linalg.norm(B, axis=1)
-    assert_allclose(B / lengths[:, None], A * np.sqrt(3), atol=1e-12)
-    assert_allclose(np.linalg.norm(lengths), 1)
-    machines = [svc(X, y == c).coef_[0] for c in margin.class_of_component_]
-    expected = np.linalg.norm(machines, axis=1)
-    assert_allclose(lengths, expected / np.linalg.norm(expected), rtol=AS_LIBSVM)
+    model = clone(model).set_params(ica=FastICA(random_state=0), n_components=5)
+    assert clone(model).set_params(ica__fun="cube").get_params()["ica__fun"] == "cube"
+    steps = make_pipeline(model, KNeighborsClassifier(5))
+    name = type(model).__name__.lower()
+    search = GridSearchCV(steps, {f"{name}__ica__fun": ["cube", "exp"]}, cv=3).fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    fitted = [clone(model).set_params(ica__fun=fun).fit(X, y) for fun in ("cube", "exp")]
+    assert np.abs(fitted[0].components_ - fitted[1].components_).max() > 1e-3
+    save(fitted[0], tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.ica.fun == "cube"
+    assert_array_equal(again.transform(X), fitted[0].transform(X))
+
+
+@pytest.mark.parametrize(
+    "ica", [FastICA(algorithm="deflation"), FastICA(fun=np.tanh), FastICA(fun="tanh"), "parallel"]
+)
+def test_an_ica_of_another_kind_is_refused(ica):
+    with pytest.raises(ValueError, match=r"ica=.*parallel FastICA.*'logcosh'"):
+        SupportVectorICA(ica=ica).fit(*TALL)
+
+
+def test_components_that_are_one_row_are_short_and_warned_of():
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = rng.standard_normal((40, 200)) + y[:, None]
+    with pytest.warns(UserWarning, match="3 of 4 independent components are mostly one training"):
+        model = SupportVectorICA(5, random_state=0).fit(X, y)
+    assert np.sum(np.linalg.norm(model.components_[1:], axis=1) < 0.1) == 3
+    assert (model.held_out_negentropy_ < 0.01).all()
+    sides = np.arange(400) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SupportVectorICA(2, random_state=0).fit(rng.uniform(size=(400, 4)), sides)
 
 
 def test_an_ica_that_does_not_converge_says_what_to_do():
-    with pytest.warns(ConvergenceWarning, match=r"ica_max_iter=1.*fewer components"):
-        SupportVectorICA(ica_max_iter=1, random_state=0).fit(*TALL)
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=1 .*fewer components"):
+        SupportVectorICA(ica=FastICA(max_iter=1), random_state=0).fit(*TALL)
 
 
 def test_complements_and_uncorrelated_axes():

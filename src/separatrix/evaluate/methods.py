@@ -59,12 +59,11 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
         "ridge": ("auto", 0.01, 1.0),  # last: truncation takes none, and such values fail
     },
     "SupportVectorProjection": {
-        "redundancy_scale": ("normalized",),
         "redundancy": (0.0, 0.25, 0.5),
         "multiclass": ("ovr", "ovo"),
     },
-    "SupportVectorICA": {"redundancy_scale": ("normalized",), "redundancy": (0.0, 0.5)},
-    "KernelSupportVectorICA": {"redundancy_scale": ("normalized",), "redundancy": (0.0, 0.5)},
+    "SupportVectorICA": {"redundancy": (0.0, 0.5)},
+    "KernelSupportVectorICA": {"redundancy": (0.0, 0.5)},
     "WithinSupportVectorDiscriminant": {"shrinkage": ("auto",)},
 }
 """Values that are tried for a parameter, the preferred first: under "*" for every method that has

@@ -125,6 +125,8 @@ SCIKIT_LEARN = {
         "classes_ covariance_ means_ priors_ rotations_ scalings_",
     ),
     "RidgeClassifier": ("linear_model", f"{_PLANES} solver_ _label_binarizer"),
+    # the parameter `ica` of the methods with independent components
+    "FastICA": ("decomposition", ""),
     # the parameter `covariance` of FisherDiscriminant
     "EmpiricalCovariance": ("covariance", _COVARIANCE),
     "LedoitWolf": ("covariance", f"{_COVARIANCE} shrinkage_"),

@@ -1,4 +1,4 @@
-"""Shared by the methods made of hyperplanes: their solver, their rows, their base class."""
+"""Shared by the methods made of hyperplanes: their rows and their base class."""
 
 from __future__ import annotations
 
@@ -10,33 +10,17 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
-from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.feature_space import empirical_kernel_map
 from separatrix.base.kernel import KERNEL_PARAMETERS, KernelEstimator, fit_weighted
 from separatrix.base.parameters import Allowed, one_of, real_number
 from separatrix.base.solution import Solution
 from separatrix.kernels import Linear, SettledKernel
 from separatrix.linalg import Array, Lift, range_basis, span
-from separatrix.margin.hyperplane import LOSSES, Hyperplane, soft_margin_hyperplane
 from separatrix.margin.planes import ClassWeight, decide_by_planes, predict_by_planes
-from separatrix.margin.points import Points
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 
 # The mathematics -----------------------------------------------------------------------------
-
-
-class PlaneFinder:
-    """Finds hyperplanes of one loss, and counts the steps that the slowest took."""
-
-    def __init__(self, loss: str = "hinge") -> None:
-        self.loss, self.n_iter = loss, 0
-
-    def __call__(self, points: Points, signs: Array, cost: Array) -> Hyperplane:
-        """The best hyperplane of one problem."""
-        plane = soft_margin_hyperplane(points, signs, cost, loss=self.loss)
-        self.n_iter = max(self.n_iter, plane.n_iter)
-        return plane
 
 
 class SpanCoordinates(NamedTuple):
@@ -103,7 +87,6 @@ MARGIN_PARAMETERS: dict[str, Sequence[Allowed]] = {
         one_of(None, "balanced"),
         Allowed(lambda v: isinstance(v, Mapping), "a dictionary from labels to weights"),
     ),
-    "loss": (one_of(*LOSSES),),
 }
 """Allowed values of the parameters that all methods with hyperplanes share."""
 
@@ -111,33 +94,6 @@ OPTIONAL_KERNEL: dict[str, Sequence[Allowed]] = {
     **KERNEL_PARAMETERS,
     "kernel": (one_of(None), *KERNEL_PARAMETERS["kernel"]),
 }
-
-
-def one_sided(self: Any, solution: Solution) -> str:
-    """The warning of all these methods when no hyperplane has rows on both sides."""
-    return (
-        f"{type(self).__name__} found no direction that separates the classes: the best "
-        f"hyperplane leaves all rows on one side with C={self.C:g}. Try "
-        'class_weight="balanced" or a larger C. transform returns no columns.'
-    )
-
-
-def validate_weighted(
-    self: Any,
-    X: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike | None = None,
-    **splitting: Any,
-) -> LabelledRows:
-    """Checked parameters and rows, with some weight in each class."""
-    rows = SubspaceEstimator._validate(self, X, y, sample_weight, **splitting)
-    if not rows.counts.all():
-        empty = rows.classes[rows.counts == 0].tolist()
-        raise ValueError(
-            f"no row of the classes {empty[:5]} has a positive sample_weight, and "
-            f"{type(self).__name__} parts each class from the others: leave these rows out"
-        )
-    return rows
 
 
 class MarginEstimator(ClassifierMixin, KernelEstimator):
@@ -148,7 +104,8 @@ class MarginEstimator(ClassifierMixin, KernelEstimator):
 
     C: float
     class_weight: ClassWeight
-    loss: str
+    kernel: Any = None
+    n_landmarks: Any = None
     _decides_in_subspace: ClassVar[bool] = False
     _planes: Any
     _planes_map: Any
@@ -156,8 +113,36 @@ class MarginEstimator(ClassifierMixin, KernelEstimator):
     margins_: Any
     n_components_: int
     n_iter_: Any
-    _without_directions = one_sided
     fit = fit_weighted
-    _validate = validate_weighted
     decision_function = decide_by_planes
     predict = predict_by_planes
+
+    def _validate(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **splitting: Any,
+    ) -> LabelledRows:
+        """Checked parameters and rows, with some weight in each class."""
+        rows = super()._validate(X, y, sample_weight, **splitting)
+        if not rows.counts.all():
+            empty = rows.classes[rows.counts == 0].tolist()
+            raise ValueError(
+                f"no row of the classes {empty[:5]} has a positive sample_weight, and "
+                f"{type(self).__name__} parts each class from the others: leave these rows out"
+            )
+        return rows
+
+    def _center(self, rows: LabelledRows, moments: ClassMoments) -> SpanCoordinates:
+        """The centred rows in their span, where those of a kernel map are, but for weights."""
+        if self.kernel is not None and rows.weights is None:
+            return SpanCoordinates(rows.X, lambda W: W)
+        return center_in_span(rows, moments)
+
+    def _without_directions(self, solution: Solution) -> str:
+        return (
+            f"{type(self).__name__} found no direction that separates the classes: the best "
+            f"hyperplane leaves all rows on one side with C={self.C:g}. Try "
+            'class_weight="balanced" or a larger C. transform returns no columns.'
+        )

@@ -1,12 +1,11 @@
 """The soft-margin hyperplane: the support vector machine as a convex problem.
 
-``min ½‖w‖² + Σ c_i max(0, 1 - y_i (w·z_i + b))`` over w and b, for rows z_i with signs y_i; with
-``loss="squared_hinge"`` the square of the maximum.
+``min ½‖w‖² + Σ c_i max(0, 1 - y_i (w·z_i + b))`` over w and b, for rows z_i with signs y_i.
 
-Newton's method (`newton`) solves the first to nine digits, from a start that libsvm gives for wide
-and small problems: there it is up to 10 times as fast, and slow where classes overlap and costs
-are high. Squared or too large for Newton's method, coordinate descent (liblinear) solves it, which
-penalises the intercept.
+Newton's method (`newton`) solves it to nine digits, from a start that libsvm gives for wide and
+small problems: there it is up to 10 times as fast, and slow where classes overlap and costs are
+high. Beyond the reach of Newton's method coordinate descent (liblinear) solves it, which penalises
+the intercept.
 """
 
 from __future__ import annotations
@@ -31,9 +30,6 @@ from separatrix.margin.newton import (
 )
 from separatrix.margin.points import Points
 
-LOSSES = ("hinge", "squared_hinge")
-"""What a row short of its margin costs: its shortfall, or the square of it."""
-
 MAX_NEWTON_PRODUCTS = 2e10
 """Multiplications (rows × features²) of a Newton step up to which tall problems are exact. Half of
 that, 26000 rows of 640 features, took liblinear three times as long, and was 0.4 radians off."""
@@ -49,8 +45,7 @@ LIBSVM_HALF_WIDTH = 5e-3
 """ε of the first zone around the margins of libsvm, which ends at 1e-3 of the margin."""
 
 MAX_DESCENT_STEPS = 1000
-"""Passes of liblinear over the rows for the hinge; 20 times as many conjugate gradients for the
-squared one, of which wide separable problems at a high cost took 5000."""
+"""Passes of liblinear over the rows."""
 
 
 class Hyperplane(NamedTuple):
@@ -81,9 +76,7 @@ def prepare_points(rows: Array) -> Points:
     return Points(rows, rows @ rows.T if by_products else None)
 
 
-def soft_margin_hyperplane(
-    points: Points, signs: Array, cost: Array, *, loss: str = "hinge"
-) -> Hyperplane:
+def soft_margin_hyperplane(points: Points, signs: Array, cost: Array) -> Hyperplane:
     """Minimise ``½‖w‖² + Σ cost_i max(0, 1 - signs_i (w·z_i + b))``.
 
     Parameters
@@ -94,8 +87,6 @@ def soft_margin_hyperplane(
         1 or -1.
     cost : array (n,)
         Cost of a row at one margin's width on the wrong side of its margin.
-    loss : "hinge" or "squared_hinge"
-        Whether the maximum is squared.
 
     Examples
     --------
@@ -111,18 +102,14 @@ def soft_margin_hyperplane(
         return Hyperplane(np.zeros(r), 0.0, True, 0)
     # all tolerances are for data of size 1
     scale = 1.0 if abs(scale - 1) < 1e-9 else scale
-    solve = choose_solver(n, r, loss)
+    solve = choose_solver(n, r)
     result = solve(points if scale == 1 else points.divide(scale), signs, cost * scale**2)
     w = np.zeros(r) if result.vanishes else result.normal / scale
     return Hyperplane(w, result.intercept, result.exact, result.n_iter)
 
 
-def choose_solver(
-    n_rows: int, n_features: int, loss: str = "hinge"
-) -> Callable[[Points, Array, Array], SolverResult]:
+def choose_solver(n_rows: int, n_features: int) -> Callable[[Points, Array, Array], SolverResult]:
     """The function that is quickest for a problem of this size."""
-    if loss == "squared_hinge":
-        return descend_squared
     if _is_wide(n_rows, n_features):
         return decompose_dual if n_rows <= MAX_WIDE_GRAM_ROWS else descend_dual
     if n_rows <= MAX_TALL_GRAM_ROWS:
@@ -156,29 +143,17 @@ def decompose_dual(points: Points, signs: Array, cost: Array) -> SolverResult:
 
 
 def descend_dual(points: Points, signs: Array, cost: Array) -> SolverResult:
-    """Liblinear with the hinge loss, for problems beyond Newton's method."""
-    return _descend(points, signs, cost, "hinge")
-
-
-def descend_squared(points: Points, signs: Array, cost: Array) -> SolverResult:
-    """Liblinear with the squared hinge: of tall problems it solves the primal, which is smooth."""
-    return _descend(points, signs, cost, "squared_hinge")
-
-
-def _descend(points: Points, signs: Array, cost: Array, loss: str) -> SolverResult:
-    """scikit-learn's `LinearSVC`.
+    """scikit-learn's `LinearSVC`, for problems beyond Newton's method.
 
     liblinear penalises the intercept as a weight. It is scaled so that this costs little compared
     with all rows; a larger scale makes the descent slow.
     """
-    Z, hinge = points.rows, loss == "hinge"
-    bias_scale = max(1.0, 30 / float(np.sqrt(cost.sum())))
+    Z, bias_scale = points.rows, max(1.0, 30 / float(np.sqrt(cost.sum())))
     model = LinearSVC(
-        loss=loss,
-        dual=hinge,
-        tol=1e-4 if hinge else 1e-8,
-        max_iter=MAX_DESCENT_STEPS if hinge else 20 * MAX_DESCENT_STEPS,
-        intercept_scaling=bias_scale if hinge else 10 * bias_scale,
+        loss="hinge",
+        tol=1e-4,
+        max_iter=MAX_DESCENT_STEPS,
+        intercept_scaling=bias_scale,
         random_state=0,
     )
     with warnings.catch_warnings(record=True) as caught, _without_checks():
@@ -188,7 +163,7 @@ def _descend(points: Points, signs: Array, cost: Array, loss: str) -> SolverResu
     finished = not any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
     if not finished:
         warn_unfinished(n_iter)
-    vanishes = finished and not is_better_than_none(Z, signs, cost, w, b, squared=not hinge)
+    vanishes = finished and not is_better_than_none(Z, signs, cost, w, b)
     return SolverResult(w, b, False, n_iter, vanishes)
 
 

@@ -10,40 +10,43 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin
+from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from separatrix._warnings import warn_caller
-from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.kernel import KERNEL_PARAMETERS
-from separatrix.base.parameters import N_COMPONENTS, Allowed, one_of, real_number, whole_number
+from separatrix.base.parameters import N_COMPONENTS, Allowed, one_of
 from separatrix.base.solution import Solution
 from separatrix.kernels import KernelLike, RandomState
 from separatrix.linalg import Array, numerical_rank
 from separatrix.margin.estimator import (
     MARGIN_PARAMETERS,
     MarginEstimator,
-    SpanCoordinates,
     added_between_scatter,
-    center_in_span,
-    one_sided,
-    validate_weighted,
 )
-from separatrix.margin.planes import (
-    ClassWeight,
-    decide_by_planes,
-    predict_by_planes,
-    publish_planes,
-)
-from separatrix.margin.projection import (
-    REDUNDANCY_PARAMETERS,
-    KeptPlanes,
-    keep_planes,
-    name_sides,
-)
+from separatrix.margin.planes import ClassWeight, publish_planes
+from separatrix.margin.projection import REDUNDANCY_PARAMETERS, keep_planes, name_sides
 from separatrix.moments.class_moments import ClassMoments
+
+LEAST_SHARE = 0.001
+"""Share of the variance of the least axis that is searched in a feature space: the thesis's."""
+
+MOST_OF_A_ROW = 0.25
+"""Share of the variance of a component from one row beyond which it is warned of. Of components
+of rows fewer than features it is 0.6 to 0.9, and 0.97 and more of noise."""
+
+MAX_ICA_ROWS = 8000
+"""Rows that a search for components looks at: more would not move them by a hundredth."""
+
+HELD_OUT_STEPS = 20
+"""Steps of the search in half of the rows, from the components of all: one that is a single row
+is left in two or three."""
+
+GAUSSIAN_LOG_COSH = 0.3745672
+"""Mean of log cosh of a standard normal number."""
 
 # The mathematics -----------------------------------------------------------------------------
 
@@ -58,8 +61,8 @@ def orthogonal_complement(W: Array) -> Array:
     """
     if W.shape[1] == 0:
         return np.eye(len(W))
-    U, s, _ = np.linalg.svd(W)
-    return U[:, numerical_rank(s, max(W.shape)) :]
+    Q, R, _ = scipy.linalg.qr(W, pivoting=True)
+    return Q[:, numerical_rank(np.abs(np.diagonal(R)), max(W.shape)) :]
 
 
 def principal_axes(Z: Array, free: Array) -> tuple[Array, Array]:
@@ -71,11 +74,12 @@ def principal_axes(Z: Array, free: Array) -> tuple[Array, Array]:
         ``vᵀ S v`` with ``S = ZᵀZ``, those that are not numerical zero.
     V : array (r, k)
     """
-    _, s, Vt = np.linalg.svd(Z @ free, full_matrices=False)
-    # beside the rows themselves: all that is left in `free` may be numerical zero
-    spectral_norm = float(np.linalg.svd(Z, compute_uv=False).max(initial=0.0))
-    rank = numerical_rank(s, max(Z.shape), largest=spectral_norm)
-    return s[:rank] ** 2, free @ Vt[:rank].T
+    rows = Z @ free
+    evals, V = np.linalg.eigh(rows.T @ rows)
+    evals, V = evals[::-1], V[:, ::-1]
+    # compared with all of the rows: all that is left in `free` may be numerical zero
+    rank = numerical_rank(evals, max(Z.shape), largest=float(np.vdot(Z, Z)))
+    return evals[:rank], free @ V[:, :rank]
 
 
 def uncorrelated_axes(Z: Array, W: Array) -> tuple[Array, Array]:
@@ -116,7 +120,7 @@ CONTRASTS: dict[str, Callable[[Array, float], tuple[Array, Array]]] = {
     "exp": gaussian_slopes,
     "cube": quartic_slopes,
 }
-"""Measures of how far a distribution is from a Gaussian, by the names of `contrast`."""
+"""Measures of how far a distribution is from a Gaussian, by their names in `FastICA`."""
 
 
 def symmetric_orthonormal(W: Array) -> Array:
@@ -133,28 +137,53 @@ class Unmixing(NamedTuple):
 
 
 def symmetric_fastica(
-    white: Array,
-    shares: Array,
-    start: Array,
-    contrast: str,
-    *,
-    scale: float,
-    max_iter: int,
-    tol: float,
+    white: Array, shares: Array, start: Array, ica: FastICA, max_iter: int | None = None
 ) -> Unmixing:
     """Orthonormal rows along which white rows (n, m) are farthest from Gaussian.
 
     Means are by `shares` of the rows, which sum to one.
     The fixed point ``w ← E[z g(wᵀz)] - E[g'(wᵀz)] w`` (3.13) for all rows of `start` (k, m),
-    followed by (3.14). W is k × m, so that all m axes are searched, also for few components.
+    followed by (3.14). W is k × m, so that all m axes are searched, also for few components:
+    scikit-learn's own search has as many components as axes.
     """
+    contrast, scale = CONTRASTS[ica.fun], (ica.fun_args or {}).get("alpha", 1.0)
     W, weighted = symmetric_orthonormal(start), shares[:, None] * white
-    for _ in range(max_iter):
-        g, slope = CONTRASTS[contrast](white @ W.T, scale)
+    for _ in range(max_iter or ica.max_iter):
+        g, slope = contrast(white @ W.T, scale)
         before, W = W, symmetric_orthonormal(g.T @ weighted - (shares @ slope)[:, None] * W)
-        if np.abs(np.abs(np.einsum("ij,ij->i", before, W)) - 1).max() < tol:
+        if np.abs(np.abs(np.einsum("ij,ij->i", before, W)) - 1).max() < ica.tol:
             return Unmixing(W, True)
     return Unmixing(W, False)
+
+
+def negentropy(U: Array, shares: Array) -> Array:
+    """How far each column is from a Gaussian: ``(E log cosh u - E log cosh ν)²`` (3.12).
+
+    Less what sampling adds to it, so that it is zero for a Gaussian on average, or below.
+    """
+    U = U - shares @ U
+    U = U / np.sqrt(np.maximum(shares @ U**2, 1e-300))
+    values = np.logaddexp(U, -U) - np.log(2)
+    mean = shares @ values
+    noise = (shares**2) @ (values - mean) ** 2
+    return (mean - GAUSSIAN_LOG_COSH) ** 2 - noise
+
+
+class Components(NamedTuple):
+    """Directions as columns W along which rows have unit variance, and what holds of them.
+
+    Attributes
+    ----------
+    W : array (r, k)
+    held_out : array (k,)
+        Negentropy of rows that the search has not seen.
+    length : array (k,)
+        Share of the variance without the row that has most of it.
+    """
+
+    W: Array
+    held_out: Array
+    length: Array
 
 
 def independent_directions(
@@ -163,119 +192,180 @@ def independent_directions(
     n_components: int,
     *,
     weights: Array | None = None,
-    contrast: str = "logcosh",
-    contrast_scale: float = 1.0,
-    max_iter: int,
-    tol: float,
-    random_state: RandomState,
-) -> Array:
-    """Directions as columns along which rows have unit variance and are as independent as can be.
+    ica: FastICA,
+    random_state: RandomState = None,
+) -> Components:
+    """Directions along which rows are as independent as can be, and what holds for new rows.
 
     They are combinations of all columns of `axes`, along which rows are uncorrelated: FastICA
     with symmetric decorrelation on the whitened rows. The axes point to where the rows have their
     longer tail, so that turning the data turns the answer.
     """
+    if n_components == 0:
+        return Components(np.zeros((len(axes), 0)), np.zeros(0), np.zeros(0))
+    numbers = _number_rows(Z)
+    step = -(-len(Z) // MAX_ICA_ROWS)
+    some = np.flatnonzero(numbers % step == 0)
+    Z, halves = Z[some], numbers[some] // step % 2
     rows = Z @ axes
-    shares = np.full(len(Z), 1 / len(Z)) if weights is None else weights / weights.sum()
+    weights = np.ones(len(Z)) if weights is None else weights[some]
+    shares = _normalize(weights)
     deviations = np.sqrt(shares @ rows**2)
     deviations *= np.where(shares @ rows**3 < 0, -1.0, 1.0)
-    start = check_random_state(random_state).standard_normal((n_components, axes.shape[1]))
-    options: dict[str, Any] = {"scale": contrast_scale, "max_iter": max_iter, "tol": tol}
-    found = symmetric_fastica(rows / deviations, shares, start, contrast, **options)
+    white = rows / deviations
+    rng = check_random_state(random_state if ica.random_state is None else ica.random_state)
+    start = rng.standard_normal((n_components, axes.shape[1]))
+    found = symmetric_fastica(white, shares, start, ica)
     if not found.converged:
         warn_caller(
-            f"FastICA did not converge with ica_max_iter={max_iter}, ica_tol={tol:g}: its "
-            f"{n_components} directions depend on random_state. Raise ica_max_iter, or ask for "
+            f"FastICA did not converge in max_iter={ica.max_iter} steps: its {n_components} "
+            "directions depend on random_state. Raise it, ica=FastICA(max_iter=...), or ask for "
             "fewer components: Gaussian noise has no independent directions to find.",
             ConvergenceWarning,
         )
-    return axes / deviations @ found.W.T
+    squares = (shares[:, None] * (white @ found.W.T) ** 2).T  # they sum to one
+    largest = np.array([np.bincount(numbers[some], of_rows).max() for of_rows in squares])
+    _warn_of_single_rows(largest, *white.shape)
+    held_out = np.zeros(n_components)
+    for half in (0, 1):
+        learn, judge = halves == half, halves != half
+        W = _continue_search(white[learn], _normalize(shares[learn]), found.W, ica)
+        held_out += negentropy(white[judge] @ W.T, _normalize(shares[judge])) / 2
+    return Components(axes / deviations @ found.W.T, held_out, 1 - largest)
+
+
+def _continue_search(rows: Array, shares: Array, W: Array, ica: FastICA) -> Array:
+    """Directions as rows that a search from W finds in some of the rows alone."""
+    rows = rows - shares @ rows
+    evals, V = np.linalg.eigh((shares[:, None] * rows).T @ rows)
+    # rows that were left out must leave no trace: whatever they alone span is taken off
+    first = len(evals) - numerical_rank(evals[::-1], len(evals))
+    root, V = np.sqrt(evals[first:]), V[:, first:]
+    found = symmetric_fastica(rows @ (V / root), shares, (W @ V) * root, ica, HELD_OUT_STEPS)
+    return found.W @ (V / root).T
+
+
+def _normalize(weights: Array) -> Array:
+    return weights / weights.sum()
+
+
+def _number_rows(Z: Array) -> Array:
+    """A number for each row by its length, the same for equal rows.
+
+    Neither the order of the rows nor turning them matters to it.
+    """
+    lengths = np.einsum("ij,ij->i", Z, Z)
+    size = float(lengths.max(initial=0.0)) or 1.0
+    numbers = np.unique((lengths / size).round(10), return_inverse=True)[1]
+    # rows that are all as long as each other go by their places
+    return numbers if numbers.max(initial=0) else np.arange(len(Z))
+
+
+def _warn_of_single_rows(largest: Array, n_rows: int, n_axes: int) -> None:
+    """Warn where one row has much of the variance of a component."""
+    single = int(np.count_nonzero(largest > MOST_OF_A_ROW))
+    if single:
+        warn_caller(
+            f"{single} of {len(largest)} independent components are mostly one training row, "
+            f"which has up to {largest.max():.0%} of the variance: {n_rows} rows in {n_axes} axes "
+            "always have such directions. They are short, so as not to mislead neighbours; "
+            "ica=FastICA(n_components=...) searches that many leading axes."
+        )
 
 
 # Estimators ----------------------------------------------------------------------------------
+
+
+def _check_ica(ica: Any) -> bool:
+    symmetric = isinstance(ica, FastICA) and ica.algorithm == "parallel"
+    return symmetric and isinstance(ica.fun, str) and ica.fun in CONTRASTS
+
 
 ICA_PARAMETERS: dict[str, Sequence[Allowed]] = {
     "n_components": N_COMPONENTS,
     **MARGIN_PARAMETERS,
     **REDUNDANCY_PARAMETERS,
-    "ica_max_iter": (whole_number(1),),
-    "ica_tol": (real_number(0, open_low=True),),
-    "ica_axes": (one_of(None), whole_number(1)),
-    "contrast": (one_of(*CONTRASTS),),
-    "contrast_scale": (real_number(0, open_low=True),),
-    "least_share": (real_number(0, 1),),
+    "ica": (
+        one_of(None),
+        Allowed(_check_ica, "a parallel FastICA whose fun is 'logcosh', 'exp' or 'cube'"),
+    ),
 }
 
 
-def _n_independent(
-    estimator: SubspaceEstimator, n_normals: int, available: int, selected: Mapping[str, Any]
-) -> int:
-    """How many independent directions follow the normals; None takes as many as those."""
-    if estimator.n_components is None:
-        return min(n_normals, available)
-    why = f"{n_normals} hyperplanes and {available} directions beside them"
-    return max(estimator._n_wanted(n_normals + available, why, selected) - n_normals, 0)
+class ComponentEstimator(MarginEstimator):
+    """Base of both methods: normals, then independent components in the axes that are left."""
+
+    n_components: int | str | None
+    ica: Any
+    accuracy_: Any
+    class_of_component_: Any
+    eliminated_: Any
+    elimination_distances_: Any
+    held_out_negentropy_: Any
+    n_normals_: int
+    sides_: Any
+    support_: Any
+    _directions_depend_on_their_number: ClassVar[bool] = True
+
+    def _axes(self, Z: Array, normals: Array) -> tuple[Array, Array]:
+        """Variances and axes of what the normals leave, by descending variance."""
+        raise NotImplementedError
+
+    def _size(self, W: Array) -> Any:
+        """What a block of directions is divided by."""
+        raise NotImplementedError
+
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        Z, lift = self._center(rows, moments)
+        found = keep_planes(self, Z, rows)
+        ica = FastICA() if self.ica is None else self.ica
+        weighted = Z if rows.weights is None else np.sqrt(rows.weights)[:, None] * Z
+        variances, axes = self._axes(weighted, found.kept.W)
+        axes = axes[:, : ica.n_components]
+        k = self._n_independent(len(found.kept.margin), axes.shape[1], selected)
+        self._report_progress(f"{k} independent directions in {axes.shape[1]} axes")
+        of_rows = {"weights": rows.weights, "ica": ica, "random_state": self.random_state}
+        components = independent_directions(Z, axes, k, **of_rows)
+        independent = lift(components.W) / self._size(components.W)
+        kept = found.kept.lift(lift)
+        kept = kept.scale(np.broadcast_to(1 / self._size(kept.W), len(kept.margin)))
+        W = np.hstack([kept.W, independent])
+        n_kept = self._n_wanted(W.shape[1], "hyperplanes and independent directions", selected)
+        n_normals = min(len(kept.margin), n_kept)
+        shown = kept.take(np.arange(n_normals))
+        extras = {
+            **found.extras,
+            **publish_planes(shown, found.every.lift(lift), moments, selected),
+            "n_normals_": n_normals,
+            "n_components_": n_kept,
+            "class_of_component_": moments.classes[shown.positive],
+            "sides_": name_sides(shown, moments.classes),
+            "accuracy_": shown.accuracy,
+            "held_out_negentropy_": components.held_out,
+        }
+        criterion = added_between_scatter(W[:, :n_kept], moments)
+        # new rows have none of the spread that a single row has
+        W[:, len(kept.margin) :] *= components.length
+        W, rank = W[:, :n_kept], Z.shape[1]
+        solution = Solution(W, criterion, rank, extras=extras, n_sided=n_normals)
+        return solution.with_extras(
+            **self._describe_axes(variances[: axes.shape[1]], lift(axes), selected)
+        )
+
+    def _describe_axes(
+        self, variances: Array, axes: Array, selected: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        return {}
+
+    def _n_independent(self, n_normals: int, available: int, selected: Mapping[str, Any]) -> int:
+        """How many independent directions follow the normals; None takes as many as those."""
+        if self.n_components is None:
+            return min(n_normals, available)
+        why = f"{n_normals} hyperplanes and {available} directions beside them"
+        return max(self._n_wanted(n_normals + available, why, selected) - n_normals, 0)
 
 
-def _keep_axes(estimator: Any, variances: Array, axes: Array) -> tuple[Array, Array]:
-    """The leading axes that have the least share of the variance, at most `ica_axes` of them."""
-    enough = variances >= estimator.least_share * variances.sum()
-    n_axes = min(int(enough.sum()), estimator.ica_axes or len(variances))
-    return variances[:n_axes], axes[:, :n_axes]
-
-
-def _weigh(Z: Array, weights: Array | None) -> Array:
-    """Rows whose products with each other are those of the weighted rows."""
-    return Z if weights is None else np.sqrt(weights)[:, None] * Z
-
-
-def _find_independent(
-    estimator: Any, Z: Array, weights: Array | None, axes: Array, n_components: int
-) -> Array:
-    """Independent directions among the axes with the estimator's settings of FastICA."""
-    estimator._report_progress(f"{n_components} independent directions in {axes.shape[1]} axes")
-    if n_components == 0:
-        return np.zeros((Z.shape[1], 0))
-    return independent_directions(
-        Z,
-        axes,
-        n_components,
-        weights=weights,
-        contrast=estimator.contrast,
-        contrast_scale=estimator.contrast_scale,
-        max_iter=estimator.ica_max_iter,
-        tol=estimator.ica_tol,
-        random_state=estimator.random_state,
-    )
-
-
-def _join_blocks(
-    estimator: SubspaceEstimator,
-    found: KeptPlanes,
-    independent: Array,
-    moments: ClassMoments,
-    selected: Mapping[str, Any],
-) -> Solution:
-    """Normals and independent directions side by side, those wanted, and their attributes."""
-    W = np.hstack([found.kept.W, independent])
-    n_kept = estimator._n_wanted(W.shape[1], "hyperplanes and independent directions", selected)
-    n_normals = min(len(found.kept.margin), n_kept)
-    shown = found.kept.take(np.arange(n_normals))
-    extras = {
-        **found.extras,
-        **publish_planes(shown, found.every, moments, selected),
-        "n_normals_": n_normals,
-        "n_components_": n_kept,
-        "class_of_component_": moments.classes[shown.positive],
-        "sides_": name_sides(shown, moments.classes),
-        "accuracy_": shown.accuracy,
-    }
-    W = W[:, :n_kept]
-    criterion = added_between_scatter(W, moments)
-    return Solution(W, criterion, len(W), extras=extras, n_sided=n_normals)
-
-
-class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
+class SupportVectorICA(ComponentEstimator):
     """Normals of support vector machines, and independent components orthogonal to them.
 
     First the directions of `SupportVectorProjection`, one hyperplane for each class against the
@@ -289,48 +379,28 @@ class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
         Number of directions in all: the normals first, then as many independent ones as are
         needed. None takes as many independent directions as there are normals. "auto" takes as
         many as classify held-out rows best, judged by the first ones of many.
-    C : float
-        Cost of a row on the wrong side of its margin.
-    redundancy : float in [0, 1] or int
-        As in `SupportVectorProjection`; 0 keeps all normals.
-    redundancy_scale : "raw" or "normalized"
+    C, redundancy, multiclass, class_weight
         As in `SupportVectorProjection`.
-    angle : "full" or "acute"
-        As in `SupportVectorProjection`.
-    least_accuracy : float in (0, 1]
-        As in `SupportVectorProjection`.
-    multiclass : "ovr" or "ovo"
-        As in `SupportVectorProjection`.
-    class_weight : dict, "balanced" or None
-        Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
-        all.
-    loss : "hinge" or "squared_hinge"
-        Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
-    ica_tol : float
-        When FastICA stops.
-    ica_max_iter : int
-        Steps of FastICA at most.
-    ica_axes : int or None
-        In how many of the leading principal axes independent directions are sought; None is all
-        of them. As many axes as independent directions is what scikit-learn's `FastICA` does.
-    contrast : "logcosh", "exp" or "cube"
-        How FastICA measures the distance from a Gaussian: its g(u) is ``tanh(a u)``,
-        ``u exp(-a u²/2)`` or ``u³``.
-    contrast_scale : float
-        a in these; "cube" has none.
-    least_share : float in [0, 1]
-        Axes with a smaller share of the variance are left out; 0 keeps all.
+    ica : FastICA or None
+        scikit-learn's, for its settings: `fun` and its "alpha", `max_iter`, `tol`, and
+        `n_components`, the number of leading principal axes that are searched; None is all.
+        With as many axes as components the search is that of scikit-learn.
     random_state : int, RandomState or None
-        Where FastICA starts.
+        Where FastICA starts, unless `ica` says so.
 
     Attributes
     ----------
     components_ : array (n_components, n_features)
-        Directions of unit length, the normals first.
+        The normals first, of unit length. The length of an independent direction is 1 less the
+        share of the variance that a single training row has along it.
     n_normals_ : int
         How many of them are normals of hyperplanes.
     n_components_ : int
         How many there are in all.
+    held_out_negentropy_ : array
+        How far rows held out are from a Gaussian along each independent direction, found in one
+        half and judged in the other: ``(E log cosh u - E log cosh ν)²`` less what sampling adds,
+        so that noise has zero on average.
     class_of_component_, accuracy_, intercepts_, margins_ : array (n_normals,)
         As in `SupportVectorProjection`, of the normals.
     sides_, support_
@@ -349,8 +419,11 @@ class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
     kernel makes them uncorrelated.
 
     Independent directions are combinations of all principal axes of the rows without the normals,
-    unless `ica_axes` or `least_share` leave some out: a direction of little variance may be the
-    least Gaussian. They come without an order of worth, and another number of them gives others.
+    unless `ica` leaves some out: a direction of little variance may be the least Gaussian. They
+    come without an order of worth, and another number of them gives others.
+
+    Where rows are not many more than axes, the direction that is least Gaussian has one row far
+    from all others, and new rows near zero. Such components are warned of, and short.
 
     References
     ----------
@@ -370,79 +443,35 @@ class SupportVectorICA(ClassifierMixin, SubspaceEstimator):
     (3, (178, 5))
     """
 
-    _directions_depend_on_their_number: ClassVar[bool] = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = ICA_PARAMETERS
-    _decides_in_subspace: ClassVar[bool] = False
-    _planes: Any
-    _planes_map: Any
-    accuracy_: Any
-    class_of_component_: Any
-    eliminated_: Any
-    elimination_distances_: Any
-    intercepts_: Any
-    margins_: Any
-    n_components_: int
-    n_iter_: Any
-    n_normals_: Any
-    sides_: Any
-    support_: Any
-    _without_directions = one_sided
-    decision_function = decide_by_planes
-    predict = predict_by_planes
 
     def __init__(
         self,
         n_components: int | str | None = None,
         *,
         C: float = 1.0,
-        redundancy: float = 0.0,
-        redundancy_scale: str = "raw",
-        angle: str = "full",
-        least_accuracy: float = 0.5,
-        multiclass: str = "ovr",
         class_weight: ClassWeight = None,
-        loss: str = "hinge",
-        ica_tol: float = 1e-4,
-        ica_max_iter: int = 200,
-        ica_axes: int | None = None,
-        contrast: str = "logcosh",
-        contrast_scale: float = 1.0,
-        least_share: float = 0.0,
+        redundancy: float = 0.0,
+        multiclass: str = "ovr",
+        ica: FastICA | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.C = C
-        self.redundancy = redundancy
-        self.redundancy_scale = redundancy_scale
-        self.angle = angle
-        self.least_accuracy = least_accuracy
-        self.multiclass = multiclass
         self.class_weight = class_weight
-        self.loss = loss
-        self.ica_tol = ica_tol
-        self.ica_max_iter = ica_max_iter
-        self.ica_axes = ica_axes
-        self.contrast = contrast
-        self.contrast_scale = contrast_scale
-        self.least_share = least_share
+        self.redundancy = redundancy
+        self.multiclass = multiclass
+        self.ica = ica
         self.random_state = random_state
 
-    _validate = validate_weighted
+    def _axes(self, Z: Array, normals: Array) -> tuple[Array, Array]:
+        return principal_axes(Z, orthogonal_complement(normals))
 
-    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
-        Z, lift = center_in_span(rows, moments)
-        found = keep_planes(self, Z, rows)
-        free = orthogonal_complement(found.kept.W)
-        _, axes = _keep_axes(self, *principal_axes(_weigh(Z, rows.weights), free))
-        k = _n_independent(self, len(found.kept.margin), axes.shape[1], selected)
-        independent = _find_independent(self, Z, rows.weights, axes, k)
-        independent /= np.linalg.norm(independent, axis=0)
-        found = found._replace(kept=found.kept.lift(lift), every=found.every.lift(lift))
-        solution = _join_blocks(self, found, lift(independent), moments, selected)
-        return solution._replace(rank=Z.shape[1])
+    def _size(self, W: Array) -> Any:
+        return np.linalg.norm(W, axis=0)
 
 
-class KernelSupportVectorICA(MarginEstimator):
+class KernelSupportVectorICA(ComponentEstimator):
     """Normals of support vector machines, and independent components uncorrelated with them.
 
     In the feature space of a kernel: first one hyperplane for each class against the rest, as in
@@ -452,49 +481,12 @@ class KernelSupportVectorICA(MarginEstimator):
 
     Parameters
     ----------
-    n_components : int, "auto" or None
-        Number of directions in all: the normals first, then as many independent ones as are
-        needed. None takes as many independent directions as there are normals. "auto" takes as
-        many as classify held-out rows best, judged by the first ones of many.
-    C : float
-        Cost of a row on the wrong side of its margin.
-    redundancy : float in [0, 1] or int
-        As in `SupportVectorProjection`; 0 keeps all normals.
-    redundancy_scale : "raw" or "normalized"
-        As in `SupportVectorProjection`.
-    angle : "full" or "acute"
-        As in `SupportVectorProjection`.
-    least_accuracy : float in (0, 1]
-        As in `SupportVectorProjection`.
-    multiclass : "ovr" or "ovo"
-        As in `SupportVectorProjection`.
-    class_weight : dict, "balanced" or None
-        Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
-        all.
+    n_components, C, redundancy, multiclass, class_weight, ica
+        As in `SupportVectorICA`.
     kernel : str, Kernel or callable
         As in `KernelFisherDiscriminant`.
     n_landmarks : int, array (n_landmarks, n_features) or None
         As in `KernelFisherDiscriminant`.
-    loss : "hinge" or "squared_hinge"
-        Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
-    ica_tol : float
-        When FastICA stops.
-    ica_max_iter : int
-        Steps of FastICA at most.
-    ica_axes : int or None
-        In how many of the leading principal axes independent directions are sought; None is all
-        of them. As many axes as independent directions is what scikit-learn's `FastICA` does.
-    contrast : "logcosh", "exp" or "cube"
-        How FastICA measures the distance from a Gaussian: its g(u) is ``tanh(a u)``,
-        ``u exp(-a u²/2)`` or ``u³``.
-    contrast_scale : float
-        a in these; "cube" has none.
-    least_share : float in [0, 1]
-        Axes with a smaller share of the variance are left out; 0.001 in the thesis.
-    normal_length : "unit" or "margin"
-        Lengths of the normals before their block is divided by its norm: all the same, or the
-        lengths at which the margins are at ±1, as equation 3.47 has them: normals with a narrow
-        margin count for more.
     random_state : int, RandomState or None
         Where FastICA starts, which rows become landmarks, and which of more than 1000 the median
         looks at.
@@ -507,9 +499,11 @@ class KernelSupportVectorICA(MarginEstimator):
     uncorrelated_coef_ : array (n_axes, n_reference)
         β: the axes of the subspace uncorrelated with the normals, as such combinations.
     uncorrelated_variances_ : array (n_axes,)
-        λ of each axis: sum of squares of the training rows along it. Axes with less than
-        `least_share` of the sum of all are left out.
-    n_normals_, n_components_, class_of_component_, accuracy_, sides_, support_
+        λ of each axis: sum of squares of the training rows along it. Axes with less than a
+        thousandth of the sum of all are left out.
+    n_normals_, n_components_, held_out_negentropy_
+        As in `SupportVectorICA`.
+    class_of_component_, accuracy_, sides_, support_
         As in `SupportVectorICA`.
     intercepts_, margins_ : array (n_normals,)
         Column i of ``transform(X)`` plus ``intercepts_[i]`` is 0 on the hyperplane, and
@@ -528,7 +522,8 @@ class KernelSupportVectorICA(MarginEstimator):
     normals: nothing is inverted.
 
     Both blocks of directions are divided by their Frobenius norm (equations 3.47-3.49), so that
-    neither outweighs the other.
+    neither outweighs the other; then an independent direction is as long as in `SupportVectorICA`,
+    in units of its block. The thesis gives a normal the length 1/margin before.
 
     References
     ----------
@@ -546,18 +541,10 @@ class KernelSupportVectorICA(MarginEstimator):
     True
     """
 
-    _directions_depend_on_their_number: ClassVar[bool] = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         **ICA_PARAMETERS,
         **KERNEL_PARAMETERS,
-        "normal_length": (one_of("unit", "margin"),),
     }
-    accuracy_: Any
-    class_of_component_: Any
-    eliminated_: Any
-    elimination_distances_: Any
-    n_normals_: Any
-    sides_: Any
     uncorrelated_coef_: Any
     uncorrelated_variances_: Any
 
@@ -566,66 +553,34 @@ class KernelSupportVectorICA(MarginEstimator):
         n_components: int | str | None = None,
         *,
         C: float = 1.0,
-        redundancy: float = 0.0,
-        redundancy_scale: str = "raw",
-        angle: str = "full",
-        least_accuracy: float = 0.5,
-        multiclass: str = "ovr",
         class_weight: ClassWeight = None,
-        loss: str = "hinge",
+        redundancy: float = 0.0,
+        multiclass: str = "ovr",
         kernel: KernelLike = "rbf",
         n_landmarks: int | ArrayLike | None = None,
-        ica_tol: float = 1e-4,
-        ica_max_iter: int = 200,
-        ica_axes: int | None = None,
-        contrast: str = "logcosh",
-        contrast_scale: float = 1.0,
-        least_share: float = 0.001,
-        normal_length: str = "unit",
+        ica: FastICA | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.C = C
-        self.redundancy = redundancy
-        self.redundancy_scale = redundancy_scale
-        self.angle = angle
-        self.least_accuracy = least_accuracy
-        self.multiclass = multiclass
         self.class_weight = class_weight
-        self.loss = loss
+        self.redundancy = redundancy
+        self.multiclass = multiclass
         self.kernel = kernel
         self.n_landmarks = n_landmarks
-        self.ica_tol = ica_tol
-        self.ica_max_iter = ica_max_iter
-        self.ica_axes = ica_axes
-        self.contrast = contrast
-        self.contrast_scale = contrast_scale
-        self.least_share = least_share
-        self.normal_length = normal_length
+        self.ica = ica
         self.random_state = random_state
 
-    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
-        centred = SpanCoordinates(rows.X, lambda W: W)  # by the kernel map, but not by weights
-        Z, lift = centred if rows.weights is None else center_in_span(rows, moments)
-        found = keep_planes(self, Z, rows)
-        variances, axes = _keep_axes(
-            self, *uncorrelated_axes(_weigh(Z, rows.weights), found.kept.W)
-        )
-        k = _n_independent(self, len(found.kept.margin), axes.shape[1], selected)
-        independent = _find_independent(self, Z, rows.weights, axes, k)
-        axes, independent = lift(axes), lift(independent)
-        found = found._replace(kept=found.kept.lift(lift), every=found.every.lift(lift))
-        # (3.47)-(3.49): neither block outweighs the other
-        margins = found.kept.margin
-        lengths = 1 / margins if self.normal_length == "margin" else np.ones_like(margins)
-        found = found._replace(kept=found.kept.scale(_divide_by_norm(lengths)))
-        solution = _join_blocks(self, found, _divide_by_norm(independent), moments, selected)
-        return solution._replace(rank=Z.shape[1]).with_extras(
-            uncorrelated_variances_=variances,
-            uncorrelated_coef_=selected["map"].along(axes).basis.T,
-        )
+    def _axes(self, Z: Array, normals: Array) -> tuple[Array, Array]:
+        variances, axes = uncorrelated_axes(Z, normals)
+        n_axes = int(np.count_nonzero(variances >= LEAST_SHARE * variances.sum()))
+        return variances[:n_axes], axes[:, :n_axes]
 
+    def _size(self, W: Array) -> Any:
+        return np.linalg.norm(W) or 1.0
 
-def _divide_by_norm(W: Array) -> Array:
-    """W over its Frobenius norm."""
-    return W / np.linalg.norm(W) if W.any() else W
+    def _describe_axes(
+        self, variances: Array, axes: Array, selected: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        coefficients = selected["map"].along(axes).basis.T
+        return {"uncorrelated_variances_": variances, "uncorrelated_coef_": coefficients}

@@ -362,22 +362,18 @@ def _line_minimum(
     return (low + high) / 2
 
 
-def is_better_than_none(
-    Z: Array, signs: Array, cost: Array, w: Array, b: float, *, squared: bool = False
-) -> bool:
+def is_better_than_none(Z: Array, signs: Array, cost: Array, w: Array, b: float) -> bool:
     """Whether an approximate normal saves half of the least that the best one can save.
 
     Without a normal the best is to call every row a member of the heavier class, which costs
-    ``2 min(c₊, c₋)``; of the squared hinge it is ``4 c₊ c₋ / (c₊ + c₋)``. What is minimised is
-    strongly convex in w, so that its minimum saves at least ``½‖w‖²``. A normal that saves less
-    than half of that is numerical zero, and of unit length it would be a direction made of noise.
-    No tolerance depends on units.
+    ``2 min(c₊, c₋)``. What is minimised is strongly convex in w, so that its minimum saves at
+    least ``½‖w‖²``. A normal that saves less than half of that is numerical zero, and of unit
+    length it would be a direction made of noise. No tolerance depends on units.
     """
     size = float(w @ w)
     shortfall = np.maximum(0, 1 - signs * (Z @ w + b))
-    reached = 0.5 * size + float(cost @ (shortfall**2 if squared else shortfall))
-    light, heavy = sorted((float(cost[signs > 0].sum()), float(cost[signs < 0].sum())))
-    by_none = 4 * light * heavy / (light + heavy) if squared else 2 * light
+    reached = 0.5 * size + float(cost @ shortfall)
+    by_none = 2 * min(float(cost[signs > 0].sum()), float(cost[signs < 0].sum()))
     return size > 0 and by_none - reached >= 0.25 * size
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from separatrix.base.rows import centred_product, check_new_rows
 from separatrix.linalg import Array
-from separatrix.margin.hyperplane import Hyperplane, prepare_points
+from separatrix.margin.hyperplane import Hyperplane, prepare_points, soft_margin_hyperplane
 from separatrix.margin.points import Points
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows, check_finite
@@ -128,6 +128,8 @@ class Planes(NamedTuple):
         Share of the rows that take part, by weight, that are on their side.
     positive, negative : array of int (n,)
         Positions of the classes on either side, `REST` for all others.
+    n_iter : array of int (n,)
+        Steps of the solver.
     """
 
     W: Array
@@ -137,11 +139,12 @@ class Planes(NamedTuple):
     accuracy: Array
     positive: Array
     negative: Array
+    n_iter: Array
 
     def take(self, at: Array) -> Planes:
         """Some of them."""
         support = tuple(self.support[i] for i in at)
-        others = [field[at] for field in (self.accuracy, self.positive, self.negative)]
+        others = [field[at] for field in self[4:]]
         return Planes(self.W[:, at], self.intercept[at], self.margin[at], support, *others)
 
     def join(self, other: Planes) -> Planes:
@@ -169,7 +172,9 @@ class Planes(NamedTuple):
         return found.scale(1 / np.where(lengths > 0, lengths, 1.0))
 
 
-def find_planes(points: Points, problems: Sequence[BinaryProblem], find: FindPlane) -> Planes:
+def find_planes(
+    points: Points, problems: Sequence[BinaryProblem], find: FindPlane = soft_margin_hyperplane
+) -> Planes:
     """The hyperplanes of all problems, in their order."""
     size = points.size()  # once for all problems
     unit = points.divide(size) if size > 0 else points
@@ -185,8 +190,10 @@ def find_planes(points: Points, problems: Sequence[BinaryProblem], find: FindPla
     support = tuple(np.flatnonzero(on) for on in (takes_part & (scores <= 1 + SUPPORT_SLACK)).T)
     weights = np.column_stack([problem.weights for problem in problems])
     accuracy = np.sum(weights * (scores > 0), axis=0) / np.sum(weights * takes_part, axis=0)
-    sides = [(problem.positive, problem.negative) for problem in problems]
-    found = Planes(W, b, np.ones(len(b)), support, accuracy, *np.array(sides).T)
+    positive = np.array([problem.positive for problem in problems])
+    negative = np.array([problem.negative for problem in problems])
+    steps = np.array([plane.n_iter for plane in planes])
+    found = Planes(W, b, np.ones(len(b)), support, accuracy, positive, negative, steps)
     return found.scale(1 / np.where(lengths > 0, lengths, 1.0))
 
 
@@ -265,7 +272,7 @@ def publish_planes(
         "intercepts_": shown.intercept - offset,
         "margins_": shown.margin,
         "support_": shown.support,
-        "_planes": HyperplaneRule(*deciding[:3], *deciding[5:]),
+        "_planes": HyperplaneRule(*deciding[:3], *deciding[5:7]),
         "_planes_map": planes_map,
     }
 

@@ -17,9 +17,7 @@ from separatrix.margin.estimator import (
     MARGIN_PARAMETERS,
     OPTIONAL_KERNEL,
     MarginEstimator,
-    PlaneFinder,
     added_between_scatter,
-    center_in_span,
 )
 from separatrix.margin.hyperplane import prepare_points
 from separatrix.margin.planes import (
@@ -34,12 +32,12 @@ from separatrix.moments.labelled import LabelledRows
 
 REDUNDANCY_PARAMETERS: dict[str, Sequence[Allowed]] = {
     "redundancy": (real_number(0, 1), whole_number(1)),
-    "redundancy_scale": (one_of("raw", "normalized"),),
-    "angle": (one_of("full", "acute"),),
-    "least_accuracy": (real_number(0, 1, open_low=True),),
     "multiclass": (one_of("ovr", "ovo"),),
 }
 """Allowed values of the parameters that say which normals there are, and which are kept."""
+
+LEAST_ACCURACY = 0.5
+"""γ_min: normals with no larger share of rows on their side than a coin are no directions."""
 
 
 # Redundancy ----------------------------------------------------------------------------------
@@ -59,28 +57,20 @@ class Elimination(NamedTuple):
     order: Array
     distances: Array
 
-    def kept(self, redundancy: float, scale: str = "raw") -> Array:
+    def kept(self, redundancy: float) -> Array:
         """Positions of the survivors, the least redundant first.
 
-        A whole number from 1 on is how many survive. Otherwise it is a threshold δ: on the "raw"
-        scale directions are dropped while the smallest distance is at most δ, and none for δ = 0;
-        on the "normalized" scale the share δ of those that can be dropped is.
+        A whole number from 1 on is how many survive; a share is how many of those that can be
+        dropped are.
         """
-        n_steps = len(self.distances)
         if isinstance(redundancy, Integral) and redundancy >= 1:
             n_dropped = max(len(self.order) - int(redundancy), 0)
-        elif scale == "normalized":
-            n_dropped = int(np.floor(redundancy * n_steps + 0.5))
         else:
-            beyond = np.flatnonzero(self.distances > redundancy)
-            n_dropped = int(beyond[0]) if len(beyond) else n_steps
-            n_dropped = n_dropped if redundancy > 0 else 0
+            n_dropped = int(np.floor(redundancy * len(self.distances) + 0.5))
         return self.order[n_dropped:][::-1]
 
 
-def redundancy_distances(
-    W: Array, accuracy: Array, *, acute: bool = False, least_accuracy: float = 0.5
-) -> Array:
+def redundancy_distances(W: Array, accuracy: Array) -> Array:
     """``d_ij = θ_ij/π · r_i/r_j · γ_min``: how near direction i is to a better j.
 
     Section 3.1 of the thesis, with r as accuracy (printed (3.6) is an error rate).
@@ -91,10 +81,6 @@ def redundancy_distances(
         Directions.
     accuracy : array (n,)
         r: share of the training rows, by weight, that each has on their side.
-    acute : bool
-        Take directions for lines: angles θ above π/2 count as π - θ.
-    least_accuracy : float
-        γ_min.
 
     Examples
     --------
@@ -104,9 +90,8 @@ def redundancy_distances(
            [0.3125,    inf]])
     """
     unit = W / np.linalg.norm(W, axis=0)
-    cosine = unit.T @ unit
-    theta = np.arccos(np.clip(np.abs(cosine) if acute else cosine, -1, 1))
-    distance = theta / np.pi * least_accuracy * accuracy[:, None] / accuracy
+    theta = np.arccos(np.clip(unit.T @ unit, -1, 1))
+    distance = theta / np.pi * LEAST_ACCURACY * accuracy[:, None] / accuracy
     np.fill_diagonal(distance, np.inf)
     return distance
 
@@ -144,20 +129,16 @@ class KeptPlanes(NamedTuple):
 
 def keep_planes(estimator: Any, Z: Array, rows: LabelledRows) -> KeptPlanes:
     """Hyperplanes by descending worth, as many as the estimator's `redundancy` leaves."""
-    find = PlaneFinder(estimator.loss)
     problems = pose_problems(rows, estimator.C, estimator.class_weight, estimator.multiclass)
-    every = find_planes(prepare_points(Z), problems, find)
-    least = estimator.least_accuracy
-    good = every.take(np.flatnonzero(every.W.any(axis=0) & (every.accuracy > least)))
-    acute = estimator.angle == "acute"
-    distances = redundancy_distances(good.W, good.accuracy, acute=acute, least_accuracy=least)
-    path = order_elimination(distances, good.margin)
-    kept = good.take(path.kept(estimator.redundancy, estimator.redundancy_scale))
+    every = find_planes(prepare_points(Z), problems)
+    good = every.take(np.flatnonzero(every.W.any(axis=0) & (every.accuracy > LEAST_ACCURACY)))
+    path = order_elimination(redundancy_distances(good.W, good.accuracy), good.margin)
+    kept = good.take(path.kept(estimator.redundancy))
     estimator._report_progress(
         f"{len(good.margin)} hyperplanes, {len(kept.margin)} directions kept"
     )
     extras = {
-        "n_iter_": find.n_iter,
+        "n_iter_": int(every.n_iter.max()),
         "eliminated_": rows.classes[good.positive[path.order]],
         "elimination_distances_": path.distances,
         "class_of_component_": rows.classes[kept.positive],
@@ -180,40 +161,21 @@ class SupportVectorProjection(MarginEstimator):
     For each class minimises ``½‖w‖² + C Σ ξ_i`` subject to ``y_i (w·x_i + b) ≥ 1 - ξ_i`` and
     ``ξ_i ≥ 0``, where y is 1 in the class and -1 elsewhere. Directions that are near a better one
     are dropped by their distance ``d_ij = θ_ij/π · r_i/r_j · γ_min``, with θ the angle between two
-    normals and r the share of training rows that are on their side of a hyperplane.
+    normals, γ_min = ½ and r the share of training rows that are on their side of a hyperplane.
 
     Parameters
     ----------
     C : float
         Cost of a row on the wrong side of its margin.
     redundancy : float in [0, 1] or int
-        δ: the direction with the smallest ``d_ij`` is dropped, again and again, while that is at
-        most δ; one direction always stays. 0 keeps all. A whole number from 1 on is the number of
-        directions to keep: 1 keeps one, as 1.0 does.
-    redundancy_scale : "raw" or "normalized"
-        Whether δ is compared with ``d_ij``, or is the share of directions that are dropped, of
-        those that can be: 0 drops none, 1 all but one. ``d_ij`` of unlike data are not
-        comparable, shares are.
-    angle : "full" or "acute"
-        Whether directions that point away from each other are far apart, or the same line.
-    least_accuracy : float in (0, 1]
-        γ_min: normals with no larger share of rows on their side are left out, and the factor of
-        ``d_ij``; 0.5 in the thesis.
+        Share of the directions that are dropped, of those that can be: the one with the smallest
+        ``d_ij`` goes, again and again, and one always stays. 0 keeps all. A whole number from 1
+        on is the number of directions to keep: 1 keeps one, as 1.0 does.
     multiclass : "ovr" or "ovo"
         One hyperplane for each class against the rest, or for each pair of classes. With pairs
         decisions are votes.
-    class_weight : dict, "balanced" or None
-        Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
-        all.
-    kernel : str, Kernel, callable or None
-        None is the linear method. With a kernel it is that in the kernel's feature space, as in
-        `KernelFisherDiscriminant`.
-    n_landmarks : int, array (n_landmarks, n_features) or None
-        As in `KernelFisherDiscriminant`.
-    loss : "hinge" or "squared_hinge"
-        Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
-    random_state : int, RandomState or None
-        Which rows become landmarks, and which of more than 1000 the median looks at.
+    class_weight, kernel, n_landmarks, random_state
+        As in `MarginMaximizingDiscriminant`.
 
     Attributes
     ----------
@@ -232,10 +194,10 @@ class SupportVectorProjection(MarginEstimator):
         The label that each points to and the label behind it, None for all others.
     eliminated_ : array
         Labels, as in `class_of_component_`, in the order in which their directions are dropped as
-        δ grows, whatever δ was given; the last is never dropped.
+        `redundancy` grows, whatever was given; the last is never dropped.
     elimination_distances_ : array
-        The smallest distance at each of these steps: with δ, the steps before the first distance
-        above δ are done.
+        The smallest distance at each of these steps. The thesis drops directions while it is at
+        most a threshold δ: ``redundancy=1 + sum(elimination_distances_ > δ)`` does that.
     accuracy_ : array (n_components,)
         r of each.
     n_components_, explained_ratio_, mean_, means_, classes_, rank_
@@ -245,8 +207,9 @@ class SupportVectorProjection(MarginEstimator):
 
     Notes
     -----
-    Components have unit length and are in general not orthogonal. Whatever δ, they are the last
-    ones of one path of elimination.
+    Components have unit length and are in general not orthogonal. Whatever `redundancy`, they are
+    the last ones of one path of elimination. Distances of unlike data are not comparable, shares
+    of the path are.
 
     Decisions are those of all hyperplanes, whatever `redundancy`: the class of the largest
     distance in units of the margin wins.
@@ -268,8 +231,8 @@ class SupportVectorProjection(MarginEstimator):
     >>> X, y = load_digits(return_X_y=True)
     >>> SupportVectorProjection(C=0.01).fit_transform(X[:500], y[:500]).shape
     (500, 10)
-    >>> SupportVectorProjection(C=0.01, redundancy=0.26).fit(X[:500], y[:500]).n_components_ < 10
-    True
+    >>> SupportVectorProjection(C=0.01, redundancy=0.5).fit(X[:500], y[:500]).n_components_
+    5
     """
 
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
@@ -288,30 +251,22 @@ class SupportVectorProjection(MarginEstimator):
         C: float = 1.0,
         *,
         redundancy: float = 0.0,
-        redundancy_scale: str = "raw",
-        angle: str = "full",
-        least_accuracy: float = 0.5,
         multiclass: str = "ovr",
         class_weight: ClassWeight = None,
-        loss: str = "hinge",
         kernel: KernelLike | None = None,
         n_landmarks: int | ArrayLike | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.C = C
         self.redundancy = redundancy
-        self.redundancy_scale = redundancy_scale
-        self.angle = angle
-        self.least_accuracy = least_accuracy
         self.multiclass = multiclass
         self.class_weight = class_weight
-        self.loss = loss
         self.kernel = kernel
         self.n_landmarks = n_landmarks
         self.random_state = random_state
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
-        Z, lift = center_in_span(rows, moments)
+        Z, lift = self._center(rows, moments)
         found = keep_planes(self, Z, rows)
         kept = found.kept.lift(lift)
         k = len(kept.margin)

@@ -26,12 +26,10 @@ from separatrix.margin.estimator import (
     MARGIN_PARAMETERS,
     OPTIONAL_KERNEL,
     MarginEstimator,
-    PlaneFinder,
     added_between_scatter,
-    center_in_span,
     project_out,
 )
-from separatrix.margin.hyperplane import prepare_points
+from separatrix.margin.hyperplane import prepare_points, soft_margin_hyperplane
 from separatrix.margin.planes import (
     BinaryProblem,
     ClassWeight,
@@ -162,8 +160,6 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         `KernelFisherDiscriminant`.
     n_landmarks : int, array (n_landmarks, n_features) or None
         As in `KernelFisherDiscriminant`.
-    loss : "hinge" or "squared_hinge"
-        Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
     random_state : int, RandomState or None
         Which rows become landmarks, and which of more than 1000 the median looks at.
 
@@ -248,7 +244,6 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         *,
         C: float = 1.0,
         class_weight: ClassWeight = None,
-        loss: str = "hinge",
         kernel: KernelLike | None = None,
         n_landmarks: int | ArrayLike | None = None,
         random_state: RandomState = None,
@@ -256,7 +251,6 @@ class MarginMaximizingDiscriminant(MarginEstimator):
         self.n_components = n_components
         self.C = C
         self.class_weight = class_weight
-        self.loss = loss
         self.kernel = kernel
         self.n_landmarks = n_landmarks
         self.random_state = random_state
@@ -273,7 +267,7 @@ def _solve_successive(
     shrinkage: float | str | None = None,
 ) -> Solution:
     """Directions of either method: with a shrinkage those whose margins are measured by Sw."""
-    Z, lift = center_in_span(rows, moments)
+    Z, lift = estimator._center(rows, moments)
     rank, whitener = Z.shape[1], None
     extras: dict[str, Any] = {}
     wanted = estimator._n_wanted(rank, "the rank of the centred data", selected)
@@ -284,10 +278,8 @@ def _solve_successive(
         whitened = whiten_within(Z, rows, moments, shrinkage, n_dimensions)
         whitener, extras["shrinkage_"] = whitened
     problems = pose_problems(rows, estimator.C, estimator.class_weight)
-    find = PlaneFinder(estimator.loss)
-    rounds = list(
-        _take_rounds(estimator, successive_directions(Z, problems, find, whitener), wanted)
-    )
+    found = successive_directions(Z, problems, soft_margin_hyperplane, whitener)
+    rounds = list(_take_rounds(estimator, found, wanted))
     W = _collect(estimator, rounds, rank, wanted)
     W = _orthonormal(lift(W)) if W.shape[1] else np.zeros((moments.n_features, 0))
     first, *later = [r.planes.lift(lift) for r in rounds if r is rounds[0] or r.directions.any()]
@@ -295,7 +287,7 @@ def _solve_successive(
     shown = every.take(np.flatnonzero(every.W.any(axis=0)))
     extras |= publish_planes(shown, first, moments, selected)
     extras |= {
-        "n_iter_": find.n_iter,
+        "n_iter_": int(every.n_iter.max()),
         "n_components_": W.shape[1],
         "normals_": shown.W.T,
         "class_of_normal_": rows.classes[shown.positive],
@@ -340,7 +332,7 @@ def _orthonormal(W: Array) -> Array:
     return Q * np.sign(np.diagonal(R))
 
 
-class WithinSupportVectorDiscriminant(MarginEstimator):
+class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
     """Orthonormal directions of hyperplanes with a wide margin and little scatter within classes.
 
     The first direction minimises ``½ wᵀ Sw w + C Σ ξ_i`` subject to ``y_i (w·x_i + b) ≥ 1 - ξ_i``
@@ -351,9 +343,7 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
     Parameters
     ----------
     n_components : int, "auto" or None
-        Number of directions, up to the rank of the centred data. None stops after one round: one
-        direction for two classes, at most one for each class otherwise. "auto" takes as many as
-        classify held-out rows best.
+        As in `MarginMaximizingDiscriminant`.
     C : float
         Cost of a row on the wrong side of its margin. Neither the scale of the data nor giving
         every row twice changes its meaning.
@@ -362,18 +352,8 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
         Wolf, where the expected squared error of the covariance within classes is least. 0 is the
         method of the paper, as the limit of a vanishing s; 1 is `MarginMaximizingDiscriminant`
         with ``C d / tr(Sw)`` in place of C.
-    class_weight : dict, "balanced" or None
-        Factors of C by label; "balanced" gives both sides of every hyperplane the same weight in
-        all.
-    kernel : str, Kernel, callable or None
-        None is the linear method. With a kernel it is that in the kernel's feature space, as in
-        `KernelFisherDiscriminant`.
-    n_landmarks : int, array (n_landmarks, n_features) or None
-        As in `KernelFisherDiscriminant`.
-    loss : "hinge" or "squared_hinge"
-        Whether a row on the wrong side of its margin costs C times its shortfall ξ, or C ξ².
-    random_state : int, RandomState or None
-        Which rows become landmarks, and which of more than 1000 the median looks at.
+    class_weight, kernel, n_landmarks, random_state
+        As in `MarginMaximizingDiscriminant`.
 
     Attributes
     ----------
@@ -381,9 +361,7 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
         The directions, in the order in which they were found.
     shrinkage_ : float
         The s that was used.
-    n_components_, explained_ratio_, mean_, means_, classes_, rank_
-        As in `MarginMaximizingDiscriminant`.
-    dual_coef_, kernel_, n_iter_
+    n_components_, explained_ratio_, mean_, means_, classes_, rank_, dual_coef_, kernel_, n_iter_
         As in `MarginMaximizingDiscriminant`.
     normals_, class_of_normal_, intercepts_, margins_, support_
         As in `MarginMaximizingDiscriminant`.
@@ -428,8 +406,6 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
         **MarginMaximizingDiscriminant._allowed_parameters,
         "shrinkage": (one_of("auto"), real_number(0, 1)),
     }
-    class_of_normal_: Any
-    normals_: Any
     shrinkage_: Any
 
     def __init__(
@@ -439,19 +415,19 @@ class WithinSupportVectorDiscriminant(MarginEstimator):
         C: float = 1.0,
         shrinkage: float | str = "auto",
         class_weight: ClassWeight = None,
-        loss: str = "hinge",
         kernel: KernelLike | None = None,
         n_landmarks: int | ArrayLike | None = None,
         random_state: RandomState = None,
     ) -> None:
-        self.n_components = n_components
-        self.C = C
+        super().__init__(
+            n_components,
+            C=C,
+            class_weight=class_weight,
+            kernel=kernel,
+            n_landmarks=n_landmarks,
+            random_state=random_state,
+        )
         self.shrinkage = shrinkage
-        self.class_weight = class_weight
-        self.loss = loss
-        self.kernel = kernel
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         return _solve_successive(self, moments, rows, selected, self.shrinkage)

@@ -25,7 +25,11 @@ from separatrix.kernels import RBF
 from separatrix.linalg import Array
 from separatrix_papers.figures import DataFolder, Figure, Piece
 from separatrix_papers.splits import TrainTest
-from separatrix_papers.svmica.literal import PrintedDiscriminants, printed_shares
+from separatrix_papers.svmica.literal import (
+    PrintedDiscriminants,
+    ThresholdProjection,
+    printed_shares,
+)
 
 NOISE: dict[str, float | None] = {
     "no noise": None,
@@ -185,8 +189,8 @@ def kernel_fisher(split: TrainTest) -> Iterator[ReducedRows]:
 
 def project_svm(split: TrainTest) -> Iterator[ReducedRows]:
     for C in COSTS:
-        for redundancy in (0.0, 0.2):
-            yield ReducedRows(SupportVectorProjection(C=C, redundancy=redundancy), (13,))
+        yield ReducedRows(SupportVectorProjection(C=C), (13,))
+        yield ReducedRows(ThresholdProjection(C, redundancy=0.2), (13,))
 
 
 NORMALS_KEPT = (13, 8, 3)
