@@ -39,7 +39,7 @@ KEPT = 4
 MAX_SEARCH_STEPS = 2000
 """Steps of a search."""
 
-SETTLED = 1e-9
+SETTLED = 1e-8
 """Fall of a value, as a share of it, at which a search has settled."""
 
 NEAR_ZERO = 0.1
@@ -154,11 +154,12 @@ class Deflated(NamedTuple):
         """Whether any column of B has a part in Q."""
         return self.Q is None or bool(np.abs(self.Q.T @ B).max() > 1e-7)
 
-    def among(self, chosen: Array) -> Array:
-        """The rows and columns of some features."""
-        units = np.zeros((len(self.B), np.count_nonzero(chosen)))
-        units[chosen] = np.eye(units.shape[1])
-        return self.apply(units)[chosen]
+    def among(self, chosen: Array) -> Deflated:
+        """The same for vectors of some features, which hold those of all directions so far."""
+        B = self.B[chosen]
+        if self.Q is None:
+            return self._replace(S=self.S[np.ix_(chosen, chosen)], B=B)
+        return self._replace(Q=self.Q[chosen], B=B)
 
     def raised(self, b: Array, by: float) -> Deflated:
         """With one more direction."""
@@ -197,7 +198,7 @@ def descend(
     radius: float,
     max_steps: int,
 ) -> Search:
-    """Steps ``b ← sparse_unit(σ b - Z b)`` until all columns settle.
+    """Steps ``b ← sparse_unit(σ b - Z b)`` until the column of the least value settles.
 
     With σ no smaller than the `largest` eigenvalue of Z the value ``bᵀ Z b`` cannot rise. Smaller
     ones are faster: σ shrinks while the value falls, and a step that would raise it is not taken.
@@ -216,7 +217,7 @@ def descend(
         sigma = np.where(falls, 0.8 * sigma, np.minimum(2 * sigma, 1.01 * largest))
         B, ZB = np.where(falls, new, B), np.where(falls, Znew, ZB)
         values = np.where(falls, new_values, values)
-        if settled.all():
+        if settled[np.argmin(values)]:
             return Search(B, values, sigma, settled, done + i + 1)
     return Search(B, values, sigma, settled, done + max_steps)
 
@@ -226,8 +227,8 @@ def sparse_smallest(
 ) -> SparseDirection:
     """Minimise ``bᵀ Z b`` subject to ``‖b‖₂ = 1`` and ``‖b‖₁² ≤ sparsity``.
 
-    All starts take a few steps; the best go on among the features that matter to them, until the
-    others have nothing to add.
+    All starts take a few steps; the best few go on among the features that matter to them, until
+    the best of all has settled and the other features have nothing to add.
     """
     radius = float(np.sqrt(sparsity))
     B = sparse_unit(starts, radius)
@@ -235,12 +236,13 @@ def sparse_smallest(
     sigma = np.full(B.shape[1], max(0.05 * largest, float(-values.min()), 1e-300))
     search = Search(B, values, sigma, np.zeros(B.shape[1], dtype=bool), 0)
     search = descend(Z.apply, search, largest, radius, SIFTED_AFTER).best(KEPT)
-    while not search.settled.all() and search.n_iter < MAX_SEARCH_STEPS:
+    named = Z.B.any(axis=1)
+    while not search.best(1).settled[0] and search.n_iter < MAX_SEARCH_STEPS:
         pull = search.sigma * search.B - Z.apply(search.B)
-        chosen = ((sparse_unit(pull, radius) != 0) | (search.B != 0)).any(axis=1)
+        chosen = ((sparse_unit(pull, radius) != 0) | (search.B != 0)).any(axis=1) | named
         strongest = np.argsort(-np.abs(pull).max(axis=1), kind="stable")
         chosen[strongest[: max(WORKED_ON, 2 * np.count_nonzero(chosen))]] = True
-        inner = Z.among(chosen).__matmul__
+        inner = Z.among(chosen).apply
         some = search._replace(B=search.B[chosen])
         some = descend(inner, some, largest, radius, MAX_SEARCH_STEPS - search.n_iter)
         whole = np.zeros_like(search.B)
