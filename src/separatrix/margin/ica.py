@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import ArrayLike
 from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
@@ -26,6 +25,7 @@ from separatrix.margin.estimator import (
     MARGIN_PARAMETERS,
     MarginEstimator,
     added_between_scatter,
+    project_out,
 )
 from separatrix.margin.planes import ClassWeight, publish_planes
 from separatrix.margin.projection import REDUNDANCY_PARAMETERS, keep_planes, name_sides
@@ -51,35 +51,30 @@ GAUSSIAN_LOG_COSH = 0.3745672
 # The mathematics -----------------------------------------------------------------------------
 
 
-def orthogonal_complement(W: Array) -> Array:
-    """An orthonormal basis of the directions orthogonal to the columns of W.
-
-    Examples
-    --------
-    >>> orthogonal_complement(np.array([[1.0], [0.0], [0.0]])).shape
-    (3, 2)
-    """
-    if W.shape[1] == 0:
-        return np.eye(len(W))
-    Q, R, _ = scipy.linalg.qr(W, pivoting=True)
-    return Q[:, numerical_rank(np.abs(np.diagonal(R)), max(W.shape)) :]
-
-
-def principal_axes(Z: Array, free: Array) -> tuple[Array, Array]:
-    """Orthonormal directions by descending variance in the span of the orthonormal columns `free`.
+def principal_axes(Z: Array, W: Array) -> tuple[Array, Array]:
+    """Orthonormal directions by descending variance among those orthogonal to the columns of W.
 
     Returns
     -------
     variances : array (k,)
         ``vᵀ S v`` with ``S = ZᵀZ``, those that are not numerical zero.
     V : array (r, k)
+
+    Examples
+    --------
+    >>> Z = np.array([[1.0, 1.0], [-1.0, -1.0], [2.0, -2.0], [-2.0, 2.0]])
+    >>> variances, V = principal_axes(Z, np.array([[1.0], [0.0]]))
+    >>> variances, np.abs(V).round(3).ravel()
+    (array([10.]), array([0., 1.]))
     """
-    rows = Z @ free
+    Q, s, _ = np.linalg.svd(W, full_matrices=False)
+    Q = Q[:, : numerical_rank(s, max(W.shape, default=1))]
+    rows = Z - (Z @ Q) @ Q.T
     evals, V = np.linalg.eigh(rows.T @ rows)
-    evals, V = evals[::-1], V[:, ::-1]
-    # compared with all of the rows: all that is left in `free` may be numerical zero
-    rank = numerical_rank(evals, max(Z.shape), largest=float(np.vdot(Z, Z)))
-    return evals[:rank], free @ V[:, :rank]
+    # compared with all of the rows: all that is left may be numerical zero
+    rank = numerical_rank(evals[::-1], max(Z.shape), largest=float(np.vdot(Z, Z)))
+    # along axes of little variance rounding has left a part of the normals
+    return evals[::-1][:rank], project_out(project_out(V[:, ::-1][:, :rank], Q), Q)
 
 
 def uncorrelated_axes(Z: Array, W: Array) -> tuple[Array, Array]:
@@ -95,7 +90,7 @@ def uncorrelated_axes(Z: Array, W: Array) -> tuple[Array, Array]:
     >>> variances, np.abs(V).round(3).ravel()
     (array([16.]), array([0.707, 0.707]))
     """
-    return principal_axes(Z, orthogonal_complement(Z.T @ (Z @ W)))
+    return principal_axes(Z, Z.T @ (Z @ W))
 
 
 def log_cosh_slopes(U: Array, a: float) -> tuple[Array, Array]:
@@ -465,7 +460,7 @@ class SupportVectorICA(ComponentEstimator):
         self.random_state = random_state
 
     def _axes(self, Z: Array, normals: Array) -> tuple[Array, Array]:
-        return principal_axes(Z, orthogonal_complement(normals))
+        return principal_axes(Z, normals)
 
     def _size(self, W: Array) -> Any:
         return np.linalg.norm(W, axis=0)
