@@ -109,10 +109,16 @@ class MarginEstimator(ClassifierMixin, KernelEstimator):
     _decides_in_subspace: ClassVar[bool] = False
     _planes: Any
     _planes_map: Any
+    accuracy_: Any
+    class_of_component_: Any
+    eliminated_: Any
+    elimination_distances_: Any
     intercepts_: Any
     margins_: Any
     n_components_: int
     n_iter_: Any
+    sides_: Any
+    support_: Any
     fit = fit_weighted
     decision_function = decide_by_planes
     predict = predict_by_planes

@@ -287,80 +287,73 @@ ICA_PARAMETERS: dict[str, Sequence[Allowed]] = {
 }
 
 
-class ComponentEstimator(MarginEstimator):
-    """Base of both methods: normals, then independent components in the axes that are left."""
+def _solve_components(
+    estimator: Any,
+    moments: ClassMoments,
+    rows: Any,
+    selected: Mapping[str, Any],
+    find_axes: Callable[[Array, Array], tuple[Array, Array]],
+    size: Callable[[Array], Any],
+) -> Solution:
+    """Normals, then independent components in the axes that are left.
 
-    n_components: int | str | None
-    ica: Any
-    accuracy_: Any
-    class_of_component_: Any
-    eliminated_: Any
-    elimination_distances_: Any
-    held_out_negentropy_: Any
-    n_normals_: int
-    sides_: Any
-    support_: Any
-    _directions_depend_on_their_number: ClassVar[bool] = True
-
-    def _axes(self, Z: Array, normals: Array) -> tuple[Array, Array]:
-        """Variances and axes of what the normals leave, by descending variance."""
-        raise NotImplementedError
-
-    def _size(self, W: Array) -> Any:
-        """What a block of directions is divided by."""
-        raise NotImplementedError
-
-    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
-        Z, lift = self._center(rows, moments)
-        found = keep_planes(self, Z, rows)
-        ica = FastICA() if self.ica is None else self.ica
-        weighted = Z if rows.weights is None else np.sqrt(rows.weights)[:, None] * Z
-        variances, axes = self._axes(weighted, found.kept.W)
-        axes = axes[:, : ica.n_components]
-        k = self._n_independent(len(found.kept.margin), axes.shape[1], selected)
-        self._report_progress(f"{k} independent directions in {axes.shape[1]} axes")
-        of_rows = {"weights": rows.weights, "ica": ica, "random_state": self.random_state}
-        components = independent_directions(Z, axes, k, **of_rows)
-        independent = lift(components.W) / self._size(components.W)
-        kept = found.kept.lift(lift)
-        kept = kept.scale(np.broadcast_to(1 / self._size(kept.W), len(kept.margin)))
-        W = np.hstack([kept.W, independent])
-        n_kept = self._n_wanted(W.shape[1], "hyperplanes and independent directions", selected)
-        n_normals = min(len(kept.margin), n_kept)
-        shown = kept.take(np.arange(n_normals))
-        extras = {
-            **found.extras,
-            **publish_planes(shown, found.every.lift(lift), moments, selected),
-            "n_normals_": n_normals,
-            "n_components_": n_kept,
-            "class_of_component_": moments.classes[shown.positive],
-            "sides_": name_sides(shown, moments.classes),
-            "accuracy_": shown.accuracy,
-            "held_out_negentropy_": components.held_out,
-        }
-        criterion = added_between_scatter(W[:, :n_kept], moments)
-        # new rows have none of the spread that a single row has
-        W[:, len(kept.margin) :] *= components.length
-        W, rank = W[:, :n_kept], Z.shape[1]
-        solution = Solution(W, criterion, rank, extras=extras, n_sided=n_normals)
-        return solution.with_extras(
-            **self._describe_axes(variances[: axes.shape[1]], lift(axes), selected)
-        )
-
-    def _describe_axes(
-        self, variances: Array, axes: Array, selected: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        return {}
-
-    def _n_independent(self, n_normals: int, available: int, selected: Mapping[str, Any]) -> int:
-        """How many independent directions follow the normals; None takes as many as those."""
-        if self.n_components is None:
-            return min(n_normals, available)
-        why = f"{n_normals} hyperplanes and {available} directions beside them"
-        return max(self._n_wanted(n_normals + available, why, selected) - n_normals, 0)
+    Parameters
+    ----------
+    estimator : SupportVectorICA or KernelSupportVectorICA
+    moments, rows, selected
+        As in `SubspaceEstimator._solve`.
+    find_axes : callable
+        From rows and normals to variances and axes of what these leave, by descending variance.
+    size : callable
+        What a block of directions is divided by.
+    """
+    Z, lift = estimator._center(rows, moments)
+    found = keep_planes(estimator, Z, rows)
+    ica = FastICA() if estimator.ica is None else estimator.ica
+    weighted = Z if rows.weights is None else np.sqrt(rows.weights)[:, None] * Z
+    variances, axes = find_axes(weighted, found.kept.W)
+    axes = axes[:, : ica.n_components]
+    k = _n_independent(estimator, len(found.kept.margin), axes.shape[1], selected)
+    estimator._report_progress(f"{k} independent directions in {axes.shape[1]} axes")
+    of_rows = {"weights": rows.weights, "ica": ica, "random_state": estimator.random_state}
+    components = independent_directions(Z, axes, k, **of_rows)
+    independent = lift(components.W) / size(components.W)
+    kept = found.kept.lift(lift)
+    kept = kept.scale(np.broadcast_to(1 / size(kept.W), len(kept.margin)))
+    W = np.hstack([kept.W, independent])
+    n_kept = estimator._n_wanted(W.shape[1], "hyperplanes and independent directions", selected)
+    n_normals = min(len(kept.margin), n_kept)
+    shown = kept.take(np.arange(n_normals))
+    extras = {
+        **found.extras,
+        **publish_planes(shown, found.every.lift(lift), moments, selected),
+        "n_normals_": n_normals,
+        "n_components_": n_kept,
+        "class_of_component_": moments.classes[shown.positive],
+        "sides_": name_sides(shown, moments.classes),
+        "accuracy_": shown.accuracy,
+        "held_out_negentropy_": components.held_out,
+    }
+    if "map" in selected:
+        extras["uncorrelated_variances_"] = variances[: axes.shape[1]]
+        extras["uncorrelated_coef_"] = selected["map"].along(lift(axes)).basis.T
+    criterion = added_between_scatter(W[:, :n_kept], moments)
+    # new rows have none of the spread that a single row has
+    W[:, len(kept.margin) :] *= components.length
+    return Solution(W[:, :n_kept], criterion, Z.shape[1], extras=extras, n_sided=n_normals)
 
 
-class SupportVectorICA(ComponentEstimator):
+def _n_independent(
+    estimator: Any, n_normals: int, available: int, selected: Mapping[str, Any]
+) -> int:
+    """How many independent directions follow the normals; None takes as many as those."""
+    if estimator.n_components is None:
+        return min(n_normals, available)
+    why = f"{n_normals} hyperplanes and {available} directions beside them"
+    return max(estimator._n_wanted(n_normals + available, why, selected) - n_normals, 0)
+
+
+class SupportVectorICA(MarginEstimator):
     """Normals of support vector machines, and independent components orthogonal to them.
 
     First the directions of `SupportVectorProjection`, one hyperplane for each class against the
@@ -438,7 +431,10 @@ class SupportVectorICA(ComponentEstimator):
     (3, (178, 5))
     """
 
+    _directions_depend_on_their_number: ClassVar[bool] = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = ICA_PARAMETERS
+    held_out_negentropy_: Any
+    n_normals_: Any
 
     def __init__(
         self,
@@ -459,14 +455,14 @@ class SupportVectorICA(ComponentEstimator):
         self.ica = ica
         self.random_state = random_state
 
-    def _axes(self, Z: Array, normals: Array) -> tuple[Array, Array]:
-        return principal_axes(Z, normals)
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        def size(W: Array) -> Any:
+            return np.linalg.norm(W, axis=0)
 
-    def _size(self, W: Array) -> Any:
-        return np.linalg.norm(W, axis=0)
+        return _solve_components(self, moments, rows, selected, principal_axes, size)
 
 
-class KernelSupportVectorICA(ComponentEstimator):
+class KernelSupportVectorICA(MarginEstimator):
     """Normals of support vector machines, and independent components uncorrelated with them.
 
     In the feature space of a kernel: first one hyperplane for each class against the rest, as in
@@ -536,10 +532,13 @@ class KernelSupportVectorICA(ComponentEstimator):
     True
     """
 
+    _directions_depend_on_their_number: ClassVar[bool] = True
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         **ICA_PARAMETERS,
         **KERNEL_PARAMETERS,
     }
+    held_out_negentropy_: Any
+    n_normals_: Any
     uncorrelated_coef_: Any
     uncorrelated_variances_: Any
 
@@ -566,16 +565,13 @@ class KernelSupportVectorICA(ComponentEstimator):
         self.ica = ica
         self.random_state = random_state
 
-    def _axes(self, Z: Array, normals: Array) -> tuple[Array, Array]:
-        variances, axes = uncorrelated_axes(Z, normals)
-        n_axes = int(np.count_nonzero(variances >= LEAST_SHARE * variances.sum()))
-        return variances[:n_axes], axes[:, :n_axes]
+    def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
+        def find_axes(Z: Array, normals: Array) -> tuple[Array, Array]:
+            variances, axes = uncorrelated_axes(Z, normals)
+            n_axes = int(np.count_nonzero(variances >= LEAST_SHARE * variances.sum()))
+            return variances[:n_axes], axes[:, :n_axes]
 
-    def _size(self, W: Array) -> Any:
-        return np.linalg.norm(W) or 1.0
+        def size(W: Array) -> Any:
+            return np.linalg.norm(W) or 1.0
 
-    def _describe_axes(
-        self, variances: Array, axes: Array, selected: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        coefficients = selected["map"].along(axes).basis.T
-        return {"uncorrelated_variances_": variances, "uncorrelated_coef_": coefficients}
+        return _solve_components(self, moments, rows, selected, find_axes, size)

@@ -240,11 +240,6 @@ class SupportVectorProjection(MarginEstimator):
         **REDUNDANCY_PARAMETERS,
         **OPTIONAL_KERNEL,
     }
-    accuracy_: Any
-    class_of_component_: Any
-    eliminated_: Any
-    elimination_distances_: Any
-    sides_: Any
 
     def __init__(
         self,

@@ -332,7 +332,7 @@ def _orthonormal(W: Array) -> Array:
     return Q * np.sign(np.diagonal(R))
 
 
-class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
+class WithinSupportVectorDiscriminant(MarginEstimator):
     """Orthonormal directions of hyperplanes with a wide margin and little scatter within classes.
 
     The first direction minimises ``½ wᵀ Sw w + C Σ ξ_i`` subject to ``y_i (w·x_i + b) ≥ 1 - ξ_i``
@@ -406,6 +406,8 @@ class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
         **MarginMaximizingDiscriminant._allowed_parameters,
         "shrinkage": (one_of("auto"), real_number(0, 1)),
     }
+    class_of_normal_: Any
+    normals_: Any
     shrinkage_: Any
 
     def __init__(
@@ -419,14 +421,12 @@ class WithinSupportVectorDiscriminant(MarginMaximizingDiscriminant):
         n_landmarks: int | ArrayLike | None = None,
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(
-            n_components,
-            C=C,
-            class_weight=class_weight,
-            kernel=kernel,
-            n_landmarks=n_landmarks,
-            random_state=random_state,
-        )
+        self.n_components = n_components
+        self.C = C
+        self.class_weight = class_weight
+        self.kernel = kernel
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
         self.shrinkage = shrinkage
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
