@@ -210,20 +210,20 @@ def report_error(data: Path, n_draws: int, n_most: int, sets: Mapping[str, Any])
 
 def report_curve(data: Path, n_draws: int) -> None:
     """Forecasts for twice and four times the rows beside models of so many rows."""
-    for name, classes in TWO_CLASSES.items():
+    for (name, classes), shrinkage in product(TWO_CLASSES.items(), ("moments", "auto")):
         X, y = read_classes(data, name, classes)
         n, found = min(200, len(y) // 6), []
         for seed in range(n_draws):
             order = np.random.default_rng(seed).permutation(len(y))
-            moments = ClassMoments.from_data(X[order[:n]], y[order[:n]])
+            first = FisherDiscriminant(shrinkage=shrinkage).fit(X[order[:n]], y[order[:n]])
             held_out = order[4 * n :]
             for factor in (1, 2, 4):
                 some = order[: factor * n]
-                model = FisherDiscriminant(shrinkage="moments").fit(X[some], y[some])
+                model = FisherDiscriminant(shrinkage=shrinkage).fit(X[some], y[some])
                 true = 1 - model.score(X[held_out], y[held_out])
-                found.append([true, expected_error(moments, n=factor * n).error])
+                found.append([true, expected_error(first, n=factor * n).error])
         T = np.array(found).reshape(n_draws, 3, 2).mean(axis=0)
-        print(f"{name:22} n = {n}, {2 * n}, {4 * n}: true {np.round(T[:, 0], 3)}, forecast "
+        print(f"{name:22} {shrinkage:7} n = {n}, {2 * n}, {4 * n}: true {np.round(T[:, 0], 3)}, forecast "
               f"{np.round(T[:, 1], 3)}", flush=True)  # fmt: skip
 
 

@@ -174,7 +174,64 @@ def test_every_step_of_a_file(opened, tmp_path, write):
     page.get_by_role("region", name="Learn from a stream").get_by_role(
         "button", name="Start"
     ).click()
-    page.locator("section", has_text="Learn from a stream").get_by_text("done").wait_for()
+    page.locator("section", has_text="Learn from a stream").get_by_text(
+        "60 rows; 0 of them"
+    ).wait_for()
+
+
+def test_a_model_answers_is_taken_away_merged_and_forgets(opened, tmp_path):
+    page = opened()
+    upload(page, comma_table(tmp_path))
+    go_to(page, "4 Use")
+    page.get_by_role("button", name="Fit", exact=True).click()
+    ask = page.get_by_role("region", name="Ask the model")
+    ask.get_by_role("button", name="How often").click()
+    ask.get_by_text("moments cannot know: of 3 classes").wait_for()
+    ask.get_by_role("button", name="Which features").click()
+    ask.get_by_text("features: ").wait_for()
+    page.get_by_role("button", name="SQL", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download FisherDiscriminant.sql").click()
+    assert "SELECT" in download.value.path().read_text()
+
+    go_to(page, "5 Live")
+    (tmp_path / "gone.csv").write_text("\n".join(flowers(60).splitlines()[:5]) + "\n")
+    forget = page.get_by_role("region", name="Forget rows")
+    forget.get_by_label("Rows to forget").set_input_files(tmp_path / "gone.csv")
+    forget.get_by_role("button", name="Start").click()
+    with page.expect_download() as download:
+        forget.get_by_role("link", name="Download without-FisherDiscriminant.json").click()
+    assert "forgotten" in download.value.path().read_text()
+
+    go_to(page, "5 Live")
+    merge = page.get_by_role("region", name="Merge models")
+    for name in ("FisherDiscriminant.model", "without-FisherDiscriminant.model"):
+        merge.get_by_label(name, exact=True).check()
+    merge.get_by_role("button", name="Start").click()
+    merge.get_by_role("link", name="Download merged.model").wait_for()
+
+
+def test_a_series_is_decided_before_its_end_and_played_again(opened, tmp_path):
+    page = opened()
+    upload(page, arrays(tmp_path))
+    go_to(page, "5 Live")
+    early = page.get_by_role("region", name="Decide before a series ends")
+    early.get_by_label("Reliability").fill("0.8")
+    early.get_by_role("button", name="Start").click()
+    report = page.frame_locator("iframe[title='Early decisions']")
+    report.locator("h1").first.wait_for()
+    assert "80" in report.locator("body").inner_text()
+
+
+def test_another_table_has_a_project_of_its_own_and_choices_are_undone(opened, tmp_path):
+    page = opened()
+    upload(page, arrays(tmp_path))
+    upload(page, european_table(tmp_path))
+    page.wait_for_selector("text=/60 rows, 3 features/")
+    assert page.locator("#project option").count() == 2
+    page.get_by_label("Separator").select_option("|")
+    page.get_by_role("button", name="Read the table anew").click()
+    page.wait_for_selector("text=/60 rows, 3 features/")
 
 
 def test_a_click_on_a_column_gives_it_a_role(opened, tmp_path):

@@ -97,6 +97,9 @@ export async function uploadFile(file) {
   return file.name;
 }
 
+export const downloadLink = (file) => make("p", {}, make("a", { class: "button",
+  href: `${fileAddress(app.project.name, file)}?save`, download: "" }, `Download ${file}`));
+
 export async function go(step) {
   for (const events of app.following.splice(0)) events.close();
   app.step = step;

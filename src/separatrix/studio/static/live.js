@@ -1,7 +1,7 @@
 // Step 5: streams, early decisions, merging and forgetting.
 
-import { attempt, choose, fileAddress, field, make } from "./api.js";
-import { app, previewSame, readingOptions, refreshProject, settings, uploadFile } from "./app.js";
+import { attempt, choose, fileAddress, field, make, percent } from "./api.js";
+import { app, downloadLink, previewSame, readingOptions, refreshProject, settings, uploadFile } from "./app.js";
 import { followJob, startJob } from "./jobs.js";
 
 export async function showLive(node) {
@@ -23,18 +23,38 @@ function part(title, hint, controls, run) {
   return section;
 }
 
+const PAUSE = 20_000; // milliseconds between two looks at a file that grows
+
 function stream() {
   const source = make("input", { type: "text", value: settings().source || "", "aria-label": "Rows that come" });
   const size = make("input", { type: "number", min: "1", value: "100", "aria-label": "Rows of a batch" });
   const resume = make("input", { type: "checkbox" });
-  const options = () => ({ ...readingOptions("stream"), "batch-size": size.value, output: "stream.model",
-    drift: true, resume: resume.checked, restart: !resume.checked, json: true });
-  for (const control of [source, size, resume]) {
-    control.addEventListener("change", () => previewSame("stream", [source.value], { ...options(), json: null }));
-  }
+  const again = make("input", { type: "checkbox" });
+  const options = (goesOn) => ({ ...readingOptions("stream"), "batch-size": size.value, output: "stream.model",
+    drift: true, "open-classes": true, resume: goesOn, restart: !goesOn, json: true });
+  const shown = () => previewSame("stream", [source.value], { ...options(resume.checked), json: null });
+  for (const control of [source, size, resume]) control.addEventListener("change", shown);
+  if (source.value) shown();
+  const run = async (job, goesOn) => followJob(job, await startJob("stream", [source.value], options(goesOn)), {
+    result: sayLearned,
+    ended: (whole) => {
+      const isHere = () => again.checked && job.isConnected;
+      if (whole.status === "done" && isHere()) setTimeout(() => isHere() && attempt(job, () => run(job, true)), PAUSE);
+    },
+  });
   return part("Learn from a stream", "Batch after batch is predicted before it is learned. Stop it, and go on later.",
-    [field("Rows that come", source), field("Rows of a batch", size), make("label", { class: "flip" }, resume, " go on with stream.model")],
-    async (job) => followJob(job, await startJob("stream", [source.value], options())));
+    [field("Rows that come", source), field("Rows of a batch", size), make("label", { class: "flip" }, resume, " go on with stream.model"),
+      make("label", { class: "flip" }, again, " look for new rows every 20 seconds")],
+    (job) => run(job, resume.checked));
+}
+
+function sayLearned(result) {
+  const changes = (result.drift || []).map((change) => make("li", {}, change.words));
+  return make("div", {},
+    make("p", { class: "big" }, result.tested ? `${percent(result.error)} wrong` : `${result.rows} rows learned`),
+    make("p", {}, `${result.rows} rows; ${result.tested} of them were predicted before they were learned.`),
+    result.expected_error ? make("p", {}, `${result.expected_error}.`) : null,
+    changes.length ? make("ul", {}, ...changes) : make("p", { class: "good" }, "No change of the classes was seen."));
 }
 
 function early() {
@@ -55,6 +75,11 @@ function early() {
   return section;
 }
 
+async function offer(job, whole, ...files) {
+  await refreshProject();
+  if (whole.status === "done") job.append(make("div", { class: "row" }, ...files.map(downloadLink)));
+}
+
 function merge() {
   const boxes = modelsKept().map((name) => make("label", { class: "flip" }, make("input", { type: "checkbox", value: name }), ` ${name}`));
   const more = make("input", { type: "file", multiple: "", "aria-label": "Models of others", onchange: () => attempt(section, async () => {
@@ -68,7 +93,8 @@ function merge() {
     async (job) => {
       const names = [...list.querySelectorAll("input:checked")].map((box) => box.value);
       if (names.length < 2) throw new Error("Choose two models, or more.");
-      followJob(job, await startJob("merge", names, { output: "merged.model", json: true }), { ended: refreshProject });
+      const output = "merged.model";
+      followJob(job, await startJob("merge", names, { output, json: true }), { ended: (whole) => offer(job, whole, output) });
     });
   return section;
 }
@@ -82,6 +108,8 @@ function forget() {
     async (job) => {
       if (!chosen.model || !rows.files.length) throw new Error("Choose a model and a table of rows.");
       const file = await uploadFile(rows.files[0]);
-      followJob(job, await startJob("forget", [chosen.model, file], { output: `without-${chosen.model}`, json: true }), { ended: refreshProject });
+      const output = `without-${chosen.model}`, certificate = output.replace(/model$/, "json");
+      followJob(job, await startJob("forget", [chosen.model, file], { ...readingOptions("forget"), output, certificate, json: true }),
+        { ended: (whole) => offer(job, whole, output, certificate) });
     });
 }

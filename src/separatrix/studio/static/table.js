@@ -44,11 +44,14 @@ function sources(node) {
 const stem = (text) => (text.split(/[\\/]/).pop().replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N} _.-]/gu, " ").trim()
   .replace(/^[.\-~]+/, "") || "project").slice(0, 60).trim();
 
+// Another table has other columns: it gets a project of its own.
+const isOther = (source) => !app.project || (settings().source && settings().source !== source);
+
 async function takeFiles(node, files) {
   if (!files.length) return;
   await attempt(node, async () => {
     const first = files[0];
-    if (!app.project) await makeProject(stem(first.name));
+    if (isOther(first.name)) await makeProject(stem(first.name));
     for (const file of files) await uploadFile(file);
     const sheet = files[1] ? files[1].name : settings().samples;
     const second = first.name.endsWith(".npy") ? { labels: sheet } : { samples: sheet };
@@ -62,7 +65,7 @@ async function takeFiles(node, files) {
 async function takeSource(node, source) {
   if (!source) return;
   await attempt(node, async () => {
-    if (!app.project || (settings().source && settings().source !== source)) await makeProject(stem(source));
+    if (isOther(source)) await makeProject(stem(source));
     await keep({ source });
     app.look = null;
     await go("table");
@@ -82,7 +85,9 @@ async function look(shown) {
     app.look = await post(inProject(app.project.name, "/look"), { source: settings().source, options });
   } catch (error) {
     app.look = null;
-    shown.replaceChildren(switches(), caution(error));
+    const anew = Object.fromEntries(Object.keys(options).map((name) => [name, null]));
+    shown.replaceChildren(switches(), caution(error), Object.keys(anew).length
+      ? make("button", { type: "button", onclick: () => change(anew) }, "Read the table anew, without what was chosen") : "");
     return;
   }
   // what was found is kept, so that every command reads the table in the same way

@@ -1,7 +1,7 @@
 // Step 4: a model is fitted, tried on rows, judged, and taken away.
 
-import { attempt, choose, fileAddress, field, get, inProject, make, percent, post } from "./api.js";
-import { app, previewSame, readingOptions, refreshProject, settings, uploadFile } from "./app.js";
+import { attempt, choose, fileAddress, field, get, inProject, make, percent, post, table } from "./api.js";
+import { app, downloadLink, previewSame, readingOptions, refreshProject, settings, uploadFile } from "./app.js";
 import { followJob, lastJob, startJob } from "./jobs.js";
 
 const MOST_SLIDERS = 12;
@@ -113,14 +113,12 @@ function tryFile(name) {
     const output = `${file.replace(/\.[^.]*$/, "")}-predicted.csv`;
     followJob(job, await startJob("predict", [name, file], { output, proba: true, json: true }), { ended: async (whole) => {
       await refreshProject();
-      if (whole.status === "done") job.append(link(output));
+      if (whole.status === "done") job.append(downloadLink(output));
     } });
   }) });
   const section = make("section", { "aria-label": "Classify a file" }, make("h2", {}, "Classify a file"), box, job);
   return section;
 }
-
-const link = (file) => make("p", {}, make("a", { class: "button", href: `${fileAddress(app.project.name, file)}?save`, download: "" }, `Download ${file}`));
 
 const QUESTIONS = [
   ["error", "How often will it be wrong?", {}],
@@ -128,13 +126,28 @@ const QUESTIONS = [
   ["info", "What is in the model?", {}],
 ];
 
+// Results in words, where tables of numbers would have to be read.
+const ANSWERS = {
+  error: (result) => make("div", {},
+    make("p", { class: "big" }, result.known ? `${percent(result.error)} of new rows` : "Not known"),
+    make("p", {}, result.known
+      ? `Between ${percent(result.low)} and ${percent(result.high)} are expected to get a wrong class.`
+      : `About ${percent(result.error)}, but moments cannot know: ${result.why}.`),
+    "rows_needed" in result ? make("p", {}, Number.isFinite(result.rows_needed)
+      ? `${percent(result.goal)} are expected with ${Math.ceil(result.rows_needed)} rows.`
+      : `${percent(result.goal)} are not expected with any number of rows.`) : null),
+  features: (result) => make("div", {}, make("p", {}, `${result.features.length} features: ${result.note}.`),
+    result.features.length ? table(["Feature", "Evidence"], result.features.map((feature, j) =>
+      [feature, String(Number(result.evidence[j].toPrecision(3)))])) : null),
+};
+
 function questions(name) {
   const job = make("div", {});
   const goal = make("input", { type: "number", min: "0.001", max: "0.5", step: "0.01", placeholder: "such as 0.05", "aria-label": "Error to reach" });
   const asked = QUESTIONS.filter(([command]) => app.state.commands[command]).map(([command, title, options]) =>
     make("button", { type: "button", onclick: () => attempt(section, async () => {
       const extra = command === "error" && goal.value ? { goal: goal.value } : {};
-      followJob(job, await startJob(command, [name], { ...options, ...extra, json: true }));
+      followJob(job, await startJob(command, [name], { ...options, ...extra, json: true }), { result: ANSWERS[command] });
     }) }, title));
   const section = make("section", { "aria-label": "Ask the model" }, make("h2", {}, "Ask the model"),
     make("div", { class: "row" }, ...asked, app.state.commands.error ? field("Rows needed for an error of", goal) : null), job);
@@ -151,7 +164,7 @@ function takeAway(name) {
       const output = `${base}.${ending}`;
       followJob(job, await startJob("export", [name], { output, json: true }), { ended: async (whole) => {
         await refreshProject();
-        if (whole.status === "done") job.append(link(output));
+        if (whole.status === "done") job.append(downloadLink(output));
       } });
     }) }, title)),
     ...["shell", "python"].map((kind) => make("button", { type: "button", onclick: () => attempt(section, () => saveScript(kind)) },
