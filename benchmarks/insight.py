@@ -223,8 +223,8 @@ def report_curve(data: Path, n_draws: int) -> None:
                 true = 1 - model.score(X[held_out], y[held_out])
                 found.append([true, expected_error(first, n=factor * n).error])
         T = np.array(found).reshape(n_draws, 3, 2).mean(axis=0)
-        print(f"{name:22} {shrinkage:7} n = {n}, {2 * n}, {4 * n}: true {np.round(T[:, 0], 3)}, forecast "
-              f"{np.round(T[:, 1], 3)}", flush=True)  # fmt: skip
+        print(f"{name:22} {shrinkage:7} n = {n}, {2 * n}, {4 * n}: true {np.round(T[:, 0], 3)}, "
+              f"forecast {np.round(T[:, 1], 3)}", flush=True)  # fmt: skip
 
 
 def report_directions(n_draws: int) -> None:

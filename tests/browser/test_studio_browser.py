@@ -201,7 +201,7 @@ def test_a_model_answers_is_taken_away_merged_and_forgets(opened, tmp_path):
     forget.get_by_role("button", name="Start").click()
     with page.expect_download() as download:
         forget.get_by_role("link", name="Download without-FisherDiscriminant.json").click()
-    assert "forgotten" in download.value.path().read_text()
+    assert "were subtracted" in download.value.path().read_text()
 
     go_to(page, "5 Live")
     merge = page.get_by_role("region", name="Merge models")
