@@ -262,6 +262,20 @@ def test_loading_takes_four_times_the_arrays_at_most(n_features, tmp_path):
     assert peak < 4 * declared + 500_000
 
 
+def test_labels_of_a_model_in_a_model_are_an_array(tmp_path):
+    model = DDAGClassifier(FisherDiscriminant()).fit(*TALL)
+
+    def spoil(node):
+        for name, part in node.items() if isinstance(node, dict) else enumerate(node):
+            if name == "FisherDiscriminant" and "classes_" in part:
+                part["classes_"] = {"tuple": ["a", "b"]}
+            if isinstance(part, dict | list):
+                spoil(part)
+
+    content = rewritten(model, lambda header: spoil(header["model"]))
+    assert_rejected(tmp_path, content, "classes_ of a FisherDiscriminant are no array")
+
+
 def test_three_thousand_mutations_are_answered_or_refused_in_words(tmp_path):
     """Headers rewritten and signed again; no other error comes, also when a model is used."""
     random, known = Random(7), fitted_models()

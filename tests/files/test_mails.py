@@ -106,3 +106,9 @@ def test_a_message_of_more_than_16_megabytes_is_refused_or_left_out(tmp_path):
     table = read_table(tmp_path, skip_bad=True)
     assert len(table.X) == 2
     assert table.skipped == (str(tmp_path / "spam" / "2.eml"),)
+
+
+def test_a_message_of_very_many_parts_is_read_as_it_is():
+    head = b'Subject: Offer\nContent-Type: multipart/mixed; boundary="a"\n\n'
+    assert message_text(head + b"--a\n\nBuy now\n" * 900) == "Offer\nBuy now"
+    assert message_text(head + b"--a\n\nBuy now\n" * 1100).count("--a") == 1100

@@ -187,6 +187,18 @@ N_AXES = {"classes_": 1, "components_": 2, "mean_": 1, "means_": 2, "priors_": 1
 """Numbers of axes of fitted attributes: a column in place of a row would be spread to a matrix."""
 
 
+def check_axes(kind: Any, state: Mapping[str, Any]) -> None:
+    """Raise for fitted attributes of one of our estimators that are no arrays of their axes."""
+    if not (issubclass(kind, BaseEstimator) and kind.__module__.startswith("separatrix.")):
+        return
+    for name in N_AXES.keys() & state.keys():
+        value = state[name]
+        if isinstance(value, np.ndarray) and value.ndim != N_AXES[name]:
+            raise NotAllowedError(f"{name} of a {kind.__name__} has {value.ndim} axes")
+        if name == "classes_" and not isinstance(value, np.ndarray):
+            raise NotAllowedError(f"classes_ of a {kind.__name__} are no array")
+
+
 def walk_parts(model: Any) -> Iterator[Any]:
     """An object and all that it holds, but for text, numbers and types."""
     waiting, seen = [model], set()
@@ -225,10 +237,6 @@ def check_answers(model: Any) -> None:
     for part in [model, *(step for _, step in getattr(model, "steps", []))]:
         if not type(part).__module__.startswith("separatrix."):
             continue
-        for name, n_axes in N_AXES.items():
-            value = getattr(part, name, None)
-            if isinstance(value, np.ndarray) and value.ndim != n_axes:
-                raise NotAllowedError(f"{name} of a {type(part).__name__} has {value.ndim} axes")
         try:
             _ask_about_zeros(part)
         except (AttributeError, TypeError, KeyError, IndexError, NameError) as error:

@@ -110,6 +110,9 @@ MAX_HEADER_CHARACTERS = 1000
 MAX_PARTS = 100
 """Parts inside parts up to which a message is taken apart; others are read as they are."""
 
+MAX_BORDERS = 1000
+"""Lines up to which they may be borders of parts: the parser compares each line with each rule."""
+
 TAG = re.compile(r"<[^<>]*>")
 """A tag of HTML. It ends at another one, so that a text of "<" alone takes linear time."""
 
@@ -129,7 +132,8 @@ def message_text(message: bytes) -> str:
     from email.message import EmailMessage
 
     try:
-        if message.lower().count(b"boundary") > MAX_PARTS:
+        n_inside = message.lower().count(b"boundary")
+        if n_inside > MAX_PARTS or (n_inside and message.count(b"\n--") > MAX_BORDERS):
             raise ValueError("too many parts")
         parsed = email.message_from_bytes(message, policy=_short_headers())
         body = parsed.get_body(("plain", "html")) if isinstance(parsed, EmailMessage) else None

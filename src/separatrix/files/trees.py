@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.files.checks import CHECKS, MAX_EMPTY, REFITS, NotAllowedError, check_names, shown
+from separatrix.files.checks import (
+    CHECKS,
+    MAX_EMPTY,
+    REFITS,
+    NotAllowedError,
+    check_axes,
+    check_names,
+    shown,
+)
 from separatrix.files.names import DERIVED, SCIKIT_LEARN, find_name, find_type
 
 MAX_DEPTH = 60
@@ -303,6 +311,7 @@ class Reader:
             state["vocabulary_"] = {word: i for i, word in enumerate(words)}
             if len(state["vocabulary_"]) < len(words):
                 raise NotAllowedError("a TfidfVectorizer has a word twice")
+        check_axes(kind, state)
         check = CHECKS.get(kind.__name__)
         if check is not None:
             check(kind, state)
