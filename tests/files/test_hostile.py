@@ -276,6 +276,13 @@ def test_labels_of_a_model_in_a_model_are_an_array(tmp_path):
     assert_rejected(tmp_path, content, "classes_ of a FisherDiscriminant are no array")
 
 
+def test_scores_of_more_classes_than_there_are_names_are_rejected(tmp_path):
+    """The row of zeros may go to a class that has a name; another row would not."""
+    model = FisherDiscriminant(keep_moments=False).fit(TALL[0], np.arange(len(TALL[0])) % 4)
+    model.classes_ = model.classes_[:3]
+    assert_rejected(tmp_path, models.pack_file(model, {}), "3 classes have scores of the shape")
+
+
 def test_three_thousand_mutations_are_answered_or_refused_in_words(tmp_path):
     """Headers rewritten and signed again; no other error comes, also when a model is used."""
     random, known = Random(7), fitted_models()

@@ -231,11 +231,12 @@ def stores_rows(model: Any) -> bool:
 def check_answers(model: Any) -> None:
     """Raise when a fitted estimator of ours cannot be asked about a row: its parts do not fit.
 
-    A row of zeros is projected and decided. An error in words, such as that of a model that is
-    not fitted, is an answer.
+    A row of zeros is projected and decided, also by models inside the model, which other rows
+    may reach. An error in words, such as that of a model that is not fitted, is an answer.
     """
-    for part in [model, *(step for _, step in getattr(model, "steps", []))]:
-        if not type(part).__module__.startswith("separatrix."):
+    for part in list(walk_parts(model)):
+        ours = type(part).__module__.startswith("separatrix.")
+        if not (ours and isinstance(part, BaseEstimator)):
             continue
         try:
             _ask_about_zeros(part)
@@ -267,3 +268,15 @@ def _ask_about_zeros(part: Any) -> None:
         for ask in ("transform", "predict"):
             with suppress(ValueError, ArithmeticError):
                 getattr(part, ask, len)(np.zeros((1, n_features)))
+        with suppress(ValueError, ArithmeticError):
+            _check_counts(part, np.zeros((1, n_features)))
+
+
+def _check_counts(part: Any, rows: np.ndarray) -> None:
+    """Raise where scores are those of more or fewer classes than there are."""
+    if not (hasattr(part, "decision_function") and hasattr(part, "classes_")):
+        return
+    scores = np.asarray(part.decision_function(rows))
+    n_classes = len(part.classes_)
+    if n_classes != scores.shape[-1] if scores.ndim == 2 else n_classes > 2:
+        raise IndexError(f"{n_classes} classes have scores of the shape {scores.shape}")
