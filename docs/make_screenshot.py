@@ -1,4 +1,4 @@
-"""Makes the pictures of the report in docs/images: the report of wine, as a browser shows it.
+"""Makes the pictures in docs/images: the report of wine and the studio, as a browser shows them.
 
 Run ``python docs/make_screenshot.py``; it needs chromium and ``pip install 'separatrix[test]'``.
 """
@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pandas as pd
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 from separatrix import datasets, report
 from separatrix.evaluate.comparison import compare
@@ -58,7 +60,34 @@ def main(folder: Path) -> None:
             page.wait_for_selector("html[data-ready]")
             page.locator(part).screenshot(path=folder / name)
             print(f"{folder / name}: {(folder / name).stat().st_size / 1000:.0f} kB")
+        shoot_studio(browser, Path(place, "projects"), folder / "studio.png")
         browser.close()
+
+
+def shoot_studio(browser: Browser, projects: Path, file: Path) -> None:
+    """The studio after a comparison of a few methods."""
+    start = "from separatrix.studio.command import studio_command; studio_command()"
+    command = [sys.executable, "-c", start, "--no-open", "--folder", str(projects)]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        page = browser.new_page(viewport={"width": 1180, "height": 900})
+        page.set_default_timeout(120_000)
+        assert server.stdout is not None
+        page.goto(server.stdout.readline().strip())
+        page.get_by_label("An example").select_option("wine")
+        page.get_by_role("button", name="Compare methods").click()
+        page.get_by_text("Only some methods").click()
+        for name in METHODS:
+            page.get_by_label(name, exact=True).check()
+        page.get_by_text("Only some methods").click()
+        page.get_by_role("button", name="Compare", exact=True).click()
+        page.wait_for_selector("#answer:not([hidden])")
+        page.wait_for_selector("#points svg")
+        page.locator("body").screenshot(path=file)
+        print(f"{file}: {file.stat().st_size / 1000:.0f} kB")
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(30)
 
 
 if __name__ == "__main__":

@@ -148,3 +148,11 @@ def test_a_class_of_one_row_and_classes_without_scatter_have_an_answer():
     points = FisherDiscriminant(shrinkage="auto").fit(X[[0, 1, 2, 2]], [0, 1, 2, 2])
     assert points.left_out_ is None
     assert points.predict(X[:3]).tolist() == [0, 1, 2]
+
+
+def test_two_rows_of_each_class_are_enough_for_a_ridge(rng):
+    y = np.arange(16) % 8
+    X = rng.standard_normal((16, 100)) + 2 * rng.standard_normal((8, 100))[y]
+    model = FisherDiscriminant().fit(X, y)
+    assert np.isfinite(model.left_out_.log_loss)
+    assert model.score(X, y) == 1.0

@@ -515,6 +515,8 @@ def check_on_blocks(
     starts = np.concatenate([[0.0], np.cumsum(spectrum.counts)[:-1]])
     ranks[order] = np.arange(len(codes)) - starts[codes[order]]
     blocks = (ranks * np.minimum(n_blocks, counts) / counts).astype(int)
+    if np.bincount(blocks[kept]).max() >= spectrum.n_free:  # no scatter without the block
+        return found
     metric = ridge_metric(spectrum, found.alpha)
     single = left_out_distances(spectrum, rows[kept], codes[kept], metric)
     apart = distances_without_blocks(spectrum, rows[kept], codes[kept], metric, blocks[kept])
