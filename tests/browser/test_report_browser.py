@@ -729,7 +729,12 @@ def test_groups_and_data_are_listed(cancer, opened):
     for part in ("#groups", "#data"):
         page.locator(part).evaluate("node => { node.open = true; }")
     assert page.locator("#groups tbody tr").count() == len(found["groups"]["groups"])
-    assert page.locator("#data tbody tr").count() == 2
+    features = found["values"]["features"]
+    assert page.locator("#data tbody tr").count() == 2 + len(features)
+    last = page.locator("#data table").nth(1).locator("tr").last
+    ends = [found["values"][name][-1] for name in ("low", "middle", "high")]
+    assert last.locator("th").inner_text() == features[-1]
+    assert [float(t) for t in last.locator("td").all_inner_texts()] == ends
 
 
 def test_values_of_a_pasted_row_are_changed(wine, opened):

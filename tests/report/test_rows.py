@@ -27,6 +27,9 @@ def test_values_are_those_of_the_rows_that_are_drawn(visits):
     for name, column in zip(values["features"], values["columns"], strict=True):
         j = found.feature_names.index(name)
         np.testing.assert_allclose(column, X[rows, j], rtol=1e-3)
+    wanted = [found.feature_names.index(name) for name in values["features"]]
+    for name, expected in (("low", X.min(axis=0)), ("middle", np.median(X, axis=0))):
+        np.testing.assert_allclose(values[name], expected[wanted], rtol=1e-3)
     weights = described["loadings"]["tables"][0]["directions"][0]["features"]
     assert values["features"][0] == weights[0]["feature"]
 

@@ -29,7 +29,7 @@ MAX_GROUPS = 200
 def describe_values(
     comparison: Comparison, rows: Sequence[int], wanted: Sequence[str]
 ) -> dict[str, Any]:
-    """Values of the features that matter most, of the rows that are drawn, and their ranges.
+    """Values of the features that matter most, of the rows that are drawn; ranges and medians.
 
     Parameters
     ----------
@@ -40,20 +40,22 @@ def describe_values(
     wanted : sequence of str
         Features in the order in which they matter.
     """
-    nothing: dict[str, Any] = {"features": [], "columns": [], "low": [], "high": []}
+    names = ("features", "columns", "low", "middle", "high")
+    nothing: dict[str, Any] = {name: [] for name in names}
     if comparison.protocol is None or not len(rows):
         return nothing
-    X, names = comparison.protocol.data.X, list(comparison.feature_names)
-    place = {name: j for j, name in enumerate(names)}
+    X, features = comparison.protocol.data.X, list(comparison.feature_names)
+    place = {name: j for j, name in enumerate(features)}
     most = min(MAX_VALUE_FEATURES, MAX_CELLS // len(rows))
     chosen = [place[name] for name in wanted if name in place]
-    chosen = list(dict.fromkeys([*chosen, *range(min(len(names), most))]))[:most]
+    chosen = list(dict.fromkeys([*chosen, *range(min(len(features), most))]))[:most]
     known = X[:, chosen].toarray() if sp.issparse(X) else np.asarray(X[:, chosen], dtype=float)
     shown = known[np.asarray(rows, dtype=int)]
     return {
-        "features": [wording.shorten(names[j]) for j in chosen],
+        "features": [wording.shorten(features[j]) for j in chosen],
         "columns": [_round_values(column) for column in shown.T],
         "low": _round_values(np.nanmin(known, axis=0)),
+        "middle": _round_values(np.nanmedian(known, axis=0)),
         "high": _round_values(np.nanmax(known, axis=0)),
     }
 
