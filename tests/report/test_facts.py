@@ -25,7 +25,7 @@ def test_facts_are_plain_json(iris):
 
 def test_facts_do_not_change_when_the_comparison_went_through_json(iris):
     again = evaluate.from_plain(evaluate.Comparison, evaluate.to_plain(iris))
-    nothing = {"values": {"features": [], "columns": [], "low": [], "high": []}}
+    nothing = {"values": {"features": [], "columns": [], "low": [], "middle": [], "high": []}}
     assert facts(again) == facts(iris) | nothing  # a file of records holds no rows
 
 
