@@ -57,11 +57,13 @@ every_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
 def weights_beyond_repetition(estimator):
     """Where copies of a row are not a weight for scikit-learn; see the laws below."""
     reason = None
-    chosen = [estimator.get_params().get(name) for name in ("gamma", "n_components")]
-    if (
-        isinstance(estimator, separatrix.LDG | separatrix.PartialLeastSquaresDiscriminant)
-        and "auto" in chosen
-    ):
+    chosen = [estimator.get_params().get(n) for n in ("gamma", "n_components", "shrinkage")]
+    by_folds = (
+        separatrix.LDG
+        | separatrix.LocalFisherDiscriminant
+        | separatrix.PartialLeastSquaresDiscriminant
+    )
+    if isinstance(estimator, by_folds) and "auto" in chosen:
         reason = "copies of a row go to unlike folds"
     if isinstance(estimator, separatrix.KernelSupportVectorICA):
         reason = "the largest dual weight gives a direction its sign, and copies share theirs"

@@ -20,7 +20,7 @@ from separatrix.fisher.local import (
 )
 from separatrix.linalg import principal_angles
 from separatrix.moments.labelled import LabelledRows
-from tests.discovery import TALL, WIDE, labelled
+from tests.discovery import TALL, WIDE, labelled, same_up_to_sign
 
 
 def local_scatters_by_pairs(X, y, k=7):
@@ -135,3 +135,18 @@ def test_the_shrinkage_is_chosen_by_rows_held_out_in_any_order():
     assert_allclose(model.components_, fixed.components_, atol=1e-10)
     order = np.random.default_rng(0).permutation(60)
     assert LocalFisherDiscriminant(2).fit(X[order], y[order]).shrinkage_ == model.shrinkage_
+
+
+@pytest.mark.parametrize("shrinkage", [None, 0.1])
+@pytest.mark.parametrize("shape", [(60, 4), (30, 50)], ids=["tall", "wide"])
+def test_a_weight_is_how_often_a_row_counts(shape, shrinkage):
+    rng = np.random.default_rng(0)
+    y = np.arange(shape[0]) % 3
+    X = rng.standard_normal(shape) + 0.7 * y[:, None]
+    weights = rng.integers(0, 4, len(X))
+    model = LocalFisherDiscriminant(shrinkage=shrinkage)
+    repeated = model.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)).transform(X)
+    Z = model.fit(X, y, sample_weight=weights).transform(X)
+    assert_allclose(same_up_to_sign(repeated, Z), repeated, atol=1e-9 * np.abs(repeated).max())
+    with pytest.raises(ValueError, match="one class"):
+        model.fit(X, y, sample_weight=np.where(y == 0, 1, 0))

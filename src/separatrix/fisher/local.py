@@ -8,10 +8,11 @@ from operator import add
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import gen_batches
 
 from separatrix.base.block_queries import BlockQueries, check_unweighted, gather_rows
-from separatrix.base.estimator import SubspaceEstimator, fit_rows
+from separatrix.base.estimator import SubspaceEstimator
 from separatrix.base.parameters import N_COMPONENTS, Allowed, one_of, real_number, whole_number
 from separatrix.base.queries import (
     N_GROUPS,
@@ -24,6 +25,7 @@ from separatrix.base.queries import (
     order_by_content,
     warn_of_queries,
 )
+from separatrix.base.rows import check_several_classes
 from separatrix.base.solution import Solution
 from separatrix.fisher.directions import shrink
 from separatrix.linalg import (
@@ -86,10 +88,18 @@ def affinity_scatters(
     classes, which all weigh the same, are never visited.
     """
     within, total = np.zeros((rows.X.shape[1],) * 2), moments.Sb
-    for _, Z in _centred_classes(rows, moments):
-        P = _pair_scatter(Z, _neighbour_distances(Z, np.arange(len(Z)), n_neighbors))
-        within += P / len(Z)
-        total += (1 - len(Z) / len(rows.codes)) * (Z.T @ Z) + P / len(rows.codes)
+    n = moments.n_samples
+    for members, Z in _centred_classes(rows, moments):
+        if rows.weights is None:
+            w, n_c = np.ones(len(Z)), len(Z)
+            sigma = _neighbour_distances(Z, np.arange(len(Z)), n_neighbors)
+        else:
+            w = rows.weights[members]
+            n_c = w.sum()
+            sigma = _weighted_distances(Z, w, n_neighbors)
+        P = _pair_scatter(Z, sigma, w)
+        within += P / n_c
+        total += (1 - n_c / n) * ((w[:, None] * Z).T @ Z) + P / n
     return AffinityScatters((within + within.T) / 2, (total + total.T) / 2)
 
 
@@ -147,7 +157,7 @@ def sampled_affinity_scatters(
             if left_out == -1 or not whole:
                 Y = Z[kept]
                 size = max(len(Y) * (len(Y) - 1), 1)
-                P = _pair_scatter(Y, sigma[kept]) * (n_c * (n_c - 1) / size)
+                P = _pair_scatter(Y, sigma[kept], np.ones(len(Y))) * (n_c * (n_c - 1) / size)
                 total = Y.sum(axis=0)
                 T = (len(Y) * (Y.T @ Y) - np.outer(total, total)) * (n_c * (n_c - 1) / size)
             pairs[left_out + 1] += shares * (P + P.T) / 2
@@ -202,12 +212,31 @@ def _neighbour_distances(Z: Array, numbers: Array, n_neighbors: int) -> Array:
     return np.linalg.norm(Z[numbers] - Z[nearest], axis=1)
 
 
-def _pair_scatter(Z: Array, sigma: Array) -> Array:
+def _weighted_distances(Z: Array, weights: Array, n_neighbors: int) -> Array:
+    """The same for all rows of a class where a weight is how often a row is there."""
+    k, found = min(n_neighbors, weights.sum() - 1), np.zeros(len(Z), dtype=int)
+    if k <= 0:
+        return np.zeros(len(Z))
+    for block in gen_batches(len(Z), max(1, MAX_AFFINITY_ENTRIES // len(Z))):
+        own = np.arange(len(Z))[block]
+        D = squared_distances(Z[block], Z)
+        D[np.arange(len(own)), own] = -1.0  # its copies come first
+        nearest = np.argsort(D, axis=1, kind="stable")
+        counted = weights[nearest]
+        counted[:, 0] = np.maximum(counted[:, 0] - 1, 0)
+        enough = np.cumsum(counted, axis=1) >= k * (1 - EPS * len(Z))
+        found[own] = nearest[np.arange(len(own)), enough.argmax(axis=1)]
+    return np.linalg.norm(Z - Z[found], axis=1)
+
+
+def _pair_scatter(Z: Array, sigma: Array, weights: Array) -> Array:
     """``Zᵀ (diag(A 1) - A) Z`` for the affinity A of the rows, a block of rows of A at a time."""
     scatter = np.zeros((Z.shape[1],) * 2)
     for block in gen_batches(len(Z), max(1, MAX_AFFINITY_ENTRIES // len(Z))):
         A = _affinity(squared_distances(Z[block], Z), sigma[block], sigma)
-        scatter += Z[block].T @ (A.sum(axis=1)[:, None] * Z[block] - A @ Z)
+        A *= weights
+        pulled = A.sum(axis=1)[:, None] * Z[block] - A @ Z
+        scatter += (weights[block, None] * Z[block]).T @ pulled
     return scatter
 
 
@@ -308,8 +337,8 @@ class LocalFisherDiscriminant(SubspaceEstimator):
     n_queries : "auto", int or None
         Number of rows, drawn by class, whose pairs estimate S̃w and S̃b; their neighbours are sought
         among all rows. None takes all pairs; "auto" those of all rows up to 65,536, and of 20,000
-        rows of more, with a warning. All rows of a Dask collection are brought into memory where
-        none are drawn.
+        rows of more, with a warning. With `sample_weight` all rows are taken. All rows of a Dask
+        collection are brought into memory where none are drawn.
     random_state : int, RandomState or None
         Source of the rows that `n_queries` draws.
 
@@ -331,6 +360,11 @@ class LocalFisherDiscriminant(SubspaceEstimator):
     -----
     ``components_ @ S̃w @ components_.T`` is the identity (after shrinkage), except that directions
     without local scatter within classes come first and have unit length.
+
+    With `sample_weight` a weight of 2 is the row twice, as a neighbour and in pairs; what "auto"
+    chooses may differ, because it lets all rows judge alike. Sparse rows are refused: distances of
+    all pairs of a class and both scatters are dense, so that fewer features are needed first,
+    such as those of scikit-learn's ``TruncatedSVD``.
 
     The definition is followed to the letter: neighbours are sought in the row's own class, so a
     small class does not disturb the others, and renaming classes changes nothing.
@@ -384,7 +418,15 @@ class LocalFisherDiscriminant(SubspaceEstimator):
     def _add_summaries(self, parts: Sequence[Any]) -> ClassMoments:
         return reduce(add, parts)
 
-    fit = fit_rows  # type: ignore[assignment]
+    def _validate(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **splitting: Any
+    ) -> LabelledRows:
+        rows = super()._validate(X, y, sample_weight, **splitting)
+        if rows.weights is not None:
+            # rows without weight are nobody's neighbours
+            rows = rows.subset(np.flatnonzero(rows.weights > 0))
+            check_several_classes(self, rows.classes)
+        return rows
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         if isinstance(rows, Blocks):
@@ -398,7 +440,9 @@ class LocalFisherDiscriminant(SubspaceEstimator):
                 extras: dict[str, Any] = {"angle_error_": 0.0, "shrinkage_": alpha}
                 return Solution(lift(np.zeros((0, 0))), np.zeros(0), rank=0, extras=extras)
             moments = ClassMoments.from_rows(rows)
-        queries = draw_queries(rows.codes, self.n_queries, self.random_state)
+        # a row that stands for others would have to know their weights
+        counted = rows.weights is None
+        queries = draw_queries(rows.codes, self.n_queries, self.random_state) if counted else None
         if queries is None:
             local = affinity_scatters(rows, moments, self.n_neighbors)
         else:

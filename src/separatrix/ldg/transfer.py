@@ -160,6 +160,9 @@ class TransferLDG(LDG):
     ``components_ @ components_.T`` is the identity, and the matrix above is diagonal and ascending
     in the components.
 
+    There is no `sample_weight`: α weighs the domains, and the means of neighbours are those of the
+    source. `TargetWeighted` takes estimators with weights.
+
     Standardise the domains apart before (`DomainScaler`): rows are compared across them. The
     published objective (4.3) weighs the two terms of a row otherwise than its analysis (4.14)
     does; the weights here are those of the analysis. The thesis chooses α by the rows that were
