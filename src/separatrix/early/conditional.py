@@ -474,11 +474,6 @@ class ConditionalMoments(NamedTuple):
         """Which functions (q,) the observed features do not determine, under the only model."""
         return np.asarray(self.spread.any(axis=1))
 
-    def covariance_times(self, V: Array) -> Array:
-        """The covariance of the only model times a vector of each row (n, q)."""
-        F = self.spread
-        return V @ (F @ F.T) if len(V) > F.shape[1] else (V @ F) @ F.T
-
     def without_correlations(self) -> ConditionalMoments:
         """The only model with the variances of R alone: the naïve Bayes assumption of (5.4)."""
         return self._replace(spreads=[np.diag(np.linalg.norm(self.spread, axis=1))])

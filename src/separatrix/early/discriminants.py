@@ -24,7 +24,6 @@ from sklearn.linear_model import (
     RidgeClassifierCV,
     SGDClassifier,
 )
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import Pipeline
@@ -139,37 +138,21 @@ def _predicts(found: ExactRule, estimator: Any, rows: Array) -> bool:
     return bool(np.all(best - of_expected <= MAX_TIE * (1 + finite.max(axis=1))))
 
 
-def _plain(Q: Array | None, c: Array, b: Array) -> ExactRule:
-    """Functions of the features themselves."""
-    return ExactRule(identity_map(c.shape[1]), Quadratic(Q, c, b))
-
-
 def _read_linear(estimator: Any, d: int) -> ExactRule | None:
+    """One function for each class; two classes have one score, that of the second class."""
     coef = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
     intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), len(coef))
-    return _stack_scores(coef, intercept, len(estimator.classes_))
-
-
-def _stack_scores(coef: Array, intercept: Array, n_classes: int) -> ExactRule | None:
-    """One function for each class; two classes have one score, that of the second class."""
-    if len(coef) == 1 and n_classes == 2:
+    if len(coef) == 1 and len(estimator.classes_) == 2:
         coef, intercept = np.vstack([0 * coef, coef]), np.append(0.0, intercept)
-    return _plain(None, coef, intercept) if len(coef) == n_classes else None
+    if len(coef) != len(estimator.classes_):
+        return None
+    return ExactRule(identity_map(coef.shape[1]), Quadratic(None, coef, intercept))
 
 
 def _read_support_vectors(estimator: SVC, d: int) -> ExactRule | None:
     """Two classes only: several are decided by the votes of all pairs."""
     linear = estimator.kernel == "linear" and len(estimator.classes_) == 2
     return _read_linear(estimator, d) if linear else None
-
-
-def _read_one_against_rest(estimator: OneVsRestClassifier, d: int) -> ExactRule | None:
-    parts = estimator.estimators_
-    if estimator.multilabel_ or not all(isinstance(part, _LINEAR) for part in parts):
-        return None
-    coef = np.vstack([part.coef_ for part in parts])
-    intercept = np.concatenate([np.atleast_1d(part.intercept_) for part in parts])
-    return _stack_scores(coef, intercept, len(estimator.classes_))
 
 
 def _read_subspace(estimator: SubspaceClassifier, d: int) -> ExactRule | None:
@@ -210,17 +193,11 @@ def _read_naive_bayes(estimator: GaussianNB, d: int) -> ExactRule:
 
 
 def _read_centroids(estimator: NearestCentroid, d: int) -> ExactRule | None:
-    if estimator.metric != "euclidean":
-        return None
-    found = nearest_functions(estimator.centroids_)
+    """None with priors, which scikit-learn weighs in units of its own."""
     priors = estimator.class_prior_
-    if np.allclose(priors, 1 / len(priors)):
-        return found
-    scale = np.where(estimator.within_class_std_dev_ != 0, estimator.within_class_std_dev_, 1.0)
-    scaled = nearest_functions(estimator.centroids_ / scale)
-    f, units = scaled.discriminants, AffineMap(np.zeros(d), 1 / scale, np.zeros(d))
-    assert isinstance(f, Quadratic)
-    return ExactRule(units.then(scaled.coordinates), f._replace(b=f.b + np.log(priors)))
+    if estimator.metric != "euclidean" or not np.allclose(priors, 1 / len(priors)):
+        return None
+    return nearest_functions(estimator.centroids_)
 
 
 def _read_nearest_row(estimator: KNeighborsClassifier, d: int) -> ExactRule | None:
@@ -263,7 +240,6 @@ _LINEAR = (
 _RULE_READERS: tuple[tuple[Any, Callable[[Any, int], ExactRule | None]], ...] = (
     (_LINEAR, _read_linear),
     (SVC, _read_support_vectors),
-    (OneVsRestClassifier, _read_one_against_rest),
     (QuadraticDiscriminant, _read_gaussians),
     (SubspaceClassifier, _read_subspace),
     (QuadraticDiscriminantAnalysis, _read_quadratic),
