@@ -177,3 +177,19 @@ def test_a_reducer_and_any_method_may_be_named(series):
     assert reduced["rows"] == 40
     kernel = run(*options, "-m", "KernelIPCAC", "--judge", "sampled")
     assert json.loads(kernel.stdout)["rows"] == 40
+
+
+def test_what_is_promised_is_said_with_its_confidence_or_the_reason_why_not(series):
+    options = ["early", "train.csv", "--test", "test.csv", "--calibrate"]
+    assert "keep the promise with confidence 0.95" in run(*options, "0.5").stdout
+    assert (
+        "12 rows that were not learned keep the promise on average" in run(*options, "0.15").stdout
+    )
+    assert "Nothing is promised before the end: 4 rows calibrate" in run(*options, "0.05").stdout
+    record = json.loads(run(*options, "0.05", "--json").stdout)
+    assert "at least 9 are needed" in record["no_promise"]
+    record = json.loads(run(*options, "0.5", "--json").stdout)
+    assert record["guarantee"] == "probability"
+    assert record["no_promise"] is None
+    assert set(record["kept_in_class"]) == {"up", "down"}
+    assert all(0 <= kept <= 1 for kept in record["kept_in_class"].values())

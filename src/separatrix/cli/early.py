@@ -139,7 +139,7 @@ def early_command(
     decisions = model.decide_early(X_new)
     record = _summarize_decisions(decisions, model.predict(X_new), y_new, X.shape[1])
     if calibrate is not None:
-        record["calibration_rows"] = model.n_calibration_rows_
+        record |= _summarize_promise(model)
     if report is not None:
         _write_report(model, X_new, y_new, data, report)
         record["report"] = report
@@ -259,6 +259,18 @@ def _summarize_decisions(
     return record
 
 
+def _summarize_promise(model: Any) -> dict[str, Any]:
+    """What is promised of new series, and what each class keeps on the calibration rows."""
+    pairs = zip(model.classes_.tolist(), model.class_promises_, strict=False)
+    return {
+        "calibration_rows": model.n_calibration_rows_,
+        "guarantee": model.guarantee_,
+        "confidence": model.calibration.confidence,
+        "no_promise": model.no_promise_,
+        "kept_in_class": {str(label): c.kept if c.n_complete else None for label, c in pairs},
+    }
+
+
 def _describe(record: Mapping[str, Any]) -> str:
     used = f"from {100 * record['values_used']:.0f} % of their values on average"
     if "accuracy" in record:
@@ -271,8 +283,12 @@ def _describe(record: Mapping[str, Any]) -> str:
             f"{record['agreement']:.3f} of {record['rows']} series are decided {used} as they are "
             "when complete"
         )
-    if "calibration_rows" in record:
-        text += f"\n{record['calibration_rows']} rows that were not learned keep the promise"
+    if record.get("no_promise"):
+        text += f"\nNothing is promised before the end: {record['no_promise']}"
+    elif "guarantee" in record:
+        sure = f"with confidence {record['confidence']:g}"
+        how = sure if record["guarantee"] == "probability" else "on average"
+        text += f"\n{record['calibration_rows']} rows that were not learned keep the promise {how}"
     if "report" in record:
         text += f"\nThe page is {record['report']}"
     kept = f"The model of all rows is {record['model']}" if "model" in record else ""
