@@ -12,6 +12,7 @@ import click
 from separatrix.cli.blocks import engine_option, fit_arrays, fit_blocks, one_pass_suffices
 from separatrix.cli.console import Console
 from separatrix.cli.databases import fit_database, sums_suffice
+from separatrix.cli.domains import check_domain_option, domain_option, scale_domains
 from separatrix.cli.inputs import read_labelled_table
 from separatrix.cli.methods import build_estimator, check_methods
 from separatrix.cli.options import (
@@ -72,6 +73,7 @@ class Fitted(NamedTuple):
               help="Shorten rows to this length, for noise in `merge --epsilon`.")  # fmt: skip
 @click.option("--multilabel-sep", "several", metavar="SEP",
               help="Rows have several labels, with SEP between: one classifier each.")  # fmt: skip
+@domain_option
 @click.option("--remember", is_flag=True,
               help="Keep a digest of each row: `forget` then refuses rows never learned. "
               "Whoever has a row can tell from the file that it was learned.")  # fmt: skip
@@ -127,6 +129,7 @@ def fit_command(
         in_words = engine == "memory" and has_words(data, reading.text)
         method = "TruncatedIPCAC" if in_words else "FisherDiscriminant"
     (method,) = check_methods([method], own_first=True)
+    check_domain_option(method, options["domain"], tune, engine)
     estimator = build_estimator(method, settings, seed)
     scale = options["scale"]
     if several is not None:
@@ -173,14 +176,13 @@ def _fit_in_memory(
     """A model of a table that is read whole; `to_tune` names a method that is tuned to it."""
     import numpy as np
 
-    from separatrix.base.merging import why_not_mergeable
     from separatrix.cli.forget import digest_rows
     from separatrix.evaluate.contents import judge_novelty
     from separatrix.features.words import named_empty_vocabulary
     from separatrix.files.columns import find_text_columns
     from separatrix.files.preparation import preprocessing
 
-    keep = () if options["group"] is None else (options["group"],)
+    keep = [options[name] for name in ("group", "domain") if options[name] is not None]
     reading = replace(reading, ignore=(*reading.ignore, *keep))
     table = read_labelled_table(console, data, reading, keep)
     if options["clip"] is not None:
@@ -205,12 +207,7 @@ def _fit_in_memory(
                 model, found = tuned(method, table.X, table.y, **protocol)
             chosen = to_plain(found)
         else:
-            model = assemble(prepare, estimator, decision, len(table.y))
-            if (barred := why_not_mergeable(model)) is not None:
-                console.note(f"`separatrix merge` will not take this model: {barred}")
-            with console.progress("fit") as update:
-                update(0, None, f"{type(estimator).__name__} learns {len(table.y)} rows")
-                model.fit(table.X, table.y)
+            model, barred = _learn(console, table, prepare, estimator, decision, options["domain"])
     classes = sorted(set(table.y.tolist()))
     words = [name for name in find_text_columns(table.X) if name not in table.text]
     n_rows, n_features = table.X.shape
@@ -223,6 +220,23 @@ def _fit_in_memory(
         model, table.target, n_rows, n_features, classes, words, table.text, chosen, farthest,
         learned, barred,
     )  # fmt: skip
+
+
+def _learn(
+    console: Console, table: Any, prepare: Any, estimator: Any, decision: str, domain: str | None
+) -> tuple[Any, str | None]:
+    """A fitted model, and why `merge` will not take it, which is said before the fit."""
+    from separatrix.base.merging import why_not_mergeable
+
+    steps: dict[str, Any] = {}
+    if domain is not None:
+        prepare, steps = scale_domains(table.kept[domain], prepare, estimator)
+    model = assemble(prepare, estimator, decision, len(table.y))
+    if (barred := why_not_mergeable(model)) is not None:
+        console.note(f"`separatrix merge` will not take this model: {barred}")
+    with console.progress("fit") as update:
+        update(0, None, f"{type(estimator).__name__} learns {len(table.y)} rows")
+        return model.fit(table.X, table.y, **steps), barred
 
 
 def name_groups(estimator: Any, names: Sequence[str]) -> None:

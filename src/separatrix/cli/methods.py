@@ -11,6 +11,9 @@ import click
 OWN_COMMANDS = {"EarlyClassifier": "early"}
 """Methods that have a command of their own."""
 
+DOMAIN_METHODS = ("TargetWeighted", "TransferLDG")
+"""Methods of rows from two domains: `fit --domain` says which."""
+
 INNER_METHODS = ("estimator", "reducer", "node")
 """Parameters that hold another method."""
 
@@ -39,11 +42,14 @@ def check_methods(names: Iterable[str], *, own_first: bool = False) -> list[str]
 
     asked = [find(name.strip()) for name in names]
     for name in asked:
-        if name in LEFT_OUT:
+        if name in LEFT_OUT and not (own_first and name in DOMAIN_METHODS):
             own = OWN_COMMANDS.get(name)
             use = "it from Python" if own is None else f"`separatrix {own}`"
+            use = "`separatrix fit --domain COL`" if name in DOMAIN_METHODS else use
             raise ValueError(f"{name} has no place here, as {LEFT_OUT[name]}: use {use}")
-        if find_method_class(name) is None:  # to list them all, all are imported
+        if (
+            name not in LEFT_OUT and find_method_class(name) is None
+        ):  # to list them all, all are imported
             check_known_name(name, [*list_methods(), *ALIASES], "method")
     return list(dict.fromkeys(asked))
 
@@ -74,6 +80,11 @@ def construct(method: str) -> Any:
     from separatrix.evaluate.methods import contenders
 
     (name,) = check_methods([method], own_first=True)
+    if name in DOMAIN_METHODS:
+        import separatrix
+
+        inner = [construct("FisherDiscriminant")] if name == "TargetWeighted" else []
+        return getattr(separatrix, name)(*inner)
     return clone(contenders([name])[0].estimator)
 
 
