@@ -20,8 +20,8 @@ NORMALS = {"redundancy": 0.0, "multiclass": "ovr"}
 
 PARAMETERS = {
     "IPCAC": THRESHOLD,
-    "TruncatedIPCAC": {"n_whitened": "log2", **THRESHOLD},
-    "OnlineIPCAC": {"n_whitened": "log2", "window": None, "decay": None, **THRESHOLD},
+    "TruncatedIPCAC": {"n_whitened": "auto", **THRESHOLD},
+    "OnlineIPCAC": {"n_whitened": "auto", "window": None, "decay": None, **THRESHOLD},
     "KernelIPCAC": {"kernel": "rbf", "truncate": False, "ridge": "auto", **THRESHOLD},
     "MixtureIPCAC": {"merge": "auto", "em": "auto", "node": "auto", "priors": None},
     "FisherDiscriminant": {"shrinkage": "auto", "covariance": None, "rule": "linear"},

@@ -104,13 +104,19 @@ def test_many_classes_count_their_wins():
 # The estimator -----------------------------------------------------------------------------------
 
 
+def literal_node(node):
+    if node == "ipcac":
+        return IPCAC(threshold="mahalanobis")
+    return TruncatedIPCAC("log2", threshold="mahalanobis")
+
+
 @pytest.mark.parametrize("node", ["truncated", "ipcac"])
 @pytest.mark.parametrize("shape", [(120, 5), (24, 60)], ids=["tall", "wide"])
 def test_one_cluster_a_class_is_the_node_itself(node, shape):
     X, y = labelled(*shape, n_classes=2, seed=2)
     new = X.mean(axis=0) + 3 * np.random.default_rng(0).normal(size=(300, shape[1]))
     ours = MixtureIPCAC(1, node=node).fit(X, y)
-    alone = (TruncatedIPCAC() if node == "truncated" else IPCAC()).fit(X, y)
+    alone = literal_node(node).fit(X, y)
     assert ours.nodes_.shape == (1, 2)
     assert_array_equal(ours.predict(new), alone.predict(new))
     assert_allclose(ours.components_, alone.components_, atol=1e-10)
@@ -123,13 +129,12 @@ def test_nodes_are_classifiers_of_the_rows_of_two_clusters(node):
     X, y = checkerboard()
     model = MixtureIPCAC(node=node, random_state=0).fit(X, y)
     assert_array_equal(model.cluster_counts_, np.full(9, 40))
-    kind = TruncatedIPCAC if node == "truncated" else IPCAC
     for component, threshold, (i, j) in zip(
         model.components_, model.thresholds_, model.nodes_, strict=True
     ):
         assert model.cluster_classes_[i] != model.cluster_classes_[j]
         rows = np.isin(model.cluster_labels_, [i, j])
-        alone = kind().fit(X[rows], model.cluster_labels_[rows] == j)
+        alone = literal_node(node).fit(X[rows], model.cluster_labels_[rows] == j)
         sign = np.sign(alone.coef_[0] @ alone.components_[0])
         assert_allclose(component, sign * alone.components_[0], atol=1e-9)
         cut = alone.threshold_ + (alone.mean_ - model.mean_) @ component
@@ -215,7 +220,7 @@ def test_log_odds_are_those_of_the_hardest_matches():
 @pytest.mark.parametrize("node", ["truncated", "ipcac"])
 def test_one_cluster_a_class_has_the_probabilities_of_the_node(node):
     X, y = labelled(60, 20, n_classes=2)
-    alone = (TruncatedIPCAC if node == "truncated" else IPCAC)().fit(X, y)
+    alone = literal_node(node).fit(X, y)
     model = MixtureIPCAC(1, node=node).fit(X, y)
     assert_allclose(model.predict_proba(X), alone.predict_proba(X), atol=1e-9)
     assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))

@@ -44,7 +44,7 @@ def streamed(model, X, y, size, **more):
 
 
 def batch_model(options):
-    return TruncatedIPCAC(options.get("n_whitened", "log2"))
+    return TruncatedIPCAC(options.get("n_whitened", "auto"))
 
 
 @exactly
@@ -101,10 +101,10 @@ def test_axes_beyond_those_whitened_keep_it_near():
 
 def test_the_number_whitened_stops_at_half_a_given_rank():
     X, y = labelled(300, 200, 2)
-    assert OnlineIPCAC(rank=30).fit(X, y).n_whitened_ == 15
+    assert OnlineIPCAC("log2", rank=30).fit(X, y).n_whitened_ == 15
     assert OnlineIPCAC(20, rank=30).fit(X, y).n_whitened_ == 20
     few = slice(0, 40)  # nothing left out yet: the rule as it is
-    assert OnlineIPCAC(rank=30).fit(X[few], y[few]).n_whitened_ == 28
+    assert OnlineIPCAC("log2", rank=30).fit(X[few], y[few]).n_whitened_ == 28
 
 
 def test_memory_is_bounded_by_the_rank():

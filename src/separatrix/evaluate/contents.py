@@ -61,7 +61,7 @@ class ModelContents(NamedTuple):
     features: FeatureTable | None
 
 
-CHOICES = ("n_components_", "n_whitened_", "threshold_rule_", "gamma_", "shrinkage_", "alpha_")
+CHOICES = ("n_components_", "n_whitened_", "gamma_", "shrinkage_", "alpha_")
 """Fitted attributes that record a choice."""
 
 

@@ -50,8 +50,8 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
         "diagonal": (False, True),
     },
     "IPCAC": {"variance": (None, 0.99, 0.9)},
-    "TruncatedIPCAC": {"n_whitened": ("log2", "auto", 1, 16, 256)},
-    "OnlineIPCAC": {"n_whitened": ("log2", 1, 16, 256)},
+    "TruncatedIPCAC": {"n_whitened": ("auto", "log2", 1, 16, 256)},
+    "OnlineIPCAC": {"n_whitened": ("auto", "log2", 1, 16, 256)},
     "KernelFisherDiscriminant": {"ridge": ("auto", 0.01, 1.0)},
     "KernelIPCAC": {
         "truncate": (False, True),

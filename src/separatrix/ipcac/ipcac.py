@@ -22,22 +22,25 @@ from separatrix.base.parameters import (
 )
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
-from separatrix.fisher.directions import fisher_directions, rank_of_means, reduce_to_leading_axes
-from separatrix.ipcac.expected import (
-    expected_partially_whitened,
-    expected_whitened,
-    leverage_matters,
-)
-from separatrix.ipcac.threshold import (
+from separatrix.decision.cuts import (
     THRESHOLD_PARAMETERS,
-    add_threshold,
-    check_threshold_needs_rows,
-    check_threshold_of_blocks,
+    check_cut_needs_no_rows,
+    cut_literally,
 )
-from separatrix.ipcac.whitened import choose_axes
-from separatrix.linalg import Array, Lift, numerical_rank, range_and_null
+from separatrix.decision.expected import Metric
+from separatrix.decision.linear import LinearRule, check_priors
+from separatrix.fisher.directions import fisher_directions, rank_of_means, reduce_to_leading_axes
+from separatrix.ipcac.whitening import (
+    WithinAxes,
+    chosen_metric,
+    cut_metric,
+    decide_by_moments,
+    full_metric,
+    shares_of,
+    within_axes,
+)
+from separatrix.linalg import Array, numerical_rank, range_and_null
 from separatrix.moments.class_moments import ClassMoments
-from separatrix.moments.labelled import LabelledRows
 from separatrix.moments.spectra import between_along_axes, max_total_rank, reduce_to_span
 
 # The mathematics -----------------------------------------------------------------------------
@@ -65,21 +68,6 @@ def with_unit_covariance(found: Solution, moments: ClassMoments) -> Solution:
     return found._replace(W=W * scale, within=found.within * np.outer(scale, scale))
 
 
-def whitened_axes(
-    moments: ClassMoments, variance: float | None, tol: float | None
-) -> tuple[ClassMoments, Lift]:
-    """Moments in the principal axes that are kept: a share of the variance, or above `tol`."""
-    if variance is not None:
-        moments, lift = reduce_to_leading_axes(moments, float(variance))
-    else:
-        moments, lift = reduce_to_span(moments)
-    if tol is None:
-        return moments, lift
-    evals, axes, _ = range_and_null(moments.St, eps=moments.eps)
-    axes = axes[:, evals > tol * np.max(evals, initial=0.0)]
-    return moments.project(axes), lambda W: lift(axes @ W)
-
-
 def log2_rule(n_samples: float) -> int:
     """``log₂(n)²``, the number of directions that the thesis found worth whitening."""
     return max(1, round(float(np.log2(max(n_samples, 1.0))) ** 2))
@@ -90,13 +78,10 @@ def n_to_whiten(n_whitened: int | str, n_samples: float) -> int:
     return log2_rule(n_samples) if n_whitened == "log2" else int(n_whitened)
 
 
-def partially_whitened_directions(
-    moments: ClassMoments, wanted: int, *, correct: bool = False
-) -> Solution:
+def partially_whitened_directions(moments: ClassMoments, wanted: int) -> Solution:
     """The span of the class means where the leading axes have been whitened (4.6 to 4.8).
 
-    `rank` is the number of axes that were: those wanted, or all there are. With `correct` the
-    solution for two classes comes with the scores that new rows are expected to have.
+    `rank` is the number of axes that were: those wanted, or all there are.
     """
     Hb = moments.between_rows()
     if len(Hb) and wanted < max_total_rank(moments):
@@ -104,35 +89,91 @@ def partially_whitened_directions(
         if numerical_rank(axes.evals, moments.n_features, eps=moments.eps) == wanted:
             # P² Hbᵀ, with P the map that shrinks the spread q along the axes to its last value
             # (4.6): for the whitened means (4.7), and for directions in the original space (4.8)
-            last, rest = axes.evals[-1], Hb.T - axes.kept
-            U, s, Vt = np.linalg.svd(last * axes.whitened + rest, full_matrices=False)
+            whitened = axes.evals[-1] * axes.whitened + (Hb.T - axes.kept)
+            U, s, _ = np.linalg.svd(whitened, full_matrices=False)
             # means of classes on a line leave axes whose variation is numerical zero
             traces = np.array([scatter.trace() for scatter in moments.scatters])
-            k = rank_of_means(s, moments, traces.sum())
-            basis = U[:, :k]
-            if not (correct and k and leverage_matters(wanted, moments.counts)):
-                found = whitened_mean_directions(moments.project(basis))
-                return found._replace(W=basis @ found.W, rank=wanted)
-            # the rows are projected once, on both parts of the one direction
-            parts = moments.project(np.hstack([axes.whitened, rest]))
-            turn = np.vstack([last * Vt.T, Vt.T]) / s
-            found = whitened_mean_directions(parts.project(turn))
-            found = found._replace(W=basis @ found.W, rank=wanted)
-            return found.with_extras(
-                _expected=expected_partially_whitened(moments, axes, parts, traces)
-            )
+            basis = U[:, : rank_of_means(s, moments, traces.sum())]
+            found = whitened_mean_directions(moments.project(basis))
+            return found._replace(W=basis @ found.W, rank=wanted)
     small, lift = reduce_to_span(moments)
-    found = fully_whitened_directions(small, correct=correct)
+    found = whitened_mean_directions(small)
     rank = len(range_and_null(small.St, eps=moments.eps).evals)
     return found._replace(W=lift(found.W), rank=rank)
 
 
-def fully_whitened_directions(moments: ClassMoments, *, correct: bool) -> Solution:
-    """`whitened_mean_directions`, with the expected scores of new rows where they matter."""
-    found = whitened_mean_directions(moments)
-    if not (correct and found.W.shape[1] and leverage_matters(moments.n_features, moments.counts)):
+def whiten_fully(moments: ClassMoments, threshold: str) -> Solution:
+    """`whitened_mean_directions`, with what the decision by moments needs."""
+    small, lift = reduce_to_span(moments)
+    found = whitened_mean_directions(small)
+    found = found._replace(W=lift(found.W))
+    if threshold != "auto":
         return found
-    return found.with_extras(_expected=expected_whitened(moments))
+    # units of features change nothing where the covariance has an inverse
+    invertible = moments.n_samples - len(moments.counts) > moments.n_features
+    axes = within_axes(moments, max_total_rank(moments), in_units=invertible)
+    return with_metric(found, moments, axes, None if axes is None else full_metric(axes, moments))
+
+
+def whiten_leading(
+    moments: ClassMoments, n_whitened: int | str, threshold: str, priors: ArrayLike | None
+) -> Solution:
+    """Directions by the leading axes, as many as are asked for or the ridge that suits new rows.
+
+    "auto" takes the covariance within classes along its leading axes, its mean variance in other
+    directions, and the ridge of least expected log-loss.
+    """
+    if n_whitened != "auto":
+        wanted = n_to_whiten(n_whitened, moments.n_samples)
+        found = partially_whitened_directions(moments, wanted)
+        extras = {"n_whitened_": found.rank, "shrinkage_": None}
+        if threshold == "auto":
+            axes = within_axes(moments, found.rank)
+            metric = None if axes is None else cut_metric(axes, moments)
+            found = with_metric(found, moments, axes, metric)
+        return found.with_extras(**extras)
+    axes = within_axes(moments)
+    shares = shares_of(moments, check_priors(priors, moments.classes))
+    if axes is None or np.count_nonzero(shares) < 2:
+        found = partially_whitened_directions(moments, log2_rule(moments.n_samples))
+        return found.with_extras(n_whitened_=found.rank, shrinkage_=None)
+    metric, alpha = chosen_metric(axes, shares)
+    basis = axes.whitened_means(metric, moments)
+    found = whitened_mean_directions(moments.project(basis))
+    found = with_metric(found._replace(W=basis @ found.W), moments, axes, metric)
+    return found.with_extras(n_whitened_=axes.axes.shape[1], shrinkage_=alpha)
+
+
+def with_metric(
+    found: Solution, moments: ClassMoments, axes: WithinAxes | None, metric: Metric | None
+) -> Solution:
+    """The solution whose decision is by a metric in place of the scatter within classes."""
+    if axes is None or metric is None:
+        return found
+    within = axes.within(metric, found.W, moments.n_samples)
+    return found._replace(within=within).with_extras(_by=(axes, metric))
+
+
+def add_decision(model: Any, gaussian: Solution, moments: ClassMoments, rows: Any) -> Solution:
+    """The rule of this family: by moments, or by a cut of the source between two classes."""
+    by = gaussian.extras.get("_by", (None, None))
+    kept = {name: value for name, value in gaussian.extras.items() if name != "_by"}
+    solution = gaussian._replace(extras=kept)
+    if model.threshold == "auto":
+        solution = decide_by_moments(solution, moments, *by)
+        return solution.with_extras(threshold_=cut_between(solution.extras["_rule"]))
+    if len(moments.classes) != 2 or not solution.W.shape[1]:
+        return solution.with_extras(threshold_=None)
+    rule, gamma = cut_literally(solution, moments, rows, model)
+    return solution.with_extras(threshold_=gamma, _rule=rule)
+
+
+def cut_between(rule: LinearRule) -> float | None:
+    """Where two classes are cut along their direction, which grows towards the second."""
+    if len(rule.coef) != 2 or not rule.coef.any():
+        return None
+    linear = rule.linear
+    return float(-linear.intercept[0] / np.abs(linear.coef[0, 0]))
 
 
 # Estimators ----------------------------------------------------------------------------------
@@ -151,25 +192,20 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
     variance : float in (0, 1] or None
         Whiten only the leading principal axes that hold this share of the variance and drop the
         others (IPCAC retaining variance, which is PCA followed by Fisher).
-    threshold : "auto", "mahalanobis", "accuracy", "balanced" or "held-out"
-        Where to cut between two classes. "mahalanobis": at the same number of standard deviations
-        from both class means (4.3). "auto": the same, between the class means that new rows are
-        expected to have wherever those of the training rows are misleading (few rows for the
-        axes that are whitened). Both need moments only, so that they can be updated and merged.
-        The others need all rows. "held-out": (4.3) on the scores of rows by models fitted without
-        them, in five folds, or as many as hold 300 rows of each class. "accuracy": where
-        most training rows are right (3.17, at the middle of the widest such gap). "balanced": the
-        rule of the thesis for unbalanced classes (3.22).
+    threshold : "auto", "mahalanobis", "accuracy" or "balanced"
+        "auto" decides by the scores that new rows are expected to have, for any number of
+        classes, from moments. The others are the cuts of the thesis between two classes; more
+        have the Gaussian rule then. "mahalanobis": at the same number of standard deviations
+        from both class means of the training rows (4.3). "accuracy": where most of these rows are
+        right (3.17, at the middle of the widest such gap). "balanced": the rule for unbalanced
+        classes (3.22). The last two need all rows.
     balance : float in [0, 1) or "auto"
         k of "balanced": thresholds count as good that get more than k times as many rows right as
         the best. 0 is the middle of the class means; "auto" is the k of the best balanced
         accuracy on the training rows.
     priors : array (n_classes,) or None
-        Class probabilities. For more than two classes None takes the proportions in the training
-        data. For two, None leaves the threshold rule as it is; given priors weigh the classes.
-    tol : float or None
-        Principal axes with an eigenvalue below this share of the largest are dropped; None drops
-        those of numerical zero.
+        Class probabilities; None takes the proportions in the training data. A cut of the thesis
+        between two classes is moved by given priors only.
     keep_moments : bool or "by class"
         Keep the statistics of the training rows, which `partial_fit`, `forget` and `merge` need.
         "by class" keeps the scatter of each class apart also where there are more than two, so
@@ -184,9 +220,6 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
         ``classes_[0]`` to ``classes_[1]``.
     threshold_ : float or None
         Two classes: where the centred projection on ``coef_`` is cut.
-    threshold_rule_ : str or None
-        The rule that gave it: "mahalanobis", "corrected" (the same between the means that new rows
-        are expected to have), "held-out", "accuracy" or "balanced".
     explained_ratio_ : array (n_classes - 1,)
         Share of each direction in Fisher's criterion.
     mean_, means_, classes_, priors_
@@ -201,17 +234,8 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
     ``components_ @ Σ @ components_.T`` is the identity for the covariance Σ = St/n of all rows.
 
     With at most one row more than features the projections of the training rows collapse to one
-    value a class: "mahalanobis", "accuracy" and "balanced" give the middle of the two. "auto"
-    finds the scores of new rows from the leverages, which are known there, too.
-
-    `predict_proba` is 1/2 where the decision changes: for two classes a logistic function of the
-    distance to the threshold, with the slope of two Gaussians of the pooled variance. With "auto"
-    their means and variance are those expected of new rows; with "held-out" the slope is the most
-    likely one for the scores of rows held out.
-
-    The correction takes the sums of weights for numbers of rows: weights below one make it
-    stronger, and where they sum to less than there are axes nothing is corrected. Rows given twice
-    look like each other's evidence: the correction is too small then.
+    value a class, and the cuts of the thesis are in the middle of the two. "auto" takes the limit
+    of a vanishing ridge there. `predict_proba` follows the expected scores.
 
     References
     ----------
@@ -230,11 +254,9 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
     """
 
     threshold_: Any
-    threshold_rule_: Any
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "variance": (one_of(None), real_number(0, 1, open_low=True)),
         **THRESHOLD_PARAMETERS,
-        "tol": (one_of(None), real_number(0, 1)),
         "keep_moments": KEEP_MOMENTS,
     }
 
@@ -245,34 +267,35 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
         threshold: str = "auto",
         balance: float | str = "auto",
         priors: ArrayLike | None = None,
-        tol: float | None = None,
         keep_moments: bool | str = True,
     ) -> None:
         self.variance = variance
         self.threshold = threshold
         self.balance = balance
         self.priors = priors
-        self.tol = tol
         self.keep_moments = keep_moments
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
-        small, lift = whitened_axes(moments, self.variance, self.tol)
-        found = fully_whitened_directions(small, correct=self.threshold == "auto")
+        if self.variance is None:
+            return whiten_fully(moments, self.threshold)
+        small, lift = reduce_to_leading_axes(moments, float(self.variance))
+        found = whiten_fully(small, self.threshold)
         return found._replace(W=lift(found.W))
 
     def _needs_class_scatters(self, classes: Array) -> bool:
         return len(classes) <= 2  # the spread of each class sets the threshold
 
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
-        return add_threshold(self, super()._add_decision, solution, moments, rows)
+        gaussian = super()._add_decision(solution, moments, rows)
+        return add_decision(self, gaussian, moments, rows)
 
     def _check_blocks_suffice(self) -> None:
         super()._check_blocks_suffice()
-        check_threshold_of_blocks(self.threshold)
+        check_cut_needs_no_rows(self.threshold)
 
     def _check_moments_suffice(self, classes: Array) -> None:
         super()._check_moments_suffice(classes)
-        check_threshold_needs_rows(self.threshold, len(classes))
+        check_cut_needs_no_rows(self.threshold, len(classes))
 
 
 class TruncatedIPCAC(MomentEstimator, SubspaceClassifier):
@@ -285,13 +308,13 @@ class TruncatedIPCAC(MomentEstimator, SubspaceClassifier):
 
     Parameters
     ----------
-    n_whitened : "log2", "auto" or int
+    n_whitened : "auto", "log2" or int
         Number of axes to whiten: ``log₂(n)²`` of the n rows (or of the sum of their weights), or
         a number; no more than the rank of the data. 1 is the nearest-mean direction, the rank is
-        `IPCAC`. "auto" is the number whose scores of held-out rows separate two classes best, in
-        five folds; it needs all rows at once, and dense ones. Their weights do not enter the
-        choice. More than two classes take "log2".
-    threshold : "auto", "mahalanobis", "accuracy", "balanced" or "held-out"
+        `IPCAC`. "auto" adds to the covariance within classes the ridge of least log-loss that is
+        expected of new rows; of more than 1000 dimensions it takes the 500 leading axes, and the
+        mean variance in all other directions.
+    threshold : "auto", "mahalanobis", "accuracy" or "balanced"
         As in `IPCAC`.
     balance : float in [0, 1) or "auto"
         As in `IPCAC`.
@@ -305,10 +328,12 @@ class TruncatedIPCAC(MomentEstimator, SubspaceClassifier):
     ----------
     n_whitened_ : int
         Number of axes that were whitened.
-    components_, coef_, intercept_, threshold_, threshold_rule_, explained_ratio_
+    shrinkage_ : float or None
+        α of the ridge with "auto", as in `FisherDiscriminant`.
+    components_, coef_, intercept_, threshold_, explained_ratio_
         As in `IPCAC`.
     mean_, means_, classes_, priors_, rank_, moments_
-        As in `IPCAC`; `rank_` is `n_whitened_`.
+        As in `IPCAC`.
 
     Notes
     -----
@@ -326,24 +351,24 @@ class TruncatedIPCAC(MomentEstimator, SubspaceClassifier):
     >>> from separatrix import TruncatedIPCAC, datasets
     >>> pair = datasets.make_gaussian_pair(200, 500, mean_scale=0.3, random_state=0)
     >>> model = TruncatedIPCAC().fit(pair.data[:150], pair.target[:150])
-    >>> model.n_whitened_
+    >>> TruncatedIPCAC("log2").fit(pair.data[:150], pair.target[:150]).n_whitened_
     52
     >>> bool(model.score(pair.data[150:], pair.target[150:]) > 0.7)
     True
     """
 
     threshold_: Any
-    threshold_rule_: Any
     n_whitened_: Any
+    shrinkage_: Any
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
-        "n_whitened": (one_of("log2", "auto"), whole_number(1)),
+        "n_whitened": (one_of("auto", "log2"), whole_number(1)),
         **THRESHOLD_PARAMETERS,
         "keep_moments": KEEP_MOMENTS,
     }
 
     def __init__(
         self,
-        n_whitened: int | str = "log2",
+        n_whitened: int | str = "auto",
         *,
         threshold: str = "auto",
         balance: float | str = "auto",
@@ -356,38 +381,20 @@ class TruncatedIPCAC(MomentEstimator, SubspaceClassifier):
         self.priors = priors
         self.keep_moments = keep_moments
 
-    def _select(self, rows: LabelledRows) -> dict[str, Any]:
-        two = len(rows.classes) == 2 and rows.counts.min() > 0
-        if self.n_whitened != "auto" or not two:
-            return {}
-        return {"n_whitened": choose_axes(rows, log2_rule(float(rows.counts.sum())))}
-
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
-        chosen = selected.get("n_whitened")
-        asked = "log2" if self.n_whitened == "auto" else self.n_whitened
-        wanted = chosen["n_whitened"] if chosen else n_to_whiten(asked, moments.n_samples)
-        found = partially_whitened_directions(moments, wanted, correct=self.threshold == "auto")
-        return found.with_extras(n_whitened_=found.rank)
+        return whiten_leading(moments, self.n_whitened, self.threshold, self.priors)
 
     def _needs_class_scatters(self, classes: Array) -> bool:
         return len(classes) <= 2  # the spread of each class sets the threshold
 
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
-        return add_threshold(self, super()._add_decision, solution, moments, rows)
+        gaussian = super()._add_decision(solution, moments, rows)
+        return add_decision(self, gaussian, moments, rows)
 
     def _check_blocks_suffice(self) -> None:
         super()._check_blocks_suffice()
-        check_threshold_of_blocks(self.threshold)
-        self._check_axes_need_no_rows()
+        check_cut_needs_no_rows(self.threshold)
 
     def _check_moments_suffice(self, classes: Array) -> None:
         super()._check_moments_suffice(classes)
-        check_threshold_needs_rows(self.threshold, len(classes))
-        self._check_axes_need_no_rows()
-
-    def _check_axes_need_no_rows(self) -> None:
-        if self.n_whitened == "auto":
-            raise ValueError(
-                'n_whitened="auto" holds out rows, and needs all of them at once, in memory: use '
-                'fit, or n_whitened="log2" or a number'
-            )
+        check_cut_needs_no_rows(self.threshold, len(classes))

@@ -20,8 +20,9 @@ from separatrix.base.parameters import (
 )
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
-from separatrix.decision.linear import LinearRule, check_priors
-from separatrix.fisher.directions import count_wanted_axes
+from separatrix.decision.cuts import THRESHOLD_PARAMETERS, check_cut_needs_no_rows
+from separatrix.decision.linear import check_priors
+from separatrix.fisher.directions import count_wanted_axes, reduce_to_leading_axes
 from separatrix.fisher.kernel import map_all, ridge_directions, ridge_of, ridge_share
 from separatrix.fisher.kernel_left_out import (
     Smoothing,
@@ -30,18 +31,20 @@ from separatrix.fisher.kernel_left_out import (
     whitened_directions,
 )
 from separatrix.fisher.landmarks_left_out import map_to_landmarks_by_left_out
-from separatrix.ipcac.expected import expected_whitened
 from separatrix.ipcac.ipcac import (
+    add_decision,
+    cut_between,
     log2_rule,
-    partially_whitened_directions,
-    whitened_axes,
+    whiten_leading,
+    with_metric,
     with_unit_covariance,
 )
-from separatrix.ipcac.threshold import (
-    THRESHOLD_PARAMETERS,
-    add_threshold,
-    check_threshold_needs_rows,
-    check_threshold_of_blocks,
+from separatrix.ipcac.whitening import (
+    chosen_metric,
+    full_metric,
+    ridge_as_metric,
+    shares_of,
+    within_axes,
 )
 from separatrix.kernels import KernelLike, RandomState, SettledKernel, kernels_to_try
 from separatrix.linalg import Array
@@ -76,15 +79,12 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         variance); with ``truncate=True`` whiten these and keep all.
     ridge : "auto" or float
         ρ as a share of the mean squared distance of the training rows from their mean in feature
-        space. "auto" is the one of 1, 0.1, 0.01 and 0.001 whose scores of rows left out separate
-        two classes best (by 1000 of the rows where there are more). With landmarks it is the one
-        whose scores expected of new rows do, from three rows for each landmark on. It is 0.1 for
-        more classes or fewer rows, and 0 where `truncate` or `variance` guard against small
-        eigenvalues. With `truncate` it must be 0.
-    threshold : "auto", "mahalanobis", "accuracy", "balanced" or "held-out"
-        As in `IPCAC`. "auto" is "held-out" without landmarks; with them it needs moments only, as
-        in `IPCAC`. "held-out" takes the scores of rows left out in closed form, of 2000 rows where
-        there are more; in folds, as in `IPCAC`, with `truncate`, `variance` or landmarks.
+        space. "auto" is the one, with the width of the kernel, of least log-loss of rows that are
+        left out; where none can be, as after merging, of least log-loss that moments expect. It
+        is 0 where `truncate` or `variance` guard against small eigenvalues. With `truncate` it
+        must be 0.
+    threshold : "auto", "mahalanobis", "accuracy" or "balanced"
+        As in `IPCAC`; "auto" decides by rows that are left out, where there are any.
     balance : float in [0, 1) or "auto"
         As in `IPCAC`.
     priors : array (n_classes,) or None
@@ -99,8 +99,6 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         ``transform(X) = (k(X, reference) - centre) @ dual_coef_.T``.
     threshold_ : float or None
         Two classes: where the projection towards ``classes_[1]`` is cut.
-    threshold_rule_ : str or None
-        As in `IPCAC`.
     n_whitened_ : int or None
         Number of axes that were whitened when truncated.
     kernel_, ridge_, landmarks_, moments_, explained_ratio_, classes_, priors_
@@ -122,9 +120,6 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     and "mahalanobis" cuts in the middle. A smooth kernel without ridge divides by eigenvalues that
     are numerical zero; prefer the ridge. Rows given twice change the scores: the ridge, a mean
     over rows, weighs half beside the scatter, a sum.
-
-    With weights "held-out" leaves out a row once, so that a weight of 2 is the row twice; folds
-    (of `truncate`, `variance` and landmarks) hold out a row with all its weight.
 
     With landmarks the model learns in batches (`partial_fit`), forgets rows and merges: online
     kernel IPCAC.
@@ -160,7 +155,6 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         "variance": (one_of(None), real_number(0, 1, open_low=True)),
         "ridge": (one_of("auto"), real_number(0)),
         **THRESHOLD_PARAMETERS,
-        "threshold": (one_of("auto", "mahalanobis", "accuracy", "balanced"),),
     }
 
     def __init__(
@@ -222,11 +216,6 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         guarded = bool(self.truncate) or self.variance is not None
         return 0.0 if guarded and self.ridge == "auto" else ridge_share(self.ridge)
 
-    def _share_by_moments(self, moments: ClassMoments) -> float:
-        if self.ridge != "auto" or self.variance is not None:
-            return self._ridge_share
-        return choose_ridge_by_moments(moments) or self._ridge_share
-
     def _map_rows(self, rows: LabelledRows, kernel: SettledKernel) -> Mapped:
         smoothing, mapped = self._smoothing(), None
         if smoothing is not None:
@@ -263,84 +252,52 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
         if "_within" in selected:
             found = with_unit_covariance(whitened_directions(moments, selected), moments)
             return found.with_extras(n_whitened_=selected.get("n_whitened_"))
-        found = (self._solve_truncated if self.truncate else self._solve_whitened)(
-            moments, selected
-        )
-        return found.with_extras(left_out_=selected.get("left_out_"))
+        solve = self._solve_truncated if self.truncate else self._solve_whitened
+        return solve(moments, selected).with_extras(left_out_=selected.get("left_out_"))
 
     def _solve_whitened(self, moments: ClassMoments, selected: Mapping[str, Any]) -> Solution:
-        ridge = selected.get("ridge_", ridge_of(moments, self._share_by_moments(moments)))
         small, lift = moments, None
         if self.variance is not None:
-            small, lift = whitened_axes(moments, self.variance, None)
+            small, lift = reduce_to_leading_axes(moments, float(self.variance))
+        by_rows = selected.get("left_out_") is not None
+        axes = None if self._is_literal or by_rows else within_axes(small)
+        ridge = selected.get("ridge_", ridge_of(moments, self._ridge_share))
+        metric = None
+        if axes is not None:
+            chosen = self.ridge == "auto" and self.variance is None and "ridge_" not in selected
+            shares = shares_of(moments, check_priors(self.priors, moments.classes))
+            if chosen and np.count_nonzero(shares) > 1:
+                _, alpha = chosen_metric(axes, shares)
+                ridge = alpha / (1 - alpha) * axes.spectrum.unit * axes.spectrum.n_free
+            metric = ridge_as_metric(axes, ridge) if ridge > 0 else full_metric(axes, small)
         found = with_unit_covariance(ridge_directions(small, ridge), small)
-        if not self._is_literal and found.W.shape[1] and len(small.classes) == 2:
-            found = found.with_extras(_expected=expected_whitened(small, ridge))
+        found = with_metric(found, small, axes, metric)
         W = found.W if lift is None else lift(found.W)
         return found._replace(W=W).with_extras(ridge_=ridge, n_whitened_=None)
 
     def _solve_truncated(self, moments: ClassMoments, selected: Mapping[str, Any]) -> Solution:
-        ridge = selected.get("ridge_", ridge_of(moments, self._ridge_share))
         spectrum = lambda: np.linalg.eigvalsh(moments.St)[::-1]  # noqa: E731
         wanted = self._n_to_whiten(moments.n_samples, spectrum)
-        found = partially_whitened_directions(moments, wanted, correct=not self._is_literal)
-        return found.with_extras(ridge_=ridge, n_whitened_=found.rank)
+        found = whiten_leading(moments, wanted, self.threshold, self.priors)
+        kept = {"n_whitened_": found.rank, "_by": found.extras.get("_by", (None, None))}
+        return found._replace(extras=kept).with_extras(ridge_=selected.get("ridge_", 0.0))
 
     def _needs_class_scatters(self, classes: Array) -> bool:
         return len(classes) <= 2  # the spread of each class sets the threshold
 
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
+        found = super()._add_decision(solution, moments, rows)
         if self._is_literal or solution.extras["left_out_"] is None:
-            found = add_threshold(self, super()._add_decision, solution, moments, rows)
-            kept = {
-                k: v for k, v in found.extras.items() if k not in ("threshold_rule_", "_within")
-            }
+            found = add_decision(self, found, moments, rows)
+            kept = {k: v for k, v in found.extras.items() if k != "_within"}
             return found._replace(extras=kept)
-        found = decide_by_left_out(super()._add_decision(solution, moments, rows), moments)
-        return found.with_extras(threshold_=_cut_between(found.extras["_rule"]))
+        found = decide_by_left_out(found, moments)
+        return found.with_extras(threshold_=cut_between(found.extras["_rule"]))
 
     def _check_blocks_suffice(self) -> None:
         super()._check_blocks_suffice()
-        check_threshold_of_blocks(self.threshold)
+        check_cut_needs_no_rows(self.threshold)
 
     def _check_moments_suffice(self, classes: Array) -> None:
         super()._check_moments_suffice(classes)
-        check_threshold_needs_rows(self.threshold, len(classes))
-
-
-def _cut_between(rule: LinearRule) -> float | None:
-    """Where two classes are cut along their direction, which grows towards the second."""
-    if len(rule.coef) != 2 or not rule.coef.any():
-        return None
-    linear = rule.linear
-    return float(-linear.intercept[0] / np.abs(linear.coef[0, 0]))
-
-
-MIN_ROWS_PER_LANDMARK = 3
-"""Rows for each landmark from which the ridge is chosen by moments: they take landmarks as given,
-and with as many as rows each row would have its own."""
-
-RIDGE_SHARES = (1.0, 0.1, 0.01, 0.001)
-"""Shares of the mean squared distance from the mean that moments choose from."""
-
-
-def choose_ridge_by_moments(moments: ClassMoments) -> float | None:
-    """The share of `RIDGE_SHARES` whose expected scores of new rows are furthest apart.
-
-    Of equals the largest; None where landmarks are too many for the rows, or a class too small.
-    """
-    n, counts = moments.n_samples, moments.counts
-    if len(counts) != 2 or counts.min() <= 1 or n < MIN_ROWS_PER_LANDMARK * moments.n_features:
-        return None
-    unit = float(moments.total_diagonal().sum()) / n
-    if unit <= 0:
-        return None
-    found = [expected_whitened(moments, share * unit) for share in RIDGE_SHARES]
-    gaps = [0.0 if e is None else divide_gap(np.diff(e.means)[0], e.stds.sum()) for e in found]
-    largest = max(gaps)
-    return RIDGE_SHARES[int(np.argmax(gaps))] if largest > 0 else None
-
-
-def divide_gap(gap: float, spread: float) -> float:
-    """A gap in units of a spread: infinite where there is none, as of classes that are points."""
-    return float(gap / spread) if spread > 0 else np.inf
+        check_cut_needs_no_rows(self.threshold, len(classes))

@@ -28,6 +28,7 @@ from separatrix.base.parameters import (
 )
 from separatrix.base.rows import centred_product, check_new_rows, unchanged_on_failure
 from separatrix.base.solution import Solution
+from separatrix.decision.cuts import FROM_MOMENTS
 from separatrix.decision.linear import check_priors
 from separatrix.decision.pairs import judge_pair, side_with
 from separatrix.ipcac.cluster_rule import ClusterDecision, best_cluster_rule
@@ -38,7 +39,6 @@ from separatrix.ipcac.clusters import (
     x_means,
 )
 from separatrix.ipcac.ipcac import IPCAC, TruncatedIPCAC
-from separatrix.ipcac.threshold import FROM_MOMENTS, find_cut
 from separatrix.kernels import RandomState
 from separatrix.linalg import EPS, Array, column_signs, span, threads_for
 from separatrix.moments.class_moments import ClassMoments
@@ -240,9 +240,11 @@ def solve_node(node: Any, two: ClassMoments, least: Array) -> tuple[Array, float
         inside = two if varying.all() else two.select_columns(varying)
         found = node._solve(inside, None, {})
         if found.W.shape[1]:
-            cut = find_cut(node, found, inside, None)
-            W[varying] = cut.sign * found.W[:, 0]
-            return W, float(W[varying] @ inside.mean) + cut.threshold, abs(cut.slope)
+            rule = node._add_decision(found, inside, None).extras["_rule"].linear
+            sign, slope = np.sign(rule.coef[0, 0]), abs(rule.coef[0, 0])
+            W[varying] = sign * found.W[:, 0]
+            if slope > 0:
+                return W, float(W[varying] @ inside.mean) - rule.intercept[0] / slope, slope
     return W, float(np.sign(-np.diff(two.counts))[0]), 0.0
 
 
@@ -505,14 +507,17 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
     def _make_node(self) -> Any:
         """The classifier of two clusters, not fitted."""
         if isinstance(self.node, str):
-            return (IPCAC if self.node == "ipcac" else TruncatedIPCAC)(keep_moments=False)
+            settings = {"threshold": "mahalanobis", "keep_moments": False}
+            if self.node == "ipcac":
+                return IPCAC(**settings)
+            return TruncatedIPCAC("log2", **settings)
         return clone(self.node).set_params(keep_moments=False, priors=None)
 
     def _needs_rows(self) -> bool:
         """Whether nodes look at the rows of two clusters, not only at their moments."""
         node = self.node
         if isinstance(node, IPCAC | TruncatedIPCAC):
-            return node.threshold not in FROM_MOMENTS or getattr(node, "n_whitened", 1) == "auto"
+            return node.threshold not in FROM_MOMENTS
         return not isinstance(node, str)
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:

@@ -13,13 +13,9 @@ from separatrix.base.batches import MomentEstimator
 from separatrix.base.parameters import KEEP_MOMENTS, Allowed, one_of, real_number, whole_number
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
-from separatrix.ipcac.ipcac import log2_rule, n_to_whiten, partially_whitened_directions
-from separatrix.ipcac.threshold import (
-    THRESHOLD_PARAMETERS,
-    add_threshold,
-    check_threshold_needs_rows,
-    check_threshold_of_blocks,
-)
+from separatrix.decision.cuts import THRESHOLD_PARAMETERS, check_cut_needs_no_rows
+from separatrix.ipcac.ipcac import add_decision, log2_rule, n_to_whiten, whiten_leading
+from separatrix.ipcac.whitening import N_LEADING
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
@@ -35,21 +31,22 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
 
     Parameters
     ----------
-    n_whitened : "log2" or int
+    n_whitened : "auto", "log2" or int
         Number of axes to whiten, as in `TruncatedIPCAC`.
-    rank : "2d" or int
+    rank : "auto" or int
         Number of axes kept for each class, or for all classes together when there are more than
-        two: twice the number that is whitened, or a number. From half the number of features on
-        the whole scatter matrix is kept, which is then no larger, and nothing is left out. With a
-        number, n_whitened="log2" stops at half of it once something had to be left out.
+        two: 500, with a number of whitened axes twice that number, or a number. From half the
+        number of features on the whole scatter matrix is kept, which is then no larger, and
+        nothing is left out. With a number, n_whitened="log2" stops at half of it once something
+        had to be left out.
     window : int or None
         Remember this many of the last rows, exactly: the model is the one of these rows alone.
         The rows themselves are kept as well.
     decay : float in (0, 1] or None
         Multiply the weight of all earlier rows by this number with each row that comes: a row
         that is a rows old weighs ``decay ** a``.
-    threshold : "auto", "mahalanobis", "accuracy", "balanced" or "held-out"
-        As in `IPCAC`; the last three need all rows at once, in `fit`.
+    threshold : "auto", "mahalanobis", "accuracy" or "balanced"
+        As in `IPCAC`; the last two need all rows at once, in `fit`.
     balance : float in [0, 1) or "auto"
         As in `IPCAC`.
     priors : array (n_classes,) or None
@@ -59,9 +56,9 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
 
     Attributes
     ----------
-    n_whitened_ : int
-        Number of axes that were whitened.
-    components_, coef_, intercept_, threshold_, threshold_rule_, explained_ratio_
+    n_whitened_, shrinkage_
+        As in `TruncatedIPCAC`.
+    components_, coef_, intercept_, threshold_, explained_ratio_
         As in `IPCAC`; computed when asked for after `partial_fit`.
     mean_, means_, classes_, priors_, rank_
         As in `IPCAC`.
@@ -102,22 +99,22 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
     """
 
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
-        "n_whitened": (one_of("log2"), whole_number(1)),
-        "rank": (one_of("2d"), whole_number(1)),
+        "n_whitened": (one_of("auto", "log2"), whole_number(1)),
+        "rank": (one_of("auto"), whole_number(1)),
         "window": (one_of(None), whole_number(2)),
         "decay": (one_of(None), real_number(0, 1, open_low=True)),
         **THRESHOLD_PARAMETERS,
         "keep_moments": KEEP_MOMENTS,
     }
     threshold_: Any
-    threshold_rule_: Any
     n_whitened_: Any
+    shrinkage_: Any
 
     def __init__(
         self,
-        n_whitened: int | str = "log2",
+        n_whitened: int | str = "auto",
         *,
-        rank: int | str = "2d",
+        rank: int | str = "auto",
         window: int | None = None,
         decay: float | None = None,
         threshold: str = "auto",
@@ -135,24 +132,27 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
         self.keep_moments = keep_moments
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
-        wanted = n_to_whiten(self.n_whitened, moments.n_samples)
-        if isinstance(self.rank, Integral) and self.n_whitened == "log2" and moments.is_truncated:
-            wanted = min(wanted, max(1, int(self.rank) // 2))
-        found = partially_whitened_directions(moments, wanted, correct=self.threshold == "auto")
-        return found.with_extras(n_whitened_=found.rank)
+        wanted = self.n_whitened
+        if isinstance(self.rank, Integral) and wanted == "log2" and moments.is_truncated:
+            most = max(1, int(self.rank) // 2)
+            wanted = min(n_to_whiten(wanted, moments.n_samples), most)
+        return whiten_leading(moments, wanted, self.threshold, self.priors)
 
     def _needs_class_scatters(self, classes: Array) -> bool:
         return len(classes) <= 2  # the spread of each class sets the threshold
 
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
-        return add_threshold(self, super()._add_decision, solution, moments, rows)
+        gaussian = super()._add_decision(solution, moments, rows)
+        return add_decision(self, gaussian, moments, rows)
 
     # Bounded memory -----------------------------------------------------------------------------
 
     def _n_axes_kept(self, n_samples: float) -> int:
         """The number of axes of each scatter that are kept of n rows."""
-        if self.rank != "2d":
+        if self.rank != "auto":
             return int(self.rank)
+        if self.n_whitened == "auto":
+            return N_LEADING
         if self.n_whitened != "log2":
             return 2 * int(self.n_whitened)
         return 2 * log2_rule(n_samples if self.window is None else self.window)
@@ -174,7 +174,7 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
         return moments.truncated(rank) if moments.most_rows() > 2 * rank else moments
 
     def _params_for_blocks(self, n_samples: int | None) -> dict[str, Any]:
-        if self.rank != "2d" or n_samples is None:
+        if self.rank != "auto" or n_samples is None:
             return {}
         return {"rank": self._n_axes_kept(n_samples)}  # as many as for all rows together
 
@@ -186,12 +186,12 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
 
     def _check_blocks_suffice(self) -> None:
         super()._check_blocks_suffice()
-        check_threshold_of_blocks(self.threshold)
+        check_cut_needs_no_rows(self.threshold)
         self._check_rank()
 
     def _check_moments_suffice(self, classes: Array) -> None:
         super()._check_moments_suffice(classes)
-        check_threshold_needs_rows(self.threshold, len(classes))
+        check_cut_needs_no_rows(self.threshold, len(classes))
 
     def _check_rank(self) -> None:
         numbers = isinstance(self.rank, Integral) and isinstance(self.n_whitened, Integral)

@@ -27,7 +27,7 @@ from separatrix import (
     datasets,
     merge,
 )
-from separatrix.decision.thresholds import accuracy_threshold
+from separatrix.decision.cuts import accuracy_threshold
 from separatrix.evaluate.stream import prequential
 from separatrix.files.mails import message_text
 from separatrix.kernels import RBF

@@ -1,17 +1,36 @@
-"""Thresholds on a line: class 1 lies above."""
+"""The cuts of the sources between two classes on a line: class 1 lies above."""
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.special import expit
+from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+
+from separatrix.base.parameters import Allowed, array_like, one_of, real_number
+from separatrix.base.rows import centred_product
+from separatrix.base.solution import Solution
+from separatrix.decision.linear import LinearRule, check_priors, threshold_rule
 from separatrix.linalg import Array
+from separatrix.moments.class_moments import ClassMoments
+from separatrix.moments.labelled import LabelledRows
+
+FROM_MOMENTS = ("auto", "mahalanobis")
+"""Values of `threshold` that need no more than moments."""
+
+BALANCE = Allowed(
+    lambda v: real_number(0, 1).test(v) and float(v) < 1, "a number in [0, 1)", (0.0, 0.9)
+)
+
+THRESHOLD_PARAMETERS: dict[str, Sequence[Allowed]] = {
+    "threshold": (one_of("auto", "mahalanobis", "accuracy", "balanced"),),
+    "balance": (one_of("auto"), BALANCE),
+    "priors": (one_of(None), array_like()),
+}
+"""Allowed values of the parameters that the IPCAC family shares."""
 
 BALANCES = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99)
 """The k of (3.22) that ``balance="auto"`` tries."""
-
-MAX_NEWTON_STEPS = 50
-"""Steps of `logistic_slope`; a handful is enough unless the classes are far apart."""
 
 
 def pooled_variance(stds: Array, counts: Array) -> float:
@@ -196,38 +215,38 @@ def gaussian_slope(means: Array, stds: Array, counts: Array) -> float:
     return gap / max(pooled_variance(stds, counts), 1e-9 * gap**2) if gap > 0 else 0.0
 
 
-def logistic_slope(distances: Array, positive: Array, weights: Array | None = None) -> float:
-    """The most likely slope b of ``P = 1 / (1 + exp(-b d))`` for distances d to a threshold.
+# Models ---------------------------------------------------------------------------------------
 
-    Classes weigh alike. Targets are Platt's, ``(n_1 + 1) / (n_1 + 2)`` and ``1 / (n_0 + 2)``, so
-    that b stays finite where every row is right. One dimension, concave: Newton's steps, cut
-    short where they would change the sign of b.
 
-    Parameters
-    ----------
-    distances : array (n_samples,)
-        Of rows that did not help to find the direction, positive on the side of the second class.
-    positive : array of bool (n_samples,)
-        Which rows belong to the second class.
-    weights : array (n_samples,), optional
+def cut_literally(
+    solution: Solution, moments: ClassMoments, rows: Any, model: Any
+) -> tuple[LinearRule, float]:
+    """The rule of a source for two classes along the one direction, and where it cuts."""
+    means = ((moments.means - moments.mean) @ solution.W)[:, 0]
+    sign = 1.0 if means[1] >= means[0] else -1.0
+    means, counts = sign * means, moments.counts
+    scatters = moments.project(solution.W).class_scatters[:, 0, 0].clip(0.0)
+    stds, priors = np.sqrt(scatters / counts), check_priors(model.priors, moments.classes)
+    slope = gaussian_slope(means, stds, counts)
+    gamma = mahalanobis_threshold(means, stds, counts, priors=priors)
+    if model.threshold not in FROM_MOMENTS and np.isfinite(gamma):
+        assert isinstance(rows, LabelledRows), "check_cut_needs_no_rows comes first"
+        Z = centred_product(rows.X, moments.mean, solution.W)[:, 0]
+        scores, positive = sign * Z.astype(np.float64), rows.codes == 1
+        weights = np.ones(len(scores)) if rows.weights is None else rows.weights
+        if priors is not None:
+            weights = weights * (priors / np.bincount(rows.codes, weights, 2))[rows.codes]
+        if model.threshold == "accuracy":
+            gamma = accuracy_threshold(scores, positive, weights=weights, near=gamma)
+        else:
+            gamma, _ = balanced_threshold(scores, positive, weights=weights, balance=model.balance)
+    return threshold_rule(sign, gamma, slope), gamma
 
-    Examples
-    --------
-    >>> d = np.array([-2.0, -1, 1, -1, 1, 2])
-    >>> round(logistic_slope(d, np.arange(6) > 2), 2)
-    0.42
-    """
-    w = np.ones(len(distances)) if weights is None else weights
-    unit = float(np.sqrt(np.average(distances**2, weights=w))) or 1.0
-    d, (n_above, n_below) = distances / unit, (np.sum(w[positive]), np.sum(w[~positive]))
-    target = np.where(positive, (n_above + 1) / (n_above + 2), 1 / (n_below + 2))
-    share = w * np.where(positive, 0.5 / n_above, 0.5 / n_below)
-    b = 1.0
-    for _ in range(MAX_NEWTON_STEPS):
-        p = expit(b * d)
-        gradient, curvature = share @ (d * (target - p)), share @ (d**2 * p * (1 - p))
-        step = float(np.clip(gradient / max(curvature, 1e-12), -0.5 * b, b))
-        b += step
-        if abs(step) < 1e-8 * b:
-            break
-    return max(b, 1e-6) / unit
+
+def check_cut_needs_no_rows(threshold: str, n_classes: int = 2) -> None:
+    """Raise when a cut asks for all rows, and only their moments are available."""
+    if n_classes == 2 and threshold not in FROM_MOMENTS:
+        raise ValueError(
+            f'threshold="{threshold}" needs all rows at once, in memory: use fit, or '
+            'threshold="auto" or "mahalanobis" to update or merge models, or for a Dask collection'
+        )

@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.optimize import minimize_scalar
 
-from separatrix.decision.thresholds import (
+from separatrix.decision.cuts import (
     BALANCES,
     accuracy_threshold,
     balanced_threshold,
     gaussian_slope,
-    logistic_slope,
     mahalanobis_threshold,
 )
 
@@ -151,25 +149,6 @@ def test_the_gaussian_slope_gives_the_log_odds_of_two_gaussians():
     cut = mahalanobis_threshold(means, stds, counts)
     assert_allclose(gaussian_slope(means, stds, counts) * (z - cut), log_odds)
     assert gaussian_slope(means[::-1], stds, counts) == 0
-
-
-def test_the_logistic_slope_is_the_most_likely_one():
-    d = RARE_SCORES - 1.0
-    target = np.where(RARE, 11 / 12, 1 / 102)
-    share = np.where(RARE, 0.5 / 10, 0.5 / 100)
-
-    def loss(b):
-        return share @ (np.logaddexp(0, b * d) - target * b * d)
-
-    best = minimize_scalar(loss, bounds=(0, 20), method="bounded", options={"xatol": 1e-9}).x
-    assert_allclose(logistic_slope(d, RARE), best, rtol=1e-6)
-    assert_allclose(logistic_slope(7 * d, RARE), best / 7, rtol=1e-6)
-
-
-def test_the_logistic_slope_is_finite_where_all_rows_are_right_and_positive_where_none_is():
-    d = np.where(RARE, 1.0, -1.0)
-    assert 1 < logistic_slope(d, RARE) < 10
-    assert 0 < logistic_slope(-d, RARE) < 1e-3
 
 
 def test_rows_on_a_threshold_count_half_on_either_side():
