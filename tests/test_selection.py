@@ -27,7 +27,6 @@ from separatrix.selection import (
     draw_rows,
     draw_rows_by_class,
     greedy_rule,
-    held_out_parts,
     leave_one_out_scores,
     neighbour_scores,
     neighbour_shares,
@@ -449,29 +448,6 @@ def test_rows_outside_a_fold_have_all_classes():
         codes[[10 * first, 10 * first + 1, 10 * second]] = 1
         for parts in (
             training_parts(codes, 5, groups=groups),
-            held_out_parts(codes, groups=groups),
             split_keeping_classes(KFold(2), codes, groups // 3),
         ):
             assert all(codes[fit].max() == 1 for fit, _ in parts)
-
-
-@pytest.mark.parametrize(
-    ("counts", "n_parts"),
-    [((0, 9), 0), ((1, 9), 0), ((2, 9), 2), ((900, 45), 5), ((1600, 1400), 2), ((9000, 1501), 1)],
-)
-def test_no_more_folds_are_held_out_than_show_where_rows_lie(counts, n_parts):
-    codes = np.repeat([0, 1], counts)
-    parts = held_out_parts(codes)
-    assert len(parts) == n_parts
-    for fit, held in parts:
-        assert_array_equal(np.sort(np.r_[fit, held]), np.arange(len(codes)))
-    assert len(np.unique(np.concatenate([held for _, held in parts] or [[]]))) == sum(
-        len(held) for _, held in parts
-    )
-
-
-def test_in_the_order_of_time_the_latest_rows_are_held_out():
-    codes = np.tile([0, 1], 4000)
-    ((fit, held),) = held_out_parts(codes, cv=TimeSeriesSplit(5))
-    assert fit.max() < held.min()
-    assert len(fit) > 6000

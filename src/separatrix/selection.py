@@ -28,8 +28,6 @@ from separatrix.linalg import Array, squared_distances
 N_FOLDS = 5
 """Folds in which the number of directions is chosen."""
 
-MIN_HELD_OUT = 300
-"""Rows of each class whose scores, held out, show well enough where new rows of it will lie."""
 
 GRID_FOLDS = 3
 """Folds in which other parameters are chosen; fewer, as every setting costs a fit in each."""
@@ -428,35 +426,6 @@ def training_parts(
     if not isinstance(cv, TimeSeriesSplit):
         return parts
     return [part for part in parts if len(np.unique(codes[part[0]])) == n_classes]
-
-
-def held_out_parts(
-    codes: Array, *, groups: Array | None = None, cv: Any = None
-) -> list[tuple[Array, Array]]:
-    """`training_parts` of five folds, as many as hold out enough rows of each class.
-
-    All of them where rows are few; fewer where a class has fewer rows than folds, none where it
-    has no two. A fold that has all rows of a class, as groups may, is not held out.
-
-    Examples
-    --------
-    >>> [len(held_out_parts(np.repeat([0, 1], n))) for n in (1, 3, 1000, 2000)]
-    [0, 3, 2, 1]
-    """
-    counts = np.bincount(codes, minlength=2)
-    if counts.min() < 2:
-        return []
-    chosen: list[tuple[Array, Array]] = []
-    held = np.zeros(len(counts), dtype=int)
-    parts = training_parts(codes, min(N_FOLDS, int(counts.min())), groups=groups, cv=cv)
-    for part in reversed(parts):  # in the order of time the last part fits to most rows
-        if (held >= MIN_HELD_OUT).all():
-            break
-        if np.bincount(codes[part[0]], minlength=len(counts)).min() == 0:
-            continue
-        chosen.append(part)
-        held += np.bincount(codes[part[1]], minlength=len(counts))
-    return chosen
 
 
 def random_splits(

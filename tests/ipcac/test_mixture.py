@@ -289,7 +289,7 @@ def test_probabilities_of_mixtures_are_calibrated():
         datasets.make_gaussian_mixtures(n, 40, e=1.0, random_state=s)
         for n, s in ((60, 0), (400, 1))
     )
-    model = MixtureIPCAC(random_state=0, node="truncated").fit(train.data, train.target)
+    model = MixtureIPCAC(random_state=0).fit(train.data, train.target)
     p = model.predict_proba(new.data)[:, 1]
     bins = np.minimum((10 * p).astype(int), 9)
     error = sum(abs(p[bins == b].sum() - new.target[bins == b].sum()) for b in range(10))
