@@ -65,9 +65,9 @@ def test_sparse_sites_merge(model):
 
 
 @pytest.mark.parametrize("model", [IPCAC(), IPCAC(variance=0.9), TruncatedIPCAC(3)], ids=str)
-def test_merging_a_model_with_itself_changes_no_decision(model):
+def test_merging_a_model_with_itself_changes_no_literal_cut(model):
     X, y = DATA["two classes"]
-    one = clone(model).fit(X, y)
+    one = clone(model).set_params(threshold="mahalanobis").fit(X, y)
     twice = merge([one, one])  # of twice as many rows, so that its log-odds are steeper
     assert_allclose(twice.components_, one.components_, atol=1e-8)
     assert_allclose(twice.threshold_, one.threshold_, atol=1e-8)
@@ -121,7 +121,10 @@ def test_what_cannot_be_merged_is_an_error_with_the_reason():
     cases = {
         "at least one model": [],
         "model 1 has 5 features, model 0 has 6": [model, IPCAC().fit(X[:, :5], y)],
-        "model 1 has tol=0.5, model 0 has tol=None": [model, IPCAC(tol=0.5).fit(X, y)],
+        "model 1 has variance=0.5, model 0 has variance=None": [
+            model,
+            IPCAC(variance=0.5).fit(X, y),
+        ],
         "model 1: it has no moments": [model, IPCAC(keep_moments=False).fit(X, y)],
         "model 2 is TruncatedIPCAC": [model, model, TruncatedIPCAC().fit(X, y)],
         "model 1 has other feature names": [model, IPCAC().fit(frame, y)],
