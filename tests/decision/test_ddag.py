@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
@@ -301,3 +301,24 @@ def test_what_is_no_classifier_is_an_error(estimator, reducer):
         model.fit(X, y)
     with pytest.raises(NotFittedError):
         model.predict(X)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_probabilities_sum_to_one_and_the_class_that_is_predicted_has_the_largest(n_classes):
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % n_classes
+    X = rng.standard_normal((400, 3)) + np.eye(n_classes)[y][:, :3] * 2
+    model = DDAGClassifier(IPCAC()).fit(X[:200], y[:200])
+    P = model.predict_proba(X[200:])
+    assert_allclose(P.sum(axis=1), 1.0)
+    assert_array_equal(P.argmax(axis=1), model.predict(X[200:]))
+    right = P.argmax(axis=1) == y[200:]
+    assert abs(P.max(axis=1).mean() - right.mean()) < 0.08
+
+
+def test_two_classes_have_the_probabilities_of_the_only_node():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.standard_normal((60, 3)) + y[:, None]
+    model, alone = DDAGClassifier(IPCAC()).fit(X, y), IPCAC().fit(X, y)
+    assert_allclose(model.predict_proba(X), alone.predict_proba(X))

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.base.rows import check_several_classes, unchanged_on_failure
 from separatrix.decision.linear import check_priors
-from separatrix.decision.pairs import judge_pair, rank_by_walks
+from separatrix.decision.pairs import couple_pairs, judge_pair, rank_by_walks
 from separatrix.linalg import Array
 from separatrix.moments.labelled import (
     check_in_memory,
@@ -243,6 +243,31 @@ class DDAGClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if scores.ndim == 1:
             scores = np.column_stack([-scores, scores])
         return self.classes_[np.argsort(-scores, axis=1, kind="stable")]
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Probabilities of the classes from the log-odds of all nodes.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_samples, n_features)
+            Rows to judge.
+
+        Returns
+        -------
+        array (n_samples, n_classes)
+            The products of the probabilities of a class against each other, to a sum of one. The
+            class that is predicted has the largest.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Logarithms of `predict_proba`."""
+        rows = self._new_rows(X)
+        logs = np.empty((rows.shape[0], len(self.classes_)))
+        for block in row_blocks(rows.shape[0], len(self.classes_) ** 2):
+            margins = self._judge_pairs(rows[block])
+            logs[block] = couple_pairs(margins, rank_by_walks(margins > 0)[:, 0])
+        return logs
 
     def _judge_pairs(self, rows: Any) -> Array:
         """How firmly the class of a row of the result beats that of a column, (n, C, C)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import log_expit, log_softmax
 
 from separatrix.linalg import Array
 
@@ -89,3 +90,28 @@ def rank_by_walks(beats: Array) -> Array:
         remains = np.arange(n_classes - place) != first[:, None]
         left = left[remains].reshape(n, n_classes - place - 1)
     return places
+
+
+def couple_pairs(margins: Array, winners: Array) -> Array:
+    """Log-probabilities of the classes from the log-odds of all pairs.
+
+    Each class has the product of its probabilities against every other, to a sum of one. Where
+    another class than the winner comes out first, the two change places.
+
+    Parameters
+    ----------
+    margins : array (n_samples, n_classes, n_classes)
+        Log-odds of the class of the row against that of the column; zero on the diagonal.
+    winners : array of int (n_samples,)
+
+    Examples
+    --------
+    >>> couple_pairs(np.array([[[0.0, -1.0], [1.0, 0.0]]]), np.array([1])).round(2)
+    array([[-1.31, -0.31]])
+    """
+    rows = np.arange(len(margins))
+    scores = log_expit(margins).sum(axis=2)
+    first = scores.argmax(axis=1)
+    best, own = scores[rows, first], scores[rows, winners]
+    scores[rows, first], scores[rows, winners] = own, best
+    return log_softmax(scores, axis=1)

@@ -30,7 +30,7 @@ from separatrix.base.rows import centred_product, check_new_rows, unchanged_on_f
 from separatrix.base.solution import Solution
 from separatrix.decision.cuts import FROM_MOMENTS
 from separatrix.decision.linear import check_priors
-from separatrix.decision.pairs import judge_pair, side_with
+from separatrix.decision.pairs import couple_pairs, judge_pair, side_with
 from separatrix.ipcac.cluster_rule import ClusterDecision, best_cluster_rule
 from separatrix.ipcac.clusters import (
     MIN_EM_ROWS_PER_FEATURE,
@@ -155,29 +155,6 @@ def minimax_log_odds(log_odds: Array) -> Array:
     second = log_odds.min(axis=1).max(axis=1)
     first = log_odds.max(axis=2).min(axis=1)
     return (first + second) / 2
-
-
-def couple_pairs(log_odds: Array, winners: Array) -> Array:
-    """Log-probabilities of the classes from the log-odds of all pairs, up to a common term.
-
-    Each class has the product of its probabilities against every other. Where another class than
-    the winner of most juries comes out first, the two change places.
-
-    Parameters
-    ----------
-    log_odds : array (n_samples, n_classes * (n_classes - 1) / 2)
-        Of the second class of each pair, in the order of `itertools.combinations`.
-    winners : array of int (n_samples,)
-    """
-    n_classes, rows = int((1 + np.sqrt(1 + 8 * log_odds.shape[1])) / 2), np.arange(len(log_odds))
-    scores = np.zeros((len(log_odds), n_classes))
-    for k, (a, b) in enumerate(combinations(range(n_classes), 2)):
-        scores[:, a] += log_expit(-log_odds[:, k])
-        scores[:, b] += log_expit(log_odds[:, k])
-    first = scores.argmax(axis=1)
-    best, own = scores[rows, first], scores[rows, winners]
-    scores[rows, first], scores[rows, winners] = own, best
-    return scores
 
 
 MAX_DENSE_ENTRIES = 1 << 25
@@ -507,7 +484,7 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
     def _make_node(self) -> Any:
         """The classifier of two clusters, not fitted."""
         if isinstance(self.node, str):
-            settings = {"threshold": "mahalanobis", "keep_moments": False}
+            settings: dict[str, Any] = {"threshold": "mahalanobis", "keep_moments": False}
             if self.node == "ipcac":
                 return IPCAC(**settings)
             return TruncatedIPCAC("log2", **settings)
@@ -667,7 +644,10 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         if len(self.classes_) == 2:
             return np.column_stack([log_expit(-log_odds[:, 0]), log_expit(log_odds[:, 0])])
         winners = wins_and_scores(verdicts).argmax(axis=1)
-        return log_softmax(couple_pairs(log_odds, winners), axis=1)
+        margins = np.zeros((len(log_odds), len(self.classes_), len(self.classes_)))
+        for k, (a, b) in enumerate(combinations(range(len(self.classes_)), 2)):
+            margins[:, b, a], margins[:, a, b] = log_odds[:, k], -log_odds[:, k]
+        return couple_pairs(margins, winners)
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Probabilities of the classes, from the log-odds of the nodes that decide.
