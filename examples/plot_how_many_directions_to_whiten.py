@@ -29,7 +29,7 @@ N_FEATURES, N_TEST, N_REPETITIONS = 200, 1000, 6
 WHITENED = [1, 10, 25, 40, 80, 120, 150, 175, 190, 200]
 OTHERS: dict[str, Any] = {
     "nearest mean": NearestCentroid(),
-    "log₂ rule": TruncatedIPCAC(keep_moments=False),
+    "log₂ rule": TruncatedIPCAC("log2", keep_moments=False),
     "IPCAC": IPCAC(keep_moments=False),
 }
 

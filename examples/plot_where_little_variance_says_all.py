@@ -42,7 +42,7 @@ plt.show()
 # All four classifiers side by side. Held-out rows find what the rule misses; retaining 99 % of the
 # variance drops the only axis that matters.
 models = {
-    "log₂ rule": TruncatedIPCAC(),
+    "log₂ rule": TruncatedIPCAC("log2"),
     'n_whitened="auto"': TruncatedIPCAC("auto"),
     "IPCAC": IPCAC(),
     "IPCAC, variance=0.99": IPCAC(variance=0.99),

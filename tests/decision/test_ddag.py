@@ -307,7 +307,7 @@ def test_what_is_no_classifier_is_an_error(estimator, reducer):
 def test_probabilities_sum_to_one_and_the_class_that_is_predicted_has_the_largest(n_classes):
     rng = np.random.default_rng(0)
     y = np.arange(400) % n_classes
-    X = rng.standard_normal((400, 3)) + np.eye(n_classes)[y][:, :3] * 2
+    X = rng.standard_normal((400, 4)) + 2 * np.eye(4)[y]
     model = DDAGClassifier(IPCAC()).fit(X[:200], y[:200])
     P = model.predict_proba(X[200:])
     assert_allclose(P.sum(axis=1), 1.0)

@@ -283,8 +283,12 @@ def graph_and_others(split: TrainTest) -> dict[str, Any]:
     node = KernelIPCAC(truncate=True, variance=0.955, threshold="accuracy")  # (3.17)
     default = KernelIPCAC(truncate=True, variance=0.955)
     return {
-        "DDAG K-TIPCAC": DDAGClassifier(node, reducer=TruncatedIPCAC()),
-        "DDAG K-TIPCAC, default threshold": DDAGClassifier(default, reducer=TruncatedIPCAC()),
+        "DDAG K-TIPCAC": DDAGClassifier(
+            node, reducer=TruncatedIPCAC("log2", threshold="mahalanobis")
+        ),
+        "DDAG K-TIPCAC, default threshold": DDAGClassifier(
+            default, reducer=TruncatedIPCAC("log2", threshold="mahalanobis")
+        ),
         "DDAG K-TIPCAC, no projection": DDAGClassifier(node),
         "DDAG K-TIPCAC, standard Fs": DDAGClassifier(
             node, reducer=FisherDiscriminant(shrinkage=None)

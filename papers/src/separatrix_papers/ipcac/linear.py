@@ -141,9 +141,9 @@ def tuned_hyperplane(split: TrainTest, seed: int) -> LinearSVC:
 
 def online_models() -> dict[str, Any]:
     return {
-        "O-IPCAC": OnlineIPCAC(),
+        "O-IPCAC": OnlineIPCAC("log2", threshold="mahalanobis"),
         "O-IPCAC literal": literal.OnlineModel(),
-        "O-IPCAC, rank 100": OnlineIPCAC(rank=100),
+        "O-IPCAC, rank 100": OnlineIPCAC("log2", rank=100, threshold="mahalanobis"),
         "SOP": SecondOrderPerceptron(),
         **first_order(),
     }
@@ -208,7 +208,7 @@ def table3_1(row: str, seed: int) -> Values:
         "IPCAC": IPCAC(threshold="accuracy"),
         "FLDA": FisherDiscriminant(shrinkage=None),
         "PCA+FLDA": FisherDiscriminant(pca=0.99, shrinkage=None),
-        "TruncatedIPCAC": TruncatedIPCAC(),
+        "TruncatedIPCAC": TruncatedIPCAC("log2", threshold="mahalanobis"),
         "Fisher, shrinkage auto": FisherDiscriminant(shrinkage="auto"),
     }
     values = tested(models, split)
@@ -227,12 +227,15 @@ def table4_2(row: str, repeat: int, data: Callable[[str], Any]) -> Values:
     elif row == "SpamAssassin":
         X, sparse, y = latent_messages(data)
         split, batch = fold(X, y, repeat), BATCH
-        words = tested({"TruncatedIPCAC, words": TruncatedIPCAC()}, fold(sparse, y, repeat))
+        words = tested(
+            {"TruncatedIPCAC, words": TruncatedIPCAC("log2", threshold="mahalanobis")},
+            fold(sparse, y, repeat),
+        )
     else:
         split, batch = fold(*heart(data), repeat), 20
     if row.endswith("d = 4"):
         few = tested({"IPCAC_var": IPCAC(0.99, threshold="accuracy")}, split)
-        return few | learned({"O-IPCAC": OnlineIPCAC(4)}, split, batch)
+        return few | learned({"O-IPCAC": OnlineIPCAC(4, threshold="mahalanobis")}, split, batch)
     models = {
         "IPCAC_var": IPCAC(0.99, threshold="accuracy"),
         "IPCAC": IPCAC(threshold="accuracy"),
@@ -246,7 +249,11 @@ def table4_2(row: str, repeat: int, data: Callable[[str], Any]) -> Values:
             "IPCAC, mahalanobis": IPCAC(threshold="mahalanobis"),
             "IPCAC, balanced": IPCAC(threshold="balanced", balance=0.9),
         }
-    values = tested(models, split) | learned({"O-IPCAC": OnlineIPCAC()}, split, batch) | words
+    values = (
+        tested(models, split)
+        | learned({"O-IPCAC": OnlineIPCAC("log2", threshold="mahalanobis")}, split, batch)
+        | words
+    )
     return values | {"IPCAC literal": cut_literally(models["IPCAC"], split)}
 
 
@@ -271,7 +278,9 @@ def table4_3(row: str, repeat: int, data: Callable[[str], Any]) -> Values:
         del models["O-IPCAC literal"], models["SOP"]
     else:
         models = tuned_online_models(split, repeat)
-    return learned(models, split, batch) | tested({"all rows at once": TruncatedIPCAC()}, split)
+    return learned(models, split, batch) | tested(
+        {"all rows at once": TruncatedIPCAC("log2", threshold="mahalanobis")}, split
+    )
 
 
 def online_error(row: str, repeat: int, data: Callable[[str], Any]) -> Values:
@@ -288,8 +297,10 @@ def online_error(row: str, repeat: int, data: Callable[[str], Any]) -> Values:
 def angles(row: str, seed: int) -> Values:
     """Degrees between the directions of streams and that of all rows at once."""
     split = pair(*ANGLES[row], seed)
-    whole = TruncatedIPCAC().fit(split.X, split.y).coef_
-    models = online_models() | {"O-IPCAC, rank 123": OnlineIPCAC(123, rank=123)}
+    whole = TruncatedIPCAC("log2", threshold="mahalanobis").fit(split.X, split.y).coef_
+    models = online_models() | {
+        "O-IPCAC, rank 123": OnlineIPCAC(123, rank=123, threshold="mahalanobis")
+    }
     directions = {
         name: model.w[None] if hasattr(model, "w") else model.coef_
         for name, model in ((name, streamed(m, split, BATCH)) for name, m in models.items())
@@ -303,7 +314,7 @@ def angles(row: str, seed: int) -> Values:
 def figure4_2(row: str, seed: int) -> dict[str, Values]:
     """Accuracy by the number of whitened axes, and two straight lines."""
     split = pair(500, 500, float(row.split()[-1]), seed)
-    values = tested({str(d): TruncatedIPCAC(d) for d in AXES}, split)
+    values = tested({str(d): TruncatedIPCAC(d, threshold="mahalanobis") for d in AXES}, split)
     level = {"mean over d": float(np.mean([*values.values()])), "d = 1": values["1"]}
     lines = {f"{row}, {name}": dict.fromkeys(values, value) for name, value in level.items()}
     return {row: values, **lines}
@@ -315,8 +326,8 @@ def pancakes(seed: int) -> Values:
     split = TrainTest(drawn.data[:500], drawn.target[:500], drawn.data[500:], drawn.target[500:])
     models = {
         "PCA+FLDA": FisherDiscriminant(pca=0.98, shrinkage=None),
-        "O-IPCAC": TruncatedIPCAC(),
-        "IPCAC": IPCAC(),
+        "O-IPCAC": TruncatedIPCAC("log2", threshold="mahalanobis"),
+        "IPCAC": IPCAC(threshold="mahalanobis"),
         "FLDA": FisherDiscriminant(shrinkage=None),
     }
     best = share_right(drawn.bayes_predict(split.X_test), split.y_test)
@@ -355,7 +366,9 @@ def table4_5(row: str, seed: int) -> Values:
         "Fisher, shrinkage auto": FisherDiscriminant(shrinkage="auto"),
         "nearest mean": NearestCentroid(),
     }
-    values = tested(models, split) | learned({"O-IPCAC": OnlineIPCAC()}, split, BATCH)
+    values = tested(models, split) | learned(
+        {"O-IPCAC": OnlineIPCAC("log2", threshold="mahalanobis")}, split, BATCH
+    )
     literally = cut_literally(models["IPCAC"], split)
     return values | {"R-FLDA": regularised_fisher(split), "IPCAC literal": literally}
 
@@ -435,7 +448,9 @@ def one_model(texts: Array, y: Array, repeat: int, settings: SpamSettings) -> Me
     X, X_test = latent.transform(known), latent.transform(new)
     models = spam_models(X, settings)
     predicted = {m: model.fit(X, split.y).predict(X_test) for m, model in models.items()}
-    predicted["TruncatedIPCAC, words"] = TruncatedIPCAC().fit(known, split.y).predict(new)
+    predicted["TruncatedIPCAC, words"] = (
+        TruncatedIPCAC("log2", threshold="mahalanobis").fit(known, split.y).predict(new)
+    )
     return measure_filters(predicted, split.y_test)
 
 
