@@ -417,6 +417,10 @@ def calibrate(
         first[0] = np.clip(start.slope * unit, *slopes)
     if len(classes) <= MAX_NEWTON_CLASSES:
         found = _descend(loss, first, halves, shares, prior, slopes)
+        # the way to the cap is flat where classes are separable, and a descent stops on it
+        capped = np.append(slopes[1], found[1:])
+        if loss(capped)[0] < loss(found)[0]:
+            found = _descend(loss, capped, halves, shares, prior, slopes)
     else:
         found = scipy.optimize.minimize(
             lambda parameters: loss(parameters)[:2],
