@@ -205,10 +205,6 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             random_state=getattr(self, "random_state", 0),
         )
 
-    def _report_progress(self, line: str) -> None:
-        if getattr(self, "verbose", False):
-            print(f"[{type(self).__name__}] {line}", flush=True)
-
     # solve ------------------------------------------------------------------------------------
 
     @abstractmethod

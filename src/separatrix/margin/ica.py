@@ -314,7 +314,6 @@ def _solve_components(
     variances, axes = find_axes(weighted, found.kept.W)
     axes = axes[:, : ica.n_components]
     k = _n_independent(estimator, len(found.kept.margin), axes.shape[1], selected)
-    estimator._report_progress(f"{k} independent directions in {axes.shape[1]} axes")
     of_rows = {"weights": rows.weights, "ica": ica, "random_state": estimator.random_state}
     components = independent_directions(Z, axes, k, **of_rows)
     independent = lift(components.W) / size(components.W)

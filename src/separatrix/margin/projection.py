@@ -134,9 +134,6 @@ def keep_planes(estimator: Any, Z: Array, rows: LabelledRows) -> KeptPlanes:
     good = every.take(np.flatnonzero(every.W.any(axis=0) & (every.accuracy > LEAST_ACCURACY)))
     path = order_elimination(redundancy_distances(good.W, good.accuracy), good.margin)
     kept = good.take(path.kept(estimator.redundancy))
-    estimator._report_progress(
-        f"{len(good.margin)} hyperplanes, {len(kept.margin)} directions kept"
-    )
     extras = {
         "n_iter_": int(every.n_iter.max()),
         "eliminated_": rows.classes[good.positive[path.order]],

@@ -302,10 +302,9 @@ def _take_rounds(
 ) -> Iterator[Round]:
     """As many rounds as have the wanted directions; one for None."""
     n_found = 0
-    for number, round_ in enumerate(rounds, start=1):
+    for round_ in rounds:
         n_found += round_.directions.shape[1]
         yield round_
-        estimator._report_progress(f"round {number}: {n_found} directions of at most {wanted}")
         if estimator.n_components is None or n_found >= wanted:
             return
 
