@@ -90,6 +90,11 @@ def test_a_feature_that_never_changes_has_no_loading():
     assert found.low[0, 2] == found.high[0, 2] == 0
 
 
+def test_features_that_never_change_have_no_direction():
+    with pytest.raises(ValueError, match="no feature varies within classes"):
+        direction_intervals(ClassMoments.from_data(np.ones((40, 3)), np.arange(40) % 2))
+
+
 def test_more_features_than_rows_have_no_intervals():
     X, y, _ = classes(11, 2)
     with pytest.raises(ValueError, match="intervals need 12 rows or more"):

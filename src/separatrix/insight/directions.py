@@ -70,6 +70,8 @@ def direction_intervals(source: Any, *, confidence: float = 0.95) -> DirectionIn
         raise ValueError(f"confidence={confidence!r} must lie between 0 and 1, such as 0.95")
     moments = read_moments(source).moments
     varies = np.flatnonzero(moments.within_diagonal() > 0)
+    if not len(varies):
+        raise ValueError("no feature varies within classes: there is no direction to judge")
     part = moments.select_columns(varies)
     n, p = part.n_samples, len(varies)
     n_free = n - p - len(part.counts)
