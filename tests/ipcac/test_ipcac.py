@@ -157,7 +157,7 @@ def test_variance_keeps_the_smallest_number_of_axes(X, y):
     evals = np.linalg.eigvalsh(np.cov(X.T))[::-1]
     enough = int(np.searchsorted(np.cumsum(evals) / evals.sum(), 0.9) + 1)
     model = IPCAC(variance=0.9).fit(X, y)
-    fisher = FisherDiscriminant(pca=enough).fit(X, y)
+    fisher = FisherDiscriminant(shrinkage=None, pca=enough).fit(X, y)
     assert principal_angles(model.components_, fisher.components_).max() < 1e-8
 
 

@@ -187,7 +187,7 @@ def test_a_kept_model_goes_on_as_if_never_stopped(keep, options):
 # Forgetting -------------------------------------------------------------------------------------
 
 FORGETFUL = [
-    lambda **how: FisherDiscriminant(**how),
+    lambda **how: FisherDiscriminant(shrinkage=None, **how),
     lambda **how: FisherDiscriminant(shrinkage=0.1, pca=4, **how),
     lambda **how: OnlineIPCAC(rank=100, **how),
 ]
@@ -226,7 +226,7 @@ def test_decay_weighs_rows_by_their_age_whatever_the_batches(make, size):
 def test_decay_multiplies_weights_that_are_given():
     X, y = labelled(120, 6, 2)
     w = np.random.default_rng(0).uniform(0.5, 2, 120)
-    model = FisherDiscriminant(decay=0.97)
+    model = FisherDiscriminant(shrinkage=None, decay=0.97)
     for i in range(0, 120, 25):
         part = slice(i, i + 25)
         model.partial_fit(X[part], y[part], classes=[0, 1], sample_weight=w[part])
@@ -238,8 +238,12 @@ def test_decay_multiplies_weights_that_are_given():
 
 def test_a_batch_so_long_that_nothing_is_left_of_the_past():
     X, y = labelled(400, 6, 2)
-    model = FisherDiscriminant(decay=0.01).fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
-    assert_same_model(model, FisherDiscriminant(decay=0.01).fit(X[100:], y[100:]))
+    model = (
+        FisherDiscriminant(shrinkage=None, decay=0.01)
+        .fit(X[:100], y[:100])
+        .partial_fit(X[100:], y[100:])
+    )
+    assert_same_model(model, FisherDiscriminant(shrinkage=None, decay=0.01).fit(X[100:], y[100:]))
 
 
 @every_forgetful
@@ -255,7 +259,7 @@ def test_fit_with_a_window_takes_the_last_rows_and_goes_on(make):
 def test_weights_count_in_a_window():
     X, y = labelled(120, 6, 2)
     w = np.random.default_rng(0).uniform(0.5, 2, 120)
-    model = FisherDiscriminant(window=60)
+    model = FisherDiscriminant(shrinkage=None, window=60)
     for i in range(0, 120, 20):  # with and without weights by turns
         part = slice(i, i + 20)
         if i // 20 % 2:
@@ -271,7 +275,7 @@ def test_weights_count_in_a_window():
 def test_a_window_takes_sparse_and_dense_batches():
     X, y = labelled(90, 40, 2)
     X = np.where(np.abs(X) > 1, X, 0)
-    model = FisherDiscriminant(window=50)
+    model = FisherDiscriminant(shrinkage=None, window=50)
     for i, make in enumerate([np.asarray, sp.csr_array] * 3):
         part = slice(15 * i, 15 * i + 15)
         model.partial_fit(make(X[part]), y[part], classes=[0, 1])
@@ -306,7 +310,7 @@ def test_a_constant_column_weighs_nothing_whatever_the_weights(make):
 
 def test_a_class_that_has_faded_counts_as_never_seen():
     X, y = labelled(100, 4, 2)
-    model = FisherDiscriminant(decay=0.01)
+    model = FisherDiscriminant(shrinkage=None, decay=0.01)
     model.partial_fit(X[y == 0], y[y == 0], classes=[0, 1])
     model.partial_fit(X[y == 1], y[y == 1])
     for _ in range(5):
@@ -317,7 +321,7 @@ def test_a_class_that_has_faded_counts_as_never_seen():
 
 def test_the_rows_of_a_window_are_not_those_of_the_caller():
     X, y = labelled(60, 4, 2)
-    model = FisherDiscriminant(window=40)
+    model = FisherDiscriminant(shrinkage=None, window=40)
     for i in range(0, 60, 10):
         batch, weights = X[i : i + 10].copy(), np.ones(10)
         model.partial_fit(batch, y[i : i + 10], classes=[0, 1], sample_weight=weights)
@@ -410,7 +414,7 @@ def test_classes_that_the_parameters_do_not_fit_are_refused_at_once():
 @pytest.mark.parametrize(("old", "new"), [(None, 50), (100, 50), (50, 100), (50, None)])
 def test_the_window_of_a_model_does_not_change_under_way(old, new):
     X, y = labelled(200, 5, 2)
-    model = FisherDiscriminant(window=old).fit(X, y).set_params(window=new)
+    model = FisherDiscriminant(shrinkage=None, window=old).fit(X, y).set_params(window=new)
     with pytest.raises(ValueError, match=f"window={new}, but this model was fitted with .*{old}:"):
         model.partial_fit(X, y)
     assert model.fit(X, y).moments_.n_samples == (new or 200)

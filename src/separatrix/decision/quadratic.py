@@ -95,6 +95,13 @@ class QuadraticRule(NamedTuple):
             scores[:, i] = self.constants[i] - 0.5 * np.einsum("ij,ij->i", white, white)
         return scores
 
+    def calibrated(self, slope: float, offsets: Array, log_priors: Array) -> QuadraticRule:
+        """The rule with all but the priors times a slope, and offsets added."""
+        allowed = np.isfinite(log_priors)
+        volumes = np.where(allowed, self.constants, 0.0) - np.where(allowed, log_priors, 0.0)
+        constants = slope * volumes + log_priors + offsets
+        return self._replace(whiteners=np.sqrt(slope) * self.whiteners, constants=constants)
+
     @property
     def linear(self) -> LinearRule:
         """There is none."""

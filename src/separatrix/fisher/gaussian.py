@@ -17,7 +17,8 @@ from separatrix.base.parameters import YES_OR_NO, Allowed, array_like, one_of, r
 from separatrix.base.rows import check_new_rows
 from separatrix.base.solution import Solution
 from separatrix.decision.classifiers import SubspaceClassifier
-from separatrix.decision.linear import LinearRule, linear_gaussian_rule
+from separatrix.decision.expected import LeftOut
+from separatrix.decision.linear import LinearRule, check_priors, linear_gaussian_rule
 from separatrix.decision.quadratic import (
     QuadraticRule,
     class_covariances,
@@ -25,6 +26,7 @@ from separatrix.decision.quadratic import (
     total_covariance,
 )
 from separatrix.fisher.directions import fisher_directions, separating_rank, shrink
+from separatrix.fisher.quadratic_left_out import choose_sphere
 from separatrix.linalg import Array
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import check_finite_columns, row_blocks
@@ -46,6 +48,17 @@ def pool_scatters(scatters: Array, counts: Array, pooling: float) -> tuple[Array
     return pooled, (1 - pooling) * counts + pooling * counts.sum()
 
 
+def shrink_variances(
+    scatter: Array, moments: ClassMoments, gamma: float, count: Array | None = None
+) -> Array:
+    """Shrunk variances of features from sums of squares, never numerical zero."""
+    total = moments.total_diagonal() / moments.n_samples
+    variances = scatter / (moments.n_samples if count is None else count)
+    mean = variances.sum(axis=-1, keepdims=True) / max(moments.n_varying, 1)
+    shrunk = (1 - gamma) * variances + gamma * mean
+    return np.where(total > 0, np.maximum(shrunk, MIN_VARIANCE * total), 0.0)
+
+
 # The estimator -------------------------------------------------------------------------------
 
 
@@ -61,8 +74,12 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
     ----------
     pooling : float in [0, 1]
         λ: share of the covariance of all classes in that of each.
-    shrinkage : float in [0, 1]
-        γ: share of a sphere of the same trace in each covariance.
+    shrinkage : float in [0, 1], "auto" or "moments"
+        γ: share of a sphere of the same trace in each covariance. "auto" takes the γ whose
+        log-loss of rows left out is least, with a slope and offsets of the decision, as
+        `FisherDiscriminant` does; "moments", and "auto" where no row is left or rows have weights,
+        leaves out rows that are drawn with exactly the moments of each class. A sphere is round in
+        the units of the features: put a scaler before.
     diagonal : bool
         Take the features of a class as independent: only their variances are used (Gaussian naive
         Bayes, and with ``pooling=1`` diagonal LDA).
@@ -76,6 +93,10 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
     ----------
     components_ : array (n_components, n_features)
         Fisher's directions for the pooled and shrunk covariance, to look at.
+    shrinkage_ : float
+        The γ that was used.
+    left_out_ : LeftOut or None
+        With "auto" and "moments" what is known of new rows, as in `FisherDiscriminant`.
     mean_, means_, classes_, priors_, explained_ratio_, rank_, moments_
         As in `FisherDiscriminant`.
 
@@ -108,9 +129,11 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
     """
 
     n_components = None
+    shrinkage_: float
+    left_out_: Any
     _allowed_parameters: ClassVar[dict[str, Sequence[Allowed]]] = {
         "pooling": (real_number(0, 1),),
-        "shrinkage": (real_number(0, 1),),
+        "shrinkage": (real_number(0, 1), one_of("auto", "moments")),
         "diagonal": (YES_OR_NO,),
         "priors": (one_of(None), array_like()),
         "keep_moments": (YES_OR_NO,),
@@ -120,7 +143,7 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
         self,
         pooling: float = 0.0,
         *,
-        shrinkage: float = 0.0,
+        shrinkage: float | str = 0.0,
         diagonal: bool = False,
         priors: ArrayLike | None = None,
         keep_moments: bool = True,
@@ -137,31 +160,58 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
     def _solve(
         self, moments: ClassMoments, rows: Rows | None, selected: Mapping[str, Any]
     ) -> Solution:
+        judged = self._choose_shrinkage(moments, rows)
+        gamma = self.shrinkage if judged is None else judged.alpha
+        gamma = 0.0 if isinstance(gamma, str) else float(gamma)
+        extras = {"shrinkage_": gamma, "left_out_": judged}
         if self.diagonal:
-            return self._diagonal_directions(moments)
+            return self._diagonal_directions(moments, gamma).with_extras(**extras)
         small, lift = reduce_to_span(moments)
-        Sw = shrink(small.Sw, self.shrinkage, moments.n_varying)
+        Sw = shrink(small.Sw, gamma, moments.n_varying)
         Hb = small.between_rows()
         found = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
+        found = found.with_extras(**extras)
         return self._keep_wanted(found, lift, moments, selected, more_to_come=rows is None)
 
-    def _diagonal_directions(self, moments: ClassMoments) -> Solution:
+    def _choose_shrinkage(self, moments: ClassMoments, rows: Rows | None) -> LeftOut | None:
+        """What rows left out say of γ; None where it is given, or classes have no scatter."""
+        if not isinstance(self.shrinkage, str):
+            return None
+        given = check_priors(self.priors, moments.classes)
+        shares = moments.counts / moments.n_samples if given is None else given
+        seen = np.where(moments.counts > 0, shares, 0.0)
+        to_leave_out = rows if self.shrinkage == "auto" else None
+        if self.diagonal:
+            W = moments.total_diagonal() > 0
+            small = moments.select_columns(W)
+        else:
+            small, lift = reduce_to_range(moments)
+            W = lift(np.eye(small.n_features))
+        pooled = self._pool(small)
+        return choose_sphere(moments, small, W, pooled, self.pooling, seen, to_leave_out)
+
+    def _pool(self, small: ClassMoments) -> tuple[Array, Array]:
+        """Friedman's pooled scatters and counts of the classes."""
+        n_classes = len(small.counts)
+        if not small.per_class:  # one for all
+            whole = small.scatters[0].diagonal() if self.diagonal else small.Sw
+            counts = np.full(n_classes, small.n_samples)
+            return np.broadcast_to(whole, (n_classes, *whole.shape)), counts
+        if self.diagonal:
+            scatters = np.stack([scatter.diagonal() for scatter in small.scatters])
+        else:
+            scatters = small.class_scatters
+        return pool_scatters(scatters, small.counts, self.pooling)
+
+    def _diagonal_directions(self, moments: ClassMoments, gamma: float) -> Solution:
         """Fisher's directions for independent features: no matrix is made."""
-        scatter = moments.n_samples * self._variances(moments.within_diagonal(), moments)
+        variances = shrink_variances(moments.within_diagonal(), moments, gamma)
+        scatter = moments.n_samples * variances
         units = np.sqrt(np.where(scatter > 0, scatter, np.inf))
         _, s, Vt = np.linalg.svd(moments.between_rows() / units, full_matrices=False)
         k = separating_rank(s, max(moments.n_features, 1))
         within = np.eye(k)
         return Solution((Vt[:k] / units).T, s[:k] ** 2, int(np.count_nonzero(scatter)), within)
-
-    def _variances(self, scatter: Array, moments: ClassMoments, count: Any = None) -> Array:
-        """Shrunk variances of features from sums of squares, never numerical zero."""
-        total = moments.total_diagonal() / moments.n_samples
-        variances = scatter / (moments.n_samples if count is None else count)
-        shrunk = (1 - self.shrinkage) * variances
-        mean = variances.sum(axis=-1, keepdims=True) / max(moments.n_varying, 1)
-        shrunk = shrunk + self.shrinkage * mean
-        return np.where(total > 0, np.maximum(shrunk, MIN_VARIANCE * total), 0.0)
 
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
         found = super()._add_decision(solution, moments, rows)
@@ -170,16 +220,16 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
             make: Any = self._diagonal_rule
         else:
             make = self._span_rule if moments.per_class else self._pooled_rule
-        return found.with_extras(_rule=make(moments, priors))
+        rule = make(moments, priors, found.extras["shrinkage_"])
+        if (judged := found.extras["left_out_"]) is not None:
+            with np.errstate(divide="ignore"):
+                rule = rule.calibrated(judged.slope, judged.offsets, np.log(priors))
+        return found.with_extras(_rule=rule)
 
-    def _diagonal_rule(self, moments: ClassMoments, priors: Array) -> QuadraticRule:
-        scatters = np.stack([scatter.diagonal() for scatter in moments.scatters])
-        if len(scatters) < len(moments.classes):  # pooled from the start
-            pooled, counts = scatters, np.array([moments.n_samples])
-        else:
-            pooled, counts = pool_scatters(scatters, moments.counts, self.pooling)
+    def _diagonal_rule(self, moments: ClassMoments, priors: Array, gamma: float) -> QuadraticRule:
+        pooled, counts = self._pool(moments)
         counts = np.where(counts > 0, counts, 1.0)[:, None]
-        variances = np.broadcast_to(self._variances(pooled, moments, counts), moments.means.shape)
+        variances = shrink_variances(pooled, moments, gamma, counts)
         used = variances > 0
         whiteners = np.where(used, 1 / np.sqrt(np.where(used, variances, 1.0)), 0.0)
         volumes = 0.5 * np.sum(np.log(np.where(used, variances, 1.0)), axis=1)
@@ -187,11 +237,11 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
         with np.errstate(divide="ignore"):
             return QuadraticRule(means, whiteners, np.log(priors) - volumes)
 
-    def _pooled_rule(self, moments: ClassMoments, priors: Array) -> LinearRule:
+    def _pooled_rule(self, moments: ClassMoments, priors: Array, gamma: float) -> LinearRule:
         """One covariance for all classes: squares of rows, also outside of the span, cancel."""
         small, lift = reduce_to_range(moments)
         r, d = small.n_features, moments.n_varying
-        covariance = shrink(small.Sw / moments.n_samples, self.shrinkage, d)
+        covariance = shrink(small.Sw / moments.n_samples, gamma, d)
         means = np.where(priors[:, None] > 0, small.means - small.mean, 0.0)
         # in a span the answer of a singular covariance is that along the principal axes
         total = total_covariance(means, covariance, priors)
@@ -199,13 +249,13 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
         rule = linear_gaussian_rule(means @ axes, axes.T @ covariance @ axes, priors)
         return rule._replace(coef=lift(axes @ rule.coef.T).T)
 
-    def _span_rule(self, moments: ClassMoments, priors: Array) -> QuadraticRule:
+    def _span_rule(self, moments: ClassMoments, priors: Array, gamma: float) -> QuadraticRule:
         small, lift = reduce_to_range(moments)
         r, d = small.n_features, moments.n_varying
-        covariances = self._covariances(small, r)
+        covariances = self._covariances(small, r, gamma)
         traces = np.trace(covariances, axis1=1, axis2=2)
-        spheres = self.shrinkage * traces / max(d, 1)
-        covariances = (1 - self.shrinkage) * covariances + spheres[:, None, None] * np.eye(r)
+        spheres = gamma * traces / max(d, 1)
+        covariances = (1 - gamma) * covariances + spheres[:, None, None] * np.eye(r)
         means = np.where(priors[:, None] > 0, small.means - small.mean, 0.0)
         if r == moments.n_features:
             return quadratic_gaussian_rule(means, covariances, priors)
@@ -223,11 +273,11 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
         constants = rule.constants - 0.5 * (d - r) * np.log(variances)
         return QuadraticRule(means, whiteners, constants, lift(axes))
 
-    def _covariances(self, small: ClassMoments, r: int) -> Array:
+    def _covariances(self, small: ClassMoments, r: int, gamma: float) -> Array:
         """Friedman's pooled covariances; a class with too few rows gets help from all."""
         n = small.n_samples
-        scatters, counts = pool_scatters(small.class_scatters, small.counts, self.pooling)
-        if self.shrinkage == 0:
+        scatters, counts = self._pool(small)
+        if gamma == 0:
             alone = (counts > 0) & (counts <= r)
             if alone.any() and small.n_samples > 1:
                 warn_caller(
