@@ -145,6 +145,8 @@ def test_a_class_of_one_row_and_classes_without_scatter_have_an_answer():
     alone = FisherDiscriminant(shrinkage="auto").fit(np.vstack([X, [9.0] * 5]), np.append(y, 3))
     assert np.isfinite(alone.predict_proba(X)).all()
     assert alone.predict([[9.0] * 5]) == 3
+    pairs = FisherDiscriminant().fit([[0, 0], [1, 1], [5, 4], [6, 7.0]], [0, 0, 1, 1])
+    assert pairs.predict([[0, 1], [6, 6]]).tolist() == [0, 1]
     points = FisherDiscriminant(shrinkage="auto").fit(X[[0, 1, 2, 2]], [0, 1, 2, 2])
     assert points.left_out_ is None
     assert points.predict(X[:3]).tolist() == [0, 1, 2]

@@ -104,3 +104,13 @@ def test_classes_of_one_row_and_of_points_have_an_answer(rng):
     points = QuadraticDiscriminant(shrinkage="auto").fit(X[[0, 0, 1, 1]], [0, 0, 1, 1])
     assert points.left_out_ is None
     assert points.predict(X[:2]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_constant_columns_change_nothing(rng, diagonal):
+    X, y = draw_shaped(rng, 60, 4)
+    more = np.insert(X, 2, 3.0, axis=1)
+    for shrinkage in ("auto", "moments"):
+        kind = QuadraticDiscriminant(shrinkage=shrinkage, diagonal=diagonal)
+        expected = clone(kind).fit(X, y).predict_proba(X)
+        assert_allclose(clone(kind).fit(more, y).predict_proba(more), expected, atol=1e-6)

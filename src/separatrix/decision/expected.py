@@ -519,7 +519,8 @@ def check_on_blocks(
     starts = np.concatenate([[0.0], np.cumsum(spectrum.counts)[:-1]])
     ranks[order] = np.arange(len(codes)) - starts[codes[order]]
     blocks = (ranks * np.minimum(n_blocks, counts) / counts).astype(int)
-    if np.bincount(blocks[kept]).max() >= spectrum.n_free:  # no scatter without the block
+    sizes = np.bincount(blocks[kept], minlength=1)
+    if sizes.max() > spectrum.n_free / 2:  # of few rows a block leaves too few to say anything
         return found
     metric = ridge_metric(spectrum, found.alpha)
     single = left_out_distances(spectrum, rows[kept], codes[kept], metric)

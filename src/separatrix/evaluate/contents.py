@@ -125,9 +125,20 @@ def describe_contents(model: Any) -> ModelContents:
         counts=None if moments is None else np.asarray(moments.counts, dtype=float).tolist(),
         n_features=int(getattr(method, "n_features_in_", 0)),
         n_directions=None if components is None else len(components),
-        chosen={n.rstrip("_"): getattr(method, n) for n in CHOICES if hasattr(method, n)},
+        chosen=_list_choices(method),
         features=_describe_features(before, method),
     )
+
+
+def _list_choices(method: Any) -> dict[str, Any]:
+    """What the data chose, and whether rows that were left out or moments did."""
+    found = {n.rstrip("_"): getattr(method, n) for n in CHOICES if hasattr(method, n)}
+    if getattr(method, "left_out_", None) is not None:
+        moments = getattr(method, "shrinkage", None) == "moments"
+        found["by"] = "moments" if moments else "rows left out"
+    elif getattr(method, "expected_", None) is not None:
+        found["by"] = "moments"
+    return found
 
 
 def _find_complete(method: Any) -> Any:

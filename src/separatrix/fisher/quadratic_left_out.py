@@ -71,7 +71,7 @@ def find_shapes(scatters: Array, counts: Array) -> list[ClassShape]:
 def choose_sphere(
     moments: ClassMoments,
     small: ClassMoments,
-    W: Array | None,
+    W: Array,
     pooled: tuple[Array, Array],
     pooling: float,
     priors: Array,
@@ -83,8 +83,8 @@ def choose_sphere(
     ----------
     moments, small : ClassMoments
         In all features, and in the coordinates where covariances are.
-    W : array (n_features, r) or None
-        The axes of these coordinates; None where they are the features.
+    W : array (n_features, r) or array of bool (n_features,)
+        The axes of these coordinates, or the features that these are.
     pooled : array (n_classes, r, r) or (n_classes, r), array (n_classes,)
         Scatters of which the share `pooling` is that of all classes, and their counts.
     pooling : float
@@ -102,13 +102,13 @@ def choose_sphere(
         some = draw_rows_by_class(rows.codes, MAX_SPHERE_ROWS, 0, least=2)
         part = rows.part(some)
         Z, codes = moments.centred(part.X, part.codes), part.codes
-        Z = Z if W is None else Z @ W
+        Z = Z[:, W] if W.ndim == 1 else Z @ W
     else:
         Z, codes = draw_rows_with_moments(small)
     kept = (small.counts[codes] > 1) & (priors[codes] > 0)
     if not kept.any():
         return None
-    return _judge(small, shapes, pooling, Z[kept], codes[kept], priors, moments.n_features)
+    return _judge(small, shapes, pooling, Z[kept], codes[kept], priors, moments.n_varying)
 
 
 def draw_rows_with_moments(moments: ClassMoments) -> tuple[Array, Array]:
