@@ -125,6 +125,8 @@ def draw_rows_with_moments(moments: ClassMoments) -> tuple[Array, Array]:
         S = moments.scatters[g].matrix() if pooled is None else pooled * count
         evals, V = np.linalg.eigh(S)
         evals, V = evals[::-1].clip(0.0), V[:, ::-1]
+        # towards the mean of the class: coordinates of another basis get the same rows
+        V = V * np.where((moments.means[g] - moments.mean) @ V < 0, -1.0, 1.0)
         n = int(min(np.ceil(count), most))
         normal = np.random.default_rng(0).standard_normal((n, len(evals)))
         if n == np.ceil(count):
