@@ -447,15 +447,21 @@ def _descend(
 ) -> Array:
     """Newton's steps to the minimum of the log-loss, each halved until it descends."""
     here = loss(at)
+
+    def moved(step: Array) -> Array:
+        found = at + step
+        found[0] = np.clip(found[0], *slopes)  # a small slope is lost in a sum of large ones
+        return found
+
     for _ in range(MAX_CALIBRATION_STEPS):
         step = _newton_step(at, here[1], halves, shares, here[2], prior, slopes) - at
-        there = loss(at + step)
+        there = loss(moved(step))
         while there[0] > here[0] and np.abs(step).max() > MIN_NEWTON_STEP:
             step *= 0.5
-            there = loss(at + step)
+            there = loss(moved(step))
         if there[0] > here[0]:
             break
-        at, gained, here = at + step, here[0] - there[0], there
+        at, gained, here = moved(step), here[0] - there[0], there
         if gained <= MIN_NEWTON_GAIN * abs(here[0]):
             break
     return at

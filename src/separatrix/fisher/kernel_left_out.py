@@ -24,6 +24,7 @@ from separatrix.base.feature_space import (
 from separatrix.base.kernel import Mapped
 from separatrix.base.solution import Solution
 from separatrix.decision.expected import (
+    LOSS_DIGITS,
     LeftOut,
     RowProducts,
     Spectrum,
@@ -361,7 +362,7 @@ def _choose(
             distances = distances_of(products, centred, rows)
             judged = _calibrate(rows, distances, shares, ratio)
             found.append((judged.log_loss, kernel, smoothing))
-    return min(found, key=lambda f: f[0])[1:]
+    return min(found, key=lambda f: round(f[0], LOSS_DIGITS))[1:]
 
 
 def _best_ridge(centred: ClassCentred, rows: LabelledRows, shares: Array) -> LeftOut:

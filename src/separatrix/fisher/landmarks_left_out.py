@@ -18,6 +18,7 @@ from separatrix.base.feature_space import KernelMap, kernel_blocks
 from separatrix.base.kernel import Mapped
 from separatrix.base.landmarks import in_landmarks, map_of_landmarks
 from separatrix.decision.expected import (
+    LOSS_DIGITS,
     Calibration,
     LeftOut,
     Spectrum,
@@ -126,7 +127,7 @@ def choose_in_landmarks(
             return None
         alpha, best = search_ridge(partial(_judge, placed, sample, shares))
         found.append((best.log_loss, kernel, alpha, best))
-    _, kernel, alpha, best = min(found, key=lambda f: f[0])
+    _, kernel, alpha, best = min(found, key=lambda f: round(f[0], LOSS_DIGITS))
     ratio = alpha / (1 - alpha)
     return kernel, ratio, LeftOut(alpha, *best._replace(slope=best.slope * (1 + ratio)))
 
