@@ -24,6 +24,7 @@ from benchmarks.decisions_kernel import draw_wide, judge, load, show
 from separatrix import (
     IPCAC,
     FisherDiscriminant,
+    QuadraticDiscriminant,
     TruncatedIPCAC,
     datasets,
 )
@@ -138,7 +139,8 @@ def report_chance(folder: Path | None) -> None:
             found = []
             for seed in range(20):
                 rng = np.random.default_rng(seed)
-                X, y = rng.standard_normal((600, 500)), rng.permutation(600) % n_classes
+                X = rng.standard_normal((600, 500))
+                y = np.concatenate([rng.permutation(100), rng.permutation(500)]) % n_classes
                 model = FisherDiscriminant(shrinkage=shrinkage).fit(X[:100], y[:100])
                 P = model.predict_proba(X[100:])
                 said = model.left_out_ or model.expected_
@@ -181,11 +183,12 @@ def report_sets(folder: Path | None) -> None:
         models = {
             "FisherDiscriminant()": FisherDiscriminant(),
             "FisherDiscriminant(shrinkage='moments')": FisherDiscriminant(shrinkage="moments"),
+            'QuadraticDiscriminant(shrinkage="auto")': QuadraticDiscriminant(shrinkage="auto"),
             "LDA, lsqr, auto": LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
             "LogisticRegressionCV": LogisticRegressionCV(Cs=5, cv=3, max_iter=200),
         }
         if X.shape[1] > 2000:
-            del models["LDA, lsqr, auto"]
+            del models["LDA, lsqr, auto"], models['QuadraticDiscriminant(shrinkage="auto")']
         compare_on(name, X, y, models, min(MOST_ROWS, len(y) // 2), N_DRAWS)
 
 

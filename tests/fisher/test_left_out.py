@@ -84,11 +84,12 @@ def test_a_weight_of_two_is_the_row_twice(n, p, make):
 
 
 def test_some_of_many_rows_say_what_new_rows_will():
+    """Of 1500 rows the standard error is .03 of the log-loss, and .01 of the error."""
     X, y = draw(24000, 4, gap=0.3)
     model = FisherDiscriminant(shrinkage="auto").fit(X[:12000], y[:12000])
     found = log_loss(y[12000:], model.predict_proba(X[12000:]))
-    assert model.left_out_.log_loss == pytest.approx(found, rel=0.05)
-    assert model.left_out_.error == pytest.approx(1 - model.score(X[12000:], y[12000:]), abs=0.02)
+    assert model.left_out_.log_loss == pytest.approx(found, rel=0.08)
+    assert model.left_out_.error == pytest.approx(1 - model.score(X[12000:], y[12000:]), abs=0.03)
 
 
 def test_without_rows_moments_decide():

@@ -21,7 +21,7 @@ from separatrix.moments.labelled import LabelledRows, row_blocks
 from separatrix.moments.summarize import held_order
 from separatrix.selection import draw_rows_by_class
 
-MAX_LEFT_OUT = 2000
+MAX_LEFT_OUT = 1500
 """Rows that are left out in turn: each is left out exactly, so that fewer only judge with more
 noise. ``python -m benchmarks.decisions_linear cost`` has the times."""
 
