@@ -134,7 +134,7 @@ def test_nested_dichotomies_give_probabilities_and_know_the_classes():
 def test_the_printed_update_of_one_batch_is_the_truncated_direction(pair):
     X, y = pair.data, pair.target
     model = literal.OnlineModel().partial_fit(X, y)
-    w = TruncatedIPCAC().fit(X, y).coef_[0]
+    w = TruncatedIPCAC("log2").fit(X, y).coef_[0]
     np.testing.assert_allclose(model.w / np.linalg.norm(model.w), w / np.linalg.norm(w), atol=1e-9)
     sds = [np.std(X[y == c] @ model.w) for c in (0, 1)]
     means = [np.mean(X[y == c] @ model.w) for c in (0, 1)]
