@@ -192,4 +192,5 @@ def test_a_column_that_is_the_same_in_all_rows_changes_nothing(estimator, X, y):
             found = np.delete(found, 2, axis=1)
         elif ask == "transform":
             found = same_up_to_sign(expected, found[:, : expected.shape[1]])
-        assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+        # searches of a slope end where the loss is flat: six digits are right
+        assert_allclose(found, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())

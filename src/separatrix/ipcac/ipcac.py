@@ -110,7 +110,7 @@ def whiten_fully(moments: ClassMoments, threshold: str) -> Solution:
     if threshold != "auto":
         return found
     # units of features change nothing where the covariance has an inverse
-    invertible = moments.n_samples - len(moments.counts) > moments.n_features
+    invertible = moments.n_samples - len(moments.counts) > moments.n_varying
     axes = within_axes(moments, max_total_rank(moments), in_units=invertible)
     return with_metric(found, moments, axes, None if axes is None else full_metric(axes, moments))
 

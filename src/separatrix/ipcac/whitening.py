@@ -24,7 +24,7 @@ from separatrix.decision.expected import (
 from separatrix.linalg import Array, numerical_rank, orthonormal_again, scatter_eps, top_eigh
 from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.scatter import Stack, symmetric_operator
-from separatrix.moments.spectra import reduce_to_span, within_units
+from separatrix.moments.spectra import drop_constant_features, reduce_to_span, within_units
 
 MAX_ALL_AXES = 1000
 """Dimensions of the rows up to which all axes are found."""
@@ -82,12 +82,14 @@ def within_axes(
     units = within_units(moments) if in_units else np.ones(moments.n_features)
     if in_units:
         moments = moments.rescaled(np.zeros_like(units), 1 / units)
+    # a feature that is the same in all rows has no part in any mean variance
+    moments, lift = drop_constant_features(moments)
     free = moments.n_samples - np.count_nonzero(moments.counts)
     total, between = moments.trace_within(), float(np.sum(moments.between_rows() ** 2))
     if free <= 1 or not total > scatter_eps(moments.eps, moments.n_samples, len(units)) * between:
         return None
     axes = _find_axes(moments, n_axes)
-    small, d = moments.project(axes), len(units)
+    small, d = moments.project(axes), moments.n_features
     evals = np.diagonal(small.Sw).clip(0.0)
     n_outside = d - len(evals)
     rest = max(total - float(evals.sum()), 0.0) if n_outside else 0.0
@@ -106,7 +108,7 @@ def within_axes(
         float(n_outside),
         _spread_apart(moments, small, rest > 0) if moments.per_class else None,
     )
-    return WithinAxes(spectrum, axes, units)
+    return WithinAxes(spectrum, lift(axes), units)
 
 
 def _find_axes(moments: ClassMoments, n_axes: int | None) -> Array:
