@@ -609,6 +609,9 @@ def best_ridge(
         return last
 
     # a log-loss is known to what the prior of the calibration counts of the rarest class
-    smallest = float(np.max(_row_shares(codes, priors, weights)))
+    shares = _row_shares(codes, priors, weights)
+    if weights is not None:  # a row of weight 2 is two rows
+        shares = shares / np.where(weights > 0, weights, np.inf)
+    smallest = float(np.max(shares))
     alpha, best = search_ridge(judge, PRIOR_ROWS * smallest)
     return LeftOut(alpha, *best)
