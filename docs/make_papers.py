@@ -1,4 +1,4 @@
-"""Writes docs/papers.rst and docs/papers/: printed numbers beside those measured here.
+"""Writes docs/papers.rst and docs/papers/: printed numbers and those measured here.
 
 Run ``python docs/make_papers.py`` after ``separatrix reproduce … --store``. Every number and
 verdict comes from the ``published.toml`` and ``results.json`` of a source through the one scorer;
@@ -73,21 +73,21 @@ them, choices on the rows that judge included; what they leave open is said with
 Methods and settings that only we have stand in the same tables.
 
 Cells that each hold may still be off together. So a method is judged over all its cells in a
-table, too: by the mean difference beside its error, and by a sign test. A table says first which
+table, too: by the mean difference and its error, and by a sign test. A table says first which
 methods are off as a whole.
 
 Every printed number is counted once. Cells marked ° are shown and not counted. Some generated
 sets of the IPCAC thesis do not give the printed figures as they are described; rows called *means
 x …* multiply their means by a factor that was chosen, after looking at the printed figures, to
 come near them. That these agree says that there is such a factor, and nothing for the printed
-protocol: the rows *as described* beside them are counted. The same is done with readings that
+protocol: the rows *as described* next to them are counted. The same is done with readings that
 were added after a first run, with K-TIPCAC where the candidates for its number of axes (log₂(n)²,
 10 and 30) were fixed with older figures in view, and with numbers that a source prints twice.
 Where a protocol or a grid was changed after figures had been seen, its table says so. A reason
 why a method is behind is shown as long as the scorer finds it behind.
 
 The verdicts are computed from figures that are kept with the package; none is written by hand.
-``separatrix reproduce`` lists the tables, the data they need and whether they are at hand, and
+``separatrix reproduce`` lists the tables, the data they need and whether they are available, and
 
 .. code-block:: console
 

@@ -16,7 +16,7 @@ PAGE = DOCS / "speed.rst"
 HEADING = "Measured\n--------\n"
 VERSIONS = ("python", "numpy", "scipy", "scikit-learn")
 INTRODUCTION = """\
-Ours beside a peer in the same run, the least of several rounds: processor time with one thread,
+Ours and a peer in the same run, the least of several rounds: processor time with one thread,
 and wall time with two threads where a row says so. A row that misses what it must reach says so.
 ``make bench`` measures them in some minutes, ``python -m benchmarks.speed --quick`` small sizes in
 seconds, ``--all`` the other comparisons of each family. Wall times suffer from other load: the

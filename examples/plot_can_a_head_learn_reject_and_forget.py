@@ -57,13 +57,13 @@ def head_of(rows: Array) -> FisherDiscriminant:
 
 
 print("not learned   known rejected   unknown rejected")
-found = {}
+novelty = {}
 for late in np.unique(y):
     known = y_test != late
     careful = WithRejection(head_of(y != late), level=0.05)
     careful.calibrate(X_calibrate[y_calibrate != late])
     rejected = careful.predict(X_test) == "none"
-    found[late] = careful.novelty_pvalue(X_test)
+    novelty[late] = careful.novelty_pvalue(X_test)
     shares = 100 * rejected[known].mean(), 100 * rejected[~known].mean()
     print(f"{late:<14}{shares[0]:>12.1f} %{shares[1]:>16.1f} %")
 
@@ -111,7 +111,7 @@ except ValueError as error:
 # %%
 # P-values of rows of the nine known digits, which are uniform, and of the unknown one.
 
-pvalues, known = found[late], y_test != late
+pvalues, known = novelty[late], y_test != late
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 bins = np.linspace(0, 1, 21).tolist()
 ax.hist(pvalues[known], bins=bins, density=True, alpha=0.6, label="digits that were learned")

@@ -3,7 +3,7 @@ Clusters or kernels, when no hyperplane separates the classes?
 ==============================================================
 
 Two classes of four round Gaussians each, in many dimensions, arranged so that no hyperplane
-separates them. All that tells the Gaussians apart lies in a plane; every other direction is
+separates them. All that distinguishes the Gaussians lies in a plane; every other direction is
 noise. The Gaussians have standard deviation e = 1, 2 or 3. The source of these data has 500
 features and 500 rows a Gaussian; here are 200 features and 100 rows, to be quick.
 """

@@ -76,7 +76,7 @@ model = FisherDiscriminant(shrinkage="auto").fit(X[train], rare[train])
 probability = model.predict_proba(X[test])
 sure = probability.max(axis=1) >= 0.95
 right = (model.predict(X[test]) == rare[test])[sure]
-print(f"decided: {sure.mean():.0%} of the epochs, {right.mean():.1%} of them rightly")
+print(f"decided: {sure.mean():.0%} of the epochs, {right.mean():.1%} of them correctly")
 
 # %%
 # What this cannot do: probabilities rest on Gaussian noise of one covariance, which a blink is

@@ -143,8 +143,8 @@ draw(ax, stretches)
 # Here truncation beats both ends with 220 rows. With 1000 rows, five for each feature, the
 # covariance is known well enough: `IPCAC` is ahead of the log₂ rule and no truncation beats it.
 #
-# So: whiten few directions when rows are about as many as features, and try the nearest mean
-# beside it. The log₂ rule is a fair start, not an optimum. With several rows for each feature
+# So: whiten few directions when rows are about as many as features, and also try the
+# nearest mean. The log₂ rule is a fair start, not an optimum. With several rows for each feature
 # whiten everything.
 
 # sphinx_gallery_start_ignore

@@ -7,9 +7,9 @@ often done to what `evaluate.compare` does. The data are 60 rows of 300 features
 times.
 
 - *fitted to all*: the subspace is found with all rows, then a rule is cross-validated in it.
-- *chosen by the test part*: the subspace is found on the training part, but of six settings the
+- *chosen by the test part*: the subspace is fitted on the training part, but of six settings the
   one is reported that does best on the test part.
-- *all inside*: the subspace is found and the setting chosen within the training part.
+- *all inside*: the subspace is fitted and the setting chosen within the training part.
 """
 
 import matplotlib.pyplot as plt
@@ -34,12 +34,12 @@ for _ in range(30):
     Z = TruncatedIPCAC().fit_transform(X, y)
     accuracy["fitted to all"].append(cross_val_score(KNeighborsClassifier(3), Z, y).mean())
     settings = [(f"{n} axes", TruncatedIPCAC(n)) for n in WHITENED]
-    found = compare(settings, X, y, cv=RandomShares(1), progress=False)
-    best = max(method.folds[0].scores["accuracy"] for method in found.methods)
+    comparison = compare(settings, X, y, cv=RandomShares(1), progress=False)
+    best = max(method.folds[0].scores["accuracy"] for method in comparison.methods)
     accuracy["chosen by the test part"].append(best)
     inside = Contender("inside", TruncatedIPCAC(), grid={"n_whitened": WHITENED})
-    found = compare([inside], X, y, cv=RandomShares(1), progress=False)
-    accuracy["all inside"].append(found["inside"].folds[0].scores["accuracy"])
+    comparison = compare([inside], X, y, cv=RandomShares(1), progress=False)
+    accuracy["all inside"].append(comparison["inside"].folds[0].scores["accuracy"])
 
 for name, values in accuracy.items():
     error = np.std(values, ddof=1) / len(values) ** 0.5

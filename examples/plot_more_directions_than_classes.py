@@ -36,7 +36,7 @@ def neighbours(Z: Array, y: Array, Z_test: Array, y_test: Array) -> float:
 # ---------------------------
 #
 # Class "outside" has two clusters, class "inside" lies between them, and the class means coincide:
-# only the first of ten features tells the classes apart. The others are noise.
+# only the first of ten features distinguishes the classes. The others are noise.
 
 
 def inside_and_outside(noise: float) -> list[Array]:

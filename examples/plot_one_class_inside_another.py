@@ -3,7 +3,7 @@ What if one class lies inside another?
 ======================================
 
 In the ringnorm data class 1 is a narrow Gaussian and class 0 a wide one around it, in twenty
-features. Their means are close: what tells them apart is size. Fisher's single direction sees the
+features. Their means are close: they differ in size. Fisher's single direction sees the
 means only. Local discriminative Gaussians compare each row with its neighbours in both classes,
 and have as many directions as there are features.
 """

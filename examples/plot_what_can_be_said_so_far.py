@@ -66,11 +66,11 @@ def measured(order: np.ndarray) -> str:
     """Average number of measurements, agreement with all of them, and accuracy."""
     fitted = rule.fit(cancer.data[train][:, order], cancer.target[train])
     rows, target = cancer.data[~train][:, order], cancer.target[~train]
-    found = fitted.decide_early(rows)
-    same = np.mean(found.label == fitted.predict(rows))
-    right = np.mean(found.label == target)
+    decisions = fitted.decide_early(rows)
+    same = np.mean(decisions.label == fitted.predict(rows))
+    right = np.mean(decisions.label == target)
     best = fitted.score(rows, target)
-    return f"{found.time.mean():>14.1f}{same:>14.3f}{right:>10.3f}{best:>16.3f}"
+    return f"{decisions.time.mean():>14.1f}{same:>14.3f}{right:>10.3f}{best:>16.3f}"
 
 
 rng = np.random.default_rng(0)
@@ -97,11 +97,13 @@ rule.fit(cancer.data[train], cancer.target[train])
 rows = cancer.data[~train].copy()
 complete = rule.predict(rows)
 rows[rng.random(rows.shape) < 0.5] = np.nan
-found = rule.decide(rows, reliability=0.95)
-same = found.label == complete
-print(f"half of all values missing: {found.decided.mean():.0%} of the rows are decided at 0.95")
-print(f"decided rows agree with the complete ones in {same[found.decided].mean():.1%},")
-print(f"guesses on the others would in {same[~found.decided].mean():.1%}")
+decisions = rule.decide(rows, reliability=0.95)
+same = decisions.label == complete
+print(
+    f"half of all values missing: {decisions.decided.mean():.0%} of the rows are decided at 0.95"
+)
+print(f"decided rows agree with the complete ones in {same[decisions.decided].mean():.1%},")
+print(f"guesses on the others would in {same[~decisions.decided].mean():.1%}")
 
 # sphinx_gallery_start_ignore
 if plt.get_backend().lower() != "agg":

@@ -73,8 +73,8 @@ print(f"without C          {100 * rest.score(X_test, y_test):.1f} %")
 print(f"difference of its scores to those of a fit without C: {difference:.0e}")
 
 # %%
-# Beside federated averaging
-# --------------------------
+# Compared with federated averaging
+# ---------------------------------
 #
 # Logistic regression by gradient steps: in each round every hospital makes five steps from the
 # common weights, and the weights are averaged by rows. Rows are scaled by the scaler of all rows,

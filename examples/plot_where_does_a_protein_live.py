@@ -71,9 +71,9 @@ scores = {}
 print(f"{'F-score, %':<18}{'weighted':>10}{'mean':>7}" + "".join(f"{k:>15}" for k in RAISED))
 for name, (method, columns) in models.items():
     model = make_pipeline(StandardScaler(), method).fit(X[half, columns], y[half])
-    found = model.predict(X[~half, columns])
-    by_class = f1_score(y[~half], found, labels=list(RAISED), average=None, zero_division=0)
-    weighted = f1_score(y[~half], found, average="weighted", zero_division=0)
+    predicted = model.predict(X[~half, columns])
+    by_class = f1_score(y[~half], predicted, labels=list(RAISED), average=None, zero_division=0)
+    weighted = f1_score(y[~half], predicted, average="weighted", zero_division=0)
     scores[name] = 100 * by_class
     cells = "".join(f"{100 * score:>15.1f}" for score in by_class)
     print(f"{name:<18}{100 * weighted:>10.1f}{100 * by_class.mean():>7.1f}{cells}")

@@ -3,8 +3,8 @@ Is what varies most what matters?
 =================================
 
 Two classes like pancakes, one above the other: wide in all directions but one, thin in that one,
-and it is the thin direction that tells them apart. Little variance, all the information. Principal
-axes sorted by variance put this direction last, so a classifier that whitens the leading axes, or
+and the thin direction distinguishes them. Little variance, all the information. Principal axes
+sorted by variance put this direction last, so a classifier that whitens the leading axes, or
 drops the others, never looks at it.
 
 ``n_whitened="auto"`` asks rows that were held out how many axes to whiten.

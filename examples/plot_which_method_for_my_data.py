@@ -17,7 +17,7 @@ from separatrix.evaluate.ranking import rank_methods
 from separatrix.plots import plot_critical_difference, plot_loadings
 
 wine = datasets.load("wine")
-found = compare(
+comparison = compare(
     [
         "FisherDiscriminant",
         "LDG",
@@ -39,7 +39,7 @@ found = compare(
 # independent samples would make it. *rule* is what decides in the subspace, *chosen* is what the
 # first split settled on.
 
-for method in found.methods:
+for method in comparison.methods:
     accuracy, first = method.summary["accuracy"], method.folds[0]
     chosen = ", ".join(
         f"{n}={v:.3g}" if isinstance(v, float) else f"{n}={v}" for n, v in first.chosen.items()
@@ -53,22 +53,22 @@ for method in found.methods:
 # `NullSpaceDiscriminant` has nothing to do where samples are more than features. It did run, and
 # the record keeps what it said:
 
-print(*found["NullSpaceDiscriminant"].folds[0].warnings, sep="\n")
+print(*comparison["NullSpaceDiscriminant"].folds[0].warnings, sep="\n")
 
 # %%
 # Is the difference real?
 # -----------------------
 #
 # Every two methods are compared by the corrected resampled t-test, with Holm's correction for
-# testing all of them. A bar joins methods of which no two differ.
+# testing all of them. A bar joins methods that do not differ.
 
-ranking = rank_methods(found)
+ranking = rank_methods(comparison)
 for group in ranking.groups:
-    print("not told apart:", ", ".join(group))
+    print("not distinguished:", ", ".join(group))
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 plot_critical_difference(ranking, ax=axes[0])
-loadings = found["FisherDiscriminant"].folds[0].loadings
+loadings = comparison["FisherDiscriminant"].folds[0].loadings
 assert loadings is not None, "linear methods have them"
 plot_loadings(loadings, n_features=8, ax=axes[1])
 axes[1].set_title("features of FisherDiscriminant", pad=24)
@@ -79,14 +79,14 @@ axes[1].set_title("features of FisherDiscriminant", pad=24)
 #
 # Not one of the points below was seen by the method that places it.
 
-held_out = np.array(found.labels)[list(found.tests[0])]
+held_out = np.array(comparison.labels)[list(comparison.tests[0])]
 shown = ["FisherDiscriminant", "LDG", "KernelFisherDiscriminant", "3-NN"]
 figure, axes = plt.subplots(1, 4, figsize=(12, 3.2), layout="constrained")
 for ax, name in zip(axes, shown, strict=True):
-    view = found[name].folds[0].view
+    view = comparison[name].folds[0].view
     assert view is not None, "methods with a subspace have one"
     Z = np.array(view.coordinates)
-    for code, label in enumerate(found.classes):
+    for code, label in enumerate(comparison.classes):
         ax.scatter(*Z[held_out == code, :2].T, s=12, label=label)
     ax.set_title(f"{name}\n({view.axes})", fontsize=9)
 axes[0].legend(frameon=False, fontsize=8)

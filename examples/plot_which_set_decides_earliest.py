@@ -27,9 +27,9 @@ TAU = 0.9
 
 def judged(model: Any, X: np.ndarray, y: np.ndarray) -> str:
     """Average time, reliability and accuracy of decisions at τ."""
-    found = model.decide_early(X, reliability=TAU)
-    same = np.mean(found.label == model.predict(X))
-    return f"{found.time.mean():>8.1f}{same:>13.3f}{np.mean(found.label == y):>10.3f}"
+    decisions = model.decide_early(X, reliability=TAU)
+    same = np.mean(decisions.label == model.predict(X))
+    return f"{decisions.time.mean():>8.1f}{same:>13.3f}{np.mean(decisions.label == y):>10.3f}"
 
 
 # %%
@@ -72,9 +72,9 @@ model.fit(series.data[:1000], series.target[:1000])
 complete = model.predict(X_new)
 claimed, confirmed = [], []
 for t in range(2, 40, 3):
-    found = model.decide(np.where(np.arange(40) < t, X_new, np.nan))
-    claimed.append(found.reliability)
-    confirmed.append(found.label == complete)
+    decisions = model.decide(np.where(np.arange(40) < t, X_new, np.nan))
+    claimed.append(decisions.reliability)
+    confirmed.append(decisions.label == complete)
 edges = np.linspace(0.5, 1, 11)
 place = np.digitize(np.concatenate(claimed), edges[1:-1])
 share = np.bincount(place, np.concatenate(confirmed)) / np.bincount(place)

@@ -211,7 +211,7 @@ def never(*_, **__):
         ({"groups": [None, *range(89)]}, "groups has no value for 1 of 90 rows"),
         ({"cv": np.repeat("train", 90)}, "no row 'test': the test part is empty"),
         ({"cv": np.repeat("test", 90)}, "no row 'train': the training part is empty"),
-        ({"cv": np.repeat(["train", "test", "val"], 30)}, "'val' beside 'train' and 'test'"),
+        ({"cv": np.repeat(["train", "test", "val"], 30)}, "'val' besides 'train' and 'test'"),
         ({"cv": np.repeat(["a", "b", "c"], 30)}, "cv has the value 'a'"),
         ({"cv": np.zeros(90, dtype=int)}, "one fold only"),
         ({"cv": np.arange(3)}, "cv has 3 entries, but X has 90 rows"),

@@ -87,7 +87,7 @@ def test_what_cannot_be_measured_is_said():
         prequential(KNeighborsClassifier(), X, Y)
     with pytest.raises(ValueError, match="batch_size=0 must be at least 1"):
         prequential(OnlineIPCAC(), X, Y, 0)
-    with pytest.raises(ValueError, match="no more than one batch"):
+    with pytest.raises(ValueError, match="only one batch"):
         prequential(OnlineIPCAC(), X, Y, 500)
     with pytest.raises(ValueError, match="differ in length"):
         prequential(OnlineIPCAC(), X, Y[:-1], 50)

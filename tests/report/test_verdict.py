@@ -366,7 +366,7 @@ def test_the_choice_of_the_method_inside_the_fold_is_told():
     said_of = said(dataclasses.replace(found, winner=winner))
     assert plain(said_of["winner"]) == (
         "Always taking the method that is best within the training part gives 87.0 % (A 7 times "
-        "and LDA 3 times), beside 90.0 % of A, which was picked after all splits were seen."
+        "and LDA 3 times); A, which was picked after all splits were seen, has 90.0 %."
     )
     assert said_of["winner"] in said_of["sentences"]
 

@@ -262,7 +262,7 @@ def _split_lines(paths: Sequence[Path], **how: Any) -> Bunch:
 
 
 def _with_numeric(paths: Sequence[Path]) -> Bunch:
-    """German credit: the attributes, and beside them the publisher's numeric version."""
+    """German credit: the attributes, and the publisher's numeric version."""
     bunch = read_lines(paths[:1], sep=None)
     return Bunch(**bunch, X24=read_lines(paths[1:], sep=None).X)
 

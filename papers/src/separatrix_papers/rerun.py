@@ -50,7 +50,7 @@ def rerun(
     results : path, optional
         File of finished pieces. What it holds already is not run again.
     progress : callable
-        Told after each piece.
+        Called after each piece.
     source : callable, optional
         Gives the module with ``list_pieces`` and ``measure`` of a source by name.
 

@@ -1,4 +1,4 @@
-"""The figures of full runs, kept beside the tables in ``results.json``."""
+"""The figures of full runs, kept next to the tables in ``results.json``."""
 
 from __future__ import annotations
 

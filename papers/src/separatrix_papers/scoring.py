@@ -1,4 +1,4 @@
-"""The only scorer: printed numbers beside ours, and whether they differ.
+"""The only scorer: printed numbers compared with ours, and whether they differ.
 
 Two numbers differ when they are further apart than two standard errors of their difference. The
 error of ours is that of the mean of its repeats; of one figure that counts decisions it is the
@@ -359,7 +359,7 @@ def _compare_to_best(
 
 
 def _probability_of_wins(probabilities: Iterable[float], n_wins: int) -> float:
-    """That at least so many of independent events happen, each with its own probability.
+    """Probability that at least a number of independent events happen, each with its own.
 
     Examples
     --------

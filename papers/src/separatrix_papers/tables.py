@@ -216,7 +216,7 @@ def _to_floats(value: Any) -> Any:
 def select_tables(name: str, folders: Mapping[str, Path]) -> list[PublishedTable]:
     """The tables of a source, or the one of ``source/table``; where there is none, its parts.
 
-    ``ipcac/table5.6`` is that table and not ``table5.6-time`` beside it; ``ldg/figure4.5`` stands
+    ``ipcac/table5.6`` is that table and not ``table5.6-time``; ``ldg/figure4.5`` stands
     for ``figure4.5-mnist-to-usps`` and all the others.
     """
     source, slash, wanted = name.partition("/")

@@ -45,7 +45,7 @@ LINEAR = ("LogisticRegression(", "LinearSVC(", "NearestCentroid(")
 
 @dataclass(frozen=True)
 class Standing:
-    """A method beside the best of a comparison.
+    """A method compared with the best of a comparison.
 
     Attributes
     ----------
@@ -127,18 +127,18 @@ def advise(comparison: Comparison, *, rope: float = ROPE) -> Advice | None:
     In three steps, over the methods that were done on all splits and whose fits converged:
 
     1. *As good as the best* are methods that the corrected t-test does not show to be worse at
-       the level 0.05, and those that differ by no more than `rope`. The level is that of one
+       the level 0.05, and those that differ by at most `rope`. The level is that of one
        test: a correction for many tests would call more methods as good, and the claim that is
        made here is that they are. With fewer than five splits the test says nothing: then a
        method may be behind by one standard error of the share of a test part.
     2. *Fast* are those that take at most five times as long as the fastest of them, training,
        choices and predictions together, or at most 0.25 s. Processor time counts, which other
        programs of the machine change little.
-    3. Of those that are behind by no more than `rope` or one standard error of the difference,
+    3. Of those that are behind by at most `rope` or one standard error of the difference,
        *the most useful*: one with directions, which can be drawn; with weights of features, which
        explain; whose models merge. Then LDA, then linear before curved methods, then the one with
        fewer settings to choose, then fewer directions, then the alphabet. Times do not decide
-       here, by which a second run would advise another method.
+       here, or a second run would advise another method.
 
     Examples
     --------
@@ -146,8 +146,8 @@ def advise(comparison: Comparison, *, rope: float = ROPE) -> Advice | None:
     >>> from separatrix.evaluate import advise, compare
     >>> iris = datasets.load("iris")
     >>> methods = ["FisherDiscriminant", "LDA"]
-    >>> found = compare(methods, iris.data, iris.target, cv=5, progress=False)
-    >>> advise(found).method
+    >>> comparison = compare(methods, iris.data, iris.target, cv=5, progress=False)
+    >>> advise(comparison).method
     'FisherDiscriminant'
     """
     names, table = complete_scores(comparison)
@@ -233,8 +233,8 @@ def largest_cost(comparison: Comparison) -> float:
 
 
 def _mean_accuracy(method: MethodRecord) -> float:
-    found = method.summary.get("accuracy")
-    return 1.0 if found is None else found.mean
+    accuracy = method.summary.get("accuracy")
+    return 1.0 if accuracy is None else accuracy.mean
 
 
 def compare_in_practice(
@@ -277,15 +277,15 @@ def compare_in_practice(
     >>> [round(p, 2) for p in compare_in_practice([0.02, 0.03, 0.01, 0.02, 0.02], 0.3)]
     [0.97, 0.02, 0.01]
     """
-    given = np.round(np.asarray(differences, dtype=float), 12)
-    mean = float(given.mean())
-    if len(given) < 2:
+    leads = np.round(np.asarray(differences, dtype=float), 12)
+    mean = float(leads.mean())
+    if len(leads) < 2:
         within = 1.0 if abs(mean) <= rope else 0.5
         return (1 - within if mean > 0 else 0.0), within, (1 - within if mean < 0 else 0.0)
-    error = bounded_error(given, test_size, n_test)
+    error = bounded_error(leads, test_size, n_test)
     if error <= 1e-12 * max(abs(mean), 1.0):  # all of them are the same
         return float(mean > rope), float(abs(mean) <= rope), float(mean < -rope)
-    spread = stats.t(len(given) - 1, loc=mean, scale=error)
+    spread = stats.t(len(leads) - 1, loc=mean, scale=error)
     above, below = float(spread.sf(rope)), float(spread.cdf(-rope))
     return above, max(1.0 - above - below, 0.0), below
 

@@ -140,8 +140,8 @@ class JsonLinesFile:
 class ResultsFile(JsonLinesFile):
     """Folds that were finished, in a file that is added to line by line.
 
-    The first line names the data. Each line after it is a fold with the key of its job, by which
-    it is found again, whatever else the file holds.
+    The first line names the data. Each line after it is a fold with the key of its job: the
+    fold is found by this key, whatever else the file holds.
 
     Parameters
     ----------
@@ -197,7 +197,9 @@ class ResultsFile(JsonLinesFile):
         for key in keys:
             for name, which in self.versions_of[key].items():
                 used.setdefault(name, {})[which] = None
-        return {name: ", ".join(found) or self.versions[name] for name, found in used.items()}
+        return {
+            name: ", ".join(versions) or self.versions[name] for name, versions in used.items()
+        }
 
     def keep(self, key: str, fold: Fold) -> None:
         """Add a fold; when this returns it is on the disk."""
@@ -249,8 +251,8 @@ def data_key(data: LabelledRows) -> str:
 def job_key(job: Job, test: Array, *others: Any) -> str:
     """A hash of the method with all its parameters, the settings and the test rows of a split.
 
-    It is the same in every process and every run. Beside the test rows, and `others` that make a
-    split, it does not depend on the data.
+    It is the same in every process and every run. Of the data it depends only on the test rows,
+    and on `others` that make a split.
     """
     contender = job.contender
     grid = [[name, _spell(values)] for name, values in contender.grid.items()]  # in this order

@@ -78,12 +78,12 @@ def _judge_rule(rule: Any, judge: Judge, n_classes: int) -> Scorer:
     """Fit a rule to the leading coordinates; dimensions that are not tried are never the best."""
 
     def scores(Z: Array, y: Array, Z_new: Array, y_new: Array, ends: Array) -> Array:
-        found = np.full(len(ends), -np.inf)
+        scored = np.full(len(ends), -np.inf)
         for i, end in enumerate(ends):
             if i + 1 in DIMENSIONS_TRIED or i + 1 == len(ends):
                 fitted = limit_neighbours(rule, len(y)).fit(Z[:, :end], y)
-                found[i] = judge_rows(judge, fitted, Z_new[:, :end], y_new, n_classes)
-        return found
+                scored[i] = judge_rows(judge, fitted, Z_new[:, :end], y_new, n_classes)
+        return scored
 
     return scores
 

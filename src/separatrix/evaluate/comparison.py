@@ -104,7 +104,7 @@ def compare(
     test : pair (X, y), optional
         Rows that test, once; all of `X` trains.
     score : str, optional
-        The score by which settings are chosen and methods ranked and advised: "accuracy",
+        The score that chooses settings, ranks methods and advises: "accuracy",
         "balanced_accuracy", "macro_f", "weighted_f", "precision", "recall", "auc", "log_loss",
         "brier", "cost", or for two classes "sensitivity" and "specificity". By default accuracy;
         balanced accuracy where the largest class has more than four times the mean of the others;
@@ -115,7 +115,7 @@ def compare(
     rivals : "none", "basic", "all" or None
         References that take part, tuned by the same rules. "basic": nearest neighbours ("3-NN"),
         PCA, LDA with shrinkage, NCA, logistic regression, an SVM with a Gaussian kernel, gradient
-        boosting and shrunken centroids. "all": a linear SVM and kernel PCA besides and, where
+        boosting and shrunken centroids. "all": also a linear SVM, kernel PCA and, where
         they are installed, supervised UMAP, TabPFN, TabICL and ROCKET. None is "basic" where
         `methods` is None, and "none" where methods are named.
     n_jobs : int, optional
@@ -163,10 +163,10 @@ def compare(
     >>> from separatrix.evaluate import RandomShares, compare
     >>> wine = datasets.load("wine")
     >>> methods = ["FisherDiscriminant", "PCA"]
-    >>> found = compare(methods, wine.data, wine.target, cv=RandomShares(2), progress=False)
-    >>> [(m.name, m.status, m.decision) for m in found.methods]
+    >>> comparison = compare(methods, wine.data, wine.target, cv=RandomShares(2), progress=False)
+    >>> [(m.name, m.status, m.decision) for m in comparison.methods]
     [('FisherDiscriminant', 'done', 'own'), ('PCA', 'done', '3nn')]
-    >>> found["FisherDiscriminant"].summary["accuracy"].mean > 0.9
+    >>> comparison["FisherDiscriminant"].summary["accuracy"].mean > 0.9
     True
     """
     _check_settings(n_jobs, budget, progress, random_state)
@@ -252,14 +252,14 @@ class FoldRunner:
             return folds, {**self.versions, **used}
 
 
-def add_controls(found: Comparison, protocol: FoldRunner) -> Comparison:
+def add_controls(comparison: Comparison, protocol: FoldRunner) -> Comparison:
     """The comparison with what splits by rows would have pretended, where there are groups."""
-    found = replace(found, protocol=protocol)
-    if protocol.plan.groups is None or found.best is None:
-        return found
-    by_rows = split_ignoring_groups(protocol.data.codes, found)
-    folds, _ = protocol.run(methods_to_control(found), by_rows)
-    return replace(found, by_rows=summarize_by_method(found, folds))
+    comparison = replace(comparison, protocol=protocol)
+    if protocol.plan.groups is None or comparison.best is None:
+        return comparison
+    by_rows = split_ignoring_groups(protocol.data.codes, comparison)
+    folds, _ = protocol.run(methods_to_control(comparison), by_rows)
+    return replace(comparison, by_rows=summarize_by_method(comparison, folds))
 
 
 def _describe_before(

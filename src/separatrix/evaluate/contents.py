@@ -110,8 +110,8 @@ def describe_contents(model: Any) -> ModelContents:
     --------
     >>> from separatrix import FisherDiscriminant, datasets
     >>> wine = datasets.load("wine")
-    >>> found = describe_contents(FisherDiscriminant().fit(wine.data, wine.target))
-    >>> found.method, found.n_directions, found.counts
+    >>> contents = describe_contents(FisherDiscriminant().fit(wine.data, wine.target))
+    >>> contents.method, contents.n_directions, contents.counts
     ('FisherDiscriminant', 2, [59.0, 71.0, 48.0])
     """
     before, method = find_method(model)

@@ -30,11 +30,11 @@ def summarize_scores(
     scores: Sequence[Mapping[str, float]], test_share: float, n_test: int
 ) -> dict[str, Summary]:
     """The mean and interval of each score over splits."""
-    names = dict.fromkeys(name for found in scores for name in found)
+    names = dict.fromkeys(name for split_scores in scores for name in split_scores)
     return {
         name: Summary(
             *mean_interval(
-                [found[name] for found in scores if name in found],
+                [split_scores[name] for split_scores in scores if name in split_scores],
                 test_share,
                 n_test if name == "accuracy" else None,
                 highest=np.inf if name in LOSS_SCORES else 1.0,
@@ -54,14 +54,16 @@ def take_winner(comparison: Comparison) -> Winner | None:
     where fewer than two methods have such scores.
     """
     methods = sorted(comparison.methods, key=measure_complexity)
-    known: dict[int, list[Fold]] = {}
+    by_split: dict[int, list[Fold]] = {}
     for method in methods:
         for fold in method.folds:
             if fold.status == "done" and fold.inner is not None:
-                known.setdefault(fold.split, []).append(fold)
-    if not known or max(len(folds) for folds in known.values()) < 2:
+                by_split.setdefault(fold.split, []).append(fold)
+    if not by_split or max(len(folds) for folds in by_split.values()) < 2:
         return None
-    taken = [max(known[split], key=lambda f: round(f.inner or 0.0, 12)) for split in sorted(known)]
+    taken = [
+        max(by_split[split], key=lambda f: round(f.inner or 0.0, 12)) for split in sorted(by_split)
+    ]
     scores = tuple(fold.scores for fold in taken)
     return Winner(
         methods=tuple(fold.method for fold in taken),
@@ -94,11 +96,11 @@ def summarize_by_method(
     """Summaries of the folds of each method; rows of one split are as many as its test rows."""
     n_test = min(len(test) for test in comparison.tests)
     share = n_test / comparison.n_samples
-    found: dict[str, list[Mapping[str, float]]] = {}
+    by_method: dict[str, list[Mapping[str, float]]] = {}
     for fold in folds:
         if fold.status == "done":
-            found.setdefault(fold.method, []).append(fold.scores)
-    return {name: summarize_scores(scores, share, n_test) for name, scores in found.items()}
+            by_method.setdefault(fold.method, []).append(fold.scores)
+    return {name: summarize_scores(scores, share, n_test) for name, scores in by_method.items()}
 
 
 # Shuffled labels ---------------------------------------------------------------------------------
@@ -164,8 +166,8 @@ def judge_by_permutation(comparison: Comparison, folds: Sequence[Fold], n: int) 
     splits = tuple(range(min(MAX_PERMUTED_SPLITS, len(comparison.tests))))
     real = {fold.split: fold.scores.get(score) for fold in comparison[name].folds}
     value = float(np.mean([real[split] for split in splits]))
-    found = np.array([fold.scores.get(score, np.nan) for fold in folds]).reshape(n, len(splits))
-    means = found.mean(axis=1)
+    shuffled = np.array([fold.scores.get(score, np.nan) for fold in folds]).reshape(n, len(splits))
+    means = shuffled.mean(axis=1)
     as_good = [
         larger_is_better(score, float(mean)) >= larger_is_better(score, value) - 1e-12
         for mean in means[np.isfinite(means)]

@@ -28,11 +28,11 @@ def describe_degrees(rule: Any, rows: Any, truth: Array, predicted: Array) -> di
         probabilities = np.asarray(rule.predict_proba(rows), dtype=float)
         columns = np.searchsorted(rule.classes_, predicted)
         sure = probabilities[np.arange(len(probabilities)), columns]
-    found = Curves(
+    curves = Curves(
         roc=() if degrees is None else trace_roc(truth, degrees, rule.classes_),
         calibration=() if sure is None else count_in_bins(sure, predicted == truth),
     )
-    return {"curves": found} if found != Curves() else {}
+    return {"curves": curves} if curves != Curves() else {}
 
 
 def class_degrees(rule: Any, rows: Any) -> Array | None:
@@ -42,13 +42,13 @@ def class_degrees(rule: Any, rows: Any) -> Array | None:
     have in common, and then rows cannot be ordered by them.
     """
     if hasattr(rule, "decision_function"):
-        found = np.asarray(rule.decision_function(rows), dtype=float)
-        if found.ndim == 1:
-            return np.column_stack([-found, found])
+        scores = np.asarray(rule.decision_function(rows), dtype=float)
+        if scores.ndim == 1:
+            return np.column_stack([-scores, scores])
     if hasattr(rule, "predict_proba"):
         return np.asarray(rule.predict_proba(rows), dtype=float)
-    if hasattr(rule, "decision_function") and found.shape[1] == len(rule.classes_):
-        return found
+    if hasattr(rule, "decision_function") and scores.shape[1] == len(rule.classes_):
+        return scores
     return None
 
 
@@ -64,7 +64,7 @@ def trace_roc(truth: Array, degrees: Array, classes: Array) -> tuple[float, ...]
     >>> curve[0], curve[20], curve[-1]
     (0.5, 1.0, 1.0)
     """
-    found = []
+    curves = []
     for j, label in enumerate(classes):
         mine = truth == label
         if mine.all() or not mine.any() or not np.isfinite(degrees[:, j]).all():
@@ -72,8 +72,8 @@ def trace_roc(truth: Array, degrees: Array, classes: Array) -> tuple[float, ...]
         false, true, _ = roc_curve(mine, degrees[:, j])
         # of several points above one false share the highest: rows found without more mistakes
         last = np.append(np.diff(false) > 0, True)
-        found.append(np.interp(FALSE_SHARES, false[last], true[last]))
-    return tuple(np.mean(found, axis=0).round(6).tolist()) if found else ()
+        curves.append(np.interp(FALSE_SHARES, false[last], true[last]))
+    return tuple(np.mean(curves, axis=0).round(6).tolist()) if curves else ()
 
 
 def count_in_bins(sure: Array, right: Array) -> tuple[tuple[float, ...], ...]:

@@ -1,4 +1,4 @@
-"""Facts about a fitted method beside its scores: dimensions, view, loadings, readout."""
+"""Facts about a fitted method, other than scores: dimensions, view, loadings, readout."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Drift(NamedTuple):
 
 
 class MeanShift(NamedTuple):
-    """A class mean of a batch beside that of a model.
+    """A class mean of a batch compared with that of a model.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class MeanShift(NamedTuple):
 def mean_shifts(moments: ClassMoments, X: Any, y: Array) -> list[MeanShift]:
     """Hotelling's test of the class means of new rows against those of moments.
 
-    For Gaussian classes of one covariance, with n new rows of a class beside N known ones,
+    For Gaussian classes of one covariance, with n new rows of a class and N known ones,
     ``d² / (1/n + 1/N)`` is T² with the degrees of freedom of the pooled covariance, whitened means
     so have no preferred direction. Classes that are new, and moments of too few rows for their
     covariance, give nothing.
@@ -134,14 +134,14 @@ class DriftDetector:
         X, y : arrays
             The batch.
         right : bool array
-            Which rows the model predicted rightly.
+            Which rows the model predicted correctly.
         seen : int
             Rows learned before.
         """
         seen += self.start
-        found = [*self._watch_means(model, X, y, seen), *self._watch_errors(right, seen)]
-        self.found += found
-        return found
+        drifts = [*self._watch_means(model, X, y, seen), *self._watch_errors(right, seen)]
+        self.found += drifts
+        return drifts
 
     def _watch_means(self, model: Any, X: Any, y: Array, seen: int) -> list[Drift]:
         moments = getattr(model, "moments_", None)

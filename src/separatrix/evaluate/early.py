@@ -263,7 +263,7 @@ def choose_horizon(
     n_candidates : int
         Equidistant lengths that are tried.
     n_folds : int
-        Each length is judged by rows held out in so many folds, the same for all lengths.
+        Number of folds, the same for all lengths. Held-out rows judge each length.
 
     Returns
     -------
@@ -274,8 +274,9 @@ def choose_horizon(
     >>> from separatrix import FisherDiscriminant, datasets
     >>> series = datasets.make_series(300, 20, onset=0.0, random_state=0)
     >>> late = np.random.default_rng(0).standard_normal((300, 20))  # that say nothing
-    >>> found = choose_horizon(FisherDiscriminant(), np.hstack([series.data, late]), series.target)
-    >>> found.n_values <= 24
+    >>> X = np.hstack([series.data, late])
+    >>> horizon = choose_horizon(FisherDiscriminant(), X, series.target)
+    >>> horizon.n_values <= 24
     True
     """
     rows, labels = np.asarray(X, dtype=np.float64), column_or_1d(y)

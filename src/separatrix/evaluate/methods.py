@@ -174,8 +174,8 @@ def method_classes() -> dict[str, type]:
     (['DDAGClassifier', 'DirectDiscriminant', 'FisherDiscriminant'], True)
     """
     names = [*sorted(separatrix.__all__), *list_references()]
-    found = {name: find_method_class(name) for name in names}
-    return {name: cls for name, cls in found.items() if cls is not None}
+    classes = {name: find_method_class(name) for name in names}
+    return {name: cls for name, cls in classes.items() if cls is not None}
 
 
 def find_method_class(name: str) -> type | None:
@@ -185,8 +185,8 @@ def find_method_class(name: str) -> type | None:
         return reference.find_class()
     if name in LEFT_OUT or name not in separatrix.__all__:
         return None
-    found = getattr(separatrix, name)
-    return found if isinstance(found, type) and _is_method(found) else None
+    cls = getattr(separatrix, name)
+    return cls if isinstance(cls, type) and _is_method(cls) else None
 
 
 def _is_method(cls: type) -> bool:
@@ -197,10 +197,10 @@ def _is_method(cls: type) -> bool:
 
 def _construct(name: str, cls: Any) -> Contender:
     """The contender of a class in the table."""
-    known = ALIASES.get(name, name)
-    if known not in REFERENCES:
+    full_name = ALIASES.get(name, name)
+    if full_name not in REFERENCES:
         return _construct_ours(name, cls)
-    reference = REFERENCES[known]
+    reference = REFERENCES[full_name]
     return Contender(
         name,
         cls(**reference.params),
@@ -208,7 +208,7 @@ def _construct(name: str, cls: Any) -> Contender:
         reference.description,
         grid=reference.grid,
         choose_dimension=reference.choose_dimension,
-        most_rows=MAX_TRAINING_ROWS.get(known),
+        most_rows=MAX_TRAINING_ROWS.get(full_name),
         in_units=reference.in_units,
     )
 
@@ -312,13 +312,13 @@ def settings_by_size(
 
 
 def contenders(methods: Any, rivals: str | None = None) -> list[Contender]:
-    """The methods asked for, each with a name of its own, and the references beside them.
+    """The methods asked for, each with a name of its own, then the references.
 
     Parameters
     ----------
     rivals : "none", "basic", "all" or None
-        The references that take part; None is "basic" where all methods do, and "none" beside
-        methods that are named.
+        The references that take part; None is "basic" where all methods do, and "none" where
+        methods are named.
     methods : None, or an iterable
         None is every method of the package. Otherwise names of these, estimators, pipelines,
         pairs ``(name, estimator)``, and `Contender`, in any mixture; or one of them, or a
@@ -332,10 +332,10 @@ def contenders(methods: Any, rivals: str | None = None) -> list[Contender]:
     >>> [m.name for m in contenders(["LDG", "raw"])]
     ['LDG', 'raw']
     """
-    beside = list_references(rivals or ("basic" if methods is None else "none"))
+    references = list_references(rivals or ("basic" if methods is None else "none"))
     if methods is None:
         ours = [name for name in method_classes() if name not in REFERENCES]
-        return [_named(name) for name in [*ours, *beside]]
+        return [_named(name) for name in [*ours, *references]]
     if isinstance(methods, str | Contender) or hasattr(methods, "fit"):
         methods = [methods]
     if isinstance(methods, Mapping):
@@ -344,12 +344,12 @@ def contenders(methods: Any, rivals: str | None = None) -> list[Contender]:
         raise TypeError(
             f"methods={methods!r} must be None for all, or a list of names and estimators"
         )
-    found = [_contender(method) for method in methods]
-    if not found:
+    named = [_contender(method) for method in methods]
+    if not named:
         raise ValueError("methods is empty: name at least one, or None for all of them")
-    _check_names_differ(m.name for m in found)
-    asked = {ALIASES.get(m.name, m.name) for m in found}
-    return found + [_named(name) for name in beside if name not in asked]
+    _check_names_differ(m.name for m in named)
+    asked = {ALIASES.get(m.name, m.name) for m in named}
+    return named + [_named(name) for name in references if name not in asked]
 
 
 def _contender(method: Any) -> Contender:
@@ -439,12 +439,13 @@ def find_rule(rule: Any) -> Contender | None:
     if isinstance(rule, str) and rule in SHORT_RULES:
         cls, params = SHORT_RULES[rule]
         return Contender(rule, cls(**params))
-    (found,) = contenders([rule])
-    if not hasattr(found.estimator, "predict"):
+    (contender,) = contenders([rule])
+    if not hasattr(contender.estimator, "predict"):
         raise ValueError(
-            f"then={found.name} does not predict: give a classifier, such as LogisticRegression"
+            f"then={contender.name} does not predict: give a classifier, such as "
+            "LogisticRegression"
         )
-    return found
+    return contender
 
 
 def with_steps(
@@ -492,7 +493,7 @@ def resolve_name(name: str) -> str:
     """
     if name in REFERENCES or name in ALIASES or name in separatrix.__all__:
         return name
-    references = {known.lower(): known for known in (*REFERENCES, *ALIASES)}
+    references = {full_name.lower(): full_name for full_name in (*REFERENCES, *ALIASES)}
     return references.get(name.lower()) or find_public_name(name) or name
 
 
@@ -502,10 +503,12 @@ def _named(name: str) -> Contender:
         raise ValueError(f"{name} cannot be compared: {LEFT_OUT[name]}")
     cls = find_method_class(name)
     if cls is None:
-        known = list(method_classes())
-        near = difflib.get_close_matches(name, known, 1)
+        method_names = list(method_classes())
+        near = difflib.get_close_matches(name, method_names, 1)
         guess = f"did you mean {near[0]!r}? It" if near else "it"
-        raise ValueError(f"{name!r} is not a method: {guess} must be one of {', '.join(known)}")
+        raise ValueError(
+            f"{name!r} is not a method: {guess} must be one of {', '.join(method_names)}"
+        )
     return _construct(name, cls)
 
 

@@ -128,9 +128,9 @@ def corrected_error(values: ArrayLike, test_size: float) -> float:
     >>> round(corrected_error([0.8, 0.9], 0.5), 4)
     0.0866
     """
-    given = np.asarray(values, dtype=float)
-    share = 1 / len(given) + test_size / (1 - test_size)
-    return float(np.sqrt(share * np.var(given, ddof=1)))
+    scores = np.asarray(values, dtype=float)
+    share = 1 / len(scores) + test_size / (1 - test_size)
+    return float(np.sqrt(share * np.var(scores, ddof=1)))
 
 
 def bounded_error(values: ArrayLike, test_size: float, n_test: int | None) -> float:
@@ -165,15 +165,17 @@ def mean_interval(
     >>> [round(v, 3) for v in mean_interval([1.0, 1.0, 1.0], 0.3, n_test=54)]
     [1.0, 0.0, 0.934, 1.0]
     """
-    given = np.asarray(values, dtype=float)
-    mean = float(given.mean())
-    if len(given) < 2 or not np.ptp(_round_scores(given)):
+    scores = np.asarray(values, dtype=float)
+    mean = float(scores.mean())
+    if len(scores) < 2 or not np.ptp(_round_scores(scores)):
         if n_test is None:
             return mean, 0.0, mean, mean
-        found = stats.binomtest(round(mean * n_test), n_test).proportion_ci(level)
-        return mean, 0.0, float(found.low), float(found.high)
-    half = corrected_error(given, test_size) * float(stats.t.ppf((1 + level) / 2, len(given) - 1))
-    return mean, float(given.std(ddof=1)), max(mean - half, 0.0), min(mean + half, highest)
+        interval = stats.binomtest(round(mean * n_test), n_test).proportion_ci(level)
+        return mean, 0.0, float(interval.low), float(interval.high)
+    half = corrected_error(scores, test_size) * float(
+        stats.t.ppf((1 + level) / 2, len(scores) - 1)
+    )
+    return mean, float(scores.std(ddof=1)), max(mean - half, 0.0), min(mean + half, highest)
 
 
 def corrected_t_test(
@@ -200,14 +202,14 @@ def corrected_t_test(
     >>> round(t, 2), round(p, 3)
     (2.19, 0.116)
     """
-    given = _round_scores(differences)
-    if len(given) < 2:
+    rounded = _round_scores(differences)
+    if len(rounded) < 2:
         return None, 1.0
-    mean, error = float(given.mean()), bounded_error(given, test_size, n_test)
+    mean, error = float(rounded.mean()), bounded_error(rounded, test_size, n_test)
     if error <= 1e-12 * abs(mean) or error == 0:
         return (0.0, 1.0) if mean == 0 else (math.copysign(math.inf, mean), 0.0)
     t = mean / error
-    return t, float(2 * stats.t.sf(abs(t), len(given) - 1))
+    return t, float(2 * stats.t.sf(abs(t), len(rounded) - 1))
 
 
 def wilcoxon_test(differences: ArrayLike) -> tuple[float | None, float]:
@@ -227,22 +229,22 @@ def wilcoxon_test(differences: ArrayLike) -> tuple[float | None, float]:
     >>> wilcoxon_test([0.1, 0.2, 0.3, 0.4, 0.5])
     (0.0, 0.0625)
     """
-    given = _round_scores(differences)
-    if len(given) < 2 or not given.any():
+    rounded = _round_scores(differences)
+    if len(rounded) < 2 or not rounded.any():
         return None, 1.0
-    if len(given) > MAX_EXACT_DIFFERENCES:
-        found = stats.wilcoxon(given, zero_method="zsplit")
-        return float(found.statistic), float(min(found.pvalue, 1.0))
-    doubled = np.rint(2 * stats.rankdata(np.abs(given))).astype(int)
-    signed = doubled[given != 0]
-    above = int(doubled[given > 0].sum())
+    if len(rounded) > MAX_EXACT_DIFFERENCES:
+        result = stats.wilcoxon(rounded, zero_method="zsplit")
+        return float(result.statistic), float(min(result.pvalue, 1.0))
+    doubled = np.rint(2 * stats.rankdata(np.abs(rounded))).astype(int)
+    signed = doubled[rounded != 0]
+    above = int(doubled[rounded > 0].sum())
     smaller = min(above, int(signed.sum()) - above)
     chances = np.zeros(signed.sum() + 1)  # of each sum of the doubled ranks of one sign
     chances[0] = 1.0
     for rank in signed:
         chances[rank:] += chances[:-rank].copy()
         chances /= 2
-    statistic = smaller / 2 + doubled[given == 0].sum() / 4
+    statistic = smaller / 2 + doubled[rounded == 0].sum() / 4
     return float(statistic), float(min(2 * chances[: smaller + 1].sum(), 1.0))
 
 
@@ -312,9 +314,9 @@ def rank_methods(
         Says that scores are those of repeated splits of one data set with this share of test
         rows.
     n_test : int, optional
-        Test rows of a split, beside `test_size`: no difference is known better than to one of
-        them. That of a `Comparison` is known; without it methods whose scores differ by the same
-        on all splits are distinguished however small that is, and a note says so.
+        Test rows of a split, given together with `test_size`: no difference is known better than
+        to one of them. That of a `Comparison` is known; without it methods whose scores differ by
+        the same on all splits are distinguished however small that is, and a note says so.
     alpha : float in (0, 1)
         Level of significance.
 
@@ -366,9 +368,9 @@ def rank_methods(
     elif hasattr(scores, "columns"):
         scores = {str(name): np.asarray(scores[name], dtype=float) for name in scores.columns}
     elif not isinstance(scores, Mapping):
-        given = _comparisons(scores)
-        which = score or (given[0].score if given else "accuracy")
-        scores = with_sign(data_set_scores(given, which), which)
+        comparisons = _comparisons(scores)
+        which = score or (comparisons[0].score if comparisons else "accuracy")
+        scores = with_sign(data_set_scores(comparisons, which), which)
     names, table = _score_table(scores)
     if test_size is None:
         return _over_data_sets(names, table, alpha)
@@ -376,15 +378,17 @@ def rank_methods(
 
 
 def _comparisons(scores: Any) -> list[Comparison]:
-    given = list(scores) if isinstance(scores, Iterable) else [scores]
-    other = next((type(one).__name__ for one in given if not isinstance(one, Comparison)), None)
+    comparisons = list(scores) if isinstance(scores, Iterable) else [scores]
+    other = next(
+        (type(one).__name__ for one in comparisons if not isinstance(one, Comparison)), None
+    )
     if other is not None:
         raise TypeError(
             f"scores is a {type(scores).__name__} with a {other}, which names no methods: give a "
             "mapping from the name of each method to its scores, a data frame with a column for "
             "each, a Comparison or a list of these"
         )
-    return given
+    return comparisons
 
 
 def split_scores(
@@ -397,8 +401,8 @@ def split_scores(
     score = score or comparison.score
     table: dict[str, list[float | None]] = {}
     for method in comparison.methods:
-        found = {fold.split: fold.scores.get(score) for fold in method.folds}
-        table[method.name] = [found.get(i) for i in range(len(comparison.tests))]
+        by_split = {fold.split: fold.scores.get(score) for fold in method.folds}
+        table[method.name] = [by_split.get(i) for i in range(len(comparison.tests))]
     return table
 
 
@@ -411,7 +415,7 @@ def score_table(comparison: Comparison) -> tuple[list[str], Array]:
 
 
 def with_sign(scores: dict[str, list[float | None]], score: str) -> dict[str, list[float | None]]:
-    """Scores of which more is better: losses with a minus.
+    """Scores, more is better: losses with a minus.
 
     Examples
     --------
@@ -610,8 +614,8 @@ def _friedman(table: Array) -> tuple[float | None, float | None]:
     rounded = _round_scores(table)
     if (rounded == rounded[:, :1]).all():
         return 0.0, 1.0
-    found = stats.friedmanchisquare(*rounded.T)
-    return float(found.statistic), float(found.pvalue)
+    result = stats.friedmanchisquare(*rounded.T)
+    return float(result.statistic), float(result.pvalue)
 
 
 def _test_pairs(
@@ -622,14 +626,14 @@ def _test_pairs(
     settled: Sequence[bool],
 ) -> tuple[Pair, ...]:
     adjusted = holm([p for *_, p in tested])
-    found = []
+    pairs = []
     for (i, j, statistic, p), p_holm, may in zip(tested, adjusted, settled, strict=True):
         differences = table[:, i] - table[:, j]
-        known = differences[~np.isnan(differences)]
-        difference = float(known.mean()) if len(known) else math.nan
+        done = differences[~np.isnan(differences)]
+        difference = float(done.mean()) if len(done) else math.nan
         differ = may and p_holm <= alpha
-        found.append(Pair(names[i], names[j], difference, statistic, p, p_holm, differ))
-    return tuple(found)
+        pairs.append(Pair(names[i], names[j], difference, statistic, p, p_holm, differ))
+    return tuple(pairs)
 
 
 def _groups(names: list[str], different: Sequence[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:

@@ -22,10 +22,10 @@ def reconstruction_error(model: Any, X: ArrayLike) -> float:
     Returns
     -------
     float
-        ``mean ‖x - inverse_transform(transform(x))‖²``. Of principal components and the rows they
-        were found in it is the sum of the variances of the axes left out, the least that so many
-        linear directions can have: what a supervised subspace has more, it gave up for the
-        classes.
+        ``mean ‖x - inverse_transform(transform(x))‖²``. For principal components and the rows they
+        were computed from, it is the sum of the variances of the axes left out: the smallest
+        error of any linear subspace of this dimension. A supervised subspace has a larger error,
+        the price of separating the classes.
 
     Examples
     --------

@@ -28,7 +28,7 @@ SCORES = (
 """Names of the scores of a fold; sensitivity and specificity only where there are two classes."""
 
 LOSS_SCORES = ("log_loss", "brier", "cost")
-"""Scores of which less is better."""
+"""Scores where less is better."""
 
 
 # Records -----------------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ class Winner:
 
 @dataclass(frozen=True)
 class Permutation:
-    """Scores of a method whose labels were shuffled, beside the real one.
+    """Scores of a method with shuffled labels, and its real score.
 
     Attributes
     ----------

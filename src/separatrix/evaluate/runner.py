@@ -71,13 +71,13 @@ def _known_folds(
 
     Those that failed for a passing reason are tried again.
     """
-    found = {which: file.folds[key] for which, key in keys.items() if key in file.folds}
-    known = {which: fold for which, fold in found.items() if not may_work_again(fold)}
+    kept = {which: file.folds[key] for which, key in keys.items() if key in file.folds}
+    usable = {which: fold for which, fold in kept.items() if not may_work_again(fold)}
     limit = math.inf if budget is None else budget
-    spent = _seconds_by_method(known.values())
+    spent = _seconds_by_method(usable.values())
     return {
         which: fold
-        for which, fold in known.items()
+        for which, fold in usable.items()
         if fold.status != "stopped" or spent[fold.method] >= limit
     }
 
@@ -130,7 +130,7 @@ def describe_shares(now: Progress, most: int = 3) -> str:
 
 
 def choose_reporter(progress: Any) -> Callable[[Progress], None]:
-    """The function that is told how far a comparison is."""
+    """The function that is called with the progress of a comparison."""
     if progress is True:
         return print_progress
     return print_events if progress == "json" else progress or (lambda _: None)

@@ -48,18 +48,18 @@ NO_DEGREES = Degrees()
 
 def find_degrees(rule: Any, rows: Any, n_classes: int) -> Degrees:
     """Probabilities and degrees of a fitted rule, as far as it has them and they are finite."""
-    known = np.asarray(getattr(rule, "classes_", np.arange(n_classes)))
-    if known.dtype.kind not in "iu" or (len(known) and known.max() >= n_classes):
+    labels = np.asarray(getattr(rule, "classes_", np.arange(n_classes)))
+    if labels.dtype.kind not in "iu" or (len(labels) and labels.max() >= n_classes):
         return NO_DEGREES
     probabilities = degrees = None
     if hasattr(rule, "predict_proba"):
-        probabilities = _spread(np.asarray(rule.predict_proba(rows)), known, n_classes)
-    if hasattr(rule, "decision_function") and len(known) == n_classes:
-        found = np.asarray(rule.decision_function(rows), dtype=float)
+        probabilities = _spread(np.asarray(rule.predict_proba(rows)), labels, n_classes)
+    if hasattr(rule, "decision_function") and len(labels) == n_classes:
+        values = np.asarray(rule.decision_function(rows), dtype=float)
         if n_classes == 2:
-            found = found[:, None] if found.ndim == 1 else found[:, 1:] - found[:, :1]
+            values = values[:, None] if values.ndim == 1 else values[:, 1:] - values[:, :1]
         n_columns = 1 if n_classes == 2 else n_classes  # one against one has other columns
-        degrees = found if found.ndim == 2 and found.shape[1] == n_columns else None
+        degrees = values if values.ndim == 2 and values.shape[1] == n_columns else None
     return Degrees(_if_finite(probabilities), _if_finite(degrees))
 
 
@@ -70,12 +70,12 @@ def second_class(about: Degrees) -> tuple[float, ...]:
     return () if about.degrees is None else tuple(about.degrees[:, -1].tolist())
 
 
-def _spread(values: Array, known: Array, n_classes: int) -> Array | None:
+def _spread(values: Array, labels: Array, n_classes: int) -> Array | None:
     """Columns of the classes that a rule knows among those of all classes."""
-    if values.ndim != 2 or values.shape[1] != len(known):
+    if values.ndim != 2 or values.shape[1] != len(labels):
         return None
     spread = np.zeros((len(values), n_classes))
-    spread[:, known] = values
+    spread[:, labels] = values
     return spread
 
 
@@ -102,8 +102,8 @@ def score_rows(
 
     Examples
     --------
-    >>> found = score_rows(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]), 2)
-    >>> found["accuracy"], found["balanced_accuracy"], found["precision"]
+    >>> scores = score_rows(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]), 2)
+    >>> scores["accuracy"], scores["balanced_accuracy"], scores["precision"]
     (0.75, 0.8333333333333333, 0.75)
     """
     scores = score_predictions(truth, predicted)
@@ -112,7 +112,7 @@ def score_rows(
             scores[name] = float(recall_score(truth, predicted, pos_label=label))
     order = about.probabilities
     if order is None or (n_classes == 2 and about.degrees is not None):
-        order = about.degrees  # it has more values than probabilities, of which many may be 1
+        order = about.degrees  # it has more values than probabilities: many of these may be 1
     area = None if order is None else area_under_curves(truth, order)
     if area is not None:
         scores["auc"] = area
@@ -201,7 +201,7 @@ def brier(truth: Array, probabilities: Array) -> float:
 
 @dataclass(frozen=True)
 class Judge:
-    """The score by which settings are chosen and methods ranked.
+    """The score that chooses settings and ranks methods.
 
     Attributes
     ----------
@@ -231,12 +231,12 @@ class Judge:
         """
         if self.score == "accuracy":  # the usual one, without all the others
             return float(np.mean(truth == predicted))
-        found = score_rows(truth, predicted, n_classes, about=about, costs=self.cost_matrix)
-        return larger_is_better(self.score, found.get(self.score, math.nan))
+        scores = score_rows(truth, predicted, n_classes, about=about, costs=self.cost_matrix)
+        return larger_is_better(self.score, scores.get(self.score, math.nan))
 
 
 def larger_is_better(score: str, value: float) -> float:
-    """A score with the sign by which more is better; minus infinity where there is none.
+    """A score with the sign that makes more better; minus infinity where there is none.
 
     Examples
     --------

@@ -300,11 +300,11 @@ def check_groups(
     if groups is None:
         return None, ()
     n_known = len(data.codes) - n_tests
-    given = column_or_1d(groups)
-    if len(given) != n_known:
-        raise ValueError(f"groups has {len(given)} entries, but X has {n_known} rows")
-    _check_present("groups", given)
-    names, numbers = np.unique(given.astype(str) if given.dtype == object else given,
+    entries = column_or_1d(groups)
+    if len(entries) != n_known:
+        raise ValueError(f"groups has {len(entries)} entries, but X has {n_known} rows")
+    _check_present("groups", entries)
+    names, numbers = np.unique(entries.astype(str) if entries.dtype == object else entries,
                                return_inverse=True)  # fmt: skip
     if len(names) < 2:
         raise ValueError(
@@ -318,7 +318,7 @@ def check_groups(
             raise ValueError(
                 f"all rows of the class {label!r} are of one group, {names.tolist()[mine[0]]!r}: "
                 "with that group held out nothing is known of the class; leave the class out, or "
-                "give groups of which it has two or more"
+                "give groups so that it has two or more"
             )
     n_more = len(data.codes) - n_known
     numbers = np.concatenate([numbers, len(names) + np.arange(n_more)])
@@ -327,11 +327,11 @@ def check_groups(
 
 def _check_times(times: ArrayLike) -> Array:
     """The place of each time in their order."""
-    given = column_or_1d(times)
-    _check_present("times", given)
+    entries = column_or_1d(times)
+    _check_present("times", entries)
     try:
-        given = _read_dates(given)
-        values, numbers = np.unique(given, return_inverse=True)
+        entries = _read_dates(entries)
+        values, numbers = np.unique(entries, return_inverse=True)
     except TypeError:
         raise ValueError("times has values that cannot be put in order: give numbers or dates") \
             from None  # fmt: skip
@@ -340,13 +340,13 @@ def _check_times(times: ArrayLike) -> Array:
     return numbers
 
 
-def _read_dates(given: Array) -> Array:
+def _read_dates(times: Array) -> Array:
     """Text as dates, since the alphabet is not the order of time; anything else as it is."""
-    text = next((v for v in given.tolist() if isinstance(v, str)), None)
+    text = next((v for v in times.tolist() if isinstance(v, str)), None)
     if text is None:
-        return given
+        return times
     try:
-        return given.astype("datetime64[us]")
+        return times.astype("datetime64[us]")
     except ValueError:
         raise ValueError(
             f"times has text such as {text!r}, and not all of it is a date: give numbers, or "
@@ -427,7 +427,7 @@ def split_by_column(column: Array, n_rows: int) -> list[tuple[Array, Array]]:
         others = sorted(values - {"train", "test"})
         if others:
             raise ValueError(
-                f"cv has {others[0]!r} beside 'train' and 'test': a third part is not known; "
+                f"cv has {others[0]!r} besides 'train' and 'test': a third part is not known; "
                 "leave these rows out, or give fold numbers"
             )
         for name, part in (("train", "training"), ("test", "test")):
@@ -517,10 +517,10 @@ def check_test_columns(known: Sequence[Any], new: Sequence[Any], name: str) -> N
     missing = [column for column in known if column not in set(new)]
     more = [column for column in new if column not in set(known)]
     if missing or more:
-        said = [f"lacks {c!r}" for c in missing[:1]] + [f"has {c!r}" for c in more[:1]]
+        differences = [f"lacks {c!r}" for c in missing[:1]] + [f"has {c!r}" for c in more[:1]]
         raise ValueError(
             f"{name} has other columns than the training rows ({len(missing)} are missing, "
-            f"{len(more)} are new): it {' and '.join(said)}. Give both the same columns"
+            f"{len(more)} are new): it {' and '.join(differences)}. Give both the same columns"
         )
 
 

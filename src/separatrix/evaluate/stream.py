@@ -94,8 +94,8 @@ def prequential(
     refresh : "auto" or int
         Models of moments solve a problem of all rows when they are asked after having learned,
         which would make rows that come one by one dear. Rows therefore wait, and are predicted
-        and learned together once they are as many as this number. "auto" lets a tenth of the rows
-        wait that the model has learned and still remembers, and no more than 20: batches of 20
+        and learned together once they are as many as this number. With "auto" this number is a
+        tenth of the rows that the model has learned and still remembers, at most 20: batches of 20
         rows or more are learned at once, as with 1. Other models learn every batch at once.
 
     drift : DriftDetector, optional
@@ -166,7 +166,7 @@ def prequential(
         classes = classes if isinstance(classes, str) else None
     if not records:
         raise ValueError(
-            "nothing was tested: the stream has no more than one batch. Use a smaller batch_size"
+            "nothing was tested: the stream has only one batch. Use a smaller batch_size"
         )
     return records
 
@@ -187,7 +187,7 @@ def _follow_rows(
         raise ValueError(f"y has the label {unknown!r}, which is none of classes={list(known)}")
     X, y, seen = X[first:], y[first:], first
     if not len(y):
-        raise ValueError("nothing was tested: the stream has no more than one row")
+        raise ValueError("nothing was tested: the stream has only one row")
     rows = check_array(X, dtype=np.float64)
     learner, records, wrong = RowByRow(estimator), [], 0
     shown = progress(zip(rows, y, strict=True), "stream", total=len(y), shown=verbose)
@@ -209,8 +209,8 @@ def _let_batches_wait(
     """Groups of batches that are predicted and learned together."""
     group: list[tuple[Any, np.ndarray]] = []
     learned, waiting = 0, 0
-    for rows, given in batches:
-        labels = column_or_1d(given)
+    for rows, y in batches:
+        labels = column_or_1d(y)
         group.append((rows, labels))
         waiting += len(labels)
         if waiting >= _most_waiting(estimator, learned, refresh):
@@ -377,8 +377,8 @@ def _check_no_new_class(model: Any, y: np.ndarray) -> None:
     if new.any():
         words = describe_new_class(labels[new].tolist()[0], int(counts[new][0]), model.classes_)
         raise ValueError(
-            f"{words}. Classes are those of the first batch: mend the label, take new classes as "
-            "they come (--open-classes), or begin with a larger batch (--batch-size)"
+            f"{words}. Classes are those of the first batch: correct the label, take new classes "
+            "as they come (--open-classes), or begin with a larger batch (--batch-size)"
         )
 
 

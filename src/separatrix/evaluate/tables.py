@@ -39,8 +39,8 @@ def order_methods(comparison: Comparison) -> list[MethodRecord]:
     sign = 1.0 if score in ("log_loss", "brier", "cost") else -1.0
 
     def rank(method: MethodRecord) -> tuple[Any, ...]:
-        known = method.summary.get(score)
-        mean = np.inf if known is None or not np.isfinite(known.mean) else sign * known.mean
+        summary = method.summary.get(score)
+        mean = np.inf if summary is None or not np.isfinite(summary.mean) else sign * summary.mean
         status = ("done", "partial", "failed").index(method.status)
         return status, round(mean, 12), measure_complexity(method)
 
@@ -67,9 +67,9 @@ def write_text(comparison: Comparison) -> str:
     methods = order_methods(comparison)
     rows = [["method", score.replace("_", " "), "95 % interval", "splits", "seconds", ""]]
     for method in methods[:MAX_PRINTED]:
-        known = method.summary.get(score)
-        value = "–" if known is None else f"{known.mean:.3f}"
-        ends = "–" if known is None else f"{known.low:.3f} to {known.high:.3f}"
+        summary = method.summary.get(score)
+        value = "–" if summary is None else f"{summary.mean:.3f}"
+        ends = "–" if summary is None else f"{summary.low:.3f} to {summary.high:.3f}"
         seconds = measure_seconds(method)
         time = f"{seconds:.3g}" if np.isfinite(seconds) else "–"
         marks = {comparison.best: "best mean", comparison.advised: "advised"}

@@ -196,13 +196,13 @@ class Budget:
         return self.spent_on(job) >= self.seconds
 
     def time_left(self, job: Job, running: Mapping[Any, RunningJob]) -> float:
-        """Seconds for a fold that begins now beside those of its method that are running."""
+        """Seconds for a fold that begins now, while others of its method are running."""
         name = job.contender.name
-        beside = [
+        same_method = [
             t for t in running.values() if t.job is not None and t.job.contender.name == name
         ]
-        elapsed = sum(time.monotonic() - task.start for task in beside)
-        return (self.seconds - self.spent_on(job) - elapsed) / (1 + len(beside))
+        elapsed = sum(time.monotonic() - task.start for task in same_method)
+        return (self.seconds - self.spent_on(job) - elapsed) / (1 + len(same_method))
 
     def spend(self, fold: Fold) -> None:
         """Count a fold that has ended."""

@@ -166,8 +166,8 @@ class SpectrumDerivative(RowStep):
             )
         from scipy.signal import savgol_filter  # a quarter of a second that few models need
 
-        found = savgol_filter(X, window, self.degree, deriv=self.order, axis=1)
-        return found.astype(X.dtype, copy=False)
+        derived = savgol_filter(X, window, self.degree, deriv=self.order, axis=1)
+        return derived.astype(X.dtype, copy=False)
 
 
 class Detrend(RowStep):

@@ -27,7 +27,7 @@ def find_record(given: Any, name: str, kind: type) -> Any:
     """The record itself, or that of a fitted estimator."""
     if isinstance(given, kind):
         return given
-    found = getattr(given, "selection_", {}).get(name)
-    if found is None:
+    record = getattr(given, "selection_", {}).get(name)
+    if record is None:
         raise ValueError(f'nothing to draw: this model was not fitted with {name}="auto"')
-    return found
+    return record

@@ -23,13 +23,13 @@ from separatrix.plots.axes import get_axes
 
 
 def plot_roc(
-    found: Any, X: ArrayLike | None = None, y: ArrayLike | None = None, *, ax: Any = None
+    source: Any, X: ArrayLike | None = None, y: ArrayLike | None = None, *, ax: Any = None
 ) -> Any:
     """Draw the share of a class that is found against the share of other rows taken for it.
 
     Parameters
     ----------
-    found : Comparison, MethodRecord or fitted classifier
+    source : Comparison, MethodRecord or fitted classifier
         Methods of `evaluate.compare`: a line for each that gives degrees, the mean over splits. Or
         a classifier with ``decision_function`` or ``predict_proba``, which is judged by `X` and
         `y`.
@@ -52,7 +52,7 @@ def plot_roc(
     >>> plot_roc(model, wine.data[1::2], wine.target[1::2]).get_ylabel()
     'rows of a class that are found'
     """
-    lines = dict(_roc_lines(found, X, y))
+    lines = dict(_roc_lines(source, X, y))
     if not lines:
         raise ValueError("nothing to draw: no method gives degrees or probabilities of classes")
     ax = get_axes(ax)
@@ -65,27 +65,27 @@ def plot_roc(
     return ax
 
 
-def _roc_lines(found: Any, X: Any, y: Any) -> Iterator[tuple[str, Array]]:
-    for method in _list_methods(found):
+def _roc_lines(source: Any, X: Any, y: Any) -> Iterator[tuple[str, Array]]:
+    for method in _list_methods(source):
         shares = mean_roc(method)
         if shares is not None:
             yield method.name, shares
-    if not isinstance(found, Comparison | MethodRecord):
-        rows, labels = _check_rows(found, X, y)
-        degrees = class_degrees(found, rows)
-        traced = () if degrees is None else trace_roc(labels, degrees, found.classes_)
+    if not isinstance(source, Comparison | MethodRecord):
+        rows, labels = _check_rows(source, X, y)
+        degrees = class_degrees(source, rows)
+        traced = () if degrees is None else trace_roc(labels, degrees, source.classes_)
         if traced:
-            yield type(found).__name__, np.array(traced)
+            yield type(source).__name__, np.array(traced)
 
 
 def plot_calibration(
-    found: Any, X: ArrayLike | None = None, y: ArrayLike | None = None, *, ax: Any = None
+    source: Any, X: ArrayLike | None = None, y: ArrayLike | None = None, *, ax: Any = None
 ) -> Any:
     """Draw the share of rows that is right against the probability of the class that is named.
 
     Parameters
     ----------
-    found : Comparison, MethodRecord or fitted classifier
+    source : Comparison, MethodRecord or fitted classifier
         Methods of `evaluate.compare`: a line for each that gives probabilities, over all splits.
         Or a classifier with ``predict_proba``, which is judged by `X` and `y`.
     X, y : arrays (n_samples, n_features), (n_samples,)
@@ -108,7 +108,7 @@ def plot_calibration(
     >>> plot_calibration(model, wine.data[1::2], wine.target[1::2]).get_ylabel()
     'share that is right'
     """
-    lines = dict(_calibration_lines(found, X, y))
+    lines = dict(_calibration_lines(source, X, y))
     if not lines:
         raise ValueError("nothing to draw: no method gives probabilities of classes")
     ax = get_axes(ax)
@@ -123,24 +123,24 @@ def plot_calibration(
     return ax
 
 
-def _calibration_lines(found: Any, X: Any, y: Any) -> Iterator[tuple[str, Array]]:
-    for method in _list_methods(found):
+def _calibration_lines(source: Any, X: Any, y: Any) -> Iterator[tuple[str, Array]]:
+    for method in _list_methods(source):
         bins = pool_calibration(method)
         if bins is not None:
             yield method.name, bins
-    if not isinstance(found, Comparison | MethodRecord) and hasattr(found, "predict_proba"):
-        rows, labels = _check_rows(found, X, y)
-        probabilities = np.asarray(found.predict_proba(rows), dtype=float)
-        named = np.asarray(found.classes_)[probabilities.argmax(axis=1)]
+    if not isinstance(source, Comparison | MethodRecord) and hasattr(source, "predict_proba"):
+        rows, labels = _check_rows(source, X, y)
+        probabilities = np.asarray(source.predict_proba(rows), dtype=float)
+        named = np.asarray(source.classes_)[probabilities.argmax(axis=1)]
         bins = np.array(count_in_bins(probabilities.max(axis=1), named == labels))
-        yield type(found).__name__, bins[bins[:, 0] > 0]
+        yield type(source).__name__, bins[bins[:, 0] > 0]
 
 
-def _list_methods(found: Any) -> list[MethodRecord]:
+def _list_methods(source: Any) -> list[MethodRecord]:
     """The methods of a comparison, or the one that was given."""
-    if isinstance(found, Comparison):
-        return list(found.methods)
-    return [found] if isinstance(found, MethodRecord) else []
+    if isinstance(source, Comparison):
+        return list(source.methods)
+    return [source] if isinstance(source, MethodRecord) else []
 
 
 def _check_rows(classifier: Any, X: Any, y: Any) -> tuple[Any, Array]:

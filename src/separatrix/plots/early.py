@@ -46,7 +46,7 @@ def plot_early_decision(
     if len(given) > early.n_features_in_:
         raise ValueError(
             f"series has {len(given)} values, but the model was fitted to series of "
-            f"{early.n_features_in_}: give no more than these"
+            f"{early.n_features_in_}: give at most {early.n_features_in_} values"
         )
     values = np.full(early.n_features_in_, np.nan)
     values[: len(given)] = given
@@ -87,7 +87,7 @@ def plot_reliability_curve(
     Returns
     -------
     matplotlib Axes
-        With a line for each model, τ beside its points, and a dashed one in the same colour for
+        With a line for each model, τ next to its points, and a dashed one in the same colour for
         deciding on all series at the same time.
 
     Examples

@@ -50,13 +50,14 @@ def plot_direction_intervals(
     5
     """
     moments, names, _ = read_moments(source)
-    found = direction_intervals(source, confidence=confidence)
-    if not 0 <= component < len(found.angle):
+    intervals = direction_intervals(source, confidence=confidence)
+    if not 0 <= component < len(intervals.angle):
         raise ValueError(
-            f"component={component} must be one of the {len(found.angle)} directions, from 0 on"
+            f"component={component} must be one of the {len(intervals.angle)} directions, "
+            "from 0 on"
         )
     units = within_units(moments)
-    low, high = found.low[component] * units, found.high[component] * units
+    low, high = intervals.low[component] * units, intervals.high[component] * units
     centre = (low + high) / 2
     drawn = np.argsort(-np.abs(centre), kind="stable")[:n_features]
     ax = get_axes(ax)
@@ -66,5 +67,5 @@ def plot_direction_intervals(
     ax.set_yticks(places, [names[j] for j in drawn])
     ax.invert_yaxis()
     ax.set_xlabel(f"loading, with {100 * confidence:g} % intervals")
-    ax.set_title(f"direction {component + 1}, {found.angle[component]:.0f}° off")
+    ax.set_title(f"direction {component + 1}, {intervals.angle[component]:.0f}° off")
     return ax

@@ -89,11 +89,11 @@ def plot_dimension_path(path: DimensionPath | SubspaceEstimator, *, ax: Any = No
     >>> plot_dimension_path(model).get_xlabel()
     'directions (2 chosen)'
     """
-    found = find_record(path, "n_components", DimensionPath)
+    record = find_record(path, "n_components", DimensionPath)
     ax = get_axes(ax)
-    draw_scores(ax, found.dimensions, found.scores)
-    ax.axvline(found.n_components, color="grey", linestyle=":")
-    ax.set_xlabel(f"directions ({found.n_components} chosen)")
+    draw_scores(ax, record.dimensions, record.scores)
+    ax.axvline(record.n_components, color="grey", linestyle=":")
+    ax.set_xlabel(f"directions ({record.n_components} chosen)")
     return ax
 
 
@@ -119,18 +119,18 @@ def plot_grid_scores(scores: GridScores | SubspaceEstimator, *, ax: Any = None) 
     >>> len(plot_grid_scores(LDG().fit(wine.data, wine.target)).lines)
     1
     """
-    found = find_record(scores, "gamma", GridScores)
+    record = find_record(scores, "gamma", GridScores)
     ax = get_axes(ax)
-    gammas = [setting["gamma"] for setting in found.settings]
+    gammas = [setting["gamma"] for setting in record.settings]
     order = np.argsort(gammas)  # in even steps: the last may be infinite
-    draw_scores(ax, range(len(order)), found.scores[:, order])
+    draw_scores(ax, range(len(order)), record.scores[:, order])
     ax.set_xticks(range(len(order)), [f"{gammas[i]:g}" for i in order])
     ax.set_xlabel("gamma")
     return ax
 
 
 def plot_critical_difference(ranking: Ranking, *, ax: Any = None) -> Any:
-    """Draw methods from best to worst, with bars beside those that the test cannot distinguish.
+    """Draw methods from best to worst, with bars next to those that the test cannot distinguish.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def plot_critical_difference(ranking: Ranking, *, ax: Any = None) -> Any:
     Returns
     -------
     matplotlib Axes
-        A row for each method. A bar at the right joins methods of which no two differ
+        A row for each method. A bar at the right joins methods that do not differ
         significantly; over data sets the line above the rows is as long as Nemenyi's critical
         difference.
 
@@ -167,7 +167,7 @@ def plot_critical_difference(ranking: Ranking, *, ax: Any = None) -> Any:
     ax.set_xlabel(f"mean score over {ranking.n} splits")
     for i, group in enumerate(g for g in ranking.groups if len(g) > 1):
         first, last = (ranking.methods.index(name) for name in (group[0], group[-1]))
-        x, right = 1.02 + 0.025 * i, ax.get_yaxis_transform()  # beside the axes
+        x, right = 1.02 + 0.025 * i, ax.get_yaxis_transform()  # right of the axes
         ax.plot([x, x], [first - 0.2, last + 0.2], "k", lw=3, transform=right, clip_on=False)
     if reach is not None:
         ax.set_ylim(len(values) - 0.5, -1.5)

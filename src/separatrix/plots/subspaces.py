@@ -79,7 +79,7 @@ def plot_projection(
             ax.scatter(*rows.T, s=14, alpha=0.8, marker=marker, label=str(label))
         ax.set_ylabel(titles[1])
     ax.set_xlabel(titles[0])
-    _class_legend(ax, len(labels), beside=len(labels) > MAX_CLASSES_INSIDE)
+    _class_legend(ax, len(labels), outside=len(labels) > MAX_CLASSES_INSIDE)
     return ax
 
 
@@ -97,20 +97,20 @@ def _project_labelled(model: Any, X: Any, y: Any) -> tuple[Array, Array, list[st
     return Z, np.asarray(y), [_axis_title(method, i) for i in range(2)]
 
 
-def _held_out_rows(found: Comparison, name: str | None) -> tuple[Array, Array, list[str]]:
+def _held_out_rows(comparison: Comparison, name: str | None) -> tuple[Array, Array, list[str]]:
     """The held-out rows of the first split in the directions of a method."""
-    name = name or found.advised or found.methods[0].name
-    view = next((fold.view for fold in found[name].folds if fold.view is not None), None)
+    name = name or comparison.advised or comparison.methods[0].name
+    view = next((fold.view for fold in comparison[name].folds if fold.view is not None), None)
     if view is None:
         raise ValueError(f"{name} has no directions to draw: name another method")
-    target = np.array(found.classes)[np.array(found.labels)[list(found.tests[0])]]
+    target = np.array(comparison.classes)[np.array(comparison.labels)[list(comparison.tests[0])]]
     axes = "direction" if view.axes == "directions" else "principal axis"
     return np.array(view.coordinates), target, [f"{name}, {axes} {i + 1}" for i in range(2)]
 
 
-def _class_legend(ax: Any, n_classes: int, *, beside: bool) -> None:
-    """Names of classes, inside the picture or beside it, in columns that are no longer than it."""
-    place = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if beside else {}
+def _class_legend(ax: Any, n_classes: int, *, outside: bool) -> None:
+    """Names of classes, inside the picture or right of it, in columns no longer than it."""
+    place = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if outside else {}
     ax.legend(title="class", frameon=False, ncols=-(-n_classes // MAX_LEGEND_ROWS), **place)
 
 
@@ -178,7 +178,7 @@ def plot_regions(
         if nodes:
             _draw_nodes(ax, estimator)
     ax.set(xlim=sides[0][[0, -1]], ylim=sides[1][[0, -1]])
-    _class_legend(ax, n_classes, beside=True)
+    _class_legend(ax, n_classes, outside=True)
     return ax
 
 

@@ -1,6 +1,6 @@
 """A comparison as one page that a browser opens offline: its facts, and the page made of them.
 
-``report(found, "wine.html")`` writes the page, and ``report(found)`` shows it in a notebook.
+``report(comparison, "wine.html")`` writes the page; ``report(comparison)`` shows it in a notebook.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ __all__ = ["Report", "facts", "make_report", "render", "show"]
 class _CallableModule(ModuleType):
     """The module, which may be called: the report of a comparison in one word."""
 
-    def __call__(self, found: Any, path: Any = None, **words: Any) -> Report:
-        return make_report(found, path, **words)
+    def __call__(self, comparison: Any, path: Any = None, **words: Any) -> Report:
+        return make_report(comparison, path, **words)
 
 
 sys.modules[__name__].__class__ = _CallableModule

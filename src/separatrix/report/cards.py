@@ -1,4 +1,4 @@
-"""The cards of the verdict: the advised method beside others, and mistakes in 100 rows."""
+"""The cards of the verdict: the advised method compared with others, and mistakes in 100 rows."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ def find_role(role: str, rows: Sequence[Row]) -> Row | None:
 def compare_with(
     subject: Row, other: Row, ranked: Sequence[Row], comparison: Comparison
 ) -> dict[str, Any]:
-    """The subject beside another method, as a card: a value, a judgement, a sentence to quote."""
+    """The subject against another method, as a card: a value, a judgement, a sentence to quote."""
     classic = ", the classic" if other["role"] == "LDA" else ""
     top = ", the top of the table" if other is ranked[0] else ""
-    said: dict[str, Any] = {
+    card: dict[str, Any] = {
         "subject": subject["name"],
         "name": other["name"],
         "role": other["role"],
@@ -89,19 +89,19 @@ def compare_with(
     leads = compute_leads(comparison, other["name"], [row["name"] for row in ranked])
     lead = leads.get(subject["name"])
     if lead is None:
-        return said | {"value": "not compared", "words": "They have no split in common."}
-    said |= {"difference": lead.difference, "p": lead.p_value, "p_holm": lead.p_holm}
-    said["probability"] = {"better": lead.better, "equal": lead.equal, "worse": lead.worse}
+        return card | {"value": "not compared", "words": "They have no split in common."}
+    card |= {"difference": lead.difference, "p": lead.p_value, "p_holm": lead.p_holm}
+    card["probability"] = {"better": lead.better, "equal": lead.equal, "worse": lead.worse}
     if wording.are_equal(lead.difference, 0.0):
-        return said | {"real": False, "value": "no difference", "words": "Right equally often."}
+        return card | {"real": False, "value": "no difference", "words": "Right equally often."}
     score = comparison.score
-    said["value"] = wording.format_lead(lead.difference, score).removesuffix(" in 100")
+    card["value"] = wording.format_lead(lead.difference, score).removesuffix(" in 100")
     n = len(comparison.tests)
     if n < FEWEST_SPLITS:
         few = wording.format_count(n, "split is", "splits are")
-        return said | {"words": f"{few} too few to show whether that is chance."}
-    said["quote"] = _quote(subject, other, lead, n, len(leads), score)
-    return said | {
+        return card | {"words": f"{few} too few to show whether that is chance."}
+    card["quote"] = _quote(subject, other, lead, n, len(leads), score)
+    return card | {
         "real": lead.p_holm <= ALPHA,
         "words": wording.judge_difference(lead.p_value, lead.p_holm, len(leads)),
     }

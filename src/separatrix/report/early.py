@@ -35,12 +35,12 @@ STRIP = 70
 """Height of the reliability below the values of a series, in pixels."""
 
 LEFT, BELOW = 36, 26
-"""Room for numbers beside and below the lines, in pixels."""
+"""Room for numbers left of and below the lines, in pixels."""
 
 GRID = (
     "display:grid;gap:1.2rem;grid-template-columns:repeat(auto-fill,minmax(min(100%,24rem),1fr))"
 )
-"""Pictures beside each other where there is room."""
+"""Pictures in a row where there is room."""
 
 
 def early_facts(model: Any, X: Any, y: Any | None, title: str) -> dict[str, Any]:
@@ -109,12 +109,12 @@ def _path(model: Any, X: Any) -> Array:
 
 def _class_facts(model: Any, label: Array, complete: Array, y: Any) -> list[dict[str, Any]]:
     """For each class the share of its series that is decided as when complete."""
-    found = []
+    entries = []
     for c, name in enumerate(model.classes_.tolist()):
         of_class, promises = complete == name, model.class_promises_
         kept = promises[c].kept if promises else float("nan")
         true = np.zeros(len(label), dtype=bool) if y is None else np.asarray(y) == name
-        found.append({
+        entries.append({
             "label": str(name),
             "n": int(of_class.sum()),
             "calibration": None if np.isnan(kept) else float(kept),
@@ -122,7 +122,7 @@ def _class_facts(model: Any, label: Array, complete: Array, y: Any) -> list[dict
             "found": float(np.mean(label[true] == name)) if true.any() else None,
             "found_complete": float(np.mean(complete[true] == name)) if true.any() else None,
         })  # fmt: skip
-    return found
+    return entries
 
 
 def _promise_facts(model: Any) -> dict[str, Any]:
@@ -283,7 +283,7 @@ def describe_promise(facts: Mapping[str, Any]) -> str:
         )
     words = {
         "disagreement": "are decided otherwise than when complete",
-        "gap": "are decided wrongly and rightly when complete",
+        "gap": "are decided wrongly, but correctly when complete",
         "error": "are decided wrongly",
         "cost": "cost, as a share of the largest cost",
     }[facts["loss"]]
@@ -371,7 +371,7 @@ def _required(facts: Mapping[str, Any], **place: float) -> list[Html]:
 
 
 def _replay(facts: Mapping[str, Any]) -> Html:
-    """Frames of which the chosen one is shown: buttons of one group, by style alone."""
+    """Frames; only the chosen one is shown: buttons of one group, by style alone."""
     frames = facts["replay"]
     first = next((k for k, frame in enumerate(frames) if frame["decided"]), len(frames) - 1)
     buttons = [
@@ -419,8 +419,8 @@ def _pictures(facts: Mapping[str, Any]) -> Html:
 
 
 def _one_series(facts: Mapping[str, Any], given: Mapping[str, Any]) -> Html:
-    told = next((s for s in facts["series"] if s["number"] == given["number"]), None)
-    caption = None if told is None else _caption(facts, told, given["n_known"])
+    decided = next((s for s in facts["series"] if s["number"] == given["number"]), None)
+    caption = None if decided is None else _caption(facts, decided, given["n_known"])
     return tag("figure", _series_picture(facts, given), caption, style="margin:0")
 
 
@@ -448,17 +448,20 @@ def _series_picture(facts: Mapping[str, Any], given: Mapping[str, Any]) -> Html:
     return picture(f"Series {given['number']}", parts, HEIGHT + STRIP)
 
 
-def _caption(facts: Mapping[str, Any], told: Mapping[str, Any], t: int) -> Html:
-    reached = f"its reliability {told['reliability']:.3g} reached {facts['reliability']:g}"
+def _caption(facts: Mapping[str, Any], series: Mapping[str, Any], t: int) -> Html:
+    reached = f"its reliability {series['reliability']:.3g} reached {facts['reliability']:g}"
     reached = "waiting would cost more" if facts["cost"] else reached
     why = (
-        "at its end" if told["at_end"] else f"after {t} of {facts['n_times']} times, as {reached}"
+        "at its end"
+        if series["at_end"]
+        else f"after {t} of {facts['n_times']} times, as {reached}"
     )
-    other = told["complete"] != told["label"]
-    after = f"; complete it is {told['complete']}" if other else ""
-    truth = "" if told["true"] is None else f"; truly {told['true']}"
+    other = series["complete"] != series["label"]
+    after = f"; complete it is {series['complete']}" if other else ""
+    truth = "" if series["true"] is None else f"; truly {series['true']}"
     return tag(
-        "figcaption", f"Series {told['number']}: decided as {told['label']} {why}{after}{truth}."
+        "figcaption",
+        f"Series {series['number']}: decided as {series['label']} {why}{after}{truth}.",
     )
 
 
@@ -513,7 +516,7 @@ def band(x: Any, low: Any, high: Any, least: float, most: float) -> Html:
 
 
 def scale_label(value: float, least: float, most: float, **place: float) -> Html:
-    """A number beside the place of its value."""
+    """A number left of the place of its value."""
     down = float(_down(value, least, most, **place)) + 4
     return tag("text", f"{value:.2g}", x=LEFT - 6, y=f"{down:.1f}", text_anchor="end",
                style=STYLES["number"])  # fmt: skip

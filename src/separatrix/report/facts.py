@@ -102,9 +102,9 @@ def facts(
     board = _leaderboard(comparison, _rank(comparison))
     methods = [comparison[row["name"]] for row in board["rows"]]
     about = _describe_data(comparison, title)
-    said = reach_verdict(board["rows"], about, comparison, advise(comparison))
-    said["fit"] = _write_fit_command(fit_command, said["advised"])
-    advised = said["advised"]
+    verdict = reach_verdict(board["rows"], about, comparison, advise(comparison))
+    verdict["fit"] = _write_fit_command(fit_command, verdict["advised"])
+    advised = verdict["advised"]
     drawn = draw_projections(methods, comparison, advised, ids)
     loadings = draw_loadings(methods, advised)
     described = {
@@ -116,7 +116,7 @@ def facts(
             len(comparison.group_names),
             are_very_unequal(comparison.class_counts),
         ),
-        "verdict": said,
+        "verdict": verdict,
         "projections": drawn | {"caption": wording.caption_picture(about, drawn)},
         "values": describe_values(comparison, drawn["rows"], _by_weight(loadings)),
         "readouts": list_readouts(methods, comparison, drawn["panels"]),
@@ -130,7 +130,7 @@ def facts(
         "dimension": draw_dimension(methods, comparison),
         "time": draw_times(board["rows"]),
         "failures": _failures(comparison),
-        "reproduce": _reproduce(comparison, command, said),
+        "reproduce": _reproduce(comparison, command, verdict),
     }
     return to_plain(described)
 

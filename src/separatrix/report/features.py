@@ -14,7 +14,7 @@ from separatrix.report import wording
 from separatrix.report.pictures import MAX_VIEWS, list_done
 
 MAX_LOADINGS = 12
-"""Features that are drawn for a direction, and at most so many are the top ones of a split."""
+"""Largest number of features drawn for a direction, and counted as the top ones of a split."""
 
 MAX_LISTED = 100
 """Features of the method that is shown which its table lists for a direction."""
@@ -25,14 +25,14 @@ STABLE_SHARE = 0.8
 
 def draw_loadings(methods: Sequence[MethodRecord], advised: str | None = None) -> dict[str, Any]:
     """The features that move a row most along the first directions of each linear method."""
-    known = {
-        method.name: found
+    by_method = {
+        method.name: of_method
         for method in methods
-        for found in [[f.loadings for f in list_done(method) if f.loadings is not None]]
-        if found
+        for of_method in [[f.loadings for f in list_done(method) if f.loadings is not None]]
+        if of_method
     }
-    with_weights = list(known)
-    shown = advised if advised in known else next(iter(known), None)
+    with_weights = list(by_method)
+    shown = advised if advised in by_method else next(iter(by_method), None)
     tables = [
         {
             "name": name,
@@ -41,7 +41,7 @@ def draw_loadings(methods: Sequence[MethodRecord], advised: str | None = None) -
             "n_top": count_top(loadings[0].n_features),
             "directions": summarize_loadings(loadings, MAX_LISTED if name == shown else 0),
         }
-        for name, loadings in known.items()
+        for name, loadings in by_method.items()
         if name == shown or with_weights.index(name) < MAX_VIEWS
     ]
     return {
@@ -99,10 +99,10 @@ def _spread_out(
 ) -> Array:
     """Rows with an entry for each name, zero where a split has none."""
     place = {name: j for j, name in enumerate(names)}
-    found = np.zeros((len(rows), len(names)))
-    known = np.asarray(rows, dtype=float).reshape(len(rows), len(features))
-    found[:, [place[name] for name in features]] = np.nan_to_num(known)
-    return found
+    spread = np.zeros((len(rows), len(names)))
+    values = np.asarray(rows, dtype=float).reshape(len(rows), len(features))
+    spread[:, [place[name] for name in features]] = np.nan_to_num(values)
+    return spread
 
 
 def match_directions(reference: Array, W: Array) -> list[tuple[int, int, float]]:

@@ -46,12 +46,12 @@ class Report(NamedTuple):
         )
 
 
-def make_report(found: Comparison, path: Any = None, **words: Any) -> Report:
+def make_report(comparison: Comparison, path: Any = None, **words: Any) -> Report:
     """The report of a comparison in one call: written where a path is given, shown in a notebook.
 
     Parameters
     ----------
-    found : Comparison
+    comparison : Comparison
         The result of `evaluate.compare`.
     path : path, optional
         File to write the page to.
@@ -66,17 +66,17 @@ def make_report(found: Comparison, path: Any = None, **words: Any) -> Report:
     --------
     >>> from separatrix import datasets, evaluate, report
     >>> iris = datasets.load("iris")
-    >>> found = evaluate.compare(["LDA", "raw"], iris.data, iris.target, cv=5, progress=False)
-    >>> print(report(found, title="iris"))  # doctest: +ELLIPSIS
+    >>> comparison = evaluate.compare(["LDA", "raw"], iris.data, iris.target, cv=5, progress=False)
+    >>> print(report(comparison, title="iris"))  # doctest: +ELLIPSIS
     LDA ...
     """
-    described = facts(found, **words)
+    described = facts(comparison, **words)
     page = render(described)
     if path is not None:
         write_whole(path, page.encode())
     return Report(described, page, None if path is None else Path(path).absolute())
 
 
-def show(found: Comparison) -> str:
+def show(comparison: Comparison) -> str:
     """The report of a comparison as a notebook shows it."""
-    return make_report(found)._repr_html_()
+    return make_report(comparison)._repr_html_()

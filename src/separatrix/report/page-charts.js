@@ -252,8 +252,8 @@ function square(id, across, up, label) {
         onpointermove: (e) => showTip([name], e.clientX, e.clientY), onpointerleave: hideTip,
       }));
     },
-    dot(a, b, fill, r, told) {
-      svg.append(draw("circle", { cx: x(a), cy: y(b), r, fill, onpointerenter: (e) => showTip(told, e.clientX, e.clientY), onpointerleave: hideTip }));
+    dot(a, b, fill, r, text) {
+      svg.append(draw("circle", { cx: x(a), cy: y(b), r, fill, onpointerenter: (e) => showTip(text, e.clientX, e.clientY), onpointerleave: hideTip }));
     },
   };
 }

@@ -164,15 +164,15 @@ function offerWhatIf(row) {
   parts.sort((p, q) => reach(q) - reach(p));
   const now = [...row];
   const sliders = parts.slice(0, 5).map(({ name, j, low: a, high: b }) => {
-    const told = make("b", {}, short(now[j]));
+    const shown = make("b", {}, short(now[j]));
     const input = make("input", { type: "range", min: Math.min(a, row[j]), max: Math.max(b, row[j]), step: (b - a) / 200, value: row[j], "aria-label": name });
     input.addEventListener("input", () => {
       now[j] = Number(input.value);
-      told.textContent = short(now[j]);
+      shown.textContent = short(now[j]);
       byId("row-said").replaceChildren(...facts.readouts.methods.map((each) => judgeRow(each, now)));
       paintPanels();
     });
-    return make("label", { class: "slide" }, make("span", {}, name), input, told);
+    return make("label", { class: "slide" }, make("span", {}, name), input, shown);
   });
   holder.replaceChildren(...(sliders.length ? [make("h3", {}, "What if"), ...sliders] : []));
 }

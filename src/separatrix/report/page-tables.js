@@ -76,17 +76,17 @@ function direction({ words, features: listed, drawn, splits, stable }, i, table)
   const signed = (v) => (v > 0 ? "+" : "\u2212") + Math.abs(v).toFixed(2);
   const bars = features.map(({ feature, brief, weight, low, high, share, pattern }) => {
     const n = Math.round(share * splits);
-    const told = [feature, `weight ${signed(weight)}${many ? `, from ${signed(low)} to ${signed(high)} over splits` : ""}`,
+    const lines = [feature, `weight ${signed(weight)}${many ? `, from ${signed(low)} to ${signed(high)} over splits` : ""}`,
       ...(pattern === null ? [] : [`pattern ${signed(pattern)}`]),
       ...(many ? [`among the ${table.n_top} largest in ${n} of ${splits} splits`] : [])];
-    const row = make("div", { class: "weight", tabindex: 0, "aria-label": told.join(", ") },
+    const row = make("div", { class: "weight", tabindex: 0, "aria-label": lines.join(", ") },
       make("span", { class: "what" }, brief),
       make("span", { class: "track" },
         make("i", { class: weight > 0 ? "up" : "down", style: `width: ${(50 * Math.abs(weight)) / most}%` }),
         many ? make("s", { style: `left: ${at(low)}; width: ${(50 * (high - low)) / most}%` }) : null,
         pattern === null ? null : make("u", { style: `left: ${50 + 50 * clamp(pattern, -1, 1)}%` })),
       make("b", {}, many ? `${n}/${splits}` : signed(weight)));
-    const tell = () => { const box = row.getBoundingClientRect(); showTip(told, box.left + box.width / 2, box.top); };
+    const tell = () => { const box = row.getBoundingClientRect(); showTip(lines, box.left + box.width / 2, box.top); };
     for (const event of ["pointerenter", "focus", "click"]) row.addEventListener(event, tell);
     for (const event of ["pointerleave", "blur"]) row.addEventListener(event, hideTip);
     return row;

@@ -55,8 +55,8 @@ def finite_or_none(value: Any) -> float | None:
 
 def find_median(values: Iterable[float | None]) -> float | None:
     """The median of the numbers that are known."""
-    known = [v for v in map(finite_or_none, values) if v is not None]
-    return float(np.median(known)) if known else None
+    numbers = [v for v in map(finite_or_none, values) if v is not None]
+    return float(np.median(numbers)) if numbers else None
 
 
 def list_done(method: MethodRecord) -> list[Fold]:
@@ -77,8 +77,8 @@ def most_frequent(dimensions: Iterable[int | None]) -> int | None:
 
 def find_range(dimensions: Iterable[int | None]) -> tuple[int, int] | None:
     """The smallest and the largest number."""
-    known = [n for n in dimensions if n is not None]
-    return (min(known), max(known)) if known else None
+    numbers = [n for n in dimensions if n is not None]
+    return (min(numbers), max(numbers)) if numbers else None
 
 
 # Pictures ----------------------------------------------------------------------------------------
@@ -296,25 +296,25 @@ def draw_degrees(methods: Sequence[MethodRecord], advised: str | None = None) ->
 def _find_area(method: MethodRecord, roc: Array) -> float:
     """The area below the curve: as it was scored, else that of the curve as it is drawn."""
     scored = method.summary.get("auc")
-    known = None if scored is None else finite_or_none(scored.mean)
-    return float(np.trapezoid(roc, FALSE_SHARES)) if known is None else known
+    area = None if scored is None else finite_or_none(scored.mean)
+    return float(np.trapezoid(roc, FALSE_SHARES)) if area is None else area
 
 
 def list_readouts(
     methods: Sequence[MethodRecord], comparison: Comparison, wanted: Sequence[str]
 ) -> dict[str, Any]:
-    """The linear maps of some methods, by which the page places a row and names its class."""
-    found = []
+    """The linear maps of some methods: with them the page places a row and names its class."""
+    readouts = []
     for method in methods:
         fold = first_fold(method)
         if method.name not in wanted or fold is None or fold.readout is None:
             continue
         maps = dataclasses.asdict(fold.readout)
-        found.append(
+        readouts.append(
             {"name": method.name} | {key: _round_numbers(value) for key, value in maps.items()}
         )
-    names = [wording.shorten(name) for name in comparison.feature_names] if found else []
-    return {"features": names, "methods": found}
+    names = [wording.shorten(name) for name in comparison.feature_names] if readouts else []
+    return {"features": names, "methods": readouts}
 
 
 def _round_numbers(value: Any) -> Any:

@@ -70,7 +70,7 @@ def describe_degrees_of_two(
 ) -> dict[str, Any]:
     """Of two classes: how much speaks for the second, for held-out rows of all splits."""
     labels = np.asarray(comparison.labels, dtype=int)
-    found = []
+    entries = []
     for method in methods if len(comparison.classes) == 2 else ():
         folds = [fold for fold in list_done(method) if fold.degrees]
         if method.name not in wanted or not folds:
@@ -79,7 +79,7 @@ def describe_degrees_of_two(
         truth = np.concatenate([labels[list(comparison.tests[fold.split])] for fold in folds])
         kept = np.linspace(0, len(truth) - 1, min(len(truth), MAX_DEGREES)).round().astype(int)
         probable = bool((degrees >= 0).all() and (degrees <= 1).all())
-        found.append(
+        entries.append(
             {
                 "name": method.name,
                 "degrees": _round_values(degrees[kept]),
@@ -88,7 +88,7 @@ def describe_degrees_of_two(
                 "probability": probable,
             }
         )
-    return {"methods": found, "costs": comparison.settings.get("costs")}
+    return {"methods": entries, "costs": comparison.settings.get("costs")}
 
 
 def describe_groups(comparison: Comparison, method: MethodRecord | None) -> dict[str, Any]:

@@ -67,11 +67,11 @@ def write_script(comparison: Comparison, advised: str | None = None) -> str:
             *sorted(script.imports, key=lambda line: (line.startswith("from"), line)),
             "",
             *script.remarks,
-            "found = evaluate.compare(",
+            "comparison = evaluate.compare(",
             f"    {named}, X, y,",
             *lines,
             ")",
-            "page = found.report().page",
+            "page = comparison.report().page",
             *model,
         ]
     )
@@ -113,11 +113,11 @@ class Script:
 
 
 def list_given_arrays(comparison: Comparison) -> dict[str, str]:
-    """Arguments beside rows and labels that the caller has to bring, and what they are."""
+    """Arguments that the caller has to bring besides rows and labels, each with its meaning."""
     settings = comparison.settings
-    found = {}
+    arrays = {}
     if settings.get("unit") == "groups":
-        found["groups"] = "what each row belongs to"
+        arrays["groups"] = "what each row belongs to"
     ways = {
         "given": ("cv", "the fold of each row, or pairs of numbers of rows"),
         "test file": ("test", "a pair of the rows and labels that test"),
@@ -125,8 +125,8 @@ def list_given_arrays(comparison: Comparison) -> dict[str, str]:
     }
     if settings.get("splitting") in ways:
         name, remark = ways[settings["splitting"]]
-        found[name] = remark
-    return found
+        arrays[name] = remark
+    return arrays
 
 
 def find_imports(text: str) -> set[str] | None:

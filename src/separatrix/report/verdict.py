@@ -25,7 +25,7 @@ MIN_SLOWER = 1.5
 """Ratio of times from which on one method is said to take longer than another."""
 
 MAX_EQUAL_SHARE = 1.2
-"""Rows of the largest class beside the mean of all classes, up to which none is called small."""
+"""Largest class over the mean class size; up to this no class is called small."""
 
 NO_BETTER_THAN_GUESSING = (
     "No method is shown to distinguish the classes better than guessing would."
@@ -97,12 +97,12 @@ def reach_verdict(
     if finder is not None and (equal or (finder is subject and comparison.score != "accuracy")):
         guessing, finder = False, None
     if guessing:
-        said = _judge_guessing(finder, best, data)
+        verdict = _judge_guessing(finder, best, data)
         subject = finder or best
     else:
-        said = _judge(subject, best, ranked, comparison, advice, data)
-    if "advised" in said:
-        said["manual"] = wording.refer_to_manual(comparison[said["advised"]].estimator)
+        verdict = _judge(subject, best, ranked, comparison, advice, data)
+    if "advised" in verdict:
+        verdict["manual"] = wording.refer_to_manual(comparison[verdict["advised"]].estimator)
     tied = [row for row in ranked if wording.are_equal(row["mean"], best["mean"])]
     against = [
         compare_with(subject, other, ranked, comparison)
@@ -130,15 +130,18 @@ def reach_verdict(
             ),
             "cautions": _cautions(subject, ranked, data),
         }
-        | said
+        | verdict
     )
 
 
-def _with_sentences(said: dict[str, Any]) -> dict[str, Any]:
+def _with_sentences(verdict: dict[str, Any]) -> dict[str, Any]:
     first = ("few", "headline", "subspace", "measure", "use", "why", "top", "manual")
     order = (*first, "permutation", "pretended", "winner", "alike")
-    sentences = [said[key] for key in order if said[key]] + said["cautions"]
-    return said | {"sentences": sentences, "brief": said.get("brief") or sentences[:MAX_BRIEF]}
+    sentences = [verdict[key] for key in order if verdict[key]] + verdict["cautions"]
+    return verdict | {
+        "sentences": sentences,
+        "brief": verdict.get("brief") or sentences[:MAX_BRIEF],
+    }
 
 
 def _say_none_done(rows: Sequence[Row], comparison: Comparison) -> str:
@@ -191,12 +194,12 @@ def _judge_guessing(finder: Row | None, best: Row, data: Mapping[str, Any]) -> d
     if finder is None:
         return {"headline": NO_BETTER_THAN_GUESSING, "use": USE_NONE}
     two = len(data["classes"]) == 2
-    found = wording.format_percent(finder["found"] or 0.0)
+    share = wording.format_percent(finder["found"] or 0.0)
     return {
         "advised": finder["name"],
         "headline": "No method is shown to make fewer mistakes than always naming the largest "
         "class, but "
-        f"{finder['label']} finds {found} of "
+        f"{finder['label']} finds {share} of "
         f"{'the small class' if two else 'the rows of the other classes'}.",
         "use": f"Use {finder['label']} where {'the small class' if two else 'the small classes'} "
         "must be found. Where only the number of mistakes counts, none of them is shown to be of "
@@ -241,7 +244,7 @@ def _brief(
     if low is not None and high is not None and low < high:
         ends = f"{wording.format_percent(low)} to {wording.format_percent(high)}"
         within = f" (95{wording.NO_BREAK}% interval {ends})"
-    said = [
+    sentences = [
         f"Use {subject['label']}{_with_directions(subject, data)}.",
         f"It names the class of {right} of new rows correctly{within}.",
         _drawn_instead(subject, ranked),
@@ -249,7 +252,7 @@ def _brief(
         _few(comparison),
         next(iter(_cautions(subject, ranked, data)), ""),
     ]
-    return [sentence for sentence in said if sentence][:MAX_BRIEF]
+    return [sentence for sentence in sentences if sentence][:MAX_BRIEF]
 
 
 def _drawn_instead(subject: Row, ranked: Sequence[Row]) -> str:
@@ -306,19 +309,19 @@ def _why(subject: Row, ranked: Sequence[Row], advice: Advice, n_splits: int) -> 
         if n_splits < FEWEST_SPLITS:
             return "Why: every other method is behind by more than one standard error of a split."
         return "Every other method is shown to be worse."
-    left = [s for s in alike if not s.converged]
-    fastest = min(s.seconds for s in alike if s.converged or len(left) == len(alike))
+    unconverged = [s for s in alike if not s.converged]
+    fastest = min(s.seconds for s in alike if s.converged or len(unconverged) == len(alike))
     times = (wording.format_seconds(s) for s in (advice[subject["name"]].seconds, fastest))
-    said = (
+    text = (
         f"Why: {len(alike)} methods are as good as the best as far as the test can see. Of those "
         f"that take at most {MAX_SLOWDOWN:.0f} times as long as the fastest, or at most "
         f"{NEGLIGIBLE_SECONDS:g} s ({' against '.join(times)}), it is the easiest to draw, "
         "explain and merge."
     )
-    if left:
-        names = wording.join_names([s.name for s in left])
-        said += f" Not considered, since fits did not converge: {names}."
-    return said
+    if unconverged:
+        names = wording.join_names([s.name for s in unconverged])
+        text += f" Not considered, since fits did not converge: {names}."
+    return text
 
 
 def _top(subject: Row, best: Row, advice: Advice, score: str) -> str:
@@ -349,26 +352,26 @@ def _measure(
     """How often the method of the headline is right."""
     held_out = wording.format_count(len(comparison.tests[0]), "held-out row")
     right = wording.format_percent(subject["accuracy"])
-    said = f"{subject['label']} names the class of {right} of {held_out} correctly"
+    text = f"{subject['label']} names the class of {right} of {held_out} correctly"
     if subject["splits"] > 1:
-        said += f", the mean of {subject['splits']} splits"
+        text += f", the mean of {subject['splits']} splits"
     low, high = (subject["scores"]["accuracy"][end] for end in ("low", "high"))
     if low is not None and high is not None and low < high:
         ends = f"{wording.format_percent(low)} to {wording.format_percent(high)}"
-        said += f" (95{wording.NO_BREAK}% interval for new rows: {ends})"
+        text += f" (95{wording.NO_BREAK}% interval for new rows: {ends})"
     score = comparison.score
     if score not in ("accuracy", "balanced_accuracy") or (
         score == "balanced_accuracy" and finder is None
     ):
         value = wording.format_score(subject["mean"], score)
         article = "an" if score == "auc" else "a"
-        said += f", with {article} {wording.SCORE_NAMES.get(score, score)} of {value}"
+        text += f", with {article} {wording.SCORE_NAMES.get(score, score)} of {value}"
     if finder is not None:
         balanced = wording.format_percent(finder["scores"]["balanced_accuracy"]["mean"])
-        said += f", averaged over the classes {balanced}"
+        text += f", averaged over the classes {balanced}"
     if len(ranked) >= MANY_METHODS and subject is ranked[0]:
-        said += f". The best of {len(ranked)} methods looks a little better than it is"
-    return f"{said}."
+        text += f". The best of {len(ranked)} methods looks a little better than it is"
+    return f"{text}."
 
 
 def _few(comparison: Comparison) -> str:
@@ -386,7 +389,7 @@ def _few(comparison: Comparison) -> str:
 
 
 def _subspace(ranked: Sequence[Row], data: Mapping[str, Any], score: str) -> str:
-    """Is a subspace good enough: the best of them beside the best of everything."""
+    """Is a subspace good enough: the best of them compared with the best of everything."""
     subspaces = [
         row
         for row in ranked
@@ -395,25 +398,25 @@ def _subspace(ranked: Sequence[Row], data: Mapping[str, Any], score: str) -> str
     others = [row for row in ranked if row not in subspaces]
     if not subspaces or not others:
         return ""
-    best, found = ranked[0], subspaces[0]
-    if found is best:
+    best, subspace = ranked[0], subspaces[0]
+    if subspace is best:
         return (
             f"Is a subspace good enough? Yes: the best of all methods, {best['label']}, is one, "
             f"with {_count(best)}; the best without, {others[0]['label']}, makes "
             f"{100 * (1 - others[0]['accuracy']):.1f}."
         )
     sign = -1 if score in LOSS_SCORES else 1
-    behind = sign * (best["mean"] - found["mean"])
-    enough = "Yes" if behind <= ROPE else "No" if found["differs"] else "Perhaps"
-    times = (found["seconds"] or 0.0) / max(best["seconds"] or 0.0, 1e-9)
+    behind = sign * (best["mean"] - subspace["mean"])
+    enough = "Yes" if behind <= ROPE else "No" if subspace["differs"] else "Perhaps"
+    times = (subspace["seconds"] or 0.0) / max(best["seconds"] or 0.0, 1e-9)
     time = (
         f"in {wording.format_times(times)} the time"
         if times >= 1
         else f"in {wording.format_probability(times)} of the time"
     )
     return (
-        f"Is a subspace good enough? {enough}: the best subspace, {found['label']}, makes "
-        f"{_count(found)}, the best of everything, {best['label']}, "
+        f"Is a subspace good enough? {enough}: the best subspace, {subspace['label']}, makes "
+        f"{_count(subspace)}, the best of everything, {best['label']}, "
         f"{100 * (1 - best['accuracy']):.1f}; the subspace does so {time}."
     )
 
@@ -435,25 +438,25 @@ def _winner(best: Row, comparison: Comparison) -> str:
     names = wording.join_names([f"{name} {often}" for name, often in times.items()])
     return (
         "Always taking the method that is best within the training part gives "
-        f"{wording.format_score(winner.summary[score].mean, score)} ({names}), beside "
-        f"{wording.format_score(best['mean'], score)} of {best['label']}, which was picked after "
-        "all splits were seen."
+        f"{wording.format_score(winner.summary[score].mean, score)} ({names}); "
+        f"{best['label']}, which was picked after all splits were seen, has "
+        f"{wording.format_score(best['mean'], score)}."
     )
 
 
 def _permutation(comparison: Comparison) -> str:
-    """Whether the best method may owe its score to chance: beside shuffled labels."""
-    found = comparison.permutation
-    if found is None or not found.permuted:
+    """Whether the best method may owe its score to chance: the test with shuffled labels."""
+    shuffled = comparison.permutation
+    if shuffled is None or not shuffled.permuted:
         return ""
-    n, n_splits = len(found.permuted), len(found.splits)
+    n, n_splits = len(shuffled.permuted), len(shuffled.splits)
     some = "" if n_splits == len(comparison.tests) else f" on {n_splits} of the splits"
-    usual = wording.format_score(abs(float(np.mean(found.permuted))), found.score)
-    real = wording.format_score(abs(found.value), found.score)
+    usual = wording.format_score(abs(float(np.mean(shuffled.permuted))), shuffled.score)
+    real = wording.format_score(abs(shuffled.value), shuffled.score)
     return (
-        f"With shuffled labels {found.method} reaches {usual} on average over "
+        f"With shuffled labels {shuffled.method} reaches {usual} on average over "
         f"{wording.format_count(n, 'shuffle')}, with the real ones {real}{some}: "
-        f"{wording.format_p_value(found.p_value)} (permutation test; {n} shuffles show no less "
+        f"{wording.format_p_value(shuffled.p_value)} (permutation test; {n} shuffles show no less "
         f"than {1 / (n + 1):.2g})."
     )
 
@@ -461,12 +464,12 @@ def _permutation(comparison: Comparison) -> str:
 def _pretended(subject: Row, comparison: Comparison) -> str:
     """What splitting by rows would have pretended, where there are groups."""
     score = comparison.score
-    found = comparison.by_rows.get(subject["name"], {}).get(score)
-    if found is None:
+    by_rows = comparison.by_rows.get(subject["name"], {}).get(score)
+    if by_rows is None:
         return ""
     return (
         f"Splitting by rows, with rows of a group on both sides, would have pretended "
-        f"{wording.format_score(found.mean, score)} for {subject['label']} in place of "
+        f"{wording.format_score(by_rows.mean, score)} for {subject['label']} in place of "
         f"{wording.format_score(subject['mean'], score)}."
     )
 
@@ -494,22 +497,24 @@ def _alike(tied: Sequence[Row], ranked: Sequence[Row]) -> str:
 
 
 def _cautions(subject: Row, ranked: Sequence[Row], data: Mapping[str, Any]) -> list[str]:
-    said = []
+    sentences = []
     if not subject["complete"]:
         name, n = subject["label"], subject["splits"]
-        said.append(f"No method finished all splits; {name} did {n} of them.")
+        sentences.append(f"No method finished all splits; {name} did {n} of them.")
     if len(ranked) == 1:
-        said.append("Only one method was compared: there is nothing to say whether it is good.")
+        sentences.append(
+            "Only one method was compared: there is nothing to say whether it is good."
+        )
     balanced = subject["scores"].get("balanced_accuracy", {}).get("mean")
     if balanced is not None and subject["accuracy"] - balanced > 0.05:
-        said.append(
+        sentences.append(
             f"Small classes are missed more often: averaged over the classes only "
             f"{wording.format_percent(balanced)} of the rows are right."
         )
     few = [c["name"] for c in data["classes"] if c["rows"] < 5]
     if few:
         verb = "has" if len(few) == 1 else "have"
-        said.append(
+        sentences.append(
             f"{wording.join_names(few)} {verb} fewer than 5 rows: their results are mostly chance."
         )
-    return said
+    return sentences

@@ -17,7 +17,7 @@ MAX_NAME_LETTERS = 60
 """Letters of a name that are shown, at most."""
 
 MAX_BRIEF_LETTERS = 18
-"""Letters of a name beside a picture, at most."""
+"""Most letters of a name next to a picture."""
 
 DECISION_NAMES = {
     "own": "its own rule",
@@ -119,7 +119,7 @@ MANUAL_PAGES = {
 
 
 def refer_to_manual(estimator: str) -> str:
-    """Where the manual tells of a method, given as it is printed; nothing for those of others.
+    """Where the manual describes a method, given as it is printed; nothing for those of others.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def refer_to_manual(estimator: str) -> str:
 
 
 def make_distinct(values: Iterable[Any], longest: int = MAX_NAME_LETTERS) -> list[str]:
-    """Short names of which no two are the same, and none is empty.
+    """Short names, all different and none empty.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def make_distinct(values: Iterable[Any], longest: int = MAX_NAME_LETTERS) -> lis
 
 
 def abbreviate(names: Sequence[str], longest: int = MAX_BRIEF_LETTERS) -> list[str]:
-    """Names that fit beside a picture: what all of them begin or end with is left out.
+    """Names that fit next to a picture: a beginning or end that all share is left out.
 
     Examples
     --------
@@ -182,8 +182,8 @@ def abbreviate(names: Sequence[str], longest: int = MAX_BRIEF_LETTERS) -> list[s
 def _shared_words(names: Sequence[str]) -> str:
     """What names begin with as far as its last space or mark; nothing when that saves little."""
     letters = takewhile(lambda each: len(set(each)) == 1, zip(*names, strict=False))
-    found = re.match(r".*[\s_.:/-]", "".join(each[0] for each in letters))
-    return found[0] if found and len(found[0]) > 3 else ""
+    shared = re.match(r".*[\s_.:/-]", "".join(each[0] for each in letters))
+    return shared[0] if shared and len(shared[0]) > 3 else ""
 
 
 def join_names(names: Sequence[str], most: int = 3) -> str:
@@ -368,22 +368,22 @@ def describe_protocol(
         Whether classes are of very unequal size.
     """
     times = "once" if n_splits == 1 else f"{n_splits} times"
-    said = (
+    text = (
         f"Measured {times}: {_describe_held_out(settings)}, every method chose its settings and "
         "learned from the rest, and was then judged by the rows it had never seen."
     )
     if n_groups:
-        said += (
+        text += (
             f" The unit of splitting is the group: rows of one of the {n_groups} groups are never "
             "on both sides, and mistakes of a group are not counted as independent."
         )
     else:
-        said += " The unit of splitting is the row: rows that belong together need groups."
+        text += " The unit of splitting is the row: rows that belong together need groups."
     score = settings.get("score", "accuracy")
     if score != "accuracy":
         why = ", since the classes are very unequal" if unequal and "balanced" in score else ""
-        said += f" Methods are ranked and tuned by {SCORE_NAMES.get(score, shorten(score))}{why}."
-    return said
+        text += f" Methods are ranked and tuned by {SCORE_NAMES.get(score, shorten(score))}{why}."
+    return text
 
 
 def _describe_held_out(settings: Mapping[str, Any]) -> str:
@@ -392,7 +392,7 @@ def _describe_held_out(settings: Mapping[str, Any]) -> str:
     share = settings.get("test_size")
     held = "" if share is None else f"{100 * share:.0f} % of the "
     ways = {
-        "k-fold": f"the {units} were dealt into folds, of which one was held out at a time",
+        "k-fold": f"the {units} were dealt into folds, and one was held out at a time",
         "given": "rows were held out as the split that was given says",
         "test file": "the rows of the test file were held out",
         "time": "rows were held out that come after all those to learn from",
@@ -439,12 +439,12 @@ def describe_leaderboard(score: str, by_letters: bool) -> str:
         if score == "accuracy"
         else f"The {SCORE_NAMES.get(score, score)} on held-out rows{less}"
     )
-    said = f"{what}, the mean of all splits; the line is the 95 % interval of the mean."
+    text = f"{what}, the mean of all splits; the line is the 95 % interval of the mean."
     if by_letters:
-        said += (
+        text += (
             " The test cannot distinguish methods that share a letter: their order may be chance."
         )
-    return said
+    return text
 
 
 def find_letter(i: int) -> str:
@@ -462,13 +462,13 @@ def describe_confusion(n_classes: int, *, counted: bool, numbered: bool) -> str:
     """What the matrices show; with very many classes there are none."""
     if not counted:
         return f"The most frequent of the mistakes between {n_classes} classes, over all splits."
-    said = (
+    text = (
         "Rows are the true classes, columns what the method said, summed over all splits. The "
         "diagonal is right; everything else is a mistake."
     )
     if numbered:
-        said += " Columns have the numbers of the rows; point at a cell for names and counts."
-    return said
+        text += " Columns have the numbers of the rows; point at a cell for names and counts."
+    return text
 
 
 def caption_picture(data: Mapping[str, Any], drawn: Mapping[str, Any]) -> str:
@@ -520,17 +520,17 @@ def describe_loadings(table: Mapping[str, Any] | None) -> str:
         return "None of the methods that finished has directions made of weighted features."
     n = table["n_splits"]
     over = f"the mean of {format_count(n, 'split')}" if n > 1 else "of one split only"
-    said = (
+    text = (
         "The bar is the weight of a feature: how far one of its standard deviations moves a row "
         f"along the direction, {over}; all features together make length 1. The dot is the "
         "pattern: how far the feature itself changes along the direction. A feature with a weight "
         "and no pattern only corrects others."
     )
     if n > 1:
-        said += (
+        text += (
             f" The number says in how many of the splits it is among the {table['n_top']} largest."
         )
-    return said
+    return text
 
 
 def describe_times(points: Sequence[Mapping[str, Any]]) -> str:
@@ -539,13 +539,13 @@ def describe_times(points: Sequence[Mapping[str, Any]]) -> str:
         return "No training times were recorded."
     learning = [point for point in points if point["role"] != "raw"]
     fastest = min(learning or points, key=lambda point: point["seconds"])
-    said = (
+    text = (
         f"{fastest['name']} trains fastest ({format_seconds(fastest['seconds'])}, "
         f"{format_percent(fastest['accuracy'])} correct)."
     )
     if len(points) > 1:
-        said += " Filled points are not beaten in both time and accuracy by any other."
-    return f"Time includes choosing the settings. {said}"
+        text += " Filled points are not beaten in both time and accuracy by any other."
+    return f"Time includes choosing the settings. {text}"
 
 
 def describe_settings(chosen: Sequence[Mapping[str, Any]]) -> str:

@@ -19,11 +19,11 @@ from separatrix.cli.console import Console
               metavar="MB", help="Largest file that the page takes.")  # fmt: skip
 @click.option("--open/--no-open", "opens", default=True, help="Open the browser.  [default: open]")
 def studio_command(data: str | None, folder: str, port: int, max_upload: int, opens: bool) -> None:
-    r"""Open a page in the browser: look at a table, compare, explore, use a model.
+    """Open a page in the browser: look at a table, compare, explore, use a model.
 
-    The page is served by this machine to itself. Its address has a token, without which nobody
-    is answered, and nothing leaves the machine. Ctrl-C ends it; projects are folders, and open
-    again.
+    This machine serves the page to itself; nothing leaves it. The address has a token, and only
+    requests with the token are answered. Ctrl-C ends the studio. Projects are folders that can be
+    opened again.
 
     \b
     Examples:
@@ -46,7 +46,7 @@ def studio_command(data: str | None, folder: str, port: int, max_upload: int, op
         name = kept.create(projects.name_after(source)).name
         projects.write_settings(kept.find(name), {"source": source})
 
-    def tell(address: str) -> None:
+    def show_address(address: str) -> None:
         console.text(f"{address}\n")
         console.note(f"Projects are kept in {kept.folder}. Ctrl-C ends the studio.")
         if opens:
@@ -54,4 +54,4 @@ def studio_command(data: str | None, folder: str, port: int, max_upload: int, op
 
             webbrowser.open(address)
 
-    server.serve(folder, port=port, max_upload=max_upload, started=tell)
+    server.serve(folder, port=port, max_upload=max_upload, started=show_address)

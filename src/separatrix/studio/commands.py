@@ -38,10 +38,10 @@ def build_arguments(
     >>> build_arguments("fit", ["flowers.csv"], {"target": "kind", "output": "flowers.model"})
     ['fit', '--target=kind', '--output=flowers.model', '--', 'flowers.csv']
     """
-    known = _options_of(command)
+    known_options = _options_of(command)
     words = [command]
     for name, value in options.items():
-        if name not in known:
+        if name not in known_options:
             raise RefusedError(f"The command {command} has no option --{name}.")
         if value is None or value is False:
             continue
@@ -49,19 +49,21 @@ def build_arguments(
             check_inside(str(value))
         values = value if isinstance(value, list) else [value]
         for one in values:
-            words.append(f"--{name}" if known[name].is_flag else f"--{name}={_as_text(one)}")
+            words.append(
+                f"--{name}" if known_options[name].is_flag else f"--{name}={_as_text(one)}"
+            )
     return [*words, "--", *map(_as_text, arguments)]
 
 
 def _options_of(command: str) -> dict[str, click.Option]:
     from separatrix.cli.program import program
 
-    found = None if command in HIDDEN else program.commands.get(command)
-    if found is None:
+    spec = None if command in HIDDEN else program.commands.get(command)
+    if spec is None:
         raise RefusedError(f"There is no command {command!r}.")
     return {
         flag.removeprefix("--"): option
-        for option in found.params
+        for option in spec.params
         if isinstance(option, click.Option)
         for flag in (*option.opts, *option.secondary_opts)
         if flag.startswith("--")

@@ -117,7 +117,7 @@ def _spell(reading: Any) -> dict[str, Any]:
 
 
 def _list_problems(seen: Any, n_copies: int, options: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What is odd, and the options that mend it, where any do."""
+    """Each oddity of the table, with the options that correct it, where any do."""
     problems = []
     for group in seen.groups:
         if options.get("group") != group:

@@ -104,10 +104,10 @@ def file_in(project: Path, path: str) -> Path:
         check_name(part)
     if parts[0] in NO_FILES:
         raise RefusedError(f"{path!r} belongs to the studio.")
-    found = project.joinpath(*parts)
-    if found.is_symlink() or project.resolve() not in found.resolve().parents:
+    file = project.joinpath(*parts)
+    if file.is_symlink() or project.resolve() not in file.resolve().parents:
         raise RefusedError(f"{path!r} is not in the folder of this project.")
-    return found
+    return file
 
 
 def list_files(project: Path) -> list[dict[str, Any]]:

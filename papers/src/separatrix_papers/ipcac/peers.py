@@ -155,7 +155,7 @@ class OnlineIndependentSVM(ClassifierMixin, BaseEstimator):
 
     Rows that are further than `eta` times their length from the span of those chosen before are
     chosen; the hyperplane of all rows seen so far, with squared hinge loss and no intercept, is
-    sought in that span. Since the optimum is unique it is found when it is asked for.
+    searched in that span. Since the optimum is unique it is found when it is asked for.
     """
 
     def __init__(self, C: float = 1.0, eta: float = 0.1) -> None:

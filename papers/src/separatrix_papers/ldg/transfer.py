@@ -1,4 +1,4 @@
-"""Chapters 3 and 4: directions for Gaussian classes, and few rows of a target beside a source."""
+"""Chapters 3 and 4: directions for Gaussian classes, and few rows of a target with a source."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def domain_of(name: str, data: DataFolder) -> Domain:
 
 
 def transfer_of(row: str, data: DataFolder, seed: int) -> Transfer:
-    """Two target rows of each class beside the source, without features that do not vary."""
+    """Two target rows of each class with the source, without features that do not vary."""
     source, target = (domain_of(name, data) for name in TRANSFERS[row])
     few = some_of_each(target.y, 2, seed)
     rest = np.setdiff1d(np.arange(len(target.y)), few)
@@ -181,7 +181,7 @@ def resubstituted(given: Transfer, n_neighbors: int) -> TransferLDG:
 
 
 def alone_right(Z: Array, y: Array, i: int) -> float:
-    """Whether three neighbours among the other rows classify row i rightly."""
+    """Whether three neighbours among the other rows classify row i correctly."""
     others = np.arange(len(y)) != i
     ends = np.array([Z.shape[1]])
     return float(neighbour_scores(Z[others], y[others], Z[i : i + 1], y[i : i + 1], ends)[0])

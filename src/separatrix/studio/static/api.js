@@ -88,7 +88,7 @@ export function table(names, rows, attributes = {}) {
       make("tr", {}, ...row.map((cell) => make("td", {}, cell)))))));
 }
 
-// Any JSON as tables and lines, for results of which no picture exists.
+// Any JSON as tables and lines, for results without a picture.
 export function outline(value, depth = 0) {
   if (value === null || value === undefined) return make("span", { class: "soft" }, "–");
   if (typeof value === "number") return make("span", {}, String(Number(value.toPrecision(6))));

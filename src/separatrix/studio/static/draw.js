@@ -1,4 +1,4 @@
-// A scatter of points, coloured by class and told apart by shape, too.
+// A scatter of points, with a colour and a shape for each class.
 
 import { make } from "./api.js";
 

@@ -1,4 +1,4 @@
-// Step 1: a file becomes a table. Its columns are clicked, its faults are mended by one click.
+// Step 1: a file becomes a table. Its columns are clicked, its faults are corrected by one click.
 
 import { attempt, byId, caution, choose, field, inProject, make, post } from "./api.js";
 import { app, go, keep, makeProject, previewSame, readingOptions, refreshProject, settings, showProjects, uploadFile } from "./app.js";
