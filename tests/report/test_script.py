@@ -49,7 +49,7 @@ def test_the_code_gives_the_comparison_again(scale):
     names = {"X": X, "y": y, "prepare": scale}
     exec(code, names)
     for name in ("LDA", "mine"):
-        assert names["found"][name].summary == before[name].summary
+        assert names["comparison"][name].summary == before[name].summary
     assert names["page"].startswith("<!doctype html>")
 
 
@@ -61,7 +61,7 @@ def test_the_code_has_pipelines_and_classifiers_on_top():
     names = {"X": data.data, "y": data.target}
     exec(facts(before)["reproduce"]["code"], names)
     for name in ("LDG", "PCA", "LDA"):
-        assert names["found"][name].summary == before[name].summary
+        assert names["comparison"][name].summary == before[name].summary
     assert names["model"].predict(data.data[:2]).tolist() == ["setosa", "setosa"]
 
 

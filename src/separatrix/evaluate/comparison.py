@@ -77,7 +77,7 @@ def compare(
     Parameters
     ----------
     methods : None, or an iterable
-        None compares every method of the package and the references that `rivals` names.
+        By default every method of the package and the references that `rivals` names.
         Otherwise names of these in any case, estimators, pipelines, and pairs ``(name,
         estimator)``, which may come in a dictionary. Named methods are tuned
         (`evaluate.methods.GRIDS`) on features brought to mean zero and variance one. A pipeline
@@ -93,7 +93,7 @@ def compare(
     cv : int, splitter, array or pairs, optional
         How rows are split. None is `RandomShares`, ten random splits that hold out 30 % of each
         class. A number is that of stratified folds. Otherwise any splitter of scikit-learn;
-        `InOrder` for the past and what follows; for each row "train" or "test", or the number of
+        `InOrder` for the past and the future; for each row "train" or "test", or the number of
         the fold in which it tests (-1: it always trains); or pairs of numbers of rows. After
         splits in the order of time choices within the training part are made in this order, too.
     groups : array (n_samples,), optional
@@ -265,7 +265,7 @@ def add_controls(comparison: Comparison, protocol: FoldRunner) -> Comparison:
 def _describe_before(
     protocol: FoldRunner, settings: dict[str, Any], left_out: dict[str, str]
 ) -> Comparison:
-    """What is known of a comparison before any method is fitted."""
+    """The part of a comparison that is known before any method is fitted."""
     data, plan = protocol.data, protocol.plan
     return Comparison(
         classes=tuple(data.classes.tolist()),
@@ -307,7 +307,7 @@ def add_methods(
 
 
 def notice_data(data: LabelledRows, tests: list[np.ndarray]) -> tuple[str, ...]:
-    """What is probably not meant as it is: labels, columns, rows on both sides of a split."""
+    """Probable mistakes in the data: labels, columns, rows on both sides of a split."""
     named = find_notices(data.X, data.classes[data.codes], data.column_names)
     return (*named, *notice_copied_rows(data.X, tests))
 

@@ -1,4 +1,4 @@
-"""What a fitted model knows: its steps, its classes, and the features that it looks at."""
+"""Contents of a fitted model: its steps, its classes, and the features that it uses."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class FeatureTable(NamedTuple):
     ----------
     names : list of str
     weights : array (n_directions, n_features)
-        What a standard deviation of each feature adds to a score, in units of the largest.
+        Change of a score by one standard deviation of each feature, in units of the largest.
     correlations : array (n_directions, n_features) or None
         The correlation of each feature with each score, where the model keeps moments. Weights
-        also cancel what disturbs; correlations show what goes along with a score.
+        also cancel disturbances; correlations show the features that change with a score.
     importance : array (n_features,) or None
         Importance in all directions together (VIP), where the method gives it.
     """
@@ -31,7 +31,7 @@ class FeatureTable(NamedTuple):
 
 
 class ModelContents(NamedTuple):
-    """What a model is made of.
+    """Contents of a fitted model.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ def name_features(before: list[Any], method: Any) -> list[str]:
 
 
 def describe_contents(model: Any) -> ModelContents:
-    """What a fitted model knows.
+    """Describe the contents of a fitted model.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def describe_contents(model: Any) -> ModelContents:
 
 
 def _list_choices(method: Any) -> dict[str, Any]:
-    """What the data chose, and whether rows that were left out or moments did."""
+    """The settings that data chose, and whether rows left out or moments chose them."""
     found = {n.rstrip("_"): getattr(method, n) for n in CHOICES if hasattr(method, n)}
     if getattr(method, "left_out_", None) is not None:
         moments = getattr(method, "shrinkage", None) == "moments"

@@ -1,4 +1,4 @@
-"""What a comparison is held against: the chosen method, splits by rows, shuffled labels."""
+"""Controls of a comparison: the chosen method, splits by rows, shuffled labels."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def summarize_by_method(
 def shuffle_labels(codes: Array, groups: Array | None, seed: tuple[int, int]) -> Array:
     """Labels in random order, as they could have been if rows had nothing to do with them.
 
-    Groups keep what they have in common: those of one label exchange it with each other, and
+    Groups keep their common label: those of one label exchange it with each other, and
     those of several exchange all their labels with groups of the same size, in random order.
 
     Examples

@@ -204,7 +204,7 @@ def read_out(
     fitted : FittedMethod
         The method and its rule, for rows that went through `scaler`.
     scaler : StandardScaler or None
-        With any other transformer a row of the table is not what the method sees: nothing is read
+        With any other transformer the method does not see a row of the table: nothing is read
         out.
     X, X_new : arrays
         Training and test rows after scaling.
@@ -253,6 +253,6 @@ def find_class_weights(fitted: FittedMethod) -> tuple[Array, Array]:
 def undo_scaling(scaler: Any, A: Array, b: Array) -> tuple[Array, Array]:
     """The map ``A x + b`` of scaled rows as one of rows before they were scaled."""
     before = propose_affine(scaler, A.shape[1])
-    assert before is not None, "only what is read as a map is undone"
+    assert before is not None, "only steps that are read as maps are undone"
     weights = before.pull_back(A).T
     return weights, b + A @ before.offset - weights @ before.centre

@@ -248,7 +248,7 @@ class Horizon(NamedTuple):
 def choose_horizon(
     estimator: Any, X: ArrayLike, y: ArrayLike, *, n_candidates: int = 20, n_folds: int = 5
 ) -> Horizon:
-    """How much of a series is worth waiting for: what comes later adds nothing.
+    """How much of a series is worth waiting for: later values add nothing.
 
     Some series say nothing new from some time on (section 5.6.4 of Parrish's thesis: a classifier
     is as accurate after 200 of 1024 values). Decisions are then early and right when the first

@@ -320,10 +320,10 @@ def contenders(methods: Any, rivals: str | None = None) -> list[Contender]:
         The references that take part; None is "basic" where all methods do, and "none" where
         methods are named.
     methods : None, or an iterable
-        None is every method of the package. Otherwise names of these, estimators, pipelines,
+        By default every method of the package. Otherwise names of these, estimators, pipelines,
         pairs ``(name, estimator)``, and `Contender`, in any mixture; or one of them, or a
         dictionary from names to estimators. A pipeline with a method of this package is taken
-        apart: what stands before prepares the features, settings that it leaves at their defaults
+        apart: the steps before it prepare the features, settings that it leaves at their defaults
         are tuned, and a classifier behind it classifies in the subspace. Other estimators and
         pipelines are fitted as they are given.
 

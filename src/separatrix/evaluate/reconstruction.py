@@ -1,4 +1,4 @@
-"""What a subspace leaves of the rows themselves."""
+"""The error of rows that are reconstructed from a subspace."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Loadings:
     patterns : tuple of tuples of float
         How many standard deviations a feature changes when a row moves by one of its own along a
         direction and stays where it is along the others: Haufe's activation patterns. A weight
-        may only serve to cancel what other features share; a pattern says what the direction
+        may only serve to cancel a common part of other features; a pattern says what the direction
         measures.
     """
 
@@ -389,7 +389,7 @@ class Comparison:
     tests : tuple of tuples of int
         Numbers of the test rows of each split; all others trained unless `trains` says which.
     settings : dict
-        What matters to the result: ``n_splits``, ``test_size``, ``cv`` (the splitter as it is
+        Settings that matter to the result: ``n_splits``, ``test_size``, ``cv`` (the splitter as it is
         printed; None where it is an array or the default), ``splitting`` ("random", "k-fold",
         "given", "test file" or "time"), ``folds`` (the k of k-fold), ``unit`` ("rows" or
         "groups"), ``score`` (the one that ranks), ``costs``, ``budget`` and ``random_state``.

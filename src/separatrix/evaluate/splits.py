@@ -54,7 +54,7 @@ class SplitPlan(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """What is never on both sides of a split: "rows" or "groups"."""
+        """The unit that is never on both sides of a split: "rows" or "groups"."""
         return "rows" if self.groups is None else "groups"
 
     @property

@@ -99,7 +99,7 @@ def prequential(
         rows or more are learned at once, as with 1. Other models learn every batch at once.
 
     drift : DriftDetector, optional
-        Watches class means and errors; what it finds is in ``drift.found`` and in the records.
+        Watches class means and errors; its findings are in ``drift.found`` and in the records.
 
     Returns
     -------

@@ -58,7 +58,7 @@ def compute_leads(comparison: Comparison, name: str, others: Sequence[str]) -> d
 
 
 def choose_others(subject: Row, best: Row, ranked: Sequence[Row]) -> list[Row]:
-    """With what the subject is compared: the top of the table where it is not that, LDA, 3-NN."""
+    """Methods to compare the subject with: the top of the table (if another), LDA, 3-NN."""
     wanted = [best, find_role("LDA", ranked), find_role("raw", ranked)]
     return [row for row in wanted if row is not None and row is not subject][:2]
 

@@ -1,4 +1,4 @@
-"""Early decisions on test series as one page: when each was decided, why, and what is kept."""
+"""Early decisions on test series as one page: when each was decided, why, and whether promises are kept."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _class_facts(model: Any, label: Array, complete: Array, y: Any) -> list[dict
 
 
 def _promise_facts(model: Any) -> dict[str, Any]:
-    """What is promised, as plain data."""
+    """The promise, as plain data."""
     calibration = model.calibration
     promise = calibration if isinstance(calibration, Promise) else Promise()
     return {
@@ -184,7 +184,7 @@ def choose_replay(drawn: Sequence[int], times: Array) -> int:
 
 
 def _picture_facts(model: Any, X: Any, i: int, n_known: int, path: Array) -> dict[str, Any]:
-    """The values of a series, and what was expected at one time; of the first channel."""
+    """The values of a series, and those expected at one time; of the first channel."""
     order, step = _order(model), model._n_channels
     rest = model.expect(_hide(model, X, i, [n_known]))
     return {
@@ -198,7 +198,7 @@ def _picture_facts(model: Any, X: Any, i: int, n_known: int, path: Array) -> dic
 
 
 def _replay_facts(model: Any, X: Any, i: int, path: Array) -> list[dict[str, Any]]:
-    """One series at several times: what is known, expected and guessed then."""
+    """One series at several times: the values known and expected then, and the guess."""
     n_times, step = path.shape[1], model._n_channels
     at = np.unique(np.linspace(1, n_times, min(n_times, MAX_FRAMES)).astype(int)) * step
     decided = model.decide(_hide(model, X, i, at))
@@ -259,7 +259,7 @@ def render_early(facts: Mapping[str, Any]) -> str:
 
 
 def headline(facts: Mapping[str, Any]) -> str:
-    """What was found, in one sentence."""
+    """The findings, in one sentence."""
     return (
         f"{facts['agreement']:.1%} of {facts['n_series']} series are decided as when complete, "
         f"from {facts['used']:.0%} of their values"
@@ -267,7 +267,7 @@ def headline(facts: Mapping[str, Any]) -> str:
 
 
 def describe_promise(facts: Mapping[str, Any]) -> str:
-    """What is promised of new series, and on which assumption."""
+    """The promise for new series, and its assumption."""
     tau = facts["reliability"]
     if facts["cost"]:
         return (
@@ -358,7 +358,7 @@ def _curve(facts: Mapping[str, Any]) -> Html:
         "curve",
         "Reliability over time",
         "Median reliability of deciding then and the range of the middle 80 % of the series; "
-        "dashed the share that is decided; dotted what is required. Below are numbers of times.",
+        "dashed the share that is decided; dotted the required one. Below are numbers of times.",
         picture(f"Reliability of the series from the first to the last of {n} times", parts),
     )
 
@@ -411,9 +411,9 @@ def _pictures(facts: Mapping[str, Any]) -> Html:
     return render_section(
         "pictures",
         "When and why",
-        "Above what was seen (line), what was expected then with two standard deviations (band), "
-        "and what came (dotted); below the reliability of deciding, and dotted what is required."
-        + (" Of several channels the first." if facts["n_channels"] > 1 else ""),
+        "Above the values seen (line), those expected then with two standard deviations (band), "
+        "and those that came (dotted); below the reliability of deciding, and dotted the required "
+        "one." + (" Of several channels the first." if facts["n_channels"] > 1 else ""),
         tag("div", *(_one_series(facts, given) for given in facts["pictures"]), style=GRID),
     )
 

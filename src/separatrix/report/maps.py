@@ -31,7 +31,7 @@ MAX_MEANS = 8
 NO_PLACES: dict[str, Any] = {
     "kind": "", "method": "", "rows": [], "columns": [], "directions": [], "means": [],
 }  # fmt: skip
-"""What is drawn of features that have no place."""
+"""Picture of features that have no place."""
 
 
 class Places(NamedTuple):
@@ -85,7 +85,7 @@ def _numbered(n: int) -> list[str]:
 def draw_map(
     methods: Sequence[MethodRecord], comparison: Comparison, wanted: Sequence[str]
 ) -> dict[str, Any]:
-    """What the directions of a method measure at each place, and mean spectra of classes.
+    """The patterns of a method's directions at each place, and mean spectra of classes.
 
     Patterns of the first of the wanted methods that is linear on split 0, computed from all rows.
     Records from a file hold no rows, and then nothing is drawn.

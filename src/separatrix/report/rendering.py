@@ -21,7 +21,7 @@ def render_template(name: str, *, code: Mapping[str, str] | None = None, **value
     code : mapping of str
         Text that is put into the page as it is.
     **values
-        What the template speaks of; all text is escaped.
+        Values that the template uses; all text is escaped.
     """
     from markupsafe import Markup
 

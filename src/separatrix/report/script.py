@@ -36,7 +36,7 @@ def write_script(comparison: Comparison, advised: str | None = None) -> str:
     """The call that repeats the comparison, once the rows are in X and the labels in y.
 
     It ends with the call that fits the advised method, if there is one. An estimator that cannot
-    be written as code, such as one with a function, gets a name, and a comment says what it was.
+    be written as code, such as one with a function, gets a name, and a comment describes it.
     """
     script = Script()
     methods = {method.name: script.write_method(method) for method in comparison.methods}
@@ -144,7 +144,7 @@ def find_imports(text: str) -> set[str] | None:
     except (SyntaxError, ValueError):  # also text that no encoding can hold
         return None
     if any(isinstance(node, ast.Constant) and node.value is ... for node in nodes):
-        return None  # long lists are printed with dots in place of what is left out
+        return None  # long lists are printed with dots in place of some items
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     lines = {_find_import(name) for name in names}
     return None if None in lines else {line for line in lines if line}

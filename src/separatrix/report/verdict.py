@@ -237,7 +237,7 @@ def _brief(
     advice: Advice,
     data: Mapping[str, Any],
 ) -> list[str]:
-    """What the person can do, in at most five sentences."""
+    """The advice, in at most five sentences."""
     right = wording.format_percent(subject["accuracy"])
     low, high = (subject["scores"]["accuracy"][end] for end in ("low", "high"))
     within = ""
@@ -325,7 +325,7 @@ def _why(subject: Row, ranked: Sequence[Row], advice: Advice, n_splits: int) -> 
 
 
 def _top(subject: Row, best: Row, advice: Advice, score: str) -> str:
-    """What stands at the top of the table, where that is not what is advised."""
+    """The method that ranks first, where another is advised."""
     if subject is best:
         return ""
     standing = advice[subject["name"]]

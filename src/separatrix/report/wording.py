@@ -44,7 +44,7 @@ SCORE_NAMES = {
     "brier": "Brier score",
     "cost": "cost",
 }
-"""What the scores are called, in the order in which they are shown."""
+"""Names of the scores, in the order in which they are shown."""
 
 SETTING_NAMES = {
     "n_splits": "splits",
@@ -57,7 +57,7 @@ SETTING_NAMES = {
     "unit": "unit of splitting",
     "folds": "folds",
 }
-"""What the settings of a comparison are called."""
+"""Names of the settings of a comparison."""
 
 
 # Names -------------------------------------------------------------------------------------------
@@ -402,7 +402,7 @@ def _describe_held_out(settings: Mapping[str, Any]) -> str:
 
 
 def describe_dimension(lines: Sequence[Mapping[str, Any]], decisions: Iterable[str]) -> str:
-    """What the picture of accuracy against dimension shows."""
+    """Explain the picture of accuracy against dimension."""
     if not lines:
         return "None of the methods finds directions one after the other."
     names = {DECISION_NAMES["3nn" if d == "own" else d] if d in DECISION_NAMES else shorten(d)
@@ -432,7 +432,7 @@ def describe_projections(n_shown: int, n_held_out: int, n_rows: int) -> str:
 
 
 def describe_leaderboard(score: str, by_letters: bool) -> str:
-    """What the table of all methods shows."""
+    """Explain the table of all methods."""
     less = ", less is better" if score in LOSS_SCORES else ""
     what = (
         "Share of held-out rows that are classified correctly"
@@ -459,11 +459,11 @@ def find_letter(i: int) -> str:
 
 
 def describe_confusion(n_classes: int, *, counted: bool, numbered: bool) -> str:
-    """What the matrices show; with very many classes there are none."""
+    """Explain the matrices; with very many classes there are none."""
     if not counted:
         return f"The most frequent of the mistakes between {n_classes} classes, over all splits."
     text = (
-        "Rows are the true classes, columns what the method said, summed over all splits. The "
+        "Rows are the true classes, columns the predicted ones, summed over all splits. The "
         "diagonal is right; everything else is a mistake."
     )
     if numbered:
@@ -472,7 +472,7 @@ def describe_confusion(n_classes: int, *, counted: bool, numbered: bool) -> str:
 
 
 def caption_picture(data: Mapping[str, Any], drawn: Mapping[str, Any]) -> str:
-    """What the first picture shows, as a sentence for a paper; nothing without a picture."""
+    """A sentence for a paper that explains the first picture; nothing without a picture."""
     if not drawn["panels"]:
         return ""
     first = drawn["panels"][0]
@@ -492,7 +492,7 @@ def describe_correct(right: int, n: int) -> str:
 
 
 def describe_axes(axes: str, n_components: int | None, n_features: int) -> str:
-    """What a picture is a part of."""
+    """The whole that a picture is a part of."""
     if axes == "principal axes":
         return f"decided by all {format_count(n_features, 'feature')}, seen along principal axes"
     return "" if n_components is None else f"{format_count(n_components, 'direction')} in all"

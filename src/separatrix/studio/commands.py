@@ -1,4 +1,4 @@
-"""What the page may run: the commands of the command line, and what they are called in Python."""
+"""Commands that the page may run, and their calls in Python."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def build_arguments(
     ----------
     command : str
     arguments : sequence of str
-        What the command takes without a name, such as a table.
+        Arguments of the command without a name, such as a table.
     options : dict
         Values by the long names of options without dashes. False and None leave an option out,
         True is a switch, and a list repeats the option.

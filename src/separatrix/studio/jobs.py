@@ -1,6 +1,6 @@
 """Commands in processes of their own: they outlive a page, and a server that is killed.
 
-A job is a folder with the command, what it printed, and its exit code. The process holds a lock
+A job is a folder with the command, its output, and its exit code. The process holds a lock
 on a file there, so that another server can tell a job that runs from one that was killed.
 """
 
@@ -88,12 +88,12 @@ class CommandRun:
         return False
 
     def messages(self) -> str:
-        """What the command wrote to standard error."""
+        """The command's standard error."""
         text = _read(self.folder / "messages.txt")
         return text[-LONGEST_LOG:]
 
     def result(self) -> Any:
-        """What the command printed: JSON where it is, else text."""
+        """The command's output: JSON where it is, else text."""
         text = _read(self.folder / "result.json")
         try:
             return json.loads(text) if text.strip() else None
@@ -147,7 +147,7 @@ class CommandRun:
             time.sleep(0.02)
 
     def stop(self) -> None:
-        """End the command as Ctrl-C does: it keeps what is done."""
+        """End the command as Ctrl-C does: it keeps finished work."""
         if self.status() != "running":
             return
         with suppress(OSError, ValueError):
@@ -180,7 +180,7 @@ def start_job(
     project: Path, command: str, arguments: Sequence[str], options: Mapping[str, Any]
 ) -> CommandRun:
     """Start a command in the folder of a project."""
-    build_arguments(command, arguments, options)  # refuses what it does not know
+    build_arguments(command, arguments, options)  # refuses unknown options
     jobs = list_jobs(project)
     if sum(job.status() == "running" for job in jobs[: 10 * MOST_RUNNING]) >= MOST_RUNNING:
         raise RefusedError(f"{MOST_RUNNING} commands are running: stop one, or wait for its end.")

@@ -1,4 +1,4 @@
-"""What the page shows of tables and models at once, without a command."""
+"""Views of tables and models that the page shows at once, without a command."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _choices() -> dict[str, Any]:
 
 
 def look_at(project: Path, source: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a table is: `files.look.look`, first rows, and faults with what one click does."""
+    """A description of a table: `files.look.look`, first rows, faults and their corrections."""
     from separatrix.files.chunks import read_frame
     from separatrix.files.look import look
 
@@ -193,7 +193,7 @@ def clean(project: Path, source: str, options: Mapping[str, Any], what: str) -> 
 
 
 def _find_source(project: Path, source: str) -> str:
-    """The file of a project, or what the person typed as it is."""
+    """The file of a project, or the typed text as it is."""
     own = project / source
     return str(own) if source and not Path(source).is_absolute() and own.exists() else source
 
@@ -345,7 +345,7 @@ def _load(path: Path, changed: int) -> Any:
 
 
 def describe_run(job: CommandRun) -> dict[str, Any]:
-    """Messages of a command, and what is finished of a comparison."""
+    """Messages of a command, and finished folds of a comparison."""
     news: dict[str, Any] = {"messages": job.messages()}
     spec = job.spec
     results = spec["options"].get("results")

@@ -321,7 +321,7 @@ async def download(studio: Studio, request: Request) -> Any:
 
 @answered
 async def look(studio: Studio, request: Request) -> Any:
-    """What a table is: its first rows, columns, labels, and what is odd about it."""
+    """A description of a table: its first rows, columns, labels and oddities."""
     project, body = _project(studio, request), await _body(request)
     source, options = _take(body, "source", str), _take(body, "options", dict, {})
     return await run_in_threadpool(looking.look_at, project, source, options)
@@ -362,7 +362,7 @@ async def predict(studio: Studio, request: Request) -> Any:
 
 @answered
 async def show_command(studio: Studio, request: Request) -> Any:
-    """The command and the Python of what the page would run."""
+    """The command that the page would run, and the same in Python."""
     command, arguments, options = _command_of(await _body(request))
     words = await run_in_threadpool(build_arguments, command, arguments, options)
     return {"shell": shell_text(words), "python": python_text(command, arguments, options)}
@@ -456,7 +456,7 @@ def make_app(studio: Studio) -> Starlette:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
-        # what is done is kept: the commands go on when they are asked to
+        # finished work is kept: the commands go on when they are asked to
         for name in studio.projects.names():
             for job in list_jobs(studio.projects.find(name)):
                 job.stop()
