@@ -1,4 +1,4 @@
-"""Early decisions on test series as one page: when each was decided, why, and whether promises are kept."""
+"""Early decisions on test series as one page: when each was decided, why, and the promises."""
 
 from __future__ import annotations
 
