@@ -390,7 +390,7 @@ class Comparison:
         Numbers of the test rows of each split; all others trained unless `trains` says which.
     settings : dict
         Settings that change the result: ``n_splits``, ``test_size``, ``cv`` (the splitter as
-        it is printed; None where it is an array or the default), ``splitting`` ("random", "k-fold",
+        printed; None where it is an array or the default), ``splitting`` ("random", "k-fold",
         "given", "test file" or "time"), ``folds`` (the k of k-fold), ``unit`` ("rows" or
         "groups"), ``score`` (the one that ranks), ``costs``, ``budget`` and ``random_state``.
     methods : tuple of MethodRecord
