@@ -456,7 +456,7 @@ def nested_parameters():
         "estimator": (None, None, None),
     }
     for estimator in all_estimators():
-        for name in estimator.get_params(deep=False).keys() & objects.keys():
+        for name in sorted(estimator.get_params(deep=False).keys() & objects.keys()):
             value, inner, values = objects[name]
             if name == "covariance" and not isinstance(estimator, FisherDiscriminant):
                 continue
@@ -469,7 +469,7 @@ def nested_parameters():
             yield pytest.param(made, f"{name}__{inner}", values, id=f"{name_of(made)}-{name}")
 
 
-@pytest.mark.parametrize(("estimator", "name", "values"), nested_parameters())
+@pytest.mark.parametrize(("estimator", "name", "values"), list(nested_parameters()))
 def test_parameters_of_objects_are_read_set_copied_and_searched(estimator, name, values):
     X, y = TALL
     assert name in estimator.get_params()

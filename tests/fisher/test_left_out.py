@@ -159,3 +159,12 @@ def test_two_rows_of_each_class_are_enough_for_a_ridge(rng):
     model = FisherDiscriminant().fit(X, y)
     assert np.isfinite(model.left_out_.log_loss)
     assert model.score(X, y) == 1.0
+
+
+def test_moments_decide_among_very_many_classes(rng):
+    y = np.arange(1800) % 600
+    X = rng.standard_normal((1800, 8)) + 6 * rng.standard_normal((600, 8))[y]
+    by_default = FisherDiscriminant().fit(X, y)
+    by_moments = FisherDiscriminant(shrinkage="moments").fit(X, y)
+    assert by_default.shrinkage_ == by_moments.shrinkage_
+    assert_allclose(by_default.decision_function(X[:9]), by_moments.decision_function(X[:9]))

@@ -426,7 +426,7 @@ def _classes_by_name(cls: type) -> list[tuple[str, type | None]]:
 SHORT_RULES: dict[str, tuple[type, dict[str, Any]]] = {
     "3nn": (KNeighborsClassifier, {"n_neighbors": 3}),
     "centroid": (NearestCentroid, {}),
-    "gaussian": (FisherDiscriminant, {}),
+    "gaussian": (FisherDiscriminant, {"shrinkage": None}),
 }
 """Short names of classifiers on top of a subspace: three nearest neighbours, the nearest class
 mean, Gaussians of one covariance."""

@@ -7,7 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from separatrix.base.estimator import Rows
-from separatrix.decision.by_moments import ByMoments, best_ridge_by_moments
+from separatrix.decision.by_moments import (
+    MAX_JUDGED_CLASSES,
+    ByMoments,
+    best_ridge_by_moments,
+)
 from separatrix.decision.expected import (
     ClassSpreads,
     LeftOut,
@@ -62,7 +66,8 @@ def expect_new_rows(
     moments : ClassMoments
         As they were given.
     rows : LabelledRows, Blocks or None
-        The rows of these moments, to leave out. Where they are not in memory moments decide.
+        The rows of these moments, to leave out. Where they are not in memory, or the classes are
+        more than `MAX_JUDGED_CLASSES`, moments decide.
     priors : array (n_classes,)
     """
     small, Sw = space.small, space.small.Sw
@@ -77,7 +82,7 @@ def expect_new_rows(
     unit = float(evals.sum()) / n_free / space.n_features
     outside = np.broadcast_to(0.0, (len(means), len(means)))
     spectrum = Spectrum(evals.clip(0.0) / n_free, means, outside, moments.counts, unit)
-    if not isinstance(rows, LabelledRows):
+    if not isinstance(rows, LabelledRows) or len(means) > MAX_JUDGED_CLASSES:
         if small.per_class:
             spectrum = spectrum._replace(spreads=_spread_apart(small, V))
         return best_ridge_by_moments(spectrum, seen)
