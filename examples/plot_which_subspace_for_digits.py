@@ -51,9 +51,9 @@ threadpool_limits(1)  # the problems are small: more threads only wait for each 
 
 METHODS: dict[str, Any] = {
     "raw pixels": FunctionTransformer(),
-    "Fisher": FisherDiscriminant(),
+    "Fisher, no shrinkage": FisherDiscriminant(shrinkage=None),
     "Fisher, 2 directions": FisherDiscriminant(2),
-    "Fisher, shrinkage auto": FisherDiscriminant(shrinkage="auto"),
+    "Fisher, shrinkage auto": FisherDiscriminant(),
     "PCA 95 % + Fisher": FisherDiscriminant(pca=0.95),
     "GSVD": GSVDDiscriminant(),
     "null space": NullSpaceDiscriminant(),
