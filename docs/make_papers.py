@@ -184,7 +184,7 @@ QUOTES = (
         },
     ),
     Quote(
-        "ipcac.rst",
+        "ipcac_measured.rst",
         "ipcac/table4.2",
         {"Hungarian": "Hungarian", "SpamAssassin": "SpamAssassin"},
         {

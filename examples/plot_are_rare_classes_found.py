@@ -41,10 +41,12 @@ def draw(seed: int) -> tuple[Array, Array]:
     return bunch.data, bunch.target
 
 
+# this cut counts both classes of a node alike; the default follows their shares
+NODE = KernelIPCAC(truncate=True, threshold="mahalanobis")
 MODELS: dict[str, Any] = {
-    "DDAG K-TIPCAC": DDAGClassifier(KernelIPCAC(truncate=True), reducer=TruncatedIPCAC()),
-    "DDAG, no reducer": DDAGClassifier(KernelIPCAC(truncate=True)),
-    "DDAG of IPCAC": DDAGClassifier(IPCAC()),
+    "DDAG K-TIPCAC": DDAGClassifier(NODE, reducer=TruncatedIPCAC()),
+    "DDAG, no reducer": DDAGClassifier(NODE),
+    "DDAG of IPCAC": DDAGClassifier(IPCAC(threshold="mahalanobis")),
     "Fisher": FisherDiscriminant(),
     "SVC": SVC(),
     "SVC, balanced": SVC(class_weight="balanced"),
@@ -89,10 +91,11 @@ ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
 
 # %%
 # Plain support vector machines and forests do not find some of the rare classes at all: all other
-# rows together outweigh them. The graph of truncated kernel classifiers finds every class, and so
-# does a support vector machine whose errors are weighed by class, which is as good here.
+# rows together outweigh them. The graph of truncated kernel classifiers finds every class. So does
+# a support vector machine whose errors are weighed by class, and it is better here. With the
+# default cut of its nodes, which follows the shares of the classes, the graph misses three.
 #
-# The reducer, which the source puts first, makes the nodes quicker and costs nine points: 21
+# The reducer, which the source puts first, makes the nodes quicker and costs eight points: 21
 # directions hold what separates the class means, and here classes have two clusters each. The
 # source found the same, by less (its section 6.4.2).
 
