@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -229,3 +231,12 @@ def test_the_promise_holds_on_new_rows(name, shrinkage):
     assert calibration < 0.08  # of 500 new rows, by chance alone, about .03
     if name.startswith("no signal"):
         assert largest < 0.8
+
+
+def test_many_classes_are_judged_without_a_warning(rng):
+    """Of more than eleven classes fewer points stand for new rows: as many as are even."""
+    y = np.arange(60) % 15
+    X = 3 * rng.standard_normal((15, 20))[y] + rng.standard_normal((60, 20))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert FisherDiscriminant(shrinkage="moments").fit(X, y).score(X, y) > 0.9

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,7 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.special import log_softmax, softmax
 from sklearn.metrics import log_loss
 
-from separatrix import FisherDiscriminant
+from separatrix import FisherDiscriminant, KernelFisherDiscriminant, KernelIPCAC
 
 
 def draw(n, p, n_classes=3, seed=0, gap=1.0):
@@ -168,3 +171,23 @@ def test_moments_decide_among_very_many_classes(rng):
     by_moments = FisherDiscriminant(shrinkage="moments").fit(X, y)
     assert by_default.shrinkage_ == by_moments.shrinkage_
     assert_allclose(by_default.decision_function(X[:9]), by_moments.decision_function(X[:9]))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        FisherDiscriminant,
+        KernelFisherDiscriminant,
+        KernelIPCAC,
+        partial(KernelFisherDiscriminant, n_landmarks=20, random_state=0),
+    ],
+)
+def test_weights_that_sum_to_one_are_pointed_out(make, rng):
+    """A weight is a number of rows: shares leave none to choose by, which the warning says."""
+    y = np.arange(60) % 2
+    X = rng.standard_normal((60, 5)) + y[:, None]
+    with pytest.warns(UserWarning, match=r"sums to 1 for 60 rows .* by 60 if"):
+        make().fit(X, y, sample_weight=np.full(60, 1 / 60))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make().fit(X, y, sample_weight=np.full(60, 0.5))

@@ -205,7 +205,8 @@ def _stand_for_rows(scores: NewScores, counts: Array) -> Array:
     Points of all classes and metrics are the same but for the map that takes them to a class.
     """
     n_classes = len(counts)
-    n_points = int(np.clip(MAX_EXPECTED_DISTANCES // n_classes**2, 8, MOST_POINTS))
+    most = int(np.clip(MAX_EXPECTED_DISTANCES // n_classes**2, 8, MOST_POINTS))
+    n_points = 1 << (most.bit_length() - 1)  # points of Sobol are even in powers of two
     factors = [_find_factor(V) for V in scores.covariances]
     points = normal_points(max(L.shape[1] for L in factors), n_points)
     spread = np.sqrt(1 + 1 / counts)  # a mean is known as well as the rows of its class let it be

@@ -70,8 +70,10 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         classes, t the mean variance: correlations shrink, and features may have any units.
         "auto" takes the α whose log-loss of rows left out is least; each row is left out exactly
         (`decision.expected`), and the decision takes its slope and its offsets from the same
-        scores. "moments" takes α from moments alone, and so does "auto" where no row is left, as
-        in batches, merged models and Dask collections: then merging is fitting the union.
+        scores, or from those of blocks of neighbouring rows where these are judged worse: the
+        order of rows may matter. "moments" takes α from moments alone, and so does "auto" where
+        no row is left, as in batches, merged models and Dask collections: then merging is fitting
+        the union.
         None is the plain discriminant, for rows that outnumber features well.
         "nonlinear" moves each eigenvalue of Sw by its own amount
         (`fisher.shrinkage.quadratic_inverse`). It needs no rows: such models merge and stream.

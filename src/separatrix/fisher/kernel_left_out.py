@@ -33,6 +33,7 @@ from separatrix.decision.expected import (
     distances_without,
 )
 from separatrix.fisher.directions import fisher_directions
+from separatrix.fisher.left_out import warn_of_light_rows
 from separatrix.kernels import SettledKernel
 from separatrix.linalg import (
     EPS,
@@ -316,6 +317,7 @@ def map_by_left_out(
         sample = rows if len(some) == len(rows.codes) else _select(rows, some, kernel)
         choice = _choose(sample, kernels, smoothing, shares)
         if choice is None:
+            warn_of_light_rows(rows)
             return None
         kernel, smoothing = choice
     judged = counted[_draw_left_out(rows.codes[counted], len(rows.classes))]

@@ -30,6 +30,7 @@ from separatrix.decision.expected import (
     search_ridge,
 )
 from separatrix.decision.linear import check_priors
+from separatrix.fisher.left_out import warn_of_light_rows
 from separatrix.kernels import SettledKernel, is_precomputed, kernels_to_try
 from separatrix.linalg import EPS, Array, squared_distances
 from separatrix.moments.class_moments import ClassMoments
@@ -73,6 +74,7 @@ def map_to_landmarks_by_left_out(model: Any, rows: LabelledRows) -> Mapped | Non
     kernels = kernels_to_try(model.kernel, placed["_landmarks"].kernel)
     choice = choose_in_landmarks(rows, landmarks, kernels, priors)
     if choice is None:
+        warn_of_light_rows(rows)
         return None
     kernel, ratio, decision = choice
     to_features = map_of_landmarks(kernel, landmarks)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from separatrix._warnings import warn_caller
 from separatrix.base.estimator import Rows
 from separatrix.decision.by_moments import (
     MAX_JUDGED_CLASSES,
@@ -76,6 +77,8 @@ def expect_new_rows(
     # classes that are points have a scatter of rounding errors
     dust = scatter_eps(moments.eps, moments.n_samples, len(Sw)) * np.trace(small.Sb)
     if n_free <= 1 or np.count_nonzero(seen) < 2 or not np.trace(Sw) > dust:
+        if isinstance(rows, LabelledRows):
+            warn_of_light_rows(rows)
         return None
     evals, V = np.linalg.eigh(Sw)
     means = np.where(moments.counts[:, None] > 0, small.means - small.mean, 0.0) @ V
@@ -100,6 +103,18 @@ def expect_new_rows(
     if whole:
         return check_on_blocks(found, spectrum, coordinates, rows.codes, seen, N_BLOCKS)
     return found
+
+
+def warn_of_light_rows(rows: LabelledRows) -> None:
+    """Warn where weights make many rows too few to leave one out, as those that sum to one do."""
+    total, n_classes = float(rows.counts.sum()), np.count_nonzero(rows.counts)
+    n_rows = len(rows.codes)
+    if rows.weights is not None and total <= n_classes + 1 < n_rows:
+        warn_caller(
+            f"sample_weight sums to {total:g} for {n_rows} rows of {n_classes} classes. A weight "
+            "of one is a row, so that none can be left out to choose the shrinkage: multiply the "
+            f"weights, by {n_rows / total:g} if they are shares of the rows"
+        )
 
 
 def _spread_apart(small: ClassMoments, V: Array) -> ClassSpreads:
