@@ -134,7 +134,7 @@ class Quote(NamedTuple):
 
 QUOTES = (
     Quote(
-        "kernel.rst",
+        "kernel_measured.rst",
         "ipcac/table5.4",
         {name: name for name in ("e = 1", "e = 2", "e = 3")},
         {
@@ -151,7 +151,7 @@ QUOTES = (
         },
     ),
     Quote(
-        "kernel.rst",
+        "kernel_measured.rst",
         "ipcac/table5.5",
         {
             "4 and 4 Gaussians": "set 1, means x 0.5",
@@ -166,7 +166,7 @@ QUOTES = (
         },
     ),
     Quote(
-        "kernel.rst",
+        "kernel_measured.rst",
         "ipcac/table5.6",
         {
             "-9": "balanced accuracy, -9 filled in",

@@ -29,7 +29,7 @@ from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 
 DEFAULT_RIDGE = 0.1
-"""The ridge of "auto", as a share of the mean squared distance of the rows from their mean."""
+"""The ridge of "auto" where no row can be left out, as a share of the rows' mean square."""
 
 
 # The mathematics -----------------------------------------------------------------------------
@@ -86,7 +86,8 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
         ``landmarks_`` of another model.
     ridge : "auto" or float
         ρ as a share of the mean squared distance of the training rows from their mean in feature
-        space. "auto" is 0.1; 0 is no ridge, which a smooth kernel punishes.
+        space. "auto" is the one, with the width of the kernel, of least log-loss of rows that are
+        left out, and 0.1 where none can be. 0 is no ridge, which a smooth kernel punishes.
     priors : array (n_classes,) or None
         Class probabilities; None takes the proportions in the training data.
     random_state : int, RandomState or None
