@@ -57,7 +57,7 @@ docs: .venv/dev.stamp  ## the manual, in docs/_build/html
 	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html
 	@echo "The manual is docs/_build/html/index.html"
 
-bench: .venv/dev.stamp  ## speed beside peers, as ratios
+bench: .venv/dev.stamp  ## speed compared with peers, as ratios
 	$(PY) -m benchmarks.speed --store
 
 .venv/demo.stamp: pyproject.toml

@@ -92,6 +92,5 @@ for name, method in METHODS.items():
     print(f"{name:<22}" + "".join(cells))
 
 # %%
-# What it cannot do: tell apart two persons of whom it has never seen a picture; its directions are
-# for those it has learned. And where pictures of each person are many, shrunk Fisher is as good
-# and costs less.
+# It cannot distinguish two persons without a learned picture: its directions are for those it has
+# learned. With many pictures of each person shrunk Fisher is as good and costs less.

@@ -103,6 +103,42 @@ def test_every_name_of_the_package_in_the_manual_exists(page):
     assert wrong == []
 
 
+RETIRED = {
+    r"beside": "next to, compared with, with, besides",
+    r"(is|are|be|was) told|told (apart|from)|tells? (\w+ )?apart": "distinguish, know",
+    r"sought": "searched, looked for",
+    r"mend(s|ed|ing)?": "fix, repair, correct",
+    r"rightly": "correctly",
+    r"at hand": "available, given, in memory",
+    r"no more than": "at most, only",
+    r"so many|manieth": "the name of the number",
+    r"by which (is|are)|not to be had": "a plain clause",
+}
+"""Words of a dialect that this project does not use, and plain ones in their place."""
+
+WRITTEN = {".css", ".html", ".ipynb", ".js", ".md", ".py", ".rst", ".toml"}
+
+
+def list_texts():
+    """Files that users and developers read: the library, the papers, the manual, the gallery."""
+    built = {ROOT / "docs" / name for name in ("_build", "api", "gallery")}
+    for folder in ("src", "papers/src", "docs", "examples"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in WRITTEN and built.isdisjoint(path.parents):
+                yield path
+    yield from ROOT.glob("*.md")
+
+
+def test_retired_words_stay_away():
+    """Line breaks count as spaces; there are no exceptions."""
+    pattern = re.compile(rf"\b({'|'.join(RETIRED)})\b", re.IGNORECASE)
+    used = []
+    for path in list_texts():
+        text = re.sub(r"\s*\n[\s#]*|(?<=\w) \"\n\s*f?\"", " ", path.read_text("utf-8"))
+        used += [f"{path.relative_to(ROOT)}: {word[0]}" for word in pattern.finditer(text)]
+    assert used == []
+
+
 def test_scripts_of_the_gallery_have_no_spaces_in_their_names():
     """A folder may have them: the warning of sphinx-gallery, which sees whole paths, is off."""
     assert [path.name for path in (ROOT / "examples").iterdir() if " " in path.name] == []

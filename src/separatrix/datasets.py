@@ -15,7 +15,7 @@ from separatrix.files.bundled import BUNDLED, load_bundled
 
 
 class DataSet(Bunch):
-    """Rows, labels and what is known of them; printed in a line."""
+    """Rows, labels and a description; printed in a line."""
 
     def __repr__(self) -> str:
         """How many rows, features and classes there are."""
@@ -294,7 +294,7 @@ def make_drifting_pair(
     Row t has the mean ``± separation / 2`` along a direction that turns in a plane, evenly, by
     `turns` full turns from the first row to the last. In that plane the classes have unit
     variance; outside it the features vary by up to three standard deviations and say nothing of
-    the class. After half a turn the classes have changed places: what was learned at first is then
+    the class. After half a turn the classes have changed places: a model of the first rows is then
     worse than nothing, while the best rule of the moment is as good as ever.
 
     Parameters

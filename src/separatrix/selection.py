@@ -65,7 +65,7 @@ def neighbour_scores(
     *,
     n_neighbors: int | Sequence[int] = 3,
 ) -> Array:
-    """Share of new rows that their nearest neighbours classify rightly, for each dimension.
+    """Share of new rows that their nearest neighbours classify correctly, for each dimension.
 
     Squared differences are added to the distances one coordinate at a time, so that all
     dimensions cost one pass and rows at the same distance stay so; where several coordinates are
@@ -134,7 +134,7 @@ def neighbour_shares(
 def leave_one_out_scores(
     Z: ArrayLike, y: ArrayLike, ends: ArrayLike | None = None, *, n_neighbors: int = 3
 ) -> Array:
-    """Share of rows that their nearest neighbours among the others classify rightly.
+    """Share of rows that their nearest neighbours among the others classify correctly.
 
     One pass for all numbers of leading coordinates, as in `neighbour_scores`. On a subspace that
     was fitted to the same rows this is flattering, and worse than that when there are more
@@ -352,11 +352,11 @@ def keep_classes(
     [([0, 1, 2], [3])]
     """
     units = np.arange(len(codes)) if groups is None else np.unique(groups, return_inverse=True)[1]
-    found = []
+    kept = []
     for fit, held in parts:
         held, back = _give_back(fit, held, codes, units)
-        found.append((np.sort(np.concatenate([fit, back])), np.sort(held)))
-    return _leave_out_shared(found, groups)
+        kept.append((np.sort(np.concatenate([fit, back])), np.sort(held)))
+    return _leave_out_shared(kept, groups)
 
 
 def _leave_out_shared(

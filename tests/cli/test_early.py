@@ -33,7 +33,7 @@ def test_early_decisions_on_a_file_of_their_own(table):
     table[:20].drop(columns="plant").to_csv("test.csv", index=False)
     done = run("early", "train.csv", "--test", "test.csv", "--json")
     assert json.loads(done.stdout)["rows"] == 20
-    assert "decided rightly from" in run("early", "train.csv", "--test", "test.csv").stdout
+    assert "% decided correctly, after" in run("early", "train.csv", "--test", "test.csv").stdout
 
 
 @pytest.fixture

@@ -83,5 +83,5 @@ def test_a_result_beside_columns_of_its_name_is_refused(bare_table):
     bare_table["prediction"] = 1
     bare_table.to_csv("new.csv", index=False)
     options = ["predict", "a.model", "new.csv", "--keep", "prediction"]
-    assert "'prediction' cannot be kept beside the result" in refused(*options)
+    assert "'prediction' cannot be kept with the result" in refused(*options)
     assert "'prediction' cannot be kept" in refused(*options, "-o", "b.npz")

@@ -21,10 +21,13 @@ from separatrix.files.columns import check_features, describe_content
         (["1.3.2024", "02/03/24"], "dates such as"),
         (["red", "blue", "red"], "2 values such as 'red'"),
         (["p1", "p2", "p3"], "another value in each row, such as 'p1'"),
-        ([*map(str, range(20)), "none"], "numbers except one that is 'none': mend it, or leave"),
+        (
+            [*map(str, range(20)), "none"],
+            "numbers except one that is 'none': correct it, or leave",
+        ),
         (
             [*map(str, range(40)), "a", "b"],
-            "numbers except 2 such as 'a': mend it, or leave the c",
+            "numbers except 2 such as 'a': correct it, or leave the c",
         ),
         (["a b c d e", "f g h i j k"], "texts such as 'a b c d e': learn from their words (--tex"),
         ([[1, 2], [3], [3]], "2 values such as"),

@@ -43,7 +43,7 @@ def test_messages_without_kinds(tmp_path):
 def test_a_message_without_text_is_named_or_left_out(tmp_path):
     write_mails(tmp_path / "mails")
     (tmp_path / "mails/ham/001.eml").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"ham/001.eml has no text: mend it, or leave out"):
+    with pytest.raises(ValueError, match=r"ham/001.eml has no text: correct it, or leave out"):
         read_table(tmp_path / "mails")
     table = read_table(tmp_path / "mails", skip_bad=True)
     assert len(table.X) == 40
@@ -101,7 +101,7 @@ def test_a_message_of_more_than_16_megabytes_is_refused_or_left_out(tmp_path):
         (tmp_path / kind / "1.eml").write_bytes(b"Subject: a\n\nsome words")
     with (tmp_path / "spam" / "2.eml").open("wb") as file:
         file.truncate(MAX_MESSAGE_BYTES + 1)
-    with pytest.raises(ValueError, match=r"2.eml has more than 16 MB: mend it, or leave out"):
+    with pytest.raises(ValueError, match=r"2.eml has more than 16 MB: correct it, or leave out"):
         read_table(tmp_path)
     table = read_table(tmp_path, skip_bad=True)
     assert len(table.X) == 2

@@ -82,7 +82,8 @@ def test_faults_of_a_table_are_told(text, options, message):
         (
             {"a": [*map(str, range(20)), "n.n."]},
             {},
-            r"\(numbers except one that is 'n.n.': mend it, or leave the cell empty for a gap\)\Z",
+            r"\(numbers except one that is 'n.n.': correct it, or leave the cell empty "
+            r"for a gap\)\Z",
         ),
         (
             {"a": ["p1", "p2", "p2"]},

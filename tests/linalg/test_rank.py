@@ -19,7 +19,7 @@ def test_range_and_null_split_the_space(rng):
     both = np.hstack([parts.range, parts.null])
     assert_allclose(both.T @ both, np.eye(5), atol=1e-13)
     assert linalg.null_space(S).shape == (5, 3)
-    assert linalg.null_space(1e-30 * S, beside=1.0).shape == (5, 5)
+    assert linalg.null_space(1e-30 * S, relative_to=1.0).shape == (5, 5)
 
 
 def test_cholesky_whitener_ignores_units_and_sees_singularity(rng):
@@ -35,7 +35,7 @@ def test_cholesky_whitener_ignores_units_and_sees_singularity(rng):
         with pytest.raises(linalg.SingularMatrixError):
             linalg.cholesky_whitener(singular)
     with pytest.raises(linalg.SingularMatrixError):
-        linalg.cholesky_whitener(1e-20 * np.eye(2), beside=np.ones(2))
+        linalg.cholesky_whitener(1e-20 * np.eye(2), relative_to=np.ones(2))
 
 
 def test_a_cholesky_factor_gives_the_inverse(rng):

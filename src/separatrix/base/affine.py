@@ -23,7 +23,7 @@ from separatrix.base.kernel import KernelEstimator
 from separatrix.linalg import Array
 
 MAX_CHECKED_ROWS = 256
-"""Rows on which what was read is compared with the steps themselves."""
+"""Rows on which the map that was read is compared with the steps themselves."""
 
 MAX_MAP_ERROR = 1e-6
 """Largest difference of a map that was read, relative to its largest value."""
@@ -105,8 +105,8 @@ def read_affine(transformer: Any, X: Array) -> AffineMap | None:
     >>> read_affine(Normalizer().fit(X), X) is None
     True
     """
-    found, rows = propose_affine(transformer, X.shape[1]), X[:MAX_CHECKED_ROWS]
-    return found if found is not None and _agrees(found, transformer, rows) else None
+    proposed, rows = propose_affine(transformer, X.shape[1]), X[:MAX_CHECKED_ROWS]
+    return proposed if proposed is not None and _agrees(proposed, transformer, rows) else None
 
 
 def propose_affine(transformer: Any, d: int) -> AffineMap | None:
@@ -119,11 +119,11 @@ def propose_affine(transformer: Any, d: int) -> AffineMap | None:
     if getattr(transformer, "n_features_in_", d) != d:
         return None
     if isinstance(transformer, Pipeline):
-        found: AffineMap | None = identity_map(d)
+        whole: AffineMap | None = identity_map(d)
         for _, step in transformer.steps:
-            part = None if found is None else propose_affine(step, len(found.offset))
-            found = None if found is None or part is None else found.then(part)
-        return found
+            part = None if whole is None else propose_affine(step, len(whole.offset))
+            whole = None if whole is None or part is None else whole.then(part)
+        return whole
     for kinds, read in _MAP_READERS:
         if isinstance(transformer, kinds):
             return read(transformer, d)
@@ -137,10 +137,10 @@ def _is_nothing(transformer: Any) -> bool:
     return transformer is None or isinstance(transformer, str)
 
 
-def _agrees(found: AffineMap, transformer: Any, rows: Array) -> bool:
+def _agrees(proposed: AffineMap, transformer: Any, rows: Array) -> bool:
     if _is_nothing(transformer):
         return True
-    expected, coordinates = np.asarray(transformer.transform(rows)), found(rows)
+    expected, coordinates = np.asarray(transformer.transform(rows)), proposed(rows)
     if expected.shape != coordinates.shape:
         return False
     scale = np.max(np.abs(expected), initial=1e-300)

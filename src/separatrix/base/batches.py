@@ -71,7 +71,7 @@ class MomentEstimator(SubspaceEstimator):
 
         After any sequence of batches the model is the one that `fit` gives on all rows together,
         in their order. The subspace is computed when it is next asked for, so that batches cost
-        no more than their statistics. A batch that raises an error leaves the model as it was.
+        only their statistics. A batch that raises an error leaves the model as it was.
         While only one class has been seen, that class is predicted and `transform` returns no
         columns.
 
@@ -118,9 +118,9 @@ class MomentEstimator(SubspaceEstimator):
 
         The moments of the rows are subtracted. A class of which no row is left disappears. Rows
         that were not part of the model are an error where moments can tell, that is where a class
-        has fewer rows, or where the scatter of what remains would be negative in some direction;
-        rows like those that were learned cannot be told from them. An error leaves the model as
-        it was.
+        has fewer rows, or where the remaining scatter would be negative in some direction;
+        rows like those that were learned cannot be distinguished from them. An error leaves the
+        model as it was.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class MomentEstimator(SubspaceEstimator):
         rows = self._validate_batch(X, y, self.classes_, sample_weight)
         return self._summarize(rows)
 
-    # What is new to the model, and what its directions mean ------------------------------------
+    # Novelty of rows, and the meaning of directions --------------------------------------------
 
     def novelty(self, X: ArrayLike, *, relative: bool = False) -> Array:
         """Squared Mahalanobis distance to the nearest class, in the pooled metric.
@@ -237,8 +237,8 @@ class MomentEstimator(SubspaceEstimator):
         """(n_components, n_features): what changes in the rows as each score rises by one.
 
         The least-squares fit of the centred rows by their scores, ``(WᵀStW)⁻¹ WᵀSt`` with W the
-        components as columns. Components are filters: they also cancel what disturbs; patterns
-        show what is there.
+        components as columns. Components are filters: they also cancel disturbances; patterns
+        show the signal.
         """
         W = self.components_.T
         covariances = self._moments_to_read().total_apply(W)
@@ -410,7 +410,7 @@ class MomentEstimator(SubspaceEstimator):
     def _store(self, moments: ClassMoments, solution: Solution, rows: Any = None) -> None:
         kept: dict[str, Any] = {"moments_": moments if self.keep_moments else None}
         if rows is not None:  # a new fit; without rows the window of before goes on
-            # what a merged model, or one that learned in batches, has beside its results
+            # a merged model, or one that learned in batches, has these besides its results
             for name in ("noise_", "_takes_new_classes"):
                 self.__dict__.pop(name, None)
             slides = self.window is not None and self.keep_moments

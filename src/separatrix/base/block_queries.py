@@ -2,7 +2,7 @@
 
 A sample of rows is sent to the blocks. Each block answers with its rows that are nearest to them,
 by distance and number; the nearest of all are found by joining such lists. Another pass adds up
-the neighbours themselves. What travels is bounded by the sample, however many rows there are.
+the neighbours themselves. The traffic is bounded by the sample, however many rows there are.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class BlockQueries(NamedTuple):
     def draw(
         cls, blocks: Blocks, moments: ClassMoments, n_queries: int, source: Any
     ) -> BlockQueries:
-        """About so many rows, drawn by class in one pass.
+        """About `n_queries` rows, drawn by class in one pass.
 
         Parameters
         ----------
@@ -145,11 +145,11 @@ def _nearest_in_block(
     """`BlockQueries.nearest` in one block, for the rows that are asked for each class."""
     known = _less(block.X, centre)
     here = np.where(own // MAX_ROWS_PER_BLOCK == number, own % MAX_ROWS_PER_BLOCK, -1)
-    found = []
+    nearest = []
     for c, at in enumerate(asked):
         members = np.flatnonzero(block.codes == c)
         if not len(members):
-            found.append(Nearest(np.zeros((len(at), 0)), np.zeros((len(at), 0), dtype=np.int64)))
+            nearest.append(Nearest(np.zeros((len(at), 0)), np.zeros((len(at), 0), dtype=np.int64)))
             continue
         places = np.full(len(block.codes), -1)
         places[members] = np.arange(len(members))
@@ -157,15 +157,15 @@ def _nearest_in_block(
         near = nearest_rows(X[at], known[members], k, place)
         distances = np.stack([squared_norms(X[at] - known[members[n]]) for n in near.T], axis=1)
         distances[near == place[:, None]] = np.inf
-        found.append(Nearest(distances, number * MAX_ROWS_PER_BLOCK + members[near]))
-    return found
+        nearest.append(Nearest(distances, number * MAX_ROWS_PER_BLOCK + members[near]))
+    return nearest
 
 
 def _join_nearest(k: int, parts: Sequence[Sequence[Nearest]]) -> list[Nearest]:
     """The nearest rows of each class in several blocks; of equals the ones of the first."""
     joined = []
-    for found in zip(*parts, strict=True):
-        distances, numbers = (np.hstack(columns) for columns in zip(*found, strict=True))
+    for of_class in zip(*parts, strict=True):
+        distances, numbers = (np.hstack(columns) for columns in zip(*of_class, strict=True))
         order = np.argsort(distances, axis=1, kind="stable")[:, :k]
         joined.append(Nearest(*(np.take_along_axis(A, order, 1) for A in (distances, numbers))))
     return joined
@@ -181,14 +181,14 @@ def _add_up_neighbours(
     """Weighted sums of the neighbours in one block, and to which class and row they belong."""
     known = _less(block.X, centre)
     at, sums = [], []
-    for c, (found, weights) in enumerate(zip(numbers, shares, strict=True)):
-        here = found // MAX_ROWS_PER_BLOCK == number
+    for c, (neighbours, weights) in enumerate(zip(numbers, shares, strict=True)):
+        here = neighbours // MAX_ROWS_PER_BLOCK == number
         asked = np.flatnonzero(here.any(axis=1))
         starts = np.concatenate([[0], np.cumsum(here[asked].sum(axis=1))])
-        places = found[here] % MAX_ROWS_PER_BLOCK
+        places = neighbours[here] % MAX_ROWS_PER_BLOCK
         average = sp.csr_array((weights[here], places, starts), (len(asked), known.shape[0]))
         part = average @ known
-        at.append(c * len(found) + asked)
+        at.append(c * len(neighbours) + asked)
         sums.append(part.toarray() if sp.issparse(part) else part)
     return np.concatenate(at), np.concatenate(sums)
 

@@ -23,7 +23,7 @@ from separatrix.moments.labelled import LabelledRows, is_text
 
 
 def fit_collection(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
-    """Fit a model that needs no more than moments to a Dask collection."""
+    """Fit a model that needs only moments to a Dask collection."""
     blocks, total = sum_blocks(model, X, y, sample_weight)
     model._store(total.summary, model._find(total.summary, blocks, {}), blocks)
     return model
@@ -72,7 +72,7 @@ def map_blocks(method: Callable[..., Any], X: Any, **options: Any) -> Any:
     Parameters
     ----------
     method : bound method
-        What is asked of each row, such as ``model.predict``; of any estimator of scikit-learn.
+        Method applied to each row, such as ``model.predict``; of any estimator of scikit-learn.
     X : Dask array, Dask data frame, or list of delayed blocks
         Rows; also an array of another library, with ``array_api_dispatch`` of scikit-learn.
     **options

@@ -65,7 +65,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     priors_: Any
     rank_: int
     selection_: Any
-    _results: Any  # the names of what the last solution has set, where it can be solved again
+    _results: Any  # names of attributes that the last solution set, where it can be solved again
 
     def fit(
         self,
@@ -82,7 +82,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         ----------
         X : array or sparse matrix (n_samples, n_features)
             Training rows. An array (n_samples, n_channels, n_times) is taken for rows of its
-            channels one after the other. Methods that need no more than class moments, `LDG` and
+            channels one after the other. Methods that need only class moments, `LDG` and
             `LocalFisherDiscriminant` take a Dask collection, too: see "Beyond memory" in the
             manual.
         y : array (n_samples,)
@@ -248,7 +248,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _keep_wanted(
         self,
-        found: Solution,
+        solution: Solution,
         lift: Lift,
         moments: ClassMoments,
         selected: Mapping[str, Any],
@@ -259,7 +259,7 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
         With more rows to come, directions that are missing so far are no error.
         """
-        available = found.W.shape[1]
+        available = solution.W.shape[1]
         n_classes = len(moments.classes)
         if more_to_come:
             available = max(available, min(n_classes - 1, moments.n_features))
@@ -268,8 +268,8 @@ class SubspaceEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         else:
             why = f"the means of {n_classes} classes span no more in {moments.n_features} features"
         k = self._n_wanted(available, why, selected)
-        within = None if found.within is None else found.within[:k, :k]
-        return found._replace(W=lift(found.W[:, :k]), within=within)
+        within = None if solution.within is None else solution.within[:k, :k]
+        return solution._replace(W=lift(solution.W[:, :k]), within=within)
 
     # store ------------------------------------------------------------------------------------
 

@@ -237,7 +237,7 @@ def _to_onnx(linear: LinearScores, model: Any, rows: Array) -> bytes:
     checker.check_model(made)
     content = made.SerializeToString()
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
-    found, scores = session.run(["label", "scores"], {"X": rows.astype(np.float32)})
+    labels, scores = session.run(["label", "scores"], {"X": rows.astype(np.float32)})
     expected = linear.scores(rows.astype(np.float32).astype(np.float64))
     size = np.abs(expected).max(initial=1.0)
     if not np.abs(scores - expected).max() <= MAX_ONNX_DIFFERENCE * size:
@@ -245,7 +245,7 @@ def _to_onnx(linear: LinearScores, model: Any, rows: Array) -> bytes:
             "float32, the numbers of ONNX, is not enough for this model: its scores would differ "
             f"by {np.abs(scores - expected).max():.3g}. Scale features first, or export to json"
         )
-    _check_equal(found.astype(linear.classes.dtype), model, rows, MAX_ONNX_DIFFERENCE)
+    _check_equal(labels.astype(linear.classes.dtype), model, rows, MAX_ONNX_DIFFERENCE)
     return content
 
 

@@ -1,7 +1,7 @@
 """The empirical kernel map: it turns a kernel method into the linear method.
 
-A kernel is an inner product of rows sent to some feature space. The training rows span no more
-than n dimensions there; in orthonormal coordinates of their span they are ordinary rows Φ, with
+A kernel is an inner product of rows sent to some feature space. The training rows span at most
+n dimensions there; in orthonormal coordinates of their span they are ordinary rows Φ, with
 ``Φ Φᵀ`` the centred kernel matrix. A method whose answer turns with the coordinates finds the same
 subspace there as in the feature space.
 """
@@ -189,7 +189,7 @@ class TriangularMap(NamedTuple):
 
 
 def _leading_pairs(K: Array, k: int, largest: float, tol: float | None) -> tuple[Array, Array]:
-    """Eigenpairs that are not numerical zero beside the `largest` kernel value, or below `tol`."""
+    """Eigenpairs above numerical zero, relative to the `largest` kernel value, and above `tol`."""
     evals, U = top_eigh(K, k, tol=KERNEL_TOLERANCE)
     first = float(np.max(evals, initial=0.0))
     eps = float(np.finfo(K.dtype).eps)

@@ -123,7 +123,7 @@ class KernelEstimator(SubspaceEstimator):
         ----------
         X : array or sparse matrix (n_samples, n_features)
             Training rows; for a precomputed kernel the kernel values of all pairs of them,
-            (n_samples, n_samples). Methods that need no more than moments take a Dask collection,
+            (n_samples, n_samples). Methods that need only moments take a Dask collection,
             too, with `n_landmarks`: a pass for a sample of rows, which become landmarks and give
             the kernel its width, and a second pass for the moments of all rows.
         y : array (n_samples,)
@@ -174,12 +174,12 @@ class KernelEstimator(SubspaceEstimator):
                 f"{len(labels)}: so few rows fit into memory, call X.compute()"
             )
         check_finite(sample.X, sample.feature_names)
-        found = self._to_landmarks(sample.X)
+        attributes = self._to_landmarks(sample.X)
         summarize = partial(
-            summarize_in_landmarks, found["_landmarks"], self._needs_class_scatters
+            summarize_in_landmarks, attributes["_landmarks"], self._needs_class_scatters
         )
         moments = labelled_blocks(X, y).sum_up(summarize, clone(self)._add_summaries).summary
-        mapped = Mapped(found["_landmarks"], None, found)
+        mapped = Mapped(attributes["_landmarks"], None, attributes)
         self._store(moments, self._find_in_features(moments, mapped, {}))
         return self
 
@@ -256,8 +256,10 @@ class KernelEstimator(SubspaceEstimator):
             kernel = self._settle_kernel(rows.X)
             mapped = KernelEstimator._map_rows(self, rows, kernel)
             return mapped._replace(found={"kernel_": kernel.function})
-        found = self._to_landmarks(rows.X, rows.weights)
-        return Mapped(found["_landmarks"], in_landmarks(found["_landmarks"], rows), found)
+        attributes = self._to_landmarks(rows.X, rows.weights)
+        return Mapped(
+            attributes["_landmarks"], in_landmarks(attributes["_landmarks"], rows), attributes
+        )
 
     def _to_landmarks(self, X: Any, weights: Array | None = None) -> dict[str, Any]:
         """The map to the space of landmarks, given ones or some of these rows, and its parts."""
@@ -281,8 +283,8 @@ class KernelEstimator(SubspaceEstimator):
         if vars(self).get("_landmarks") is None or rows is not None:
             return super()._find(moments, rows, selected)
         kept = ("_landmarks", "landmarks_", "kernel_")
-        found = {name: getattr(self, name) for name in kept}
-        return self._find_in_features(moments, Mapped(self._landmarks, None, found), selected)
+        attributes = {name: getattr(self, name) for name in kept}
+        return self._find_in_features(moments, Mapped(self._landmarks, None, attributes), selected)
 
     def _keep(self, memory: Memory, classes: Array) -> None:
         space = {name: vars(self)[name] for name in ("_landmarks", "landmarks_", "kernel_")}
@@ -344,7 +346,7 @@ def fit_weighted(
     ----------
     X : array or sparse matrix (n_samples, n_features)
         Training rows; for a precomputed kernel the kernel values of all pairs of them,
-        (n_samples, n_samples). Methods that need no more than moments take a Dask collection,
+        (n_samples, n_samples). Methods that need only moments take a Dask collection,
         too, with `n_landmarks`: a pass for a sample of rows, which become landmarks and give
         the kernel its width, and a second pass for the moments of all rows.
     y : array (n_samples,)

@@ -47,18 +47,18 @@ def check_landmarks(model: Any, n_features: int) -> Any:
     """The landmarks that a model brings, checked; None where it has a number of them."""
     if not brings_landmarks(model):
         return None
-    found: Any = check_array(model.n_landmarks, accept_sparse="csr", dtype=np.float64)
+    landmarks: Any = check_array(model.n_landmarks, accept_sparse="csr", dtype=np.float64)
     if is_precomputed(model.kernel):
         raise ValueError(
             "n_landmarks holds rows of features, which a precomputed kernel does not have: give "
             "their number"
         )
-    if found.shape[1] != n_features:
+    if landmarks.shape[1] != n_features:
         raise ValueError(
-            f"n_landmarks holds rows of {found.shape[1]} features, but X has {n_features}: take "
-            "landmarks_ of a model of the same features"
+            f"n_landmarks holds rows of {landmarks.shape[1]} features, but X has {n_features}: "
+            "take landmarks_ of a model of the same features"
         )
-    return found
+    return landmarks
 
 
 def draw_landmarks(X: Any, kernel: SettledKernel, n: int, random_state: RandomState) -> Any:
@@ -201,8 +201,8 @@ def _place_by_first(model: Any, rows: LabelledRows) -> None:
             "landmarks are placed by more rows than there are landmarks. Begin with a larger "
             "batch, or give the rows themselves as n_landmarks"
         )
-    found = model._to_landmarks(rows.X)
-    model.__dict__ = {**vars(model), **found}
+    attributes = model._to_landmarks(rows.X)
+    model.__dict__ = {**vars(model), **attributes}
 
 
 def check_same_landmarks(first: Any, model: Any, i: int) -> None:

@@ -174,7 +174,7 @@ def _noise_level(
 def _check_adds_noise(without: Sequence[Any], noise: Any) -> None:
     if len(without):
         raise ValueError(
-            "noise is added to each model, and what is taken out has none: merge the models that "
+            "noise is added to each model, and the one taken out has none: merge the models that "
             "stay, with noise, and leave out without="
         )
     if noise is not None:

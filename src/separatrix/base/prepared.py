@@ -119,9 +119,9 @@ def _read_pipeline(step: Any, names: Sequence[str]) -> Columns:
                 f"{type(inner).__name__} comes after a scaler, and models behind it do not merge: "
                 "let the scaler be the last step before the model"
             )
-        found = read_step(inner, columns.names)
-        fills = {**found.fills, **columns.fills}
-        columns = found._replace(agreed={**columns.agreed, **found.agreed}, fills=fills)
+        prepared = read_step(inner, columns.names)
+        fills = {**prepared.fills, **columns.fills}
+        columns = prepared._replace(agreed={**columns.agreed, **prepared.agreed}, fills=fills)
     return columns
 
 
@@ -130,11 +130,11 @@ def _read_column_transformer(step: Any, names: Sequence[str]) -> Columns:
     for _, inner, chosen in step.transformers_:
         if isinstance(inner, str) and inner == "drop":
             continue
-        found = read_step(inner, _chosen_names(chosen, names))
-        scalers = [(scaler, at + start) for scaler, at in found.scalers]
-        indicators = tuple(i + start for i in found.indicators)
-        parts.append(found._replace(scalers=scalers, indicators=indicators))
-        start += len(found.names)
+        prepared = read_step(inner, _chosen_names(chosen, names))
+        scalers = [(scaler, at + start) for scaler, at in prepared.scalers]
+        indicators = tuple(i + start for i in prepared.indicators)
+        parts.append(prepared._replace(scalers=scalers, indicators=indicators))
+        start += len(prepared.names)
     return Columns(
         [name for part in parts for name in part.names],
         np.concatenate([part.shift for part in parts]),
@@ -191,7 +191,7 @@ class Prepared(NamedTuple):
     steps : Pipeline or None
         Those before.
     columns : Columns
-        What the model sees.
+        Features of the model.
     """
 
     model: Any

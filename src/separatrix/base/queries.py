@@ -2,7 +2,7 @@
 
 Each row of a local method is compared with all others, which costs the square of their number.
 Its matrices are means over rows, though, which a sample of rows estimates. The sample is dealt
-into groups: how much directions change when a group is left out tells their standard error.
+into groups: the change of the directions when a group is left out gives their standard error.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Queries(NamedTuple):
 
     @classmethod
     def of(cls, numbers: Array, codes: Array, counts: Array) -> Queries:
-        """Rows of these numbers and classes, drawn from so many of each class."""
+        """Rows of these numbers and classes, drawn from `counts` rows of each class."""
         drawn = np.bincount(codes, minlength=len(counts))
         # Horvitz-Thompson: a row drawn with probability p counts 1/p times
         weights = (counts / np.maximum(drawn, 1))[codes]

@@ -185,7 +185,7 @@ def centred_product(X: Any, centre: Array, W: Array) -> Array:
     shift = centre @ W
     result = X @ W
     result -= shift.astype(X.dtype, copy=False)
-    # largest term that the subtraction of the shift may cancel, beside what is left
+    # largest term that the subtraction of the shift may cancel, and the largest result
     cancelled = float(np.max(np.abs(centre) @ np.abs(W), initial=0.0))
     left = float(np.max(np.abs(result), initial=0.0))
     if sp.issparse(X) or cancelled <= np.finfo(X.dtype).eps ** -0.25 * left:

@@ -90,15 +90,15 @@ def _give_reasons(console: Console, model: Any, X: Any) -> dict[str, Any]:
     """Columns with the probability of each prediction, and the features that decided."""
     from separatrix.evaluate.contents import list_reasons
 
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     if hasattr(model, "predict_proba"):
-        found["probability"] = model.predict_proba(X).max(axis=1)
+        columns["probability"] = model.predict_proba(X).max(axis=1)
     reasons = None if decides_early(model) else list_reasons(model, X)
     if reasons is None:
         console.note("Which features decided is not known: the scores are not linear in them")
     else:
-        found["because"] = [_name_reasons(row) for row in reasons]
-    return found
+        columns["because"] = [_name_reasons(row) for row in reasons]
+    return columns
 
 
 def _name_reasons(reasons: Sequence[tuple[str, float]]) -> str:
@@ -147,9 +147,9 @@ def _summarize_predictions(
 
 
 def _note_unseen_labels(console: Console, model: Any, labels: Any) -> None:
-    """Name labels that the model never saw: their rows cannot be predicted rightly."""
-    known = {str(label) for label in getattr(model, "classes_", labels)}
-    unseen = [str(label) for label in labels if str(label) not in known]
+    """Name labels that the model never saw: their rows cannot be predicted correctly."""
+    learned = {str(label) for label in getattr(model, "classes_", labels)}
+    unseen = [str(label) for label in labels if str(label) not in learned]
     if unseen:
         names = ", ".join(repr(name) for name in sorted(set(unseen))[:5])
         console.note(
@@ -180,18 +180,18 @@ def _note_unlike_rows(console: Console, stored: Any, X: Any) -> dict[str, Any]:
 
     farthest = stored.notes.get("farthest", 0.0)
     early = decides_early(stored.model)
-    found = None if early else judge_novelty(stored.model, X, beyond=farthest)
-    if found is None:
+    novelty = None if early else judge_novelty(stored.model, X, beyond=farthest)
+    if novelty is None:
         return {}
     unlike = [
         i + 1
-        for i, (distance, p) in enumerate(zip(*found, strict=True))
+        for i, (distance, p) in enumerate(zip(*novelty, strict=True))
         if distance > farthest and p < RARE_PVALUE
     ]
     if unlike:
         rows = ", ".join(map(str, unlike[:10])) + (" …" if len(unlike) > 10 else "")
         console.note(
-            f"{len(unlike)} of {len(found.pvalues)} rows are unlike all rows that the model has "
+            f"{len(unlike)} of {len(novelty.pvalues)} rows are unlike all rows that the model has "
             f"learned, and their predictions mean little: {'row' if len(unlike) == 1 else 'rows'} "
             f"{rows}"
         )

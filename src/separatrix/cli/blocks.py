@@ -144,5 +144,5 @@ def _check_needs_no_rows(
 def _list_block_methods() -> list[str]:
     import separatrix
 
-    found = {name: getattr(separatrix, name) for name in separatrix.__all__}
-    return [name for name, kind in found.items() if getattr(kind, "_accepts_blocks", False)]
+    classes = {name: getattr(separatrix, name) for name in separatrix.__all__}
+    return [name for name, kind in classes.items() if getattr(kind, "_accepts_blocks", False)]

@@ -61,7 +61,7 @@ from separatrix.files.reading import Reading
 @click.option("--report", type=click.Path(dir_okay=False), help="Write a report (html).")
 @click.option("--results", type=click.Path(dir_okay=False),
               help="File of finished folds; an interrupted command goes on from it.  "
-              "[default: beside the report or in the cache, until all is done]")  # fmt: skip
+              "[default: next to the report or in the cache, until all is done]")  # fmt: skip
 @click.option("--splits", type=click.IntRange(1), default=10, show_default=True,
               help="Number of random splits.")  # fmt: skip
 @test_size_option
@@ -94,7 +94,7 @@ def compare_command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Which subspace separates the classes best, by how much, and whether that is real.
+    """Compare methods: which subspace separates the classes best, by how much, and how surely.
 
     Rows are split again and again; scaling and every choice are made in the training part, and the
     rest is predicted once.
@@ -204,22 +204,24 @@ def _run(
     from separatrix import evaluate
     from separatrix.evaluate.runner import describe_progress
 
-    told = ""
+    cost = ""
 
     def show(now: Any) -> None:
-        nonlocal told
+        nonlocal cost
         update(now.done, now.total, describe_progress(now))
-        if not told:
-            told = describe_cost(now)
-            if told:
-                console.note(told)
+        if not cost:
+            cost = describe_cost(now)
+            if cost:
+                console.note(cost)
 
     try:
         with console.progress("compare") as update:
-            found = evaluate.compare(methods, X, y, progress=show, **protocol)
-            if permutations and found.best is not None:
-                found = replace(found, permutation=found.permutation_test(permutations))
-            return found
+            comparison = evaluate.compare(methods, X, y, progress=show, **protocol)
+            if permutations and comparison.best is not None:
+                comparison = replace(
+                    comparison, permutation=comparison.permutation_test(permutations)
+                )
+            return comparison
     except KeyboardInterrupt:
         tell_interruption(console, protocol["results"], named=named)
         raise

@@ -35,19 +35,19 @@ from separatrix.files.reading import Reading
 @method_option
 @set_option
 @click.option("--reliability", type=click.FloatRange(0, 1), default=0.9, show_default=True,
-              help="Probability that the complete series would be decided alike.")  # fmt: skip
+              help="Probability of the same decision on the complete series.")  # fmt: skip
 @click.option("--reducer", help="Method that finds few directions before the rule decides.")
 @click.option("--features", type=click.Choice(["convolutions"]),
-              help="Features of the values so far, in place of the values.")  # fmt: skip
+              help="Use features of the values so far instead of the values.")  # fmt: skip
 @click.option("--judge", type=click.Choice(["auto", "model", "sampled", "prefix"]),
-              default="auto", show_default=True, help="How sure a guess is.")  # fmt: skip
+              default="auto", show_default=True, help="How reliability is estimated.")  # fmt: skip
 @click.option("--calibrate", type=click.FloatRange(0, 1, min_open=True, max_open=True),
-              help="Share of the rows that keep a promise which needs no model.")  # fmt: skip
+              help="Share of the rows held out for a promise without assumptions.")  # fmt: skip
 @click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True),
               default=0.95, show_default=True,
-              help="Of the promise that --calibrate keeps.")  # fmt: skip
+              help="Confidence of that promise.")  # fmt: skip
 @click.option("--channels", type=click.IntRange(1), default=1, show_default=True,
-              help="Columns that arrive together, beside each other.")  # fmt: skip
+              help="Number of neighbouring columns that arrive together.")  # fmt: skip
 @click.option("--series", metavar="COL",
               help="Column that names the series, if each line is one time.")  # fmt: skip
 @click.option("--at", metavar="COL", help="Column of the time of a line, with --series.")
@@ -85,14 +85,14 @@ def early_command(
     quiet: bool,
     reading: Reading,
 ) -> None:
-    """Decide on series before they end: how early, and how often rightly.
+    """Decide on series before they end: how early, and how often correctly.
 
     Columns are the values of a series in the order of time. A decision is made as soon as it would
     be the same for the complete series with the reliability asked for. With --calibrate that is
     promised for any data and any method, as long as new series are like those of DATA.
 
-    A model that is kept decides on new rows by `separatrix predict`, also on those of which values
-    are missing or still to come.
+    With the file of --model, `separatrix predict` decides on new rows, also where values are
+    missing or still to come.
 
     \b
     Examples:
@@ -272,16 +272,16 @@ def _summarize_promise(model: Any) -> dict[str, Any]:
 
 
 def _describe(record: Mapping[str, Any]) -> str:
-    used = f"from {100 * record['values_used']:.0f} % of their values on average"
+    used = f"after {100 * record['values_used']:.0f} % of their values on average"
     if "accuracy" in record:
         text = (
-            f"{record['accuracy']:.3f} of {record['rows']} series are decided rightly {used}; "
-            f"{record['accuracy_of_complete_rows']:.3f} are when complete"
+            f"{record['rows']} series: {100 * record['accuracy']:.0f} % decided correctly, "
+            f"{used}; {100 * record['accuracy_of_complete_rows']:.0f} % when complete"
         )
     else:
         text = (
-            f"{record['agreement']:.3f} of {record['rows']} series are decided {used} as they are "
-            "when complete"
+            f"{record['rows']} series: {100 * record['agreement']:.0f} % decided as when "
+            f"complete, {used}"
         )
     if record.get("no_promise"):
         text += f"\nNothing is promised before the end: {record['no_promise']}"

@@ -25,8 +25,8 @@ from separatrix.cli.output import check_outputs
               default="butterworth", show_default=True, help="Kind of filter.")  # fmt: skip
 @click.option("--baseline", is_flag=True,
               help="Subtract the mean of the values before the trigger.")  # fmt: skip
-@click.option("--decimate", type=click.IntRange(1), default=1, show_default=True,
-              help="Keep every so manieth value.")  # fmt: skip
+@click.option("--decimate", type=click.IntRange(1), default=1, show_default=True, metavar="N",
+              help="Keep every N-th value.")  # fmt: skip
 @click.option("--skip-bad", is_flag=True,
               help="Leave out what cannot be read, and say which.")  # fmt: skip
 @output_option("File for the epochs (npz).", required=True)
@@ -73,20 +73,20 @@ def epochs_command(
     if not output.endswith(".npz"):
         raise click.UsageError(f"{output} must end with .npz: epochs are arrays")
     check_outputs([output], inputs=[recording])
-    found = read_recording(recording, rate=rate)
-    found, skipped = _leave_out(found, start, stop) if skip_bad else (found, [])
-    signal = filter_signal(found.signal, found.rate, low=low, high=high, kind=kind)
-    X = cut_epochs(signal, found.triggers, found.rate, start=start, stop=stop)
-    times = epoch_times(found.rate, start=start, stop=stop)
+    recorded = read_recording(recording, rate=rate)
+    recorded, skipped = _leave_out(recorded, start, stop) if skip_bad else (recorded, [])
+    signal = filter_signal(recorded.signal, recorded.rate, low=low, high=high, kind=kind)
+    X = cut_epochs(signal, recorded.triggers, recorded.rate, start=start, stop=stop)
+    times = epoch_times(recorded.rate, start=start, stop=stop)
     if baseline:
         X = subtract_baseline(X, times)
     X, times = reduce_rate(X, decimate), times[::decimate]
-    check_connected(recording, X, found.channels)
+    check_connected(recording, X, recorded.channels)
     for place in skipped:
         console.note(f"Left out: {place}")
-    _write(output, X, found, times)
+    _write(output, X, recorded, times)
     n_epochs, n_channels, n_times = X.shape
-    kinds, counts = np.unique(found.labels.astype(str), return_counts=True)
+    kinds, counts = np.unique(recorded.labels.astype(str), return_counts=True)
     record = {
         "epochs": n_epochs,
         "channels": n_channels,
@@ -100,29 +100,29 @@ def epochs_command(
     console.done(record, text)
 
 
-def _leave_out(found: Any, start: float, stop: float) -> tuple[Any, list[str]]:
+def _leave_out(recording: Any, start: float, stop: float) -> tuple[Any, list[str]]:
     """The recording without channels that are constant and triggers too near its ends."""
     import numpy as np
 
     from separatrix.features.signals import find_bad_channels
 
-    bad = find_bad_channels(found.signal[None])
-    kept = [i for i in range(len(found.signal)) if i not in bad]
-    ends = round(start * found.rate), round(stop * found.rate) - 1
-    n_samples = found.signal.shape[1]
-    inside = (found.triggers + ends[0] >= 0) & (found.triggers + ends[1] < n_samples)
+    bad = find_bad_channels(recording.signal[None])
+    kept = [i for i in range(len(recording.signal)) if i not in bad]
+    ends = round(start * recording.rate), round(stop * recording.rate) - 1
+    n_samples = recording.signal.shape[1]
+    inside = (recording.triggers + ends[0] >= 0) & (recording.triggers + ends[1] < n_samples)
     outside = np.flatnonzero(~inside)
-    skipped = [f"channel {found.channels[i]!r}" for i in bad]
-    skipped += [f"trigger {i} at sample {found.triggers[i]}" for i in outside]
-    return found._replace(
-        signal=found.signal[kept],
-        channels=[found.channels[i] for i in kept],
-        triggers=found.triggers[inside],
-        labels=found.labels[inside],
+    skipped = [f"channel {recording.channels[i]!r}" for i in bad]
+    skipped += [f"trigger {i} at sample {recording.triggers[i]}" for i in outside]
+    return recording._replace(
+        signal=recording.signal[kept],
+        channels=[recording.channels[i] for i in kept],
+        triggers=recording.triggers[inside],
+        labels=recording.labels[inside],
     ), skipped
 
 
-def _write(output: str, X: Any, found: Any, times: Any) -> None:
+def _write(output: str, X: Any, recording: Any, times: Any) -> None:
     import io
 
     import numpy as np
@@ -130,6 +130,6 @@ def _write(output: str, X: Any, found: Any, times: Any) -> None:
     from separatrix.files.whole import write_whole
 
     buffer = io.BytesIO()
-    labels = found.labels.astype(str)
-    np.savez(buffer, X=X, y=labels, channels=np.array(found.channels), times=times)
+    labels = recording.labels.astype(str)
+    np.savez(buffer, X=X, y=labels, channels=np.array(recording.channels), times=times)
     write_whole(output, buffer.getvalue())

@@ -15,7 +15,7 @@ from separatrix.cli.options import console_options, model_argument
 @click.command("error")
 @model_argument
 @click.option("--rows", type=click.FloatRange(1), metavar="N",
-              help="Say what the error would be with so many rows in all.")  # fmt: skip
+              help="Also estimate the error with N rows in all.")  # fmt: skip
 @click.option("--goal", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="E",
               help="Say how many rows it takes to reach this error, such as 0.05.")  # fmt: skip
 @click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -29,10 +29,10 @@ def error_command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Say how often a model of class moments will be wrong on new rows; it needs none of them.
+    """Estimate the error of a model of class moments on new rows, from the model alone.
 
-    The figure is that of the linear rule with the ridge that suits it best. Where moments cannot
-    know, the command says why.
+    The estimate is for the linear rule with its best ridge. Where moments are not enough, the
+    command says why.
 
     \b
     Examples:
@@ -43,10 +43,10 @@ def error_command(
     from separatrix.insight import expected_error, rows_needed
 
     source = read_model(model).model
-    found = expected_error(source, n=rows, confidence=confidence)
-    record: dict[str, Any] = {"model": model, "rows": rows, **found._asdict()}
+    expected = expected_error(source, n=rows, confidence=confidence)
+    record: dict[str, Any] = {"model": model, "rows": rows, **expected._asdict()}
     at = "" if rows is None else f" with {rows:g} rows"
-    lines = [f"{model}: {say_expected_error(found, confidence)}{at}"]
+    lines = [f"{model}: {say_expected_error(expected, confidence)}{at}"]
     if goal is not None:
         needed = rows_needed(source, goal)
         record |= {"goal": goal, "rows_needed": needed}
@@ -58,11 +58,11 @@ def error_command(
     Console(as_json, quiet).result(record, "\n".join(lines))
 
 
-def say_expected_error(found: Any, confidence: float = 0.95) -> str:
+def say_expected_error(expected: Any, confidence: float = 0.95) -> str:
     """An expected error in words."""
-    low, error, high = (100 * share for share in (found.low, found.error, found.high))
-    if not found.known:
-        return f"Expected error: not known from moments (about {error:.1f} %): {found.why}"
+    low, error, high = (100 * share for share in (expected.low, expected.error, expected.high))
+    if not expected.known:
+        return f"Expected error: not known from moments (about {error:.1f} %): {expected.why}"
     return f"Expected error: {error:.1f} % ({low:.1f} to {high:.1f} %, confidence {confidence:g})"
 
 

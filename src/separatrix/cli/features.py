@@ -27,7 +27,7 @@ from separatrix.files.reading import Reading
 @data_argument
 @click.option("--fdr", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.1,
               show_default=True,
-              help="Expected share of wrong ones among the selected, at most.")  # fmt: skip
+              help="Largest expected share of false discoveries in the list.")  # fmt: skip
 @output_option("File for the list (csv, tsv, parquet).")
 @data_options
 @preparation_options
@@ -43,7 +43,7 @@ def features_command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """List the features that differ between classes given all others, few of them wrong.
+    """List features that differ between classes given all others, with few false discoveries.
 
     DATA may be the file of a model, such as one that `merge` made of several sites: no row is
     needed, as knock-offs of the features follow from class moments.
@@ -59,22 +59,22 @@ def features_command(
     console = Console(as_json, quiet)
     check_outputs([output] if output else [], inputs=[data])
     source = _read_source(console, data, reading, options)
-    found = select_features(source, fdr=fdr, random_state=seed)
-    evidence = found.statistic[found.indices]
+    selected = select_features(source, fdr=fdr, random_state=seed)
+    evidence = selected.statistic[selected.indices]
     if output is not None:
         import pandas as pd
 
-        write_frame(pd.DataFrame({"feature": found.names, "evidence": evidence}), output)
+        write_frame(pd.DataFrame({"feature": selected.names, "evidence": evidence}), output)
     record = {
-        "features": found.names,
+        "features": selected.names,
         "evidence": evidence.tolist(),
         "fdr": fdr,
-        "note": found.note,
+        "note": selected.note,
         "output": output,
     }
-    n_features = len(found.statistic)
-    summary = f"{len(found.names)} of {n_features} features: {found.note}"
-    lines = [] if output is not None else found.names
+    n_features = len(selected.statistic)
+    summary = f"{len(selected.names)} of {n_features} features: {selected.note}"
+    lines = [] if output is not None else selected.names
     console.result(record, "\n".join([*lines, summary]))
 
 

@@ -76,7 +76,7 @@ class Fitted(NamedTuple):
 @domain_option
 @click.option("--remember", is_flag=True,
               help="Keep a digest of each row: `forget` then refuses rows never learned. "
-              "Whoever has a row can tell from the file that it was learned.")  # fmt: skip
+              "With a row and the file anyone can find out that it was learned.")  # fmt: skip
 @engine_option
 @data_options
 @preparation_options
@@ -101,7 +101,7 @@ def fit_command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Learn a subspace from a labelled table and keep it in a file, with all that comes before it.
+    """Learn a subspace from a labelled table and write it, with its preparation, to a file.
 
     \b
     Examples:
@@ -204,8 +204,8 @@ def _fit_in_memory(
             protocol = {"random_state": seed, **read_tuning(table.kept, options)}
             with console.progress("fit") as update:
                 update(0, None, f"choosing settings of {to_tune} by {len(table.y)} rows")
-                model, found = tuned(method, table.X, table.y, **protocol)
-            chosen = to_plain(found)
+                model, settings = tuned(method, table.X, table.y, **protocol)
+            chosen = to_plain(settings)
         else:
             model, barred = _learn(console, table, prepare, estimator, decision, options["domain"])
     classes = sorted(set(table.y.tolist()))

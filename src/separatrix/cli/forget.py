@@ -82,29 +82,34 @@ def forget_command(
     digests = digest_rows(table.X, table.y)
     _check_learned(stored, table, digests, model, data)
     try:
-        found = forget_rows(stored.model, table.X, table.y)
+        forgotten = forget_rows(stored.model, table.X, table.y)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{data} cannot be taken out of {model}: {error}") from None
-    rows = round(sum(found.after.values()))
+    rows = round(sum(forgotten.after.values()))
     notes = {k: v for k, v in stored.notes.items() if k not in ("stream", "head")}
     notes["forgotten"] = np.sort([*notes.get("forgotten", ()), *digests])
     if "learned" in notes:
         notes["learned"] = take_digests(notes["learned"], digests)[0]
-    save(found.model, output, notes={**notes, "rows": rows})
-    record = {"model": output, "forgotten": len(table.y), "rows": rows, "residual": found.residual}
+    save(forgotten.model, output, notes={**notes, "rows": rows})
+    record = {
+        "model": output,
+        "forgotten": len(table.y),
+        "rows": rows,
+        "residual": forgotten.residual,
+    }
     if certificate is not None:
-        content = certify(model, data, output, digests, found, signed=key is not None)
+        content = certify(model, data, output, digests, forgotten, signed=key is not None)
         write_whole(certificate, json.dumps(content, indent=2, ensure_ascii=False).encode())
         record["certificate"] = certificate
         if key is not None:
             record["signature"] = sign_file(certificate, key)
-    gone = [str(label) for label in found.before if label not in found.after]
+    gone = [str(label) for label in forgotten.before if label not in forgotten.after]
     classes = f"; nothing is left of class {', '.join(gone)}" if gone else ""
     console.done(
         record,
         f"{len(table.y)} rows are forgotten, {rows} are left{classes}: {output}\n"
         "If they were learned before, it is the model that never saw them: the relative error of "
-        f"its scatter is {found.residual:.1e}",
+        f"its scatter is {forgotten.residual:.1e}",
     )
 
 
@@ -175,7 +180,7 @@ def take_digests(known: Any, digests: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def certify(
-    model: str, data: str, output: str, digests: np.ndarray, found: Any, *, signed: bool
+    model: str, data: str, output: str, digests: np.ndarray, forgotten: Any, *, signed: bool
 ) -> dict[str, Any]:
     """What was done, for those who have the files to check it with."""
     import numpy as np
@@ -198,9 +203,9 @@ def certify(
             "sha256": rows,
             "count": len(digests),
         },
-        "counts_before": _by_text(found.before),
-        "counts_after": _by_text(found.after),
-        "residual": found.residual,
+        "counts_before": _by_text(forgotten.before),
+        "counts_after": _by_text(forgotten.after),
+        "residual": forgotten.residual,
     }  # fmt: skip
 
 
@@ -209,7 +214,7 @@ NAMESPACE = "separatrix-certificate"
 
 
 def sign_file(path: str, key: str) -> str:
-    """Sign a file by a key of ssh; the name of the signature beside it."""
+    """Sign a file by a key of ssh; the name of the signature, a file next to it."""
     import shutil
     import subprocess
 

@@ -28,12 +28,12 @@ N_FEATURES, N_OF_EACH = 10, 3
 def info_command(
     model: str, features: int | None, directions: int, as_json: bool, quiet: bool
 ) -> None:
-    """Say what a model is: its method, rows, classes, features, and how it was made.
+    """Describe a model: its method, rows, classes, features, and how it was made.
 
-    A weight is what one standard deviation of a feature adds to the score, in units of the
-    largest; a correlation is that of the feature with the score. Weights also cancel what
-    disturbs; correlations show what goes along. The importance of PartialLeastSquaresDiscriminant
-    (VIP) is that in all directions together; it is 1 on average.
+    A weight is the change of the score by one standard deviation of a feature, in units of the
+    largest; a correlation is that of the feature with the score. Weights also cancel
+    disturbances; correlations do not. The importance of PartialLeastSquaresDiscriminant (VIP) is
+    that in all directions together; it is 1 on average.
 
     \b
     Examples:
@@ -46,11 +46,11 @@ def info_command(
     stored = read_model(model)
     if not hasattr(stored.model, "fit"):
         raise ValueError(f"{model} holds statistics of rows, not a model")
-    found = describe_contents(stored.model)
-    table = _list_features(found, features, directions)
+    contents = describe_contents(stored.model)
+    table = _list_features(contents, features, directions)
     record = {
         "model": model,
-        **{k: v for k, v in found._asdict().items() if k != "features"},
+        **{k: v for k, v in contents._asdict().items() if k != "features"},
         "features": table,
         "notes": {
             k: len(v) if k in ("learned", "forgotten") else v
@@ -60,16 +60,18 @@ def info_command(
         "versions": stored.versions,
         "stores_rows": stored.stores_rows,
     }
-    console.result(record, _describe(model, found, table, stored))
+    console.result(record, _describe(model, contents, table, stored))
 
 
-def _list_features(found: Any, n_features: int | None, n_directions: int) -> list[dict[str, Any]]:
+def _list_features(
+    contents: Any, n_features: int | None, n_directions: int
+) -> list[dict[str, Any]]:
     """The features of largest weight in each direction, with weight, correlation, importance."""
     import numpy as np
 
-    if found.features is None:
+    if contents.features is None:
         return []
-    names, weights, correlations, importance = found.features
+    names, weights, correlations, importance = contents.features
     if n_features is None:
         n_features = N_FEATURES if len(weights) == 1 else N_OF_EACH
     listed = []
@@ -84,29 +86,30 @@ def _list_features(found: Any, n_features: int | None, n_directions: int) -> lis
     return listed
 
 
-def _describe(model: str, found: Any, table: list[dict[str, Any]], stored: Any) -> str:
+def _describe(model: str, contents: Any, table: list[dict[str, Any]], stored: Any) -> str:
     from separatrix.files.text import format_columns
 
     notes = stored.notes
-    lines = [f"{model}: {found.method}"]
-    if found.steps != [f"{found.method}()"]:
-        lines += [f"  {step}" for step in found.steps]
+    lines = [f"{model}: {contents.method}"]
+    if contents.steps != [f"{contents.method}()"]:
+        lines += [f"  {step}" for step in contents.steps]
     rows = notes.get("rows")
     learned = "" if rows is None else f"{rows} rows, "
     target = f" of column {notes['target']!r}" if notes.get("target") else ""
     lines.append(
-        f"Learned from {learned}{found.n_features} features, {len(found.classes)} classes{target}"
+        f"Learned from {learned}{contents.n_features} features, "
+        f"{len(contents.classes)} classes{target}"
     )
     if "data" in notes:
         lines.append(f"Data: {notes['data']}, {notes.get('fitted', '')}")
-    counts = found.counts or [None] * len(found.classes)
+    counts = contents.counts or [None] * len(contents.classes)
     shown = [
         name if n is None else f"{name} ({n:g})"
-        for name, n in zip(found.classes, counts, strict=False)
+        for name, n in zip(contents.classes, counts, strict=False)
     ]
     more = f" and {len(shown) - MAX_CLASSES_SHOWN} more" if len(shown) > MAX_CLASSES_SHOWN else ""
     lines.append(f"Classes: {', '.join(shown[:MAX_CLASSES_SHOWN])}{more}")
-    chosen = {**found.chosen, **(notes.get("chosen") or {})}
+    chosen = {**contents.chosen, **(notes.get("chosen") or {})}
     if chosen:
         lines.append("Chosen: " + ", ".join(f"{k}={_short(v)}" for k, v in chosen.items()))
     if (expected := note_expected_error(stored.model)) is not None:
@@ -114,13 +117,13 @@ def _describe(model: str, found: Any, table: list[dict[str, Any]], stored: Any) 
     lines.append(f"Training rows are in the file: {'yes' if stored.stores_rows else 'no'}")
     versions = ", ".join(f"{k} {v}" for k, v in stored.versions.items())
     lines.append(f"Written with {versions}")
-    if found.features is None:
+    if contents.features is None:
         lines.append("Its directions are no weights of features")
     elif table:
-        several = len(found.features.weights) > 1
+        several = len(contents.features.weights) > 1
         heads = [head for head in table[0] if several or head != "direction"]
         lines += ["", format_columns(heads, _shown_rows(table, heads))]
-        more = len(found.features.weights) - table[-1]["direction"]
+        more = len(contents.features.weights) - table[-1]["direction"]
         lines += [f"and {more} more directions (--directions)"] if more else []
     return "\n".join(lines)
 

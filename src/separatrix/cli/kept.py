@@ -13,7 +13,7 @@ from separatrix.cli.console import Console
 
 
 def choose_results_file(report: str | None, X: Any, y: Any) -> str | None:
-    """The file of finished folds where none was named: beside the report, or in the user's cache.
+    """The file of finished folds where none was named: next to the report, or in the user's cache.
 
     Its name has a fingerprint of the data, so that the same command finds it again and another
     table has another file. None where no such file can be written, or another run writes it.
@@ -100,13 +100,13 @@ def summarize_folds(folds: list[Any]) -> list[Mapping[str, Any]]:
     groups on both sides or with shuffled labels.
     """
     first = {(fold.method, fold.split): fold for fold in reversed(folds)}
-    found: dict[str, list[float]] = {}
+    by_method: dict[str, list[float]] = {}
     for fold in (fold for fold in folds if first[fold.method, fold.split] is fold):
-        done = found.setdefault(fold.method, [])
+        done = by_method.setdefault(fold.method, [])
         if fold.status == "done":
             done.append(fold.scores["accuracy"])
     methods = [
         {"name": name, "accuracy": sum(s) / len(s) if s else None, "splits": len(s)}
-        for name, s in found.items()
+        for name, s in by_method.items()
     ]
     return sorted(methods, key=lambda m: (-m["splits"], -(m["accuracy"] or 0.0)))

@@ -33,7 +33,7 @@ LAYOUTS = {
 @data_argument
 @data_options
 @click.option("--html", "page", type=click.Path(dir_okay=False), metavar="FILE",
-              help="Write what is found as a page.")  # fmt: skip
+              help="Write the findings as a page.")  # fmt: skip
 @click.option(
     "--save",
     is_flag=True,
@@ -59,15 +59,15 @@ def look_command(
 
     console = Console(as_json, quiet)
     check_outputs([page, PROJECT_FILE if save else None], inputs=[data])
-    found = look(data, reading)
-    record = found.to_dict()
+    seen = look(data, reading)
+    record = seen.to_dict()
     if page is not None:
-        write_whole(page, _render(found).encode())
+        write_whole(page, _render(seen).encode())
         record["page"] = page
     if save:
-        write_whole(PROJECT_FILE, write_project(found.reading).encode())
+        write_whole(PROJECT_FILE, write_project(seen.reading).encode())
         record["saved"] = PROJECT_FILE
-    console.result(record, "\n".join(_describe(found, save)))
+    console.result(record, "\n".join(_describe(seen, save)))
 
 
 def write_project(reading: Reading) -> str:
@@ -86,60 +86,60 @@ def write_project(reading: Reading) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _facts(found: Any) -> list[tuple[str, str]]:
+def _facts(seen: Any) -> list[tuple[str, str]]:
     """Names and values of what is said of the whole table."""
-    classes = ", ".join(f"{name} ({n})" for name, n in list(found.classes.items())[:20])
-    more = f" and {len(found.classes) - 20} more" if len(found.classes) > 20 else ""
-    n_gaps = sum(found.gaps.values())
+    classes = ", ".join(f"{name} ({n})" for name, n in list(seen.classes.items())[:20])
+    more = f" and {len(seen.classes) - 20} more" if len(seen.classes) > 20 else ""
+    n_gaps = sum(seen.gaps.values())
     outliers = [
         f"{o['value']} in {o['column']!r}, row {o['row']}"
         + (f" and {o['times'] - 1} more times" if o["times"] > 1 else "")
-        for o in found.outliers
+        for o in seen.outliers
     ]
-    reading = " ".join(found.reading.list_arguments())
+    reading = " ".join(seen.reading.list_arguments())
     facts = [
-        ("Layout", LAYOUTS[found.layout]),
-        ("Rows", f"{found.n_rows}, with {found.n_features} features"),
-        ("Labels", "none" if found.target is None else f"column {found.target!r}"),
+        ("Layout", LAYOUTS[seen.layout]),
+        ("Rows", f"{seen.n_rows}, with {seen.n_features} features"),
+        ("Labels", "none" if seen.target is None else f"column {seen.target!r}"),
         ("Classes", classes + more),
-        ("Names of rows", ", ".join(map(repr, found.ids))),
-        ("Groups", ", ".join(map(repr, found.groups))),
-        ("Gaps", f"{n_gaps} in {len(found.gaps)} columns" if n_gaps else "none"),
+        ("Names of rows", ", ".join(map(repr, seen.ids))),
+        ("Groups", ", ".join(map(repr, seen.groups))),
+        ("Gaps", f"{n_gaps} in {len(seen.gaps)} columns" if n_gaps else "none"),
         ("Far from all others", "; ".join(outliers)),
         ("Read by", reading),
     ]
     return [(name, value) for name, value in facts if value]
 
 
-def _column_rows(found: Any) -> list[list[str]]:
+def _column_rows(seen: Any) -> list[list[str]]:
     def shown(value: float | None) -> str:
         return "" if value is None else f"{value:.4g}"
 
     return [
         [c.name, c.role, str(c.n_values), str(c.n_missing or ""), c.example,
          " to ".join(filter(None, [shown(c.low), shown(c.high)]))]
-        for c in found.columns
+        for c in seen.columns
     ]  # fmt: skip
 
 
 HEADS = ("column", "holds", "values", "gaps", "first", "range")
 
 
-def _describe(found: Any, saved: bool) -> list[str]:
+def _describe(seen: Any, saved: bool) -> list[str]:
     from separatrix.files.text import align_cells, format_columns
 
-    rows = _column_rows(found)
-    lines = [found.source, *align_cells([list(fact) for fact in _facts(found)]), ""]
+    rows = _column_rows(seen)
+    lines = [seen.source, *align_cells([list(fact) for fact in _facts(seen)]), ""]
     lines.append(format_columns(HEADS, rows[:MAX_SHOWN_COLUMNS]))
     if len(rows) > MAX_SHOWN_COLUMNS:
         lines.append(f"and {len(rows) - MAX_SHOWN_COLUMNS} more columns")
-    lines += ["", *found.notes] if found.notes else []
+    lines += ["", *seen.notes] if seen.notes else []
     lines += [f"The options are kept in {PROJECT_FILE}"] if saved else []
-    lines += ["", f"Next: {found.command}"] if found.command else []
+    lines += ["", f"Next: {seen.command}"] if seen.command else []
     return lines
 
 
-def _render(found: Any) -> str:
+def _render(seen: Any) -> str:
     """One page without a network; all text from the table is shown as text."""
 
     def table(heads: Any, rows: Any) -> str:
@@ -149,18 +149,18 @@ def _render(found: Any) -> str:
         return (f"<div><table><tr>{head}</tr>"
                 + "".join(f"<tr>{row}</tr>" for row in cells) + "</table></div>")  # fmt: skip
 
-    title = html.escape(found.source)
-    notes = "".join(f"<li>{html.escape(note)}</li>" for note in found.notes)
-    command = f"<h2>Next</h2><pre>{html.escape(found.command)}</pre>" if found.command else ""
+    title = html.escape(seen.source)
+    notes = "".join(f"<li>{html.escape(note)}</li>" for note in seen.notes)
+    command = f"<h2>Next</h2><pre>{html.escape(seen.command)}</pre>" if seen.command else ""
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>'
         "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
         "color-scheme:light dark}div{overflow-x:auto}table{border-collapse:collapse}"
         "td,th{text-align:left;padding:.2rem .8rem .2rem 0;border-bottom:1px solid #8884}"
         f"pre{{overflow-x:auto}}</style><h1>{title}</h1>"
-        + table(("", ""), _facts(found))
+        + table(("", ""), _facts(seen))
         + (f"<h2>To be looked at</h2><ul>{notes}</ul>" if notes else "")
-        + "<h2>Columns</h2>" + table(HEADS, _column_rows(found))
-        + "<h2>First rows</h2>" + table(found.names, found.first_rows)
+        + "<h2>Columns</h2>" + table(HEADS, _column_rows(seen))
+        + "<h2>First rows</h2>" + table(seen.names, seen.first_rows)
         + f"{command}</html>"
     )  # fmt: skip

@@ -22,7 +22,9 @@ from separatrix.cli.output import check_outputs
               help="Model whose rows are taken out of the sum; may be repeated.")  # fmt: skip
 @click.option("--epsilon", type=float, metavar="E",
               help="Add Gaussian noise to each model: differential privacy.")  # fmt: skip
-@click.option("--delta", type=float, metavar="D", help="Its second number, such as 1e-6.")
+@click.option(
+    "--delta", type=float, metavar="D", help="The delta of differential privacy, such as 1e-6."
+)
 @click.option("--max-norm", "clip", type=float, metavar="LENGTH",
               help="Length to which `fit --max-norm` has shortened rows.")  # fmt: skip
 @output_option("File for the merged model.", required=True)
@@ -142,14 +144,14 @@ def _influences(
 
     if len(models) < 2:
         return {}
-    found = dict(zip(paths, site_influences(models, merged), strict=True))
-    for path, site in found.items():
+    influences = dict(zip(paths, site_influences(models, merged), strict=True))
+    for path, site in influences.items():
         if site.strange:
             console.note(
                 f"{path} is unlike the others: {site.strange}. Has it the same units and labels? "
                 f"--without {path} takes it out again"
             )
-    return found
+    return influences
 
 
 def _describe(path: str, site: Any) -> str:
@@ -164,9 +166,9 @@ def _check_clipped(path: str, notes: dict[str, Any], clip: float | None) -> None
         return
     known = notes.get("clip")
     if known is None or known > clip:
-        found = "without --max-norm" if known is None else f"with --max-norm {known:g}"
+        how = "without --max-norm" if known is None else f"with --max-norm {known:g}"
         raise ValueError(
-            f"{path} was fitted {found}, and noise for rows of length {clip:g} does not protect "
+            f"{path} was fitted {how}, and noise for rows of length {clip:g} does not protect "
             f"longer ones: fit it with --max-norm {clip:g}"
         )
 

@@ -208,7 +208,7 @@ preparation_options = combine(
     click.option("--missing", default="refuse", show_default=True,
                  type=Filling(), metavar="HOW",
                  help="Refuse gaps, or fill them from the training rows (mean, median, "
-                 "most_frequent) or with a number (constant:0), behind which models merge."),
+                 "most_frequent) or with a number (constant:0); merging needs a number."),
 )  # fmt: skip
 words_options = combine(
     click.option("--hashed", is_flag=True,

@@ -109,7 +109,7 @@ def build_frame(kept: Any, result: Mapping[str, Any]) -> Any:
     twice = [name for name in kept.columns if name in result]
     if twice:
         raise ValueError(
-            f"column {twice[0]!r} cannot be kept beside the result, which has one of that name: "
+            f"column {twice[0]!r} cannot be kept with the result, which has one of that name: "
             "rename it"
         )
     return pd.concat([kept.reset_index(drop=True), frame], axis=1)

@@ -44,7 +44,7 @@ THEMES: dict[str, dict[str, Any]] = {
 @model_argument
 @click.argument("data", required=False, shell_complete=complete_data)
 @click.option("--kind", type=click.Choice(KINDS), default="projection", show_default=True,
-              help="What is drawn; all but loadings need DATA.")  # fmt: skip
+              help="Kind of picture; all but loadings need DATA.")  # fmt: skip
 @output_option("File of the picture (svg, png, pdf).", required=True)
 @click.option("--theme", type=click.Choice(list(THEMES)), default="screen", show_default=True,
               help="Sizes for a screen, or for a column of a paper.")  # fmt: skip
@@ -62,7 +62,7 @@ def plot_command(
 ) -> None:
     """Draw a model: rows in its directions, its features, or how often and how early it is right.
 
-    DATA are rows with labels, better such as the model has not learned.
+    DATA are rows with labels, preferably rows that the model has not learned.
 
     \b
     Examples:

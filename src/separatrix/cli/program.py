@@ -61,8 +61,8 @@ class Program(CommandGroup):
     def _find_plugins(self) -> dict[str, Any]:
         from importlib.metadata import entry_points  # takes longer than all of this module
 
-        found = {point.name: point for point in entry_points(group=PLUGINS)}
-        return {name: point for name, point in found.items() if name not in self.commands}
+        plugins = {point.name: point for point in entry_points(group=PLUGINS)}
+        return {name: point for name, point in plugins.items() if name not in self.commands}
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})

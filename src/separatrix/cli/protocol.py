@@ -49,8 +49,8 @@ SCORE_CHOICES = (
 """The scores of `evaluate.records`, written out: help needs no numerics. A test compares."""
 
 group_option = click.option("--group", metavar="COL",
-                            help="Column of what rows belong to, such as a patient: never on "
-                            "both sides.")  # fmt: skip
+                            help="Column of groups, such as patients: a group is never on both "
+                            "sides.")  # fmt: skip
 _judging_options = (
     click.option("--score", type=click.Choice(SCORE_CHOICES), metavar="NAME",
                  help="Score that chooses, ranks and advises.  [default: accuracy, "
@@ -73,14 +73,14 @@ protocol_options = combine(
     click.option("--test", metavar="FILE", type=click.Path(),
                  help="A table of rows that test, once."),
     click.option("--time", metavar="COL",
-                 help="Column of when a row came: only the past trains."),
+                 help="Column of the times of rows: only the past trains."),
     click.option("--folds", type=click.IntRange(2), metavar="K",
                  help="K folds in place of random splits."),
     click.option("--rivals", type=click.Choice(["none", "basic", "all"]),
-                 help="References that take part.  [default: basic, none beside --methods]"),
+                 help="References that take part.  [default: basic; none with --methods]"),
     *_judging_options,
     click.option("--permutations", type=click.IntRange(0), default=0, metavar="N",
-                 help="Shuffle the labels N times to tell what chance gives."),
+                 help="Shuffle the labels N times to measure the score of chance."),
     click.option("--quick", is_flag=True,
                  help="A first look: five splits, at most 1000 rows, no slow methods."),
 )  # fmt: skip

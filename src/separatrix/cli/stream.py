@@ -194,10 +194,10 @@ class Watching(NamedTuple):
 
     def note_changes(self, console: Console, n_noted: int) -> int:
         """Print the changes after the first few, which were printed before."""
-        found = [] if self.drift is None else self.drift.found
-        for change in found[n_noted:]:
+        changes = [] if self.drift is None else self.drift.found
+        for change in changes[n_noted:]:
             console.note(f"Drift: {change.words}")
-        return len(found)
+        return len(changes)
 
 
 # Checks --------------------------------------------------------------------------------------

@@ -37,12 +37,12 @@ MAX_EXPECTED_DISTANCES = 1 << 15
 """Distances of all points to all class means, beyond which points are fewer, but 8 for a class."""
 
 MAX_JUDGED_CLASSES = 512
-"""Classes that are judged together. Of more a part is judged, and there are no offsets: the
-covariance of so many scores would be the largest matrix of all."""
+"""Most classes that are judged together. Of more, a part is judged, and there are no offsets:
+the covariance of all scores would be the largest matrix of all."""
 
 
 MIN_LEFT = 1e-9
-"""What the leverage of a class leaves of it at least: numerical zero."""
+"""Smallest share of a class that its leverage leaves: numerical zero."""
 
 
 class ByMoments(NamedTuple):
@@ -91,7 +91,7 @@ class NewScores(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What is expected of new rows that are judged by a metric.
+    """Expected distances of new rows in a metric.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ def expect_scores(
 
     Distances between the means are positive by chance alone. Their sum over the classes, weighted
     by priors, has the standard deviation ``√2 ‖diag(w) - w w'‖ √tr((H S)²)`` with the norm in
-    units of the counts; what is no larger than it is no signal, and the rest is shrunk by the
+    units of the counts; anything no larger is no signal, and the rest is shrunk by the
     factor ``1 - (that / sum)⁴``.
 
     Parameters
@@ -169,14 +169,14 @@ def expect_scores(
 def expect(
     spectrum: Spectrum, metric: Metric, priors: Array, start: Calibration | None = None
 ) -> Expected:
-    """What is expected of new rows, and the slope and offsets that suit them best.
+    """Expected scores of new rows, and the slope and offsets that suit them best.
 
     Parameters
     ----------
     spectrum : Spectrum
     metric : Metric
     priors : array (n_classes,)
-        What the classes weigh; zero for one that is excluded. All others must have rows.
+        Weights of the classes; zero for one that is excluded. All others must have rows.
     start : Calibration, optional
         Of a similar metric.
     """
@@ -192,11 +192,11 @@ def expect(
         start = start._replace(offsets=start.offsets[classes])
     n_rows = float(spectrum.counts.sum())
     flat = distances.reshape(len(codes), len(classes))
-    found = calibrate(flat, codes, priors[classes], start=start, n_rows=n_rows)
+    calibration = calibrate(flat, codes, priors[classes], start=start, n_rows=n_rows)
     offsets = np.zeros(len(priors))
     if not many:
-        offsets[classes] = found.offsets
-    return Expected(scores, found._replace(offsets=offsets))
+        offsets[classes] = calibration.offsets
+    return Expected(scores, calibration._replace(offsets=offsets))
 
 
 def _stand_for_rows(scores: NewScores, counts: Array) -> Array:

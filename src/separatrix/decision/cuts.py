@@ -16,7 +16,7 @@ from separatrix.moments.class_moments import ClassMoments
 from separatrix.moments.labelled import LabelledRows
 
 FROM_MOMENTS = ("auto", "mahalanobis")
-"""Values of `threshold` that need no more than moments."""
+"""Values of `threshold` that need only moments."""
 
 BALANCE = Allowed(
     lambda v: real_number(0, 1).test(v) and float(v) < 1, "a number in [0, 1)", (0.0, 0.9)

@@ -341,11 +341,11 @@ def node_priors(judge: Any, y: Array, priors: Array) -> dict[str, Any]:
     shares = priors / priors.sum() if priors.sum() > 0 else np.full(2, 0.5)
     names = judge.get_params()
     for wanted in ("priors", "class_weight"):
-        found = [name for name in names if name.rpartition("__")[2] == wanted]
-        if not found:
+        matching = [name for name in names if name.rpartition("__")[2] == wanted]
+        if not matching:
             continue
         if wanted == "priors":
-            return {found[-1]: shares}
+            return {matching[-1]: shares}
         if shares.min() == 0:
             raise ValueError(
                 f"a prior of zero cannot be given to {type(judge).__name__}, which has class "
@@ -353,7 +353,7 @@ def node_priors(judge: Any, y: Array, priors: Array) -> dict[str, Any]:
             )
         labels, counts = np.unique(y, return_counts=True)
         weights = shares * len(y) / counts
-        return {found[-1]: dict(zip(labels.tolist(), weights.tolist(), strict=True))}
+        return {matching[-1]: dict(zip(labels.tolist(), weights.tolist(), strict=True))}
     raise ValueError(
         f"priors={priors.tolist()} cannot be given to {type(judge).__name__}, which has no "
         "parameter priors or class_weight: leave priors=None"

@@ -38,7 +38,7 @@ MAX_CALIBRATION_STEPS = 50
 """Steps to the slope and the offsets."""
 
 MIN_NEWTON_STEP, MIN_NEWTON_GAIN = 1e-12, 1e-13
-"""Of parameters, and of the log-loss beside itself: what is less is rounding."""
+"""Smallest step of the parameters, and smallest relative gain of the log-loss, above rounding."""
 
 MIN_EVIDENCE = 2.0
 """Standard errors by which blocks of rows are judged worse than single ones before they count."""
@@ -237,7 +237,7 @@ def left_out_distances(
         Their classes.
     metric : Metric
     weights : array (n_rows,), optional
-        What the rows weigh in the spectrum.
+        Weights of the rows in the spectrum.
 
     Returns
     -------
@@ -316,7 +316,7 @@ def distances_without_blocks(
     -------
     array (n_rows, n_classes)
     """
-    found, n_classes = np.empty((len(rows), len(spectrum.counts))), len(spectrum.counts)
+    distances, n_classes = np.empty((len(rows), len(spectrum.counts))), len(spectrum.counts)
     own, outside = np.diagonal(spectrum.outside), spectrum.outside
     for block in np.unique(blocks):
         at = np.flatnonzero(blocks == block)
@@ -334,9 +334,9 @@ def distances_without_blocks(
         core = free * np.eye(len(U)) - (U * g) @ U.T
         inner = (points * g) @ points.T + along.T @ np.linalg.solve(core, along)
         squares, n = np.diagonal(inner), len(at)
-        found[at] = squares[:n, None] - 2 * inner[:n, n:] + squares[n:]
-        found[at] += (own[c][:, None] - 2 * outside[c] + own) / metric.outside
-    return found.clip(0.0)
+        distances[at] = squares[:n, None] - 2 * inner[:n, n:] + squares[n:]
+        distances[at] += (own[c][:, None] - 2 * outside[c] + own) / metric.outside
+    return distances.clip(0.0)
 
 
 class Calibration(NamedTuple):
@@ -379,7 +379,7 @@ def calibrate(
     priors : array (n_classes,)
         π, zero for a class that is excluded, whose rows then do not count.
     weights : array (n_rows,), optional
-        What rows count within their class; classes count as their priors.
+        Weights of rows within their class; classes count as their priors.
     start : Calibration, optional
         Of similar distances.
     n_rows : float, optional
@@ -416,13 +416,13 @@ def calibrate(
     if start is not None:
         first[0] = np.clip(start.slope * unit, *slopes)
     if len(classes) <= MAX_NEWTON_CLASSES:
-        found = _descend(loss, first, halves, shares, prior, slopes)
+        solution = _descend(loss, first, halves, shares, prior, slopes)
         # the way to the cap is flat where classes are separable, and a descent stops on it
-        capped = np.append(slopes[1], found[1:])
-        if loss(capped)[0] < loss(found)[0]:
-            found = _descend(loss, capped, halves, shares, prior, slopes)
+        capped = np.append(slopes[1], solution[1:])
+        if loss(capped)[0] < loss(solution)[0]:
+            solution = _descend(loss, capped, halves, shares, prior, slopes)
     else:
-        found = scipy.optimize.minimize(
+        solution = scipy.optimize.minimize(
             lambda parameters: loss(parameters)[:2],
             first,
             jac=True,
@@ -430,11 +430,11 @@ def calibrate(
             bounds=[slopes, *[(None, None)] * len(classes)],
         ).x
     offsets = np.zeros(len(priors))
-    offsets[classes] = found[1:] - found[1:].mean()
-    scores = found[0] * halves + found[1:] + log_priors
+    offsets[classes] = solution[1:] - solution[1:].mean()
+    scores = solution[0] * halves + solution[1:] + log_priors
     log_loss = -float(shares @ log_softmax(scores, axis=1)[at, own])
     error = float(shares @ (scores.argmax(axis=1) != own))
-    return Calibration(float(found[0] / unit), offsets, log_loss, error)
+    return Calibration(float(solution[0] / unit), offsets, log_loss, error)
 
 
 def _descend(
@@ -488,9 +488,9 @@ def _newton_step(
     step = np.zeros(len(at))
     free = slice(1, None) if bound else slice(None)
     step[free] = np.linalg.solve(H[free, free], gradient[free])
-    found = at - step
-    found[0] = np.clip(found[0], low, high)
-    return found
+    point = at - step
+    point[0] = np.clip(point[0], low, high)
+    return point
 
 
 def _row_shares(codes: Array, priors: Array, weights: Array | None) -> Array:
@@ -502,7 +502,7 @@ def _row_shares(codes: Array, priors: Array, weights: Array | None) -> Array:
 
 
 def check_on_blocks(
-    found: LeftOut, spectrum: Spectrum, rows: Array, codes: Array, priors: Array, n_blocks: int
+    judged: LeftOut, spectrum: Spectrum, rows: Array, codes: Array, priors: Array, n_blocks: int
 ) -> LeftOut:
     """The decision for rows of which neighbours depend on each other, where they do.
 
@@ -527,22 +527,22 @@ def check_on_blocks(
     blocks = (ranks * np.minimum(n_blocks, counts) / counts).astype(int)
     sizes = np.bincount(blocks[kept], minlength=1)
     if sizes.max() > spectrum.n_free / 2:  # of few rows a block leaves too few to say anything
-        return found
-    metric = ridge_metric(spectrum, found.alpha)
+        return judged
+    metric = ridge_metric(spectrum, judged.alpha)
     single = left_out_distances(spectrum, rows[kept], codes[kept], metric)
     apart = distances_without_blocks(spectrum, rows[kept], codes[kept], metric, blocks[kept])
     shares, at = _row_shares(codes[kept], priors, None), np.arange(len(apart))
     with np.errstate(divide="ignore"):
-        base = np.log(priors) + found.offsets
+        base = np.log(priors) + judged.offsets
     losses = [
-        -log_softmax(-0.5 * found.slope * d + base, axis=1)[at, codes[kept]]
+        -log_softmax(-0.5 * judged.slope * d + base, axis=1)[at, codes[kept]]
         for d in (apart, single)
     ]
     worse = losses[0] - losses[1]
     mean = float(shares @ worse)
     if mean <= MIN_EVIDENCE * float(np.sqrt(shares**2 @ (worse - mean) ** 2)):
-        return found
-    return LeftOut(found.alpha, *calibrate(apart, codes[kept], priors))
+        return judged
+    return LeftOut(judged.alpha, *calibrate(apart, codes[kept], priors))
 
 
 class LeftOut(NamedTuple):
@@ -580,8 +580,8 @@ def search_ridge(
         for i in places:
             if i not in tried:
                 tried[i] = judge(float(alphas[i]))
-        least = min(found.log_loss for found in tried.values())
-        return max(i for i, found in tried.items() if found.log_loss <= least + unresolved)
+        least = min(result.log_loss for result in tried.values())
+        return max(i for i, result in tried.items() if result.log_loss <= least + unresolved)
 
     best = best_of(range(0, len(alphas), 3))
     for step in (2, 1):

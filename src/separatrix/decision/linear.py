@@ -142,7 +142,7 @@ def _solve_covariance(covariance: Array, means: Array, priors: Array) -> Array:
     deviations = np.sqrt(priors)[:, None] * (means - centre)
     between = np.sum(deviations**2, axis=0)
     try:
-        cholesky_whitener(covariance, beside=between, eps=COVARIANCE_EPS)
+        cholesky_whitener(covariance, relative_to=between, eps=COVARIANCE_EPS)
     except SingularMatrixError:
         scale = np.sqrt(np.diagonal(covariance).clip(0.0) + between)
         scale[scale == 0] = 1.0
@@ -154,7 +154,7 @@ def _solve_covariance(covariance: Array, means: Array, priors: Array) -> Array:
 def _solve_singular(within: Array, means: Array, deviations: Array) -> Array:
     """`_solve_covariance` where coordinates have unit variance, and `within` has no inverse."""
     largest = _largest_eigenvalue(deviations)
-    parts = range_and_null(within, beside=largest, eps=COVARIANCE_EPS)
+    parts = range_and_null(within, relative_to=largest, eps=COVARIANCE_EPS)
     spread = _largest_eigenvalue(deviations @ parts.null)
     # dividing by the assumed variance would magnify a numerical zero into a difference
     null = parts.null if spread > len(within) * COVARIANCE_EPS else parts.null[:, :0]

@@ -82,7 +82,7 @@ def neighbour_moments(
         used = np.unique(near)
         A, rows = A[:, used], rows[used]
     mean = A @ rows
-    # rows are centred: the cancelled part is a numerical zero beside the ridge
+    # rows are centred: the cancelled part is a numerical zero relative to the ridge
     return mean, np.maximum(A @ rows**2 - mean**2, 0.0)
 
 
@@ -97,11 +97,11 @@ def neighbour_deviations(rows: Array, near: Array, excluded: Array) -> tuple[Arr
 def diagonal_log_densities(offsets: Array, variances: Array, ridges: Array) -> Array:
     """``-½ Σ_i [log(V_i + ρ) + δ_i² / (V_i + ρ)]`` for each ridge ρ (n_ridges, ...)."""
     squared = offsets**2
-    found = np.empty((len(ridges), *offsets.shape[:-1]))
+    densities = np.empty((len(ridges), *offsets.shape[:-1]))
     for i, ridge in enumerate(ridges):
         V = np.broadcast_to(variances + ridge, offsets.shape)
-        found[i] = -0.5 * (np.log(V).sum(axis=-1) + (squared / V).sum(axis=-1))
-    return found
+        densities[i] = -0.5 * (np.log(V).sum(axis=-1) + (squared / V).sum(axis=-1))
+    return densities
 
 
 def full_log_densities(offsets: Array, R: Array, ridges: Array) -> Array:
@@ -151,7 +151,7 @@ def smooth_by_ridge(scores: Array, ridges: Sequence[float]) -> Array:
 
 
 class FeatureScale(NamedTuple):
-    """Rows in the units in which neighbours are sought, and the variance that a ridge shares."""
+    """Rows in the units of the search for neighbours, and the variance that a ridge shares."""
 
     standardize: bool
     factors: Array
@@ -197,14 +197,14 @@ def left_out(
 
 def _diagonal_of_rows(rows: Array, own: Array, near: list[Array], ridges: Array) -> Array:
     """Log-densities (n_ridges, n_own, n_classes) of rows among their neighbours."""
-    found = [neighbour_moments(rows, members, own, full=False) for members in near]
-    parts = [diagonal_log_densities(rows[own] - mean, V, ridges) for mean, V in found]
+    gaussians = [neighbour_moments(rows, members, own, full=False) for members in near]
+    parts = [diagonal_log_densities(rows[own] - mean, V, ridges) for mean, V in gaussians]
     return np.stack(parts, axis=2)
 
 
 def _full_of_rows(rows: Array, own: Array, near: list[Array], ridges: Array) -> Array:
-    found = [neighbour_deviations(rows, members, own) for members in near]
-    parts = [full_log_densities(rows[own] - mean, R, ridges) for mean, R in found]
+    gaussians = [neighbour_deviations(rows, members, own) for members in near]
+    parts = [full_log_densities(rows[own] - mean, R, ridges) for mean, R in gaussians]
     return np.stack(parts, axis=2)
 
 
@@ -332,7 +332,7 @@ class LocalQDA(ClassifierMixin, BaseEstimator):
         self.standardize = standardize
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Keep the rows, and choose what is "auto".
+        """Keep the rows, and choose parameters that are "auto".
 
         Parameters
         ----------

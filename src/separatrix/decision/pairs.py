@@ -10,7 +10,7 @@ from scipy.special import log_expit, log_softmax
 from separatrix.linalg import Array
 
 LEAST_LOG_ODDS = 1e-9
-"""Log-odds for the class that was decided for, where those at hand are against it."""
+"""Log-odds of the class that was decided for, where the computed ones are against it."""
 
 MOST_LOG_ODDS = 700.0
 """The most that count: their exponential is still a number."""

@@ -147,12 +147,12 @@ def class_covariances(scatters: Array, counts: Array, pooled: Array) -> Array:
     array([2., 1., 5.])
     """
     rank = _count_variances(pooled, pooled)
-    found = np.broadcast_to(pooled, scatters.shape).copy()
+    covariances = np.broadcast_to(pooled, scatters.shape).copy()
     for i, (S, n) in enumerate(zip(scatters, counts, strict=True)):
         if n > 1:
             extra = 0 if n > rank and _count_variances(S, n * pooled) >= rank else rank + 1
-            found[i] = (S + extra * pooled) / (n + extra)
-    return found
+            covariances[i] = (S + extra * pooled) / (n + extra)
+    return covariances
 
 
 def _count_variances(S: Array, expected: Array) -> int:
@@ -224,9 +224,9 @@ def _cholesky_factor(covariance: Array) -> Array:
     Entries on the diagonal may be negative.
     """
     try:
-        factor = cholesky_whitener(covariance, beside=1.0, eps=COVARIANCE_EPS)
+        factor = cholesky_whitener(covariance, relative_to=1.0, eps=COVARIANCE_EPS)
     except SingularMatrixError:
-        parts = range_and_null(covariance, beside=1.0, eps=COVARIANCE_EPS)
+        parts = range_and_null(covariance, relative_to=1.0, eps=COVARIANCE_EPS)
         evals = np.append(parts.evals, np.full(parts.null.shape[1], ASSUMED_VARIANCE))
         V = np.hstack([parts.range, parts.null])
         return np.linalg.qr((V * np.sqrt(evals)).T)[1].T
@@ -242,7 +242,7 @@ def gaussian_discriminants(offsets: Array, covariances: Array, log_priors: Array
         The point of reference less the mean.
     covariances : array (..., r) or (..., r, r)
         Variances of independent features, all positive, or matrices. Eigenvalues of a matrix that
-        are numerical zero beside its largest are raised to the smallest that are not.
+        are numerical zero relative to its largest are raised to the smallest that are not.
     log_priors : array (...)
 
     Examples
@@ -283,7 +283,7 @@ def decide_quadratically(
     """The solution with the quadratic rule of its subspace in place of the linear one.
 
     Where the scatter within classes was shrunk, ``(1 - α) Sw + α tr(Sw)/d I``, each class takes
-    its share N_i/n of what was added, so that the covariances average to that of the linear rule.
+    its share N_i/n of the addition, so that the covariances average to that of the linear rule.
     Shrunk in another way (None), all classes go through the one map that takes their sum there.
     """
     assert solution.within is not None, "classifiers state the scatter they decide by"

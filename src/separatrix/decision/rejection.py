@@ -21,8 +21,8 @@ from separatrix.moments.novelty import NoveltyScores, conformal_pvalues
 class WithRejection(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier that answers "none of these" where a row is like none of its classes.
 
-    Rows whose `novelty_pvalue` is below `level` are rejected: of the rows of known classes no more
-    than this share, whatever else comes.
+    Rows whose `novelty_pvalue` is below `level` are rejected: of the rows of known classes at most
+    this share, whatever other rows come.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ class WithRejection(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     -----
     Without calibration p-values are those of Hotelling's F distribution, from moments alone. They
     hold for Gaussian classes of one covariance, and need more rows than features. `calibrate` uses
-    rows of the known classes that were not learned; then the share of rejected rows is no more
-    than `level` on average for any distribution (split conformal).
+    rows of the known classes that were not learned; then the share of rejected rows is at
+    most `level` on average for any distribution (split conformal).
 
     References
     ----------

@@ -21,11 +21,11 @@ def split_labels(labels: Iterable[Any], sep: str) -> list[set[str]]:
     >>> [sorted(row) for row in split_labels(["a; b", "b"], ";")]
     [['a', 'b'], ['b']]
     """
-    found = [{part.strip() for part in str(text).split(sep) if part.strip()} for text in labels]
-    empty = [i for i, row in enumerate(found) if not row]
+    sets = [{part.strip() for part in str(text).split(sep) if part.strip()} for text in labels]
+    empty = [i for i, row in enumerate(sets) if not row]
     if empty:
         raise ValueError(f"row {empty[0] + 1} has no label")
-    return found
+    return sets
 
 
 class SeveralLabels(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):

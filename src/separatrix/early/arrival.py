@@ -1,7 +1,7 @@
 """The shape in which series come: channels, lengths, gaps, orders of arrival, running units.
 
 Inside, a series is one row of values in the order of time; the values of all channels at one time
-stand beside each other, so that the first t values of a row are what is known at some time.
+are neighbours, so that the first t values of a row are those known at some time.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def _are_ragged(X: Any) -> bool:
 def _pad_series(X: Any) -> Array:
     parts = [np.asarray(one, dtype=np.float64) for one in X]
     if len({part.shape[:-1] for part in parts}) > 1:
-        found = sorted({part.shape for part in parts})
+        shapes = sorted({part.shape for part in parts})
         raise ValueError(
-            f"X has series of the shapes {found[:5]}: all must have the same channels, "
+            f"X has series of the shapes {shapes[:5]}: all must have the same channels, "
             "(n_channels, n_times) or (n_times,)"
         )
     longest = max(part.shape[-1] for part in parts)
@@ -97,11 +97,11 @@ def stack_channels(rows: Array, n_channels: int) -> Array:
     return rows.reshape(len(rows), -1, n_channels).swapaxes(1, 2)
 
 
-def check_channels(n_features: int, found: int | None, stated: int) -> int:
+def check_channels(n_features: int, in_rows: int | None, stated: int) -> int:
     """The number of channels, of which the form of the rows and the parameter must agree."""
-    n_channels = stated if found is None else found
-    if found is not None and stated not in (1, found):
-        raise ValueError(f"n_channels={stated}, but X has {found} channels")
+    n_channels = stated if in_rows is None else in_rows
+    if in_rows is not None and stated not in (1, in_rows):
+        raise ValueError(f"n_channels={stated}, but X has {in_rows} channels")
     if n_features % n_channels:
         raise ValueError(
             f"n_channels={n_channels} does not divide the {n_features} columns of X: each time "
@@ -123,7 +123,7 @@ def mask_beyond(rows: Array, lengths: ArrayLike, n_channels: int) -> Array:
 
 
 def count_leading(rows: Array) -> Array:
-    """The place after the last value of each row: what follows has not come.
+    """The place after the last value of each row: later values have not come.
 
     Examples
     --------
@@ -230,8 +230,8 @@ def normalize_running(rows: Array, n_channels: int = 1) -> Array:
     square = np.cumsum(steps**2, axis=1) / counts
     variance = square - mean**2
     varies = variance > MIN_RUNNING_SHARE * square
-    found = np.where(varies, (steps - mean) / np.sqrt(np.where(varies, variance, 1.0)), 0.0)
-    return np.where(known, found, np.nan).reshape(n, d)
+    normalized = np.where(varies, (steps - mean) / np.sqrt(np.where(varies, variance, 1.0)), 0.0)
+    return np.where(known, normalized, np.nan).reshape(n, d)
 
 
 def is_normalized(rows: Array, n_channels: int = 1) -> bool:

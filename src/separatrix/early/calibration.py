@@ -7,7 +7,7 @@ largest reliability τ that λ keeps: new rows, exchangeable with the calibratio
 expected loss of at most ``1 - τ``, with a stated confidence (Angelopoulos, Bates, Candès, Jordan,
 Lei: Learn then test, 2021), or on average over calibration and new rows (Angelopoulos, Bates,
 Fisch, Lei, Schuster: Conformal risk control, ICLR 2024). One table of cutoffs and their τ answers
-both questions: what the score must reach for a τ, and which τ a decision keeps.
+both questions: which score is needed for a τ, and which τ a decision keeps.
 
 Nothing is assumed but that rows are exchangeable: drift breaks the promise, and so do several rows
 of one subject, unless subjects are named as groups. The loss of a group is then the average of its
@@ -46,11 +46,11 @@ MAX_CUTOFFS = 500
 """Cutoffs that are tested; of more scores of calibration rows these quantiles."""
 
 MAX_CHANCE = 0.01
-"""Probability of so many losses of a class, if its promise were kept, below which a warning is
+"""Probability of the losses of a class, if its promise were kept, below which a warning is
 given."""
 
 TABULATED_LEVELS = np.append(np.arange(50, 100, 2) / 100, 0.99)
-"""Reliabilities that the table of `tabulate_by_time` has, besides that which is asked for."""
+"""Reliabilities in the table of `tabulate_by_time`, in addition to the one asked for."""
 
 PROPOSING_SHARE = 0.3
 """Share of the rows that propose cutoffs for ``condition="time"``; the others test."""
@@ -60,7 +60,7 @@ MIN_STOPPED = 5
 
 
 class Promise(BaseEstimator):
-    """Calibration by rows that are held out: what is promised of new rows.
+    """Calibration by rows that are held out: the promise for new rows.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Promise(BaseEstimator):
         The promise holds over all rows; among the rows of each class; among the rows decided up
         to each time.
     loss : "disagreement", "gap", "error" or array (n_classes, n_classes)
-        What is promised to be at most 1 - τ: decisions other than the complete one; wrong ones
+        The share promised to be at most 1 - τ: decisions other than the complete one; wrong ones
         where the complete one is right; wrong ones; or costs, as a share of the largest, with true
         classes in rows and decided ones in columns.
 
@@ -127,14 +127,14 @@ class Promise(BaseEstimator):
 class Cost(BaseEstimator):
     """Calibration by rows that are held out: decide when waiting costs more than it saves.
 
-    `reliability` has no effect on decisions then; what is stated of them is that of `Promise()`.
+    `reliability` has no effect on decisions then; their statement is that of `Promise()`.
 
     Parameters
     ----------
     waiting : float
-        What it costs to wait for a whole series.
+        Cost of waiting for a whole series.
     mistakes : float or array (n_classes, n_classes)
-        What a wrong decision costs, or costs with true classes in rows and decided ones in
+        Cost of a wrong decision, or costs with true classes in rows and decided ones in
         columns.
     share : float in (0, 1) or None
         The share of the training rows that `fit` does not learn but calibrates with; None leaves
@@ -228,14 +228,14 @@ class PromiseTable(NamedTuple):
     levels : array (m,)
         τ, ascending.
     cutoffs : array (m, n_times)
-        What the score must reach at each time; one column where it is the same at all times.
+        The score needed at each time; one column where it is the same at all times.
     """
 
     levels: Array
     cutoffs: Array
 
     def cutoffs_at(self, tau: float, n_times: int) -> Array:
-        """What the score must reach at each time for τ; infinite where nothing keeps it."""
+        """The score needed at each time for τ; infinite where no score keeps it."""
         j = int(np.searchsorted(self.levels, tau))
         if tau <= 0:
             return np.zeros(n_times)
@@ -574,14 +574,14 @@ class ClassPromise(NamedTuple):
 def check_classes(
     paths: ScorePaths, cutoffs: Array, tau: float, n_classes: int
 ) -> list[ClassPromise]:
-    """What is kept in each class by decisions at the cutoffs (n_times,)."""
+    """The reliability in each class of decisions at the cutoffs (n_times,)."""
     decided = decided_codes(paths, halting_times(paths.scores, cutoffs[None]))[:, 0]
     same, checks = decided == paths.complete, []
     for c in range(n_classes):
         counts = []
         for rows in (paths.complete == c, decided == c):
             n, lost = int(rows.sum()), int(np.sum(~same[rows]))
-            # the probability of at least so many losses if each had the probability 1 - τ
+            # the probability of at least `lost` losses if each had the probability 1 - τ
             chance = float(betainc(lost, n - lost + 1, 1 - tau)) if lost and tau < 1 else 1.0
             counts.append((n, 1 - lost / n if n else float("nan"), chance))
         (n, kept, chance), (n_decided, confirmed, of_decided) = counts
@@ -590,7 +590,7 @@ def check_classes(
     return checks
 
 
-# What is decided when ----------------------------------------------------------------------------
+# Times of decisions ------------------------------------------------------------------------------
 
 
 class Ruling(NamedTuple):
@@ -608,7 +608,7 @@ class Ruling(NamedTuple):
     cost_cutoffs: Array | None = None
 
     def cutoffs(self, tau: float, n_times: int) -> Array:
-        """What the score must reach at each of its times."""
+        """The score needed at each of its times."""
         if self.cost_cutoffs is not None:
             return self.cost_cutoffs
         if self.promise_table is None:
@@ -648,7 +648,7 @@ def make_ruling(
     paths: ScorePaths, calibration: Promise | Cost, tau: float, classes: Array, times: Array,
     n_values: int,
 ) -> Ruling:  # fmt: skip
-    """What is decided when, by calibration rows; nothing of the rows themselves is kept.
+    """The times of decisions, by calibration rows; nothing of the rows themselves is kept.
 
     Parameters
     ----------
@@ -662,23 +662,23 @@ def make_ruling(
     """
     promise = calibration if isinstance(calibration, Promise) else Promise()
     guarantee, table = _tabulate(paths, promise, tau, len(classes))
-    found = Ruling(True, len(paths.labels), guarantee, table)
+    ruling = Ruling(True, len(paths.labels), guarantee, table)
     if isinstance(calibration, Cost):
-        return found._replace(cost_cutoffs=find_cost_cutoffs(paths, times, n_values, calibration))
+        return ruling._replace(cost_cutoffs=find_cost_cutoffs(paths, times, n_values, calibration))
     if tau >= 1:
-        return found
+        return ruling
     cutoffs = table.cutoffs_at(tau, len(times))
     reason = _explain_promise(paths, promise, guarantee, tau, cutoffs, classes.tolist())
     checks = check_classes(paths, cutoffs, tau, len(classes))
     if promise.condition != "class":
         _warn_of_classes(checks, tau, classes.tolist())
-    return found._replace(no_promise=reason, class_promises=checks)
+    return ruling._replace(no_promise=reason, class_promises=checks)
 
 
 def _tabulate(
     paths: ScorePaths, promise: Promise, tau: float, n_classes: int
 ) -> tuple[str, PromiseTable]:
-    """What is promised, and the table of the promises."""
+    """The promise, and the table of the promises."""
     if promise.condition == "time":
         if paths.groups is not None:
             raise ValueError('condition="time" has no form for groups: use condition=None')

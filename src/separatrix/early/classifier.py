@@ -88,7 +88,7 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     reducer : transformer or None
         Cloned and fitted to the complete training rows; the classifier then uses its coordinates.
     n_channels : int
-        Number of values that arrive together, beside each other in X. That of an array
+        Number of values that arrive together, in neighbouring columns of X. That of an array
         (n_samples, n_channels, n_times) is taken from its shape, that of a table from names such
         as ``acc_0, …, acc_49, gyro_0, …``, whose columns are then put in the order of time.
     features : transformer or None
@@ -109,7 +109,7 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     calibrated_ : bool
     n_calibration_rows_ : int
     guarantee_ : "probability", "average" or None
-        What is promised.
+        Kind of the promise.
     promise_table_ : PromiseTable or None
         Cutoffs of the score and the reliability that each keeps; None without calibration.
     no_promise_ : str or None
@@ -117,7 +117,7 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     class_promises_ : list of ClassPromise
         For each class what decisions at τ keep on the calibration rows.
     cutoff_ : float or array (n_times,)
-        What the score must reach for τ; at each time for ``condition="time"`` and a `Cost`.
+        The score needed for τ; at each time for ``condition="time"`` and a `Cost`.
     classes_ : array (n_classes,)
 
     Notes
@@ -219,7 +219,7 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X : array (n_samples, n_features) or (n_samples, n_channels, n_times), or list of series
             Training rows. Values may be missing (NaN), also at the ends of shorter series: the
             model of the features is then the most likely one (EM), and the classifier learns rows
-            that are filled by what is expected.
+            that are filled by expected values.
         y : array (n_samples,)
             Their class labels.
         groups : array (n_samples,), optional
@@ -442,7 +442,7 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.cutoff_ = float(cutoffs[0]) if same else cutoffs
 
     def _cutoffs(self, tau: float) -> Array:
-        """What the score must reach at each of its times."""
+        """The score needed at each of its times."""
         return self._ruling.cutoffs(tau, len(self._score.times))
 
     @property
@@ -457,7 +457,7 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array (n_samples, n_features)
-            Rows; of those with missing values `decide` also tells how reliable the guess is.
+            Rows; for those with missing values `decide` also gives the reliability of the guess.
 
         Returns
         -------
@@ -578,7 +578,7 @@ class EarlyClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             columns, are series whose next values have not arrived: they may remain undecided. NaN
             before other values are gaps.
         lengths : array of int (n_samples,), optional
-            How many times of each series have come; what follows in X is not looked at.
+            How many times of each series have come; later values in X are not looked at.
         reliability
             As in `decide`.
 

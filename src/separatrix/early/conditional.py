@@ -54,7 +54,7 @@ class Expectation(NamedTuple):
 
 
 class DenseFactor(NamedTuple):
-    """``Σ = L Lᵀ`` with L at hand: d³ / 3 flops, d² for each row."""
+    """``Σ = L Lᵀ`` with L computed: d³ / 3 flops, d² for each row."""
 
     L: Array
 
@@ -258,7 +258,7 @@ def estimate_units(moments: ClassMoments, reference: Array) -> FeatureUnits:
     """The variance of each feature within the models, and a millionth of its total variance.
 
     The millionth gives a unit to features that differ between models only. A feature whose
-    standard deviation is numerically zero beside its mean counts as constant.
+    standard deviation is numerically zero relative to its mean counts as constant.
     """
     n = moments.n_samples
     # a product of rows that differ by their last digits may come out below zero
@@ -274,7 +274,7 @@ def find_directions(moments: ClassMoments, scale: Array) -> Directions:
     """Directions of features in units of `scale`, by the covariance within all models."""
     spread = moments.within_diagonal() > 0
     n, d = moments.n_samples, np.count_nonzero(spread)
-    if n <= d:  # rows that are no more than features vary in fewer directions in any case
+    if n <= d:  # at most d rows vary in fewer than d directions in any case
         return Directions(spread, None, np.zeros((len(scale), 0)))
     covariance = moments.select_columns(spread).Sw / n
     varying, constant = split_directions(in_units(covariance, scale[spread]))

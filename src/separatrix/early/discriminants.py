@@ -104,10 +104,10 @@ def read_rule(estimator: Any, X: Array) -> ExactRule | None:
     array([0, 1])
     """
     rows = X[:MAX_CHECKED_ROWS]
-    found = _propose_rule(estimator, rows)
-    if found is None or isinstance(found.discriminants, LocalQDA):
-        return found
-    return found if _predicts(found, estimator, rows) else None
+    rule = _propose_rule(estimator, rows)
+    if rule is None or isinstance(rule.discriminants, LocalQDA):
+        return rule
+    return rule if _predicts(rule, estimator, rows) else None
 
 
 def _propose_rule(estimator: Any, rows: Array) -> ExactRule | None:
@@ -115,10 +115,10 @@ def _propose_rule(estimator: Any, rows: Array) -> ExactRule | None:
         return _propose_rule(estimator.best_estimator_, rows)
     if isinstance(estimator, Pipeline):
         before = read_affine(estimator[:-1], rows)
-        found = None if before is None else _propose_rule(estimator[-1], before(rows))
-        if before is None or found is None:
+        after = None if before is None else _propose_rule(estimator[-1], before(rows))
+        if before is None or after is None:
             return None
-        return found._replace(coordinates=before.then(found.coordinates))
+        return after._replace(coordinates=before.then(after.coordinates))
     if isinstance(estimator, KernelEstimator):
         return None
     readers = (read for kind, read in _RULE_READERS if isinstance(estimator, kind))
@@ -126,12 +126,12 @@ def _propose_rule(estimator: Any, rows: Array) -> ExactRule | None:
     return None if read is None else read(estimator, rows.shape[1])
 
 
-def _predicts(found: ExactRule, estimator: Any, rows: Array) -> bool:
+def _predicts(rule: ExactRule, estimator: Any, rows: Array) -> bool:
     """Whether the largest function is the prediction for each row, ties apart."""
-    assert isinstance(found.discriminants, Quadratic)
-    values = found.discriminants(found.coordinates(rows)[:, None])
+    assert isinstance(rule.discriminants, Quadratic)
+    values = rule.discriminants(rule.coordinates(rows)[:, None])
     expected = np.searchsorted(estimator.classes_, estimator.predict(rows))
-    owners = np.arange(values.shape[1]) if found.owners is None else found.owners
+    owners = np.arange(values.shape[1]) if rule.owners is None else rule.owners
     of_expected = np.where(owners == expected[:, None], values, -np.inf).max(axis=1)
     best = values.max(axis=1)
     finite = np.where(np.isfinite(values), np.abs(values), 0.0)

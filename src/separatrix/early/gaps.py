@@ -24,7 +24,7 @@ MAX_FEATURES = 2000
 
 
 class FilledRows(NamedTuple):
-    """Rows whose missing values are expected ones, and what is not known of these.
+    """Rows whose missing values are expected ones, and the uncertainty of these.
 
     Attributes
     ----------

@@ -26,9 +26,9 @@ class ChannelBlocks(NamedTuple):
     Attributes
     ----------
     channels : list of str
-        What stands before the numbers.
+        Text before the numbers.
     order : array of int (n_columns,)
-        Columns time after time, the channels beside each other.
+        Columns time after time, all channels of a time together.
     """
 
     channels: list[str]
@@ -97,8 +97,8 @@ def from_long(
     """Series of a table that has a line for each time, for `EarlyClassifier`.
 
     Times that many series share are columns, and a series without one of them has a gap there.
-    Where nearly each series has times of its own the first value of each is put beside the first
-    of the others, and so on.
+    Where nearly each series has times of its own, the first values of all series form the first
+    column, and so on.
 
     Parameters
     ----------

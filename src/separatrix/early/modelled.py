@@ -333,7 +333,7 @@ def rival_probabilities(f: Quadratic, known: ConditionalMoments, guess: Array) -
         As in `regions.measure_of_set`, with a quadratic part.
     """
     assert f.Q is not None, "linear functions have tables"
-    found = np.zeros(f.b.shape)
+    probabilities = np.zeros(f.b.shape)
     R = known.spread @ known.spread.T
     gaps, slopes = gaps_to_rivals(f, guess), slopes_to_rivals(f, guess)
     for c in np.unique(guess):
@@ -341,8 +341,8 @@ def rival_probabilities(f: Quadratic, known: ConditionalMoments, guess: Array) -
         Q = f.Q if len(f.Q) == 1 else f.Q[at]
         mean, variance = bend_moments(Q[:, [c]] - Q, R)
         variance = variance + np.einsum("ngr,ngr->ng", slopes[at] @ R, slopes[at])
-        found[at] = _tails(gaps[at] + mean, np.sqrt(np.maximum(variance, 0.0)))
-    return found
+        probabilities[at] = _tails(gaps[at] + mean, np.sqrt(np.maximum(variance, 0.0)))
+    return probabilities
 
 
 def bend_moments(bend: Array, R: Array) -> tuple[Array, Array]:

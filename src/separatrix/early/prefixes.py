@@ -34,7 +34,7 @@ class Evidence(NamedTuple):
 
     @property
     def reliabilities(self) -> Array:
-        """Between 0 and 1, never 1; odds of 1e9 are still told from larger ones."""
+        """Between 0 and 1, never 1; odds of 1e9 are still distinguished from larger ones."""
         return np.minimum(self.odds / (1 + self.odds), MAX_INCOMPLETE_RELIABILITY)
 
 
@@ -65,10 +65,10 @@ class PrefixScore(NamedTuple):
     times : array of int
         Lengths that have a classifier.
     classifiers : list
-        Fitted to so many leading values each.
+        One fitted to the leading values of each length.
     classes : array (n_classes,)
     conditional : ConditionalModel
-        Of the values, for what is expected of a row.
+        Of the values, for the expected values of a row.
     features : transformer or None
         Fitted, with the features of all prefixes in one pass; None for the values themselves.
     n_channels : int
@@ -83,7 +83,7 @@ class PrefixScore(NamedTuple):
     n_channels: int
 
     def follow(self, rows: Array, arrival: Arrival | None = None) -> PrefixPaths:
-        """Begin with series; gaps are filled by what is expected given what has come."""
+        """Begin with series; gaps are filled by expected values given those that have come."""
         return PrefixPaths(self, rows, arrival)
 
     def judge_pattern(self, rows: Array, observed: Array) -> tuple[Array, Array]:
@@ -170,7 +170,7 @@ def confide(classifier: Any, rows: Array) -> tuple[Array, Array]:
 def fit_prefixes(
     classifier: Any, values: Iterable[Array], labels: Array, times: Array
 ) -> tuple[Array, list[Any]]:
-    """Times, and clones of a classifier fitted to what is known then, where it can be.
+    """Times, and clones of a classifier fitted to the values known then, where it can be.
 
     Some classifiers of series need a least number of values: shorter lengths are left out with a
     warning.

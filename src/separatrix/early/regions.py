@@ -1,4 +1,4 @@
-"""The sets of measure τ of Parrish's thesis, sections 5.2 and 5.3, and what they hold.
+"""The sets of measure τ of Parrish's thesis, sections 5.2 and 5.3, and their contents.
 
 Given the observed features, the row is ``m + F z`` with z of mean zero and covariance I. The class
 c that wins at m stands on every z in a set of measure τ when no other class wins anywhere in the

@@ -44,7 +44,7 @@ class SampledScore(NamedTuple):
     classifier : Quadratic or classifier
         Linear functions of the coordinates, or a fitted classifier of them.
     reducer : transformer or None
-        Takes drawn rows to what the classifier takes; None where they are that already.
+        Maps drawn rows to the classifier's features; None where they are that already.
     classes : array (n_classes,)
     times : array of int
     draws : array (n_draws, d)

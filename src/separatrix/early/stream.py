@@ -75,7 +75,7 @@ class Decisions(NamedTuple):
         the model of the missing values states it. 1 for complete rows. NaN where nothing can be
         promised; the attribute `no_promise_` of the classifier says why.
     score : array (n,)
-        What the judge states: a probability, a measure, a share of draws, or a confidence.
+        Statement of the judge: a probability, a measure, a share of draws, or a confidence.
     n_observed : array of int (n,)
         Number of values that the decision was made from.
     time : array of int (n,)
@@ -127,7 +127,7 @@ def decide_series(
         Series; NaN beyond their lengths.
     lengths : array of int (n,)
     cutoffs : array (n_times,)
-        What the score must reach at each of its times.
+        The score needed at each of its times.
     arrival : Arrival, optional
         How the values come, where some are missing.
     """

@@ -265,7 +265,7 @@ def _read_all(file: Any, part: SourcePart) -> Any:
              "excel": (b"PK", b"\xd0\xcf")}  # fmt: skip
     if part.form in marks and not start.startswith(marks[part.form]):
         raise ValueError(
-            f"{part.name} is not {part.form}: say what it is (--format), or rename it"
+            f"{part.name} is not {part.form}: give its format (--format), or rename it"
         )
     return io.BytesIO(start + file.read())
 
@@ -554,7 +554,7 @@ class _KnownLines:
         return self._count(self.file.readline(size))
 
     def digest(self, end: int) -> str:
-        """The digest of what was read up to a byte."""
+        """The digest of the bytes read so far."""
         return hashlib.sha256(self.first[:end]).hexdigest()
 
 

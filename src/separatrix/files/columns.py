@@ -1,4 +1,4 @@
-"""What the columns of a table hold: numbers, words, gaps; and what to do about the rest."""
+"""Contents of the columns of a table: numbers, words, gaps; and remedies for the rest."""
 
 from __future__ import annotations
 
@@ -76,17 +76,17 @@ def check_features(
     X = X.drop(columns=list(text))
     words = find_text_columns(X)
     if words and categorical == "refuse":
-        found = _list_faults(X, words)
+        faults = _list_faults(X, words)
         # a column for each date, or for each number with a slip, would learn nothing of new rows
-        mended = all(holds_dates(X[c]) or len(find_slip(X[c])) for c in words)
+        named = all(holds_dates(X[c]) or len(find_slip(X[c])) for c in words)
         raise ValueError(
-            f"{len(words)} of {X.shape[1]} columns are not numbers: {', '.join(found)}"
-            + ("" if mended else f". {remedies.words}")
+            f"{len(words)} of {X.shape[1]} columns are not numbers: {', '.join(faults)}"
+            + ("" if named else f". {remedies.words}")
         )
     gaps = X.isna().sum()
     gaps = gaps[gaps > 0]
     if len(gaps) and missing == "refuse":
-        found = [f"{name!r} {count}" for name, count in gaps.head(MAX_COLUMNS_NAMED).items()]
+        faults = [f"{name!r} {count}" for name, count in gaps.head(MAX_COLUMNS_NAMED).items()]
         more = (
             f" and {len(gaps) - MAX_COLUMNS_NAMED} more columns"
             if len(gaps) > MAX_COLUMNS_NAMED
@@ -94,7 +94,7 @@ def check_features(
         )
         raise ValueError(
             f"values are missing in {int(X.isna().any(axis=1).sum())} of {len(X)} rows: "
-            f"{', '.join(found)}{more}. {remedies.gaps}"
+            f"{', '.join(faults)}{more}. {remedies.gaps}"
         )
     _check_sizes(X.drop(columns=words) if words else X)
 
@@ -109,7 +109,7 @@ def _check_sizes(numbers: Any) -> None:
     name = str(numbers.columns[at])
     if np.isinf(largest[at]):
         raise ValueError(
-            f"column {name!r} has {np.isinf(values[:, at]).sum()} infinite values: mend them "
+            f"column {name!r} has {np.isinf(values[:, at]).sum()} infinite values: correct them "
             f"or leave it out (--ignore {shlex.quote(name)})"
         )
     if largest[at] > np.sqrt(np.finfo(float).max / len(values)):
@@ -207,7 +207,7 @@ def describe_content(column: Any) -> str:
     if len(slips):
         example = quote_short(slips.iloc[0])
         count = "one that is" if len(slips) == 1 else f"{len(slips)} such as"
-        return f"numbers except {count} {example}: mend it, or leave the cell empty for a gap"
+        return f"numbers except {count} {example}: correct it, or leave the cell empty for a gap"
     if texts.str.count(r"\s+").median() >= 3 and texts.nunique() > len(texts) / 2:
         return (
             f"texts such as {quote_short(values.iloc[0])}: learn from their words (--text "

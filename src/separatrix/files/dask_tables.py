@@ -60,7 +60,7 @@ class LazyTable(NamedTuple):
 
 
 class _Columns(NamedTuple):
-    """What every part must have, and what is done with it."""
+    """Requirements of every part, and the preparation of its columns."""
 
     reading: Reading
     place: str
@@ -178,7 +178,7 @@ def _read_rows(part: SourcePart, columns: _Columns, labels: Any, number: int) ->
             slips = find_slip(X[name], share=1.0)
             if len(slips):
                 raise ValueError(
-                    f"column {name!r} has {str(slips.iloc[0])!r} among numbers: mend the file, "
+                    f"column {name!r} has {str(slips.iloc[0])!r} among numbers: correct the file, "
                     "or leave the column out (--ignore)"
                 )
         X = X.astype(np.float64)
@@ -269,18 +269,18 @@ def scale_table(table: LazyTable) -> tuple[Any, LazyTable]:
     import pandas as pd
     from sklearn.preprocessing import StandardScaler
 
-    found = labelled_blocks(table.X, table.y).sum_up(_moments_of_one_class, accept_sparse=False)
-    check_no_fractions(found.classes, table.target)
-    moments = found.summary
+    total = labelled_blocks(table.X, table.y).sum_up(_moments_of_one_class, accept_sparse=False)
+    check_no_fractions(total.classes, table.target)
+    moments = total.summary
     scaler = StandardScaler()
     scaler.mean_, scaler.var_ = moments.mean, moments.within_diagonal() / moments.n_samples
     std = np.sqrt(scaler.var_)
     # a constant feature far from zero varies in its last digit: it is not divided by that
     scaler.scale_ = np.where(std <= 2 * np.finfo(float).eps * np.abs(scaler.mean_), 1.0, std)
-    scaler.n_samples_seen_, scaler.n_features_in_ = np.int64(moments.n_samples), found.n_features
-    if found.names is not None:
-        scaler.feature_names_in_ = found.names
-    nothing = np.empty((0, found.n_features))
+    scaler.n_samples_seen_, scaler.n_features_in_ = np.int64(moments.n_samples), total.n_features
+    if total.names is not None:
+        scaler.feature_names_in_ = total.names
+    nothing = np.empty((0, total.n_features))
     if hasattr(table.X, "columns"):
         unnamed = pd.DataFrame(nothing)
         return scaler, table._replace(X=table.X.map_partitions(_scaled, scaler, meta=unnamed))

@@ -60,8 +60,8 @@ def split_value_names(names: Sequence[str]) -> tuple[list[str], list[float]] | N
     channels = list(dict.fromkeys(channel for channel, _, _ in parts))
     times = list(dict.fromkeys(seconds))
     expected = [(channel, time) for channel in channels for time in times]
-    found = [(channel, time) for (channel, _, _), time in zip(parts, seconds, strict=True)]
-    return (channels, times) if "" not in channels and found == expected else None
+    pairs = [(channel, time) for (channel, _, _), time in zip(parts, seconds, strict=True)]
+    return (channels, times) if "" not in channels and pairs == expected else None
 
 
 def flatten_epochs(name: str, arrays: dict[str, Array]) -> tuple[Array, list[str]]:

@@ -32,7 +32,7 @@ def is_protein_source(source: Any) -> bool:
 def iter_proteins(source: Any) -> Iterator[Protein]:
     r"""Entries of a FASTA file, or of a folder with one for each class.
 
-    The label of an entry is the name of its file in a folder, else what comes after the last ``|``
+    The label of an entry is the name of its file in a folder, else the text after the last ``|``
     of its header. A final ``*`` is the end of a chain, no residue.
     """
     path = Path(source)
@@ -89,7 +89,7 @@ def read_protein_columns(
         except ValueError as error:
             if not skip_bad:
                 raise ValueError(
-                    f"{source}: protein {protein.name!r}: {error}. Mend it, or leave out such "
+                    f"{source}: protein {protein.name!r}: {error}. Correct it, or leave out such "
                     "proteins (--skip-bad)"
                 ) from None
             skipped.append(protein.name)

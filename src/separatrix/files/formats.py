@@ -90,7 +90,7 @@ def _from_npz(file: Any, name: str) -> Any:
             f"{name} holds one array without a name: write numpy.savez({name!r}, X=X, y=y)"
         )
     if not start.startswith(b"PK"):
-        raise ValueError(f"{name} is not an npz file: say what it is (--format), or rename it")
+        raise ValueError(f"{name} is not an npz file: give its format (--format), or rename it")
     check_archive(file, name)
     try:
         with np.load(file, allow_pickle=False) as arrays:
@@ -316,7 +316,7 @@ def _from_fif(file: Any, name: str) -> Any:
 
 
 def _from_h5ad(file: Any, name: str) -> Any:
-    """Expression by gene, then what is known of each cell, which is no feature."""
+    """Expression by gene, then annotations of each cell, which are no features."""
     try:
         import anndata
     except ImportError:

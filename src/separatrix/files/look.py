@@ -42,7 +42,7 @@ ID_NAMES = ("id", "name", "sample", "file", "index", "key", "uuid", "code")
 
 @dataclass(frozen=True)
 class ColumnLook:
-    """What a column holds.
+    """Contents of a column.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Look:
     ----------
     source : str
     reading : Reading
-        How the table is read: what was given, and what was found.
+        How the table is read: given options and guessed ones.
     layout : str
         "rows", "columns" (samples are columns), "epochs" or "texts".
     n_rows, n_features : int
@@ -90,12 +90,12 @@ class Look:
     outliers : tuple of dict
         Values far from all others: ``column``, ``row`` (from 1), ``value``, ``times`` (how often).
     notes : tuple of str
-        Sentences about what is probably not meant as it is.
+        Sentences about probable mistakes.
     names : tuple of str
         Names of the columns in the order of `first_rows`.
     first_rows : tuple of tuples
     options : dict
-        Options besides those of reading that the table needs, such as ``--missing``.
+        Options that the table needs in addition to those of reading, such as ``--missing``.
     command : str
         The command to run next.
     """
@@ -137,7 +137,7 @@ def look(source: Any, reading: Reading | None = None, **how: Any) -> Look:
     source : data frame, path or open binary file
         Whatever `files.tables.read_table` reads.
     reading : Reading, optional
-        What is known of its layout; the rest is guessed.
+        The known options of its layout; the rest is guessed.
     **how
         Options of `files.reading.Reading` in place of those of `reading`.
 
@@ -202,7 +202,7 @@ def _look_at_frame(frame: Any, name: str, reading: Reading) -> Look:
     texts = (*texts, *prose)
     X = X.drop(columns=[c for c in X.columns if c in texts])
     dates = [c for c in find_text_columns(X) if holds_dates(X[c])]
-    found = replace(reading, target=target, text=texts,
+    resolved = replace(reading, target=target, text=texts,
                     ids=tuple(c for c in ids if c not in origin),
                     ignore=tuple(dict.fromkeys([*reading.ignore, *dates])))  # fmt: skip
     labels = None if target is None else frame[target].dropna().astype(str)
@@ -215,8 +215,8 @@ def _look_at_frame(frame: Any, name: str, reading: Reading) -> Look:
     options = _find_options(X.drop(columns=dates), groups, gaps)
     return Look(
         source=name,
-        reading=found,
-        layout=_name_layout(frame, found, features),
+        reading=resolved,
+        layout=_name_layout(frame, resolved, features),
         n_rows=len(frame),
         n_features=X.shape[1] - len(dates) + len(texts),
         target=target,
@@ -233,7 +233,7 @@ def _look_at_frame(frame: Any, name: str, reading: Reading) -> Look:
             for row in frame.head(N_FIRST_ROWS).itertuples(index=False, name=None)
         ),
         options=options,
-        command=_write_command(name, found, options, target),
+        command=_write_command(name, resolved, options, target),
     )
 
 
@@ -249,7 +249,7 @@ def _is_text(column: Any) -> bool:
 
 
 def _find_label(frame: Any, candidates: Sequence[str], reading: Reading) -> str | None:
-    """The likeliest column of labels: by its name, then its place, then what it holds."""
+    """The likeliest column of labels: by its name, then its place, then its contents."""
     if reading.labels is not None and len(frame.columns):
         return str(frame.columns[-1])
     if reading.samples is not None:
@@ -337,12 +337,12 @@ def _describe_column(column: Any, X: Any, name: str, roles: dict[str, str]) -> C
                       *(None if v is None else float(v) for v in middle))  # fmt: skip
 
 
-# What is odd ---------------------------------------------------------------------------------
+# Oddities ------------------------------------------------------------------------------------
 
 
 def _find_outliers(X: Any) -> list[dict[str, Any]]:
     """Values that are far from all others of their column, the farthest first."""
-    found = []
+    outliers = []
     for name in X.columns:
         if X[name].dtype != np.float64:
             continue
@@ -360,9 +360,9 @@ def _find_outliers(X: Any) -> list[dict[str, Any]]:
         first = int(rows[np.nanargmax(far[rows])])
         value = float(values[first])
         times = int((values == value).sum())
-        found.append((float(far[first]), {"column": str(name), "row": first + 1,
+        outliers.append((float(far[first]), {"column": str(name), "row": first + 1,
                                           "value": _plain(value), "times": times}))  # fmt: skip
-    return [outlier for _, outlier in sorted(found, key=lambda pair: -pair[0])[:MAX_OUTLIERS]]
+    return [outlier for _, outlier in sorted(outliers, key=lambda pair: -pair[0])[:MAX_OUTLIERS]]
 
 
 def _list_notes(X: Any, frame: Any, target: str | None, classes: dict[str, int]) -> list[str]:

@@ -15,7 +15,7 @@ from separatrix.files.fasta import is_protein_source
 from separatrix.files.formats import holds_tables
 
 TEXT, KIND, FILE = "text", "kind", "file"
-"""Columns of a table of messages: what it says, its class, where it is from."""
+"""Columns of a table of messages: text, class, source."""
 
 
 class Message(NamedTuple):
@@ -194,7 +194,7 @@ def read_mail_columns(
         if fault:
             if not skip_bad:
                 raise ValueError(
-                    f"{message.place} {fault}: mend it, or leave out such messages (--skip-bad)"
+                    f"{message.place} {fault}: correct it, or leave out such messages (--skip-bad)"
                 )
             skipped.append(message.place)
             continue
@@ -232,9 +232,9 @@ def alternate(kinds: list[Any]) -> list[int]:
 def _check_holds_no_tables(folder: Path) -> None:
     """Raise for a folder of tables: each would pass for a message."""
     tables = (".csv", ".tsv", ".parquet", ".npz", ".arff", ".xlsx", ".npy", ".gz", ".zarr")
-    found = [p for p in folder.iterdir() if p.suffix in tables] if folder.is_dir() else []
-    if found:
+    tables_inside = [p for p in folder.iterdir() if p.suffix in tables] if folder.is_dir() else []
+    if tables_inside:
         raise ValueError(
-            f"{folder} holds tables, such as {found[0].name}: name one of them, or read them all "
-            "as one table by `separatrix fit --engine dask`"
+            f"{folder} holds tables, such as {tables_inside[0].name}: name one of them, or read "
+            "them all as one table by `separatrix fit --engine dask`"
         )

@@ -2,7 +2,7 @@
 
 The header (``model.json``) spells the model out as a tree; arrays are entries ``0.npy``, ``1.npy``
 and so on, stored as they are. Text, numbers, truth values, null and lists stand for themselves;
-everything else is an object of one key that says what it is:
+everything else is an object of one key that names its type:
 
 ======================================  =====================================================
 ``{"array": 3}``                        the entry ``3.npy``
@@ -62,7 +62,7 @@ class Stored(NamedTuple):
     ----------
     model : estimator
     notes : dict
-        Notes beside the model.
+        Notes stored with the model.
     versions : dict
         Packages that wrote the file.
     stores_rows : bool
@@ -93,7 +93,7 @@ def save(
     path : str or path
         The file.
     notes : mapping, optional
-        Text, numbers, lists, dictionaries and arrays that are kept beside the model; see `read`.
+        Text, numbers, lists, dictionaries and arrays that are kept with the model; see `read`.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def _digest(content: bytes | memoryview) -> bytes:
 
 
 def _guess_content(start: bytes) -> str:
-    """A guess at what a file is by its first bytes, to say so."""
+    """A guess at the type of a file by its first bytes, for the error message."""
     packed_by_zlib = tuple(b"\x78" + level for level in (b"\x01", b"\x5e", b"\x9c", b"\xda"))
     if start.startswith((b"\x80", b"\x1f\x8b", *packed_by_zlib)):
         return ": it looks like a pickle or joblib file, which can run anything when it is opened"

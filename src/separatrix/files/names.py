@@ -134,7 +134,7 @@ SCIKIT_LEARN = {
     "ShrunkCovariance": ("covariance", _COVARIANCE),
 }
 """Types of scikit-learn that files hold → the public module below ``sklearn``, and the attributes
-besides parameters and names of features. They do what they do with NumPy, or
+besides parameters and names of features. They compute with NumPy, or
 `separatrix.files.checks` checks them."""
 
 DERIVED = {
@@ -165,8 +165,8 @@ def find_type(name: str) -> type | None:
     if path is None:
         return None
     module, _, attribute = path.rpartition(".")
-    found = getattr(import_module(f"{PACKAGE}.{module}"), attribute, None)
-    return found if isinstance(found, type) else None  # a public module has no type
+    named = getattr(import_module(f"{PACKAGE}.{module}"), attribute, None)
+    return named if isinstance(named, type) else None  # a public module has no type
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What is worth knowing about a labelled table before anything is learned from it."""
+"""Notes on a labelled table before anything is learned from it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _list_columns(X: Any, names: Iterable[str] | None) -> Iterator[tuple[str, Ar
 
 
 class _Odd(NamedTuple):
-    """Columns by what is odd about them; copies with the column that they are copies of."""
+    """Columns by their oddity; copies with the column that they are copies of."""
 
     labels: list[str]
     numbers: list[str]
@@ -97,7 +97,7 @@ class _Odd(NamedTuple):
 
 
 def _find_odd(columns: dict[str, Array], classes: Array, n_rows: int) -> _Odd:
-    """What is odd about columns in these rows, of `n_rows` in all."""
+    """Oddities of columns in these rows, of `n_rows` in all."""
     few = int(classes.max(initial=-1)) + 1 < n_rows
     odd = _Odd([], [], [], [])
     first: dict[bytes, str] = {}

@@ -208,14 +208,14 @@ def count_texts(
         names += [str(name) for name in others.columns]
     for name in text:
         if hashed:
-            found = make_vectorizer(hashed=True).transform(X[name])
-            known = [f"{name}#{i}" for i in range(found.shape[1])]
+            counts = make_vectorizer(hashed=True).transform(X[name])
+            known = [f"{name}#{i}" for i in range(counts.shape[1])]
             weights: Any = "passthrough" if latent is None else weigh_words(latent=latent)[-1]
         else:
-            found, known = count_words(X[name])
+            counts, known = count_words(X[name])
             weights = weigh_words(latent=latent)
         places.append((f"text_{name}", weights, list(range(len(names), len(names) + len(known)))))
-        parts.append(found)
+        parts.append(counts)
         names += known if len(text) == 1 else [f"{name}_{word}" for word in known]
     steps = ColumnTransformer(places, verbose_feature_names_out=False, sparse_threshold=1.0)
     return CountedTable(sp.hstack(parts, format="csr"), steps, names)

@@ -53,10 +53,10 @@ def join_samples(frame: Any, sheet: Any, reading: Reading) -> Any:
         column for column in sheet.columns if names.isin(sheet[column].astype(str)).any()
     ]  # fmt: skip
     if len(columns) != 1:
-        found = " and ".join(map(repr, columns)) or "no column"
+        names_of_columns = " and ".join(map(repr, columns)) or "no column"
         raise ValueError(
-            f"{reading.samples} has {found} with the names in {key!r}, such as {names.iloc[0]!r}: "
-            f"call the column of names {key!r} there"
+            f"{reading.samples} has {names_of_columns} with the names in {key!r}, such as "
+            f"{names.iloc[0]!r}: call the column of names {key!r} there"
         )
     lines = sheet.assign(**{columns[0]: sheet[columns[0]].astype(str)}).set_index(columns[0])
     lines = lines[lines.index.isin(set(names))]

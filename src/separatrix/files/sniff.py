@@ -30,14 +30,14 @@ GROUPED_NUMBER = re.compile(r"-?\d{1,3}(\.\d{3})+(,\d+)?")
 
 
 def guess_reading(source: Any, reading: Reading) -> Reading:
-    """The reading with what the first lines of a file say, where nothing is given.
+    """The reading, completed from the first lines of a file where nothing is given.
 
     Parameters
     ----------
     source : path or open binary file
         Of lines; an open file is read from its beginning and set back.
     reading : Reading
-        What is given stays.
+        Given options stay.
     """
     try:
         lines = _first_lines(source)
@@ -49,22 +49,22 @@ def guess_reading(source: Any, reading: Reading) -> Reading:
     usual = SEPARATORS.get(form or "csv", ",")
     sep = reading.sep or _guess_separator(lines, usual)
     rows = _split(lines, sep)
-    found = reading
+    guess = reading
     if reading.form is None and _guess_form(source) is None:
         form = "tsv" if sep == "\t" else "csv"
-        found = replace(found, form=form)
+        guess = replace(guess, form=form)
     if sep != SEPARATORS.get(form or "csv"):
-        found = replace(found, sep=sep)
+        guess = replace(guess, sep=sep)
     values = [value for row in rows[1:] for value in row if value not in GAPS]
     if reading.decimal == "." and sep != "," and _mostly(values, COMMA_NUMBER):
-        found = replace(found, decimal=",")
+        guess = replace(guess, decimal=",")
         if reading.thousands is None and any(GROUPED_NUMBER.fullmatch(v) for v in values):
-            found = replace(found, thousands=".")
-    if reading.header and _looks_like_row(rows, found):
-        found = replace(found, header=False)
-    if not reading.transposed and found.header and _has_rows_in_columns(rows, found):
-        found = replace(found, transposed=True)
-    return found
+            guess = replace(guess, thousands=".")
+    if reading.header and _looks_like_row(rows, guess):
+        guess = replace(guess, header=False)
+    if not reading.transposed and guess.header and _has_rows_in_columns(rows, guess):
+        guess = replace(guess, transposed=True)
+    return guess
 
 
 def _guess_form(source: Any) -> str | None:
@@ -151,7 +151,7 @@ def _looks_like_row(rows: Sequence[Sequence[str]], reading: Reading) -> bool:
 def _has_rows_in_columns(rows: Sequence[Sequence[str]], reading: Reading) -> bool:
     """Whether columns are samples: names in the first, and no column of labels.
 
-    A line of labels, or the lack of any, tells such tables from those of rows.
+    A line of labels, or the lack of any, distinguishes such tables from those of rows.
     """
     body = [row for row in rows[1:] if len(row) == len(rows[0])]
     if len(body) < 3 or len(rows[0]) < 4:

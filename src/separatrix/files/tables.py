@@ -186,7 +186,7 @@ def make_table(frame: Any, reading: Reading, *, keep: Sequence[str] = ()) -> Tab
     X = frame.drop(columns=out)
     if X.shape[1] == 0:
         raise ValueError(
-            f"there are no features beside {', '.join(map(repr, out))}: if the columns are "
+            f"there are no features besides {', '.join(map(repr, out))}: if the columns are "
             "separated by something else, give it (--sep)"
         )
     y, unlabelled = None, ""
@@ -297,14 +297,14 @@ WHOLE_NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0*")
 
 
 def _whole(text: str) -> str:
-    found = WHOLE_NUMBER.fullmatch(text)
-    return found[1] if found else text
+    match = WHOLE_NUMBER.fullmatch(text)
+    return match[1] if match else text
 
 
 def describe_gaps(gaps: Mapping[str, int]) -> str:
     """Which words were taken for gaps among labels, such as NA, and how often."""
-    found = ", ".join(f"{word!r} {n} times" for word, n in gaps.items() if word)
-    return f" ({found}, which means a gap: choose another word for a class)" if found else ""
+    listed = ", ".join(f"{word!r} {n} times" for word, n in gaps.items() if word)
+    return f" ({listed}, which means a gap: choose another word for a class)" if listed else ""
 
 
 def check_label_column(y: np.ndarray, name: str | None) -> None:
@@ -354,7 +354,7 @@ def same_features(X: Any, names: Iterable[str], words: Sequence[str] = ()) -> An
             *["…"] * (len(absent) > MAX_COLUMNS_NAMED),
         ]
         near = difflib.get_close_matches(absent[0], [str(c) for c in X.columns], 1)
-        n_numbers = sum(map(is_number, X.columns))  # a label may stand beside them
+        n_numbers = sum(map(is_number, X.columns))  # one column may be a label
         raise ValueError(
             f"the model needs {len(known)} columns, of which {len(absent)} "
             f"{'is' if len(absent) == 1 else 'are'} missing here: {', '.join(listed)}"
@@ -368,8 +368,8 @@ def same_features(X: Any, names: Iterable[str], words: Sequence[str] = ()) -> An
     chosen = X[known]
     for name in known:
         if name not in words and chosen[name].dtype != np.float64:
-            found = describe_content(chosen[name])
-            raise ValueError(f"column {name!r} holds numbers in the model; here: {found}")
+            content = describe_content(chosen[name])
+            raise ValueError(f"column {name!r} holds numbers in the model; here: {content}")
     return chosen
 
 

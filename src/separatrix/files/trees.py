@@ -1,4 +1,4 @@
-"""Objects as trees of JSON beside arrays of NumPy, and back: `separatrix.files.model` says how."""
+"""Objects as trees of JSON and arrays of NumPy, and back: `separatrix.files.model` says how."""
 
 from __future__ import annotations
 
@@ -167,18 +167,18 @@ def _explain(thing: Any, place: str) -> str:
 
 def read_array(content: bytes) -> np.ndarray:
     """One array of numbers or text, no larger than it says."""
-    found = NPY.match(content)
-    if found is None or len(found[0]) != 10 + int.from_bytes(content[8:10], "little"):
+    header = NPY.match(content)
+    if header is None or len(header[0]) != 10 + int.from_bytes(content[8:10], "little"):
         raise NotAllowedError("an entry is no array of numbers, text or times")
-    dtype = np.dtype(found[1].decode())
-    shape = tuple(int(n) for n in found[3].decode().split(",") if n.strip())
-    if dtype.itemsize == 0 or math.prod(shape) * dtype.itemsize != len(content) - found.end():
+    dtype = np.dtype(header[1].decode())
+    shape = tuple(int(n) for n in header[3].decode().split(",") if n.strip())
+    if dtype.itemsize == 0 or math.prod(shape) * dtype.itemsize != len(content) - header.end():
         raise NotAllowedError(
             f"an array says it has the shape {shape} of {dtype}, but its content does not"
         )
     _check_shape(shape)
-    flat = np.frombuffer(content, dtype, offset=found.end())
-    return flat.reshape(shape, order="F" if found[2] == b"True" else "C").copy(order="K")
+    flat = np.frombuffer(content, dtype, offset=header.end())
+    return flat.reshape(shape, order="F" if header[2] == b"True" else "C").copy(order="K")
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:
@@ -210,7 +210,7 @@ class Reader:
             built: Any = [self.build(item) for item in node]
         else:
             if len(node) != 1:
-                raise NotAllowedError("a part of it does not say what it is")
+                raise NotAllowedError("a part of it does not name its type")
             [(name, content)] = node.items()
             built = self._build_named(name, content)
         self._depth -= 1

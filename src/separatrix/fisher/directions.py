@@ -51,7 +51,7 @@ def fisher_directions(Sw: Array, Hb: Array, *, n_samples: float = 0, eps: float 
     order = summation_order(n_samples, *Hb.shape)
     eps = scatter_eps(eps, n_samples, len(Sw))
     try:
-        factor = cholesky_whitener(Sw, beside=np.sum(Hb**2, axis=0), eps=eps)
+        factor = cholesky_whitener(Sw, relative_to=np.sum(Hb**2, axis=0), eps=eps)
     except SingularMatrixError:
         return _singular_fisher_directions(Sw, Hb, order, eps)
     U, s, _ = np.linalg.svd(factor.whiten(Hb.T), full_matrices=False)
@@ -127,10 +127,12 @@ def split_within(Sw: Array, Hb: Array, eps: float = EPS) -> WithinSplit:
     scale = np.sqrt(np.diagonal(Sw).clip(0.0) + np.sum(Hb**2, axis=0))
     scale[scale == 0] = 1.0
     scaled = Hb / scale
-    beside = _squared_norm(scaled)
-    null, rank, largest, find_range = _split_scatter(Sw / scale / scale[:, None], beside, eps)
+    size_of_means = _squared_norm(scaled)
+    null, rank, largest, find_range = _split_scatter(
+        Sw / scale / scale[:, None], size_of_means, eps
+    )
     _, s, Vt = np.linalg.svd(scaled @ null)
-    k = numerical_rank(s**2, len(Sw), largest=beside + largest, eps=eps)
+    k = numerical_rank(s**2, len(Sw), largest=size_of_means + largest, eps=eps)
     null = null @ Vt.T / scale[:, None]
     empty = np.linalg.qr(null[:, k:])[0]  # no scatter of any kind
     perfect = np.linalg.qr(_remove_span(null[:, :k], empty))[0]
@@ -142,7 +144,7 @@ def split_within(Sw: Array, Hb: Array, eps: float = EPS) -> WithinSplit:
 
 
 def _split_scatter(
-    S: Array, beside: float, eps: float
+    S: Array, size_of_means: float, eps: float
 ) -> tuple[Array, int, float, Callable[[], Array]]:
     """The null space of S, its rank, its size, and a function that whitens it in its range.
 
@@ -152,9 +154,11 @@ def _split_scatter(
     varies = np.diagonal(S) > 0
     try:
         # the product of both limits is beyond the rank rule
-        factor = cholesky_whitener(S[np.ix_(varies, varies)], beside=beside, eps=eps**0.5)
+        factor = cholesky_whitener(
+            S[np.ix_(varies, varies)], relative_to=size_of_means, eps=eps**0.5
+        )
     except SingularMatrixError:
-        evals, axes, null = range_and_null(S, beside=beside, eps=eps)
+        evals, axes, null = range_and_null(S, relative_to=size_of_means, eps=eps)
         size = float(np.max(evals, initial=0.0))
         return null, len(evals), size, lambda: axes / np.sqrt(evals)
     unit = np.eye(len(S))
@@ -185,7 +189,7 @@ def nominal_scatter(between: Array, perfect: Array, W: Array) -> Array:
 
 
 def rank_of_means(s: Array, moments: ClassMoments, trace: float | None = None) -> int:
-    """Number of singular values of Hb that are not numerical zero beside the class means.
+    """Number of singular values of Hb above numerical zero, relative to the class means.
 
     The trace of Sw may be given where it is known already.
     """

@@ -1,4 +1,4 @@
-"""Rows without what they say of a label: the least change after which no linear rule finds it."""
+"""Rows without information on a label: the least change after which no linear rule finds it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _check_dense(X: Any) -> None:
 
 
 class ClassEraser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Takes from rows what a linear rule could know of a label: a batch, a site, a sex.
+    """Removes from rows all that a linear rule could learn of a label: a batch, a site, a sex.
 
     Scores along Fisher's directions of the label are all that a linear rule can use; what they
     predict of the features is taken off. Of all affine maps after which the classes of the
@@ -97,7 +97,7 @@ class ClassEraser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     classes_: Array
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Find what the rows say of the label.
+        """Find the information of the rows on the label.
 
         Parameters
         ----------
@@ -221,11 +221,11 @@ class ClassEraser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _take(self, separator: FisherDiscriminant) -> Self:
         """Set the fitted attributes."""
         W = separator.components_.T
-        found = {"carriers_": carriers(separator.moments_, W), "classes_": separator.classes_}
+        attributes = {"carriers_": carriers(separator.moments_, W), "classes_": separator.classes_}
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(separator, name):
-                found[name] = getattr(separator, name)
-        self.__dict__ = {**vars(self), "separator_": separator, **found}
+                attributes[name] = getattr(separator, name)
+        self.__dict__ = {**vars(self), "separator_": separator, **attributes}
         return self
 
     def transform(self, X: ArrayLike) -> Array:

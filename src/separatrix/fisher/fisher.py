@@ -206,13 +206,13 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
         return self.rule == "quadratic"
 
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
-        found = super()._add_decision(solution, moments, rows)
+        decided = super()._add_decision(solution, moments, rows)
         if self.rule == "linear":
-            return _calibrate(found, moments)
+            return _calibrate(decided, moments)
         if self.rule != "quadratic":
-            return decide_by_means(found, moments, self.rule)
-        alpha = found.extras["shrinkage_"] if self.covariance is None else None
-        return decide_quadratically(found, moments, alpha)
+            return decide_by_means(decided, moments, self.rule)
+        alpha = decided.extras["shrinkage_"] if self.covariance is None else None
+        return decide_quadratically(decided, moments, alpha)
 
     @property
     def _needs_rows(self) -> bool:
@@ -257,9 +257,11 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
             judged = expect_new_rows(space, moments, to_leave_out, shares)
         Sw, alpha = self._shrunk(moments, space, rows, judged)
         Hb = space.small.between_rows(given)
-        found = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
-        found = found.with_extras(shrinkage_=alpha, **_state(judged))
-        return self._keep_wanted(found, space.lift, moments, selected, more_to_come=rows is None)
+        directions = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
+        directions = directions.with_extras(shrinkage_=alpha, **_state(judged))
+        return self._keep_wanted(
+            directions, space.lift, moments, selected, more_to_come=rows is None
+        )
 
     @property
     def _is_automatic(self) -> bool:
@@ -313,23 +315,23 @@ class FisherDiscriminant(MomentEstimator, SubspaceClassifier):
 
 
 def _state(judged: LeftOut | ByMoments | None) -> dict[str, Any]:
-    """What is known of new rows, by the name of how it is."""
+    """The scores of new rows, by the way they were estimated."""
     by_rows = isinstance(judged, LeftOut)
     return {"left_out_": judged if by_rows else None, "expected_": None if by_rows else judged}
 
 
-def _calibrate(found: Solution, moments: ClassMoments) -> Solution:
+def _calibrate(solution: Solution, moments: ClassMoments) -> Solution:
     """The solution with the slope and the offsets that suit new rows, where they are known."""
-    judged = found.extras["left_out_"] or found.extras["expected_"]
+    judged = solution.extras["left_out_"] or solution.extras["expected_"]
     if judged is None:
-        return found
+        return solution
     # distances of new rows are by Sw / ν, those of the rule by Sw / n
     n_free = moments.n_samples - np.count_nonzero(moments.counts)
     slope = judged.slope * n_free / moments.n_samples
     with np.errstate(divide="ignore"):
-        log_priors = np.log(np.where(moments.counts > 0, found.extras["priors_"], 0.0))
-    rule = found.extras["_rule"].calibrated(slope, judged.offsets, log_priors)
-    return found.with_extras(_rule=rule)
+        log_priors = np.log(np.where(moments.counts > 0, solution.extras["priors_"], 0.0))
+    rule = solution.extras["_rule"].calibrated(slope, judged.offsets, log_priors)
+    return solution.with_extras(_rule=rule)
 
 
 def _after(before: Lift, small: ClassMoments, lift: Lift) -> tuple[ClassMoments, Lift]:

@@ -169,9 +169,9 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
         small, lift = reduce_to_span(moments)
         Sw = shrink(small.Sw, gamma, moments.n_varying)
         Hb = small.between_rows()
-        found = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
-        found = found.with_extras(**extras)
-        return self._keep_wanted(found, lift, moments, selected, more_to_come=rows is None)
+        directions = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
+        directions = directions.with_extras(**extras)
+        return self._keep_wanted(directions, lift, moments, selected, more_to_come=rows is None)
 
     def _choose_shrinkage(self, moments: ClassMoments, rows: Rows | None) -> LeftOut | None:
         """What rows left out say of γ; None where it is given, or classes have no scatter."""
@@ -214,17 +214,17 @@ class QuadraticDiscriminant(MomentEstimator, SubspaceClassifier):
         return Solution((Vt[:k] / units).T, s[:k] ** 2, int(np.count_nonzero(scatter)), within)
 
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
-        found = super()._add_decision(solution, moments, rows)
-        priors = np.where(moments.counts > 0, found.extras["priors_"], 0.0)
+        decided = super()._add_decision(solution, moments, rows)
+        priors = np.where(moments.counts > 0, decided.extras["priors_"], 0.0)
         if self.diagonal:
             make: Any = self._diagonal_rule
         else:
             make = self._span_rule if moments.per_class else self._pooled_rule
-        rule = make(moments, priors, found.extras["shrinkage_"])
-        if (judged := found.extras["left_out_"]) is not None:
+        rule = make(moments, priors, decided.extras["shrinkage_"])
+        if (judged := decided.extras["left_out_"]) is not None:
             with np.errstate(divide="ignore"):
                 rule = rule.calibrated(judged.slope, judged.offsets, np.log(priors))
-        return found.with_extras(_rule=rule)
+        return decided.with_extras(_rule=rule)
 
     def _diagonal_rule(self, moments: ClassMoments, priors: Array, gamma: float) -> QuadraticRule:
         pooled, counts = self._pool(moments)

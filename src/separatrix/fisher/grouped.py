@@ -128,19 +128,19 @@ class GroupedDiscriminant(SubspaceClassifier):
         """Fisher's directions of each group, side by side."""
         n_features = self.n_features_in_
         groups = self._find_groups(n_features)
-        found = [self._solve_group(group, selected) for group in moments]
-        sizes = [group.W.shape[1] for group in found]
+        solutions = [self._solve_group(group, selected) for group in moments]
+        sizes = [group.W.shape[1] for group in solutions]
         if isinstance(self.n_components, Integral):
             self._n_wanted(max(sizes), "no group has more", selected)
         W = np.zeros((n_features, sum(sizes)))
-        for columns, group, end in zip(groups, found, np.cumsum(sizes), strict=True):
+        for columns, group, end in zip(groups, solutions, np.cumsum(sizes), strict=True):
             W[columns, end - group.W.shape[1] : end] = group.W
         # the criterion of directions that are kept stands first, as `store` expects
-        kept = np.concatenate([np.arange(len(g.criterion)) < g.W.shape[1] for g in found])
-        criterion = np.concatenate([group.criterion for group in found])
+        kept = np.concatenate([np.arange(len(g.criterion)) < g.W.shape[1] for g in solutions])
+        criterion = np.concatenate([group.criterion for group in solutions])
         criterion = np.concatenate([criterion[kept], criterion[~kept]])
-        rank = sum(group.rank for group in found)
-        of_component = np.repeat(np.arange(len(found)), sizes)
+        rank = sum(group.rank for group in solutions)
+        of_component = np.repeat(np.arange(len(solutions)), sizes)
         extras = {
             "groups_": groups,
             "group_of_component_": of_component,
@@ -151,15 +151,15 @@ class GroupedDiscriminant(SubspaceClassifier):
     def _solve_group(self, moments: ClassMoments, selected: Mapping[str, Any]) -> Solution:
         """Fisher's directions of one group, not more than are wanted."""
         small, lift = reduce_to_span(moments)
-        found = fisher_directions(
+        directions = fisher_directions(
             small.Sw, small.between_rows(), n_samples=moments.n_samples, eps=moments.eps
         )
-        k = found.W.shape[1]
+        k = directions.W.shape[1]
         if isinstance(self.n_components, Integral):
             k = min(k, int(self.n_components))
         elif self.n_components == "auto":
             k = min(k, selected["n_components"].n_components)
-        return found._replace(W=lift(found.W[:, :k]))
+        return directions._replace(W=lift(directions.W[:, :k]))
 
     def _add_decision(self, solution: Solution, moments: Any, rows: Any) -> Solution:
         """The rule from the moments of rows in the subspace, cross terms of groups included."""
@@ -171,12 +171,12 @@ class GroupedDiscriminant(SubspaceClassifier):
         else:
             along = moments[0].project(np.zeros((moments[0].n_features, 0)))
         inside = solution._replace(W=np.eye(k), within=along.Sw)
-        found = super()._add_decision(inside, along, rows)
+        decided = super()._add_decision(inside, along, rows)
         if quadratic:
-            found = decide_quadratically(found, along)
+            decided = decide_quadratically(decided, along)
         elif self.rule != "linear" and k > 0:
-            found = decide_by_means(found, along, self.rule)
-        return found._replace(W=solution.W)
+            decided = decide_by_means(decided, along, self.rule)
+        return decided._replace(W=solution.W)
 
     def _store(  # type: ignore[override]
         self, moments: Sequence[ClassMoments], solution: Solution, rows: Any = None

@@ -227,12 +227,12 @@ class HeteroscedasticDiscriminant(MomentEstimator, SubspaceClassifier):
         return min(rank, self._n_wanted(available, why, selected))
 
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
-        found = super()._add_decision(solution, moments, rows)
-        extras = dict(found.extras)
+        decided = super()._add_decision(solution, moments, rows)
+        extras = dict(decided.extras)
         classes, U = extras.pop("_classes")
         pairs = zip(U.T @ classes.covariances @ U, classes.counts, strict=True)
         covariances = np.stack([borrow_from_pooled(C, n) for C, n in pairs])
         shares = self._shares(moments)
         means = np.where(shares[:, None] > 0, classes.means, 0.0) @ U
         extras["_rule"] = quadratic_gaussian_rule(means, covariances, shares)
-        return found._replace(extras=extras)
+        return decided._replace(extras=extras)

@@ -201,12 +201,12 @@ class KernelFisherDiscriminant(KernelEstimator, SubspaceClassifier):
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         priors = check_priors(self.priors, moments.classes)
         if "_within" in selected:
-            found = whitened_directions(moments, selected, priors)
+            directions = whitened_directions(moments, selected, priors)
         else:
             ridge = selected.get("ridge_", ridge_of(moments, ridge_share(self.ridge)))
-            found = ridge_directions(moments, ridge, priors)
-            found = found.with_extras(ridge_=ridge, left_out_=selected.get("left_out_"))
-        return self._keep_wanted(found, lambda W: W, moments, selected)
+            directions = ridge_directions(moments, ridge, priors)
+            directions = directions.with_extras(ridge_=ridge, left_out_=selected.get("left_out_"))
+        return self._keep_wanted(directions, lambda W: W, moments, selected)
 
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
         return decide_by_left_out(super()._add_decision(solution, moments, rows), moments)

@@ -59,7 +59,7 @@ inverse of a factor."""
 
 
 class Smoothing(NamedTuple):
-    """What stands for the inverse of the scatter within classes: a ridge, or a cut spectrum.
+    """The regularised inverse of the scatter within classes: by a ridge, or a cut spectrum.
 
     Attributes
     ----------
@@ -231,7 +231,7 @@ def whiten_by_ridge(
     factor = cholesky_whitener(K, least=ridge, overwrite=True)
     rows = factor.unwhiten(factor.whiten(centred.to_means))
     means = (centred.means - centred.to_means.T @ rows) / ridge
-    found = WhitenedMeans(_add_inner(centred, codes, ridge, -rows / ridge), rows, means)
+    whitened = WhitenedMeans(_add_inner(centred, codes, ridge, -rows / ridge), rows, means)
     last = slice(len(K) - n_left_out, None)
     # the upper triangle of L is zero, and stays so; nobody needs L any more
     inverse, _ = lapack.dtrtri(factor.L[last, last], lower=1, overwrite_c=1)
@@ -239,7 +239,7 @@ def whiten_by_ridge(
     scale = centred.n_free - 1
     own = scale * (1 - ridge * diagonal).clip(0.0) / weights[last]
     to_means = scale * _divide(rows[last], weights[last])
-    return found, RowProducts(own, own, own, to_means, to_means, scale * means)
+    return whitened, RowProducts(own, own, own, to_means, to_means, scale * means)
 
 
 def whiten_by_axes(
@@ -253,7 +253,7 @@ def whiten_by_axes(
     RowProducts
         Of some rows, by ν - 1 times this G: the axes are taken as given.
     int
-        The number of axes, no more than there are.
+        The number of axes, at most that available.
     """
     evals, U = top_eigh(centred.matrix, n_axes, tol=KERNEL_TOLERANCE)
     n_axes = numerical_rank(evals, len(U), largest=max(float(evals[0]), centred.largest))
@@ -263,7 +263,7 @@ def whiten_by_axes(
     inner = U @ (more / evals[:, None] * along)
     rows = centred.to_means / last + U @ (more * along)
     means = centred.means / last + centred.to_means.T @ inner
-    found = WhitenedMeans(_add_inner(centred, codes, last, inner), rows, means)
+    whitened = WhitenedMeans(_add_inner(centred, codes, last, inner), rows, means)
 
     free, weights, some = centred.n_free, centred.weights[left_out], U[left_out]
     # whitened axes have unit variance in all rows: those of the others have a little less
@@ -273,7 +273,7 @@ def whiten_by_axes(
     on_top = (free - 1) * _divide(some @ (along / evals[:, None]), weights)
     to_means = (free - 1) * _divide(rows[left_out], weights)
     products = RowProducts(own, top, top, to_means, on_top, (free - 1) * means)
-    return found, products, n_axes
+    return whitened, products, n_axes
 
 
 # The choice -------------------------------------------------------------------------------------
@@ -302,8 +302,8 @@ def map_by_left_out(
     Returns
     -------
     Mapped or None
-        None where no row can be left out: its `found` holds, beside ``kernel_``, ``ridge_`` and
-        ``n_whitened_``, the decision ``left_out_`` and the matrix ``_within`` in place of Sw.
+        None where no row can be left out: its `found` holds ``kernel_``, ``ridge_`` and
+        ``n_whitened_``, also the decision ``left_out_`` and the matrix ``_within`` in place of Sw.
     """
     counted = np.arange(len(rows.codes)) if rows.weights is None else np.flatnonzero(rows.weights)
     counts = np.bincount(rows.codes, rows.weights, len(rows.classes))
@@ -348,7 +348,7 @@ def _choose(
     rows: LabelledRows, kernels: Sequence[SettledKernel], smoothing: Smoothing, shares: Array
 ) -> tuple[SettledKernel, Smoothing] | None:
     """The kernel, and the ridge, whose log-loss is least on rows left out."""
-    found = []
+    candidates = []
     for kernel in kernels:
         gram = compute_centred_gram(rows.X, kernel, rows.weights)
         centred = centre_classes(gram, rows)
@@ -357,14 +357,14 @@ def _choose(
         if smoothing.is_open:
             best = _best_ridge(centred, rows, shares)
             settled = Smoothing(ratio=best.alpha / (1 - best.alpha))
-            found.append((best.log_loss, kernel, settled))
+            candidates.append((best.log_loss, kernel, settled))
         else:
             ratio = smoothing.ridge_of(centred) / centred.within
             _, products, _ = _whiten(centred, rows.codes, smoothing, len(rows.codes))
             distances = distances_of(products, centred, rows)
             judged = _calibrate(rows, distances, shares, ratio)
-            found.append((judged.log_loss, kernel, smoothing))
-    return min(found, key=lambda f: round(f[0], LOSS_DIGITS))[1:]
+            candidates.append((judged.log_loss, kernel, smoothing))
+    return min(candidates, key=lambda f: round(f[0], LOSS_DIGITS))[1:]
 
 
 def _best_ridge(centred: ClassCentred, rows: LabelledRows, shares: Array) -> LeftOut:
@@ -423,8 +423,10 @@ def _calibrate(rows: LabelledRows, distances: Array, shares: Array, ratio: float
     """
     last = slice(len(rows.codes) - len(distances), None)
     weights = None if rows.weights is None else rows.weights[last]
-    found = calibrate((1 + ratio) * distances, rows.codes[last], shares, weights)
-    return LeftOut(ratio / (1 + ratio), *found._replace(slope=(1 + ratio) * found.slope))
+    calibration = calibrate((1 + ratio) * distances, rows.codes[last], shares, weights)
+    return LeftOut(
+        ratio / (1 + ratio), *calibration._replace(slope=(1 + ratio) * calibration.slope)
+    )
 
 
 def _map_all(
@@ -440,11 +442,11 @@ def _map_all(
     if not centred.is_judged:
         return None
     ratio = smoothing.ridge_of(centred) / centred.within
-    whitened, products, found = _whiten(centred, rows.codes, smoothing, n_left_out)
+    whitened, products, attributes = _whiten(centred, rows.codes, smoothing, n_left_out)
     decision = _calibrate(rows, distances_of(products, centred, rows), shares, ratio)
     span = whitened.span(gram, centred, rows.codes)
-    found |= {"kernel_": kernel.function, "left_out_": decision, "_within": span.within}
-    return Mapped(span.map, rows._replace(X=span.rows, feature_names=None), found)
+    attributes |= {"kernel_": kernel.function, "left_out_": decision, "_within": span.within}
+    return Mapped(span.map, rows._replace(X=span.rows, feature_names=None), attributes)
 
 
 def _reorder(mapped: Mapped, order: Array) -> Mapped:
@@ -461,12 +463,12 @@ def _reorder(mapped: Mapped, order: Array) -> Mapped:
 
 
 def whitened_directions(
-    moments: ClassMoments, found: Mapping[str, Any], priors: Array | None = None
+    moments: ClassMoments, attributes: Mapping[str, Any], priors: Array | None = None
 ) -> Solution:
     """Fisher's directions in the coordinates of `map_by_left_out`."""
     Hb = moments.between_rows(priors)
-    solution = fisher_directions(found["_within"], Hb, n_samples=moments.n_samples)
-    return solution.with_extras(left_out_=found["left_out_"])
+    solution = fisher_directions(attributes["_within"], Hb, n_samples=moments.n_samples)
+    return solution.with_extras(left_out_=attributes["left_out_"])
 
 
 def decide_by_left_out(solution: Solution, moments: ClassMoments) -> Solution:

@@ -81,14 +81,14 @@ def map_to_landmarks_by_left_out(model: Any, rows: LabelledRows) -> Mapped | Non
     mapped = in_landmarks(to_features, rows)
     moments = ClassMoments.from_rows(mapped)
     free = moments.n_samples - np.count_nonzero(moments.counts)
-    found = {
+    attributes = {
         "_landmarks": to_features,
         "landmarks_": landmarks,
         "kernel_": kernel.function,
         "ridge_": ratio * moments.trace_within() / free,
         "left_out_": decision,
     }
-    return Mapped(to_features, mapped, found)
+    return Mapped(to_features, mapped, attributes)
 
 
 def choose_in_landmarks(
@@ -121,15 +121,15 @@ def choose_in_landmarks(
     nearest = None
     if len(counted) < MAX_ROWS_PER_LANDMARK * landmarks.shape[0]:
         nearest = find_nearest(sample.X, kernels[0], landmarks)
-    found = []
+    candidates = []
     for kernel in kernels:
         to_features = map_of_landmarks(kernel, landmarks)
         placed = place_rows(to_features, in_landmarks(to_features, sample), nearest)
         if placed is None:
             return None
         alpha, best = search_ridge(partial(_judge, placed, sample, shares))
-        found.append((best.log_loss, kernel, alpha, best))
-    _, kernel, alpha, best = min(found, key=lambda f: round(f[0], LOSS_DIGITS))
+        candidates.append((best.log_loss, kernel, alpha, best))
+    _, kernel, alpha, best = min(candidates, key=lambda f: round(f[0], LOSS_DIGITS))
     ratio = alpha / (1 - alpha)
     return kernel, ratio, LeftOut(alpha, *best._replace(slope=best.slope * (1 + ratio)))
 

@@ -99,10 +99,10 @@ def expect_new_rows(
     else:
         coordinates = _project(moments, rows.part(wanted), space.lift(V))
     some = coordinates[judged] if whole else coordinates
-    found = best_ridge(spectrum, some, rows.codes[judged], seen, weights)
+    expected = best_ridge(spectrum, some, rows.codes[judged], seen, weights)
     if whole:
-        return check_on_blocks(found, spectrum, coordinates, rows.codes, seen, N_BLOCKS)
-    return found
+        return check_on_blocks(expected, spectrum, coordinates, rows.codes, seen, N_BLOCKS)
+    return expected
 
 
 def warn_of_light_rows(rows: LabelledRows) -> None:
@@ -143,14 +143,14 @@ def _find_held(held: Array, rows: LabelledRows, per_class: bool, judged: Array) 
     """The rows with some numbers among those that moments hold, times the roots of weights."""
     places = np.empty(len(rows.codes), dtype=np.intp)
     places[held_order(rows, per_class)] = np.arange(len(rows.codes))
-    found = held[places[judged]]
-    return found if rows.weights is None else found / np.sqrt(rows.weights[judged])[:, None]
+    share = held[places[judged]]
+    return share if rows.weights is None else share / np.sqrt(rows.weights[judged])[:, None]
 
 
 def _project(moments: ClassMoments, rows: LabelledRows, W: Array) -> Array:
     """The rows less their class means, along W."""
-    found = np.empty((len(rows.codes), W.shape[1]))
+    projected = np.empty((len(rows.codes), W.shape[1]))
     for block in row_blocks(*rows.X.shape):
         part = rows.part(block)
-        found[block] = moments.centred(part.X, part.codes) @ W
-    return found
+        projected[block] = moments.centred(part.X, part.codes) @ W
+    return projected

@@ -163,9 +163,9 @@ def sampled_affinity_scatters(
             pairs[left_out + 1] += shares * (P + P.T) / 2
             controls[left_out + 1] += shares * T
     control = Estimate(controls[0], list(controls[1:]))
-    found = Estimate(pairs[0], list(pairs[1:])).controlled(control, known)
-    without = [AffinityScatters(part[0], part[1] + rest) for part in found.without]
-    return AffinityScatters(found.whole[0], found.whole[1] + rest, without)
+    estimate = Estimate(pairs[0], list(pairs[1:])).controlled(control, known)
+    without = [AffinityScatters(part[0], part[1] + rest) for part in estimate.without]
+    return AffinityScatters(estimate.whole[0], estimate.whole[1] + rest, without)
 
 
 def drawn_classes(
@@ -184,12 +184,12 @@ def drawn_classes_of_blocks(
     queries: BlockQueries, moments: ClassMoments, n_neighbors: int
 ) -> Iterator[DrawnClass]:
     """The classes of a Dask collection, whose scatters `moments` holds apart."""
-    found = queries.nearest(n_neighbors, own_class=True)
+    nearest = queries.nearest(n_neighbors, own_class=True)
     centres = moments.means - queries.centre
     for c, (n_c, scatter) in enumerate(zip(moments.counts, moments.scatters, strict=True)):
         own = queries.rows.codes == c
         k = min(n_neighbors, int(n_c) - 1)
-        sigma = np.sqrt(found[c].distances[:, k - 1]) if k else np.zeros(1)
+        sigma = np.sqrt(nearest[c].distances[:, k - 1]) if k else np.zeros(1)
         Z = queries.rows.X[own] - centres[c]
         groups = queries.queries.groups[own]
         yield DrawnClass(int(n_c), scatter.matrix(), Z, sigma, groups)
@@ -214,7 +214,7 @@ def _neighbour_distances(Z: Array, numbers: Array, n_neighbors: int) -> Array:
 
 def _weighted_distances(Z: Array, weights: Array, n_neighbors: int) -> Array:
     """The same for all rows of a class where a weight is how often a row is there."""
-    k, found = min(n_neighbors, weights.sum() - 1), np.zeros(len(Z), dtype=int)
+    k, neighbours = min(n_neighbors, weights.sum() - 1), np.zeros(len(Z), dtype=int)
     if k <= 0:
         return np.zeros(len(Z))
     for block in gen_batches(len(Z), max(1, MAX_AFFINITY_ENTRIES // len(Z))):
@@ -225,8 +225,8 @@ def _weighted_distances(Z: Array, weights: Array, n_neighbors: int) -> Array:
         counted = weights[nearest]
         counted[:, 0] = np.maximum(counted[:, 0] - 1, 0)
         enough = np.cumsum(counted, axis=1) >= k * (1 - EPS * len(Z))
-        found[own] = nearest[np.arange(len(own)), enough.argmax(axis=1)]
-    return np.linalg.norm(Z - Z[found], axis=1)
+        neighbours[own] = nearest[np.arange(len(own)), enough.argmax(axis=1)]
+    return np.linalg.norm(Z - Z[neighbours], axis=1)
 
 
 def _pair_scatter(Z: Array, sigma: Array, weights: Array) -> Array:
@@ -257,7 +257,7 @@ def local_fisher_directions(Sw: Array, total: Array, *, eps: float = EPS) -> Sol
     A singular Sw is treated alike, by the limit of a vanishing ridge.
     """
     try:
-        cholesky_whitener(Sw, beside=np.diagonal(total), eps=eps)
+        cholesky_whitener(Sw, relative_to=np.diagonal(total), eps=eps)
     except SingularMatrixError:
         return _singular_local_fisher_directions(Sw, total, eps)
     solution = generalized_eigh(total, Sw, eps=eps)
@@ -268,7 +268,7 @@ def _singular_local_fisher_directions(Sw: Array, total: Array, eps: float) -> So
     """`local_fisher_directions` as the ridge on a singular Sw goes to zero."""
     spread, total_range, _ = range_and_null(total, eps=eps)
     Sw, total = (total_range.T @ S @ total_range for S in (Sw, total))
-    parts = range_and_null(Sw, beside=float(np.max(spread, initial=0.0)), eps=eps)
+    parts = range_and_null(Sw, relative_to=float(np.max(spread, initial=0.0)), eps=eps)
     evals, V = np.linalg.eigh(parts.null.T @ total @ parts.null)
     perfect, between = (parts.null @ V)[:, ::-1], evals[::-1]
     # the others are orthogonal to the perfect ones in the total scatter
@@ -294,8 +294,8 @@ def shrunken_directions(
     basis = range_and_null(total, eps=eps).range
     within, total = (basis.T @ S @ basis for S in (within, total))
     Sw = shrink(within, alpha, n_features)
-    found = local_fisher_directions(Sw, total - within + Sw, eps=eps)
-    return found._replace(W=basis @ found.W)
+    directions = local_fisher_directions(Sw, total - within + Sw, eps=eps)
+    return directions._replace(W=basis @ directions.W)
 
 
 def shrunken_projections(rows: LabelledRows, n_neighbors: int, k: int) -> Iterator[Projection]:
@@ -335,8 +335,8 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         0.1, 0.4, 0.8 and 0.98, to at most 3000 rows, and takes the best average of 1, 3 and 5
         nearest neighbours in C - 1 dimensions.
     n_queries : "auto", int or None
-        Number of rows, drawn by class, whose pairs estimate S̃w and S̃b; their neighbours are sought
-        among all rows. None takes all pairs; "auto" those of all rows up to 65,536, and of 20,000
+        Number of rows, drawn by class, whose pairs estimate S̃w and S̃b; all rows may be their
+        neighbours. None takes all pairs; "auto" those of all rows up to 65,536, and of 20,000
         rows of more, with a warning. With `sample_weight` all rows are taken. All rows of a Dask
         collection are brought into memory where none are drawn.
     random_state : int, RandomState or None
@@ -366,7 +366,7 @@ class LocalFisherDiscriminant(SubspaceEstimator):
     all pairs of a class and both scatters are dense, so that fewer features are needed first,
     such as those of scikit-learn's ``TruncatedSVD``.
 
-    The definition is followed to the letter: neighbours are sought in the row's own class, so a
+    The definition is followed to the letter: neighbours are searched in the row's own class, so a
     small class does not disturb the others, and renaming classes changes nothing.
 
     References
@@ -448,9 +448,9 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         else:
             classes = drawn_classes(rows, moments, self.n_neighbors, queries)
             local = sampled_affinity_scatters(classes, moments.Sb, len(rows.codes))
-        found = self._solve_local(local, alpha, queries, n_features, eps, selected)
+        directions = self._solve_local(local, alpha, queries, n_features, eps, selected)
         extras = {"shrinkage_": alpha, "selection_": {**selected, **record}}
-        return found._replace(W=lift(found.W)).with_extras(**extras)
+        return directions._replace(W=lift(directions.W)).with_extras(**extras)
 
     def _choose(self, rows: LabelledRows) -> tuple[float, dict[str, GridScores]]:
         """α, and the record of its choice by rows held out."""
@@ -487,9 +487,9 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         classes = drawn_classes_of_blocks(drawn, moments, self.n_neighbors)
         local = sampled_affinity_scatters(classes, moments.Sb, int(moments.n_samples))
         sizes = moments.n_varying, moments.eps
-        found = self._solve_local(local, alpha, drawn.queries, *sizes, selected)
+        directions = self._solve_local(local, alpha, drawn.queries, *sizes, selected)
         extras = {"shrinkage_": alpha, "selection_": {**selected, **record}}
-        return found.with_extras(**extras)
+        return directions.with_extras(**extras)
 
     def _solve_local(
         self,
@@ -501,12 +501,14 @@ class LocalFisherDiscriminant(SubspaceEstimator):
         selected: Mapping[str, Any],
     ) -> Solution:
         """The wanted directions, and their error where rows were drawn."""
-        found = shrunken_directions(local, alpha, n_features, eps)
-        k = self._n_wanted(found.W.shape[1], "the rank of the centred data", selected)
+        directions = shrunken_directions(local, alpha, n_features, eps)
+        k = self._n_wanted(directions.W.shape[1], "the rank of the centred data", selected)
         angle = 0.0
         if queries is not None:
             others = (shrunken_directions(part, alpha, n_features, eps) for part in local.without)
             share = len(queries.numbers) / queries.n_samples
-            angle = jackknife_angle(found.W[:, :k], (other.W[:, :k] for other in others), share)
+            angle = jackknife_angle(
+                directions.W[:, :k], (other.W[:, :k] for other in others), share
+            )
             warn_of_queries(self, queries, angle)
-        return found._replace(W=found.W[:, :k]).with_extras(angle_error_=angle)
+        return directions._replace(W=directions.W[:, :k]).with_extras(angle_error_=angle)

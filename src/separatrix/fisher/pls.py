@@ -100,12 +100,12 @@ def latent_directions(
     return LatentDirections(R, W, Q, scatter)
 
 
-def importance_in_projection(found: LatentDirections) -> Array:
+def importance_in_projection(directions: LatentDirections) -> Array:
     """Share of each feature in the explained labels (VIP): squares have the mean one."""
-    explained = found.explained
+    explained = directions.explained
     if not explained.sum() > 0:
-        return np.zeros(len(found.weights))
-    return np.sqrt(len(found.weights) * (found.weights**2 @ explained) / explained.sum())
+        return np.zeros(len(directions.weights))
+    return np.sqrt(len(directions.weights) * (directions.weights**2 @ explained) / explained.sum())
 
 
 def gaussian_scores(Z: Array, y: Array, Z_new: Array, y_new: Array, ends: Array) -> Array:
@@ -118,12 +118,12 @@ def gaussian_scores(Z: Array, y: Array, Z_new: Array, y_new: Array, ends: Array)
         return np.empty(0)
     moments = ClassMoments.from_data(Z, y)
     means, shares = moments.means - moments.mean, moments.counts / moments.n_samples
-    Z_new, covariance, found = Z_new - moments.mean, moments.Sw / moments.n_samples, []
+    Z_new, covariance, scores = Z_new - moments.mean, moments.Sw / moments.n_samples, []
     for end in ends:
         rule = linear_gaussian_rule(means[:, :end], covariance[:end, :end], shares)
         codes = np.argmax(Z_new[:, :end] @ rule.coef.T + rule.intercept, axis=1)
-        found.append(np.mean(moments.classes[codes] == y_new))
-    return np.array(found)
+        scores.append(np.mean(moments.classes[codes] == y_new))
+    return np.array(scores)
 
 
 # The estimator -------------------------------------------------------------------------------
@@ -234,9 +234,9 @@ class PartialLeastSquaresDiscriminant(MomentEstimator, SubspaceClassifier):
         spreads = np.sqrt(moments.total_diagonal().clip(0.0) / moments.n_samples) / units
         largest = float(np.max(moments.counts / target_units) * spreads.max(initial=0.0))
         order = summation_order(moments.n_samples, moments.n_features)
-        found = latent_directions(apply, B.T, asked, order * EPS * largest)
-        W = found.rotations / units[:, None]
-        coef = found.loadings @ found.rotations.T * target_units[:, None] / units
+        directions = latent_directions(apply, B.T, asked, order * EPS * largest)
+        W = directions.rotations / units[:, None]
+        coef = directions.loadings @ directions.rotations.T * target_units[:, None] / units
         exactly = isinstance(self.n_components, Integral) and not isinstance(
             self.n_components, AtMost
         )
@@ -247,12 +247,14 @@ class PartialLeastSquaresDiscriminant(MomentEstimator, SubspaceClassifier):
             )
         total = np.sum(moments.counts * (1 - moments.counts / moments.n_samples) / target_units**2)
         extras = {
-            "vip_": importance_in_projection(found),
+            "vip_": importance_in_projection(directions),
             "regression_coef_": coef,
-            "explained_ratio_": found.explained / total if total > 0 else found.explained,
+            "explained_ratio_": directions.explained / total
+            if total > 0
+            else directions.explained,
         }
         Sw = W.T @ moments.within_apply(W)
-        return Solution(W, found.explained, W.shape[1], within=Sw, extras=extras)
+        return Solution(W, directions.explained, W.shape[1], within=Sw, extras=extras)
 
     def _check_moments_suffice(self, classes: Array) -> None:
         """They do, whatever the parameters."""

@@ -57,7 +57,7 @@ class ClassShape(NamedTuple):
 
 
 def find_shapes(scatters: Array, counts: Array) -> list[ClassShape]:
-    """The shapes of pooled scatters, matrices or diagonals, of so many rows."""
+    """The shapes of pooled scatters, matrices or diagonals, of these numbers of rows."""
     counts = np.where(counts > 0, counts, 1.0)
     if scatters.ndim == 2:
         return [ClassShape(S / n, None, n) for S, n in zip(scatters, counts, strict=True)]

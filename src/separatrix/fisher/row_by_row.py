@@ -237,7 +237,7 @@ class RowByRow:
         return hasattr(self.estimator, "classes_")
 
     def _reaches(self, row: Array) -> bool:
-        """Whether a row changes nothing but what has changed before."""
+        """Whether a row changes only parts that have changed before."""
         factor = self._factor
         assert factor is not None
         if len(factor.used) == len(row):

@@ -70,13 +70,13 @@ def quadratic_inverse(evals: Array, n_free: float, n_features: int) -> ShrunkEig
     L = 1 / evals
     theta, H = _smoothed_transforms(L, h)
     if wide:
-        found = 1 / (L * (theta**2 + H**2))
+        inverse = 1 / (L * (theta**2 + H**2))
         null = 1 / ((c - 1) * L.mean())
     else:
         weights = (1 - c) ** 2 + 2 * c * (1 - c) * theta + c**2 * (theta**2 + H**2)
-        found, null = 1 / (L * weights), 0.0
-    keep = evals.sum() / (found.sum() + (p - r) * null)
-    return ShrunkEigenvalues(keep * found, float(keep * null))
+        inverse, null = 1 / (L * weights), 0.0
+    keep = evals.sum() / (inverse.sum() + (p - r) * null)
+    return ShrunkEigenvalues(keep * inverse, float(keep * null))
 
 
 def _smoothed_transforms(L: Array, h: float) -> tuple[Array, Array]:

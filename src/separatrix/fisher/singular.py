@@ -96,15 +96,15 @@ class NullSpaceDiscriminant(SubspaceClassifier):
         W, between, rank, _ = split_within(Sw, Hb, eps)
         uses_null_space = len(between) > 0
         if uses_null_space:
-            found = Solution(W, between, rank, within=nominal_scatter(between, W, W))
+            solution = Solution(W, between, rank, within=nominal_scatter(between, W, W))
         else:
             warn_caller(
                 "the within-class scatter has no null space in these data (there are more samples "
                 "than features): NullSpaceDiscriminant uses Fisher's directions instead"
             )
-            found = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
-        found = found.with_extras(uses_null_space_=uses_null_space)
-        return self._keep_wanted(found, lift, moments, selected)
+            solution = fisher_directions(Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
+        solution = solution.with_extras(uses_null_space_=uses_null_space)
+        return self._keep_wanted(solution, lift, moments, selected)
 
 
 class DirectDiscriminant(SubspaceClassifier):
@@ -183,8 +183,8 @@ class DirectDiscriminant(SubspaceClassifier):
         W = Y @ U / np.sqrt(np.where(present, denominator, 1.0))
         # a direction without scatter has wᵀ Sb w = 1, and decisions assume 1e-9 of that
         scatter = np.where(present, within / np.where(present, denominator, 1.0), 1e-9)
-        found = Solution(W, criterion, rank, within=np.diag(scatter))
-        return self._keep_wanted(found, lambda W: W, moments, selected)
+        solution = Solution(W, criterion, rank, within=np.diag(scatter))
+        return self._keep_wanted(solution, lambda W: W, moments, selected)
 
 
 class GSVDDiscriminant(SubspaceClassifier):
@@ -257,7 +257,7 @@ class GSVDDiscriminant(SubspaceClassifier):
         rest = (alpha / np.where(beta > 0, beta, 1.0))[n_perfect:] ** 2
         criterion = np.concatenate([between, np.zeros_like(rest) if n_perfect else rest])
         within = np.diag(beta**2) + nominal_scatter(between, perfect, G)
-        found = Solution(G, criterion, len(alpha), within=within)
-        found = self._keep_wanted(found, lambda W: W, moments, selected)
-        k = found.W.shape[1]
-        return found.with_extras(alpha_=alpha[:k], beta_=beta[:k])
+        solution = Solution(G, criterion, len(alpha), within=within)
+        solution = self._keep_wanted(solution, lambda W: W, moments, selected)
+        k = solution.W.shape[1]
+        return solution.with_extras(alpha_=alpha[:k], beta_=beta[:k])

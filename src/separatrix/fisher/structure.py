@@ -27,7 +27,7 @@ also where rows are fewer."""
 
 
 def block_toeplitz(S: Array, n_channels: int) -> Array:
-    """The scatter in which two channels share no more than their lag, ``R_k = Σ_t S_{t,t+k} / T``.
+    """The scatter in which two channels share only their lag, ``R_k = Σ_t S_{t,t+k} / T``.
 
     Dividing by T whatever the lag, as for an autocovariance, keeps it positive semidefinite: a
     lag that few pairs of times have counts little.
@@ -53,13 +53,13 @@ def block_toeplitz(S: Array, n_channels: int) -> Array:
     """
     T = len(S) // n_channels
     blocks = S.reshape(n_channels, T, n_channels, T)
-    found = np.empty_like(blocks)
+    toeplitz = np.empty_like(blocks)
     for lag in range(T):
         R = np.einsum("atbt->ab", blocks[:, : T - lag, :, lag:]) / T
         for t in range(T - lag):
-            found[:, t, :, t + lag] = R
-            found[:, t + lag, :, t] = R.T
-    return found.reshape(S.shape)
+            toeplitz[:, t, :, t + lag] = R
+            toeplitz[:, t + lag, :, t] = R.T
+    return toeplitz.reshape(S.shape)
 
 
 def time_decoupled(S: Array, n_channels: int) -> Array:
@@ -85,8 +85,8 @@ def time_decoupled(S: Array, n_channels: int) -> Array:
     at_once = np.stack([blocks[:, t, :, t] for t in range(T)])
     root = _power(at_once.mean(axis=0), 0.5)
     maps = np.stack([root @ _power(block, -0.5) for block in at_once])
-    found = np.einsum("tac,ctdu,ubd->atbu", maps, blocks, maps, optimize=True).reshape(S.shape)
-    return (found + found.T) / 2
+    decoupled = np.einsum("tac,ctdu,ubd->atbu", maps, blocks, maps, optimize=True).reshape(S.shape)
+    return (decoupled + decoupled.T) / 2
 
 
 def _power(A: Array, exponent: float) -> Array:

@@ -134,7 +134,7 @@ class ExpectedError(NamedTuple):
     known : bool
         Whether the conditions hold under which simulations and held-out rows confirm the interval.
     why : str
-        Where `known` is false, what is missing.
+        Where `known` is false, the reason.
     """
 
     error: float
@@ -163,23 +163,23 @@ class _Forecast(NamedTuple):
     likely: float = 1.0
 
     @classmethod
-    def at(cls, found: Functionals, counts: Array, factor: float) -> _Forecast:
+    def at(cls, functionals: Functionals, counts: Array, factor: float) -> _Forecast:
         """The rule of least log-loss from `factor` times the rows."""
         shares, n_free = counts / counts.sum(), factor * counts.sum() - len(counts)
         n_now = counts.sum() - len(counts)
         best, least = None, math.inf
-        for A, B, trace, first in zip(*found[:4], strict=True):
+        for A, B, trace, first in zip(*functionals[:4], strict=True):
             gamma = trace / n_free
             if first > MOST_USED * min(n_free, n_now) or gamma >= 1:
                 continue
-            noise = found.noise / factor * trace
+            noise = functionals.noise / factor * trace
             V = (_positive(B) + noise) / (1 - gamma)
             gain = float(shares @ np.diagonal(A))
-            error = _error_of_gain(B, V, shares, found.noise, trace, gamma)
+            error = _error_of_gain(B, V, shares, functionals.noise, trace, gamma)
             error = float(np.hypot(error, gain / np.sqrt(2 * n_now)))
             forecast = cls(_place(A, V), error / gain) if error < gain else None
             if forecast is None:  # the means are no farther apart than chance puts them
-                K = found.noise
+                K = functionals.noise
                 forecast = cls(_place(error / (shares @ np.diagonal(K)) * K, V), 1.0, 0.0)
             # the best of many ridges is the luckiest one: each is judged with its error
             cautious = max(forecast.likely - forecast.relative, 0.0)
@@ -240,7 +240,7 @@ class _Misfit(NamedTuple):
 
 
 class _Forecasts(NamedTuple):
-    """The rules of any number of rows, and what is known beyond normal scores."""
+    """The rules of any number of rows, and corrections of normal scores."""
 
     found: Functionals
     counts: Array
@@ -249,9 +249,9 @@ class _Forecasts(NamedTuple):
     @classmethod
     def from_moments(cls, moments: ClassMoments, judged: Judged | None) -> _Forecasts:
         """Those of moments, and of the errors of their rows where they were left out."""
-        found, counts = Functionals.from_moments(moments), moments.counts
-        now = _Forecast.at(found, counts, 1.0)
-        return cls(found, counts, _Misfit.learn(now, counts / counts.sum(), judged))
+        functionals, counts = Functionals.from_moments(moments), moments.counts
+        now = _Forecast.at(functionals, counts, 1.0)
+        return cls(functionals, counts, _Misfit.learn(now, counts / counts.sum(), judged))
 
     def judge(self, n: float, width: float = 0.0) -> list[tuple[float, float]]:
         """Error and log-loss of the rule of `n` rows, and where distances differ by `width`."""
@@ -296,7 +296,7 @@ def expected_error(
     ----------
     source : ClassMoments, fitted model of moments, or a pipeline that ends in one
     n : float, optional
-        Say what the error would be with this number of rows in all; by default with those that
+        Estimate the error with this number of rows in all; by default with those that
         there are. Far beyond them it is an upper bound where features outnumber rows, as ridges
         that are too small for the rows that there are cannot be judged.
     confidence : float in (0, 1)

@@ -54,7 +54,7 @@ class SelectedFeatures(NamedTuple):
     fdr : float
         Bound on the expected share of wrong ones among those selected.
     note : str
-        Why nothing is selected, or what the bound rests on.
+        Why nothing is selected, or the assumption of the bound.
     """
 
     names: list[str]
@@ -277,7 +277,7 @@ class Knockoffs(NamedTuple):
         """Copies of the columns of rows, below them noise in all other directions."""
         p, n_columns = len(self.s), self.n_copies * len(self.s)
         noise = rows.hat @ rng.standard_normal((len(rows.hat), n_columns))
-        if rows.n_other >= n_columns:  # a triangle has the inner products of so many rows
+        if rows.n_other >= n_columns:  # a triangle has the inner products of `n_other` rows
             others = np.triu(rng.standard_normal((n_columns, n_columns)), 1)
             degrees = rows.n_other - np.arange(n_columns)
             others[np.diag_indices(n_columns)] = np.sqrt(rng.chisquare(degrees))

@@ -154,17 +154,17 @@ def best_cluster_rule(
         Clusters of the rows, and classes of the clusters.
     """
     judged = draw_rows_by_class(codes, MAX_ROWS_TO_JUDGE, 0, least=20)
-    found = []
+    candidates = []
     for labels, classes in clusterings:
         rows = ClusterRows(X, labels, classes, codes, judged, priors)
         if not rows.are_spread:
             continue
         loss, linear = _share_covariance(rows)
-        found.append((loss, ClusterDecision(linear, linear, labels)))
+        candidates.append((loss, ClusterDecision(linear, linear, labels)))
         if X.shape[1] <= MAX_SHAPED_FEATURES and rows.counts.min() > 2:
             loss, shaped = _shape_clusters(rows)
-            found.append((loss, ClusterDecision(shaped, linear, labels)))
-    return min(found, key=lambda f: f[0])[1] if found else None
+            candidates.append((loss, ClusterDecision(shaped, linear, labels)))
+    return min(candidates, key=lambda f: f[0])[1] if candidates else None
 
 
 def _share_covariance(rows: ClusterRows) -> tuple[float, ClusterRule]:
@@ -187,12 +187,14 @@ def _share_covariance(rows: ClusterRows) -> tuple[float, ClusterRule]:
         own = rows.labels[rows.judged]
         return rows.judge(left_out_distances(spectrum, judged, own, metric))
 
-    alpha, found = search_ridge(judge)
+    alpha, calibration = search_ridge(judge)
     metric = ridge_metric(spectrum, alpha)
     coef = (along * metric.precisions(spectrum.evals)) @ V.T
     coef += (means - along @ V.T) / metric.outside
     intercept = rows.log_shares - 0.5 * np.sum(coef * means, axis=1)
-    return found.log_loss, _rule(rows, found, coef, intercept, means, np.zeros((0, 0, 0)))
+    return calibration.log_loss, _rule(
+        rows, calibration, coef, intercept, means, np.zeros((0, 0, 0))
+    )
 
 
 def _shape_clusters(rows: ClusterRows) -> tuple[float, ClusterRule]:
@@ -211,11 +213,14 @@ def _shape_clusters(rows: ClusterRows) -> tuple[float, ClusterRule]:
             L = np.linalg.cholesky(covariances)
             factors = np.ascontiguousarray(np.linalg.inv(L).transpose(0, 2, 1))
             logs = 2 * np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
-            found = rows.judge(_shaped_distances(rows, R, means, factors, logs, share))
-            if best is None or found.log_loss < best[0]:
+            calibration = rows.judge(_shaped_distances(rows, R, means, factors, logs, share))
+            if best is None or calibration.log_loss < best[0]:
                 intercept = rows.log_shares - 0.5 * logs
                 none = np.zeros((0, means.shape[1]))
-                best = found.log_loss, _rule(rows, found, none, intercept, means, factors)
+                best = (
+                    calibration.log_loss,
+                    _rule(rows, calibration, none, intercept, means, factors),
+                )
     assert best is not None
     return best
 
@@ -251,12 +256,12 @@ def _shaped_distances(
 
 def _rule(
     rows: ClusterRows,
-    found: Calibration,
+    calibration: Calibration,
     coef: Array,
     intercept: Array,
     means: Array,
     factors: Array,
 ) -> ClusterRule:
     with np.errstate(divide="ignore"):
-        offsets = found.offsets + np.log(rows.priors)
-    return ClusterRule(coef, intercept, means, factors, rows.classes, found.slope, offsets)
+        offsets = calibration.offsets + np.log(rows.priors)
+    return ClusterRule(coef, intercept, means, factors, rows.classes, calibration.slope, offsets)

@@ -102,11 +102,11 @@ def _best_parts(X: Any, most: int, random_state: np.random.RandomState, shaped: 
         return whole
     one = bic_of_any_shape(X, whole) if shaped else -np.inf
     for k in range(2, min(most, n - 1) + 1):
-        found, apart = _k_means(X, norms, k, random_state)
-        if bic_gain(X.shape[1], inertia, apart, np.bincount(found)) <= 0:
+        halves, apart = _k_means(X, norms, k, random_state)
+        if bic_gain(X.shape[1], inertia, apart, np.bincount(halves)) <= 0:
             continue
-        if not shaped or bic_of_any_shape(X, found, least=one) > one:
-            return found
+        if not shaped or bic_of_any_shape(X, halves, least=one) > one:
+            return halves
     return whole
 
 
@@ -277,10 +277,10 @@ def bic_of_any_shape(X: Array, labels: Array, least: float = -np.inf) -> float:
     if sizes.min() <= d:
         return -np.inf
     rows = [X[labels == c] for c in range(len(sizes))]
-    found = round_bic(d, sum(_inertia(part) for part in rows), sizes)
-    if found > least > -np.inf:
-        return found
-    return max(found, shaped_bic(d, [ShapedGaussian.of(part) for part in rows]))
+    bic = round_bic(d, sum(_inertia(part) for part in rows), sizes)
+    if bic > least > -np.inf:
+        return bic
+    return max(bic, shaped_bic(d, [ShapedGaussian.of(part) for part in rows]))
 
 
 def _are_one(X: Array, labels: Array) -> bool:

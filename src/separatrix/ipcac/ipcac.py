@@ -53,19 +53,19 @@ def whitened_mean_directions(moments: ClassMoments) -> Solution:
     ``Sw⁻¹ (m_c - m)`` span, which is Fisher's problem; only their scale is another one.
     """
     Hb = moments.between_rows()
-    found = fisher_directions(moments.Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
-    return with_unit_covariance(found, moments)
+    directions = fisher_directions(moments.Sw, Hb, n_samples=moments.n_samples, eps=moments.eps)
+    return with_unit_covariance(directions, moments)
 
 
-def with_unit_covariance(found: Solution, moments: ClassMoments) -> Solution:
+def with_unit_covariance(solution: Solution, moments: ClassMoments) -> Solution:
     """The same directions, scaled so that all rows have unit variance along each."""
-    assert found.within is not None, "directions of classifiers come with their scatter"
-    W, Hb = found.W, moments.between_rows()
+    assert solution.within is not None, "directions of classifiers come with their scatter"
+    W, Hb = solution.W, moments.between_rows()
     # a scatter of numerical zero may come out negative
     within = np.sum(W * moments.within_apply(W), axis=0).clip(0.0)
     total = within + np.sum((Hb @ W) ** 2, axis=0)
     scale = np.sqrt(moments.n_samples / np.where(total > 0, total, moments.n_samples))
-    return found._replace(W=W * scale, within=found.within * np.outer(scale, scale))
+    return solution._replace(W=W * scale, within=solution.within * np.outer(scale, scale))
 
 
 def log2_rule(n_samples: float) -> int:
@@ -94,16 +94,16 @@ def partially_whitened_directions(moments: ClassMoments, wanted: int) -> Solutio
             # means of classes on a line leave axes whose variation is numerical zero
             traces = np.array([scatter.trace() for scatter in moments.scatters])
             basis = U[:, : rank_of_means(s, moments, traces.sum())]
-            found = whitened_mean_directions(moments.project(basis))
-            return found._replace(W=basis @ found.W, rank=wanted)
+            directions = whitened_mean_directions(moments.project(basis))
+            return directions._replace(W=basis @ directions.W, rank=wanted)
     small, lift = reduce_to_span(moments)
-    found = whitened_mean_directions(small)
+    directions = whitened_mean_directions(small)
     rank = len(range_and_null(small.St, eps=moments.eps).evals)
-    return found._replace(W=lift(found.W), rank=rank)
+    return directions._replace(W=lift(directions.W), rank=rank)
 
 
 def whiten_fully(moments: ClassMoments, threshold: str) -> Solution:
-    """`whitened_mean_directions`, with what the decision by moments needs."""
+    """`whitened_mean_directions`, with the extras of the decision by moments."""
     small, lift = reduce_to_span(moments)
     found = whitened_mean_directions(small)
     found = found._replace(W=lift(found.W))
@@ -279,8 +279,8 @@ class IPCAC(MomentEstimator, SubspaceClassifier):
         if self.variance is None:
             return whiten_fully(moments, self.threshold)
         small, lift = reduce_to_leading_axes(moments, float(self.variance))
-        found = whiten_fully(small, self.threshold)
-        return found._replace(W=lift(found.W))
+        directions = whiten_fully(small, self.threshold)
+        return directions._replace(W=lift(directions.W))
 
     def _needs_class_scatters(self, classes: Array) -> bool:
         return len(classes) <= 2  # the spread of each class sets the threshold
@@ -310,7 +310,7 @@ class TruncatedIPCAC(MomentEstimator, SubspaceClassifier):
     ----------
     n_whitened : "auto", "log2" or int
         Number of axes to whiten: ``log₂(n)²`` of the n rows (or of the sum of their weights), or
-        a number; no more than the rank of the data. 1 is the nearest-mean direction, the rank is
+        a number; at most the rank of the data. 1 is the nearest-mean direction, the rank is
         `IPCAC`. "auto" adds to the covariance within classes the ridge of least log-loss that is
         expected of new rows; of more than 1000 dimensions it takes the 500 leading axes, and the
         mean variance in all other directions.

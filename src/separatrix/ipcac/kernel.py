@@ -119,7 +119,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
     A kernel matrix of full rank without ridge puts every training row of a class on one point,
     and "mahalanobis" cuts in the middle. A smooth kernel without ridge divides by eigenvalues that
     are numerical zero; prefer the ridge. Rows given twice change the scores: the ridge, a mean
-    over rows, weighs half beside the scatter, a sum.
+    over rows, weighs half as much relative to the scatter, a sum.
 
     With landmarks the model learns in batches (`partial_fit`), forgets rows and merges: online
     kernel IPCAC.
@@ -250,8 +250,8 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         if "_within" in selected:
-            found = with_unit_covariance(whitened_directions(moments, selected), moments)
-            return found.with_extras(n_whitened_=selected.get("n_whitened_"))
+            directions = with_unit_covariance(whitened_directions(moments, selected), moments)
+            return directions.with_extras(n_whitened_=selected.get("n_whitened_"))
         solve = self._solve_truncated if self.truncate else self._solve_whitened
         return solve(moments, selected).with_extras(left_out_=selected.get("left_out_"))
 
@@ -270,29 +270,29 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
                 _, alpha = chosen_metric(axes, shares)
                 ridge = alpha / (1 - alpha) * axes.spectrum.unit * axes.spectrum.n_free
             metric = ridge_as_metric(axes, ridge) if ridge > 0 else full_metric(axes, small)
-        found = with_unit_covariance(ridge_directions(small, ridge), small)
-        found = with_metric(found, small, axes, metric)
-        W = found.W if lift is None else lift(found.W)
-        return found._replace(W=W).with_extras(ridge_=ridge, n_whitened_=None)
+        directions = with_unit_covariance(ridge_directions(small, ridge), small)
+        directions = with_metric(directions, small, axes, metric)
+        W = directions.W if lift is None else lift(directions.W)
+        return directions._replace(W=W).with_extras(ridge_=ridge, n_whitened_=None)
 
     def _solve_truncated(self, moments: ClassMoments, selected: Mapping[str, Any]) -> Solution:
         spectrum = lambda: np.linalg.eigvalsh(moments.St)[::-1]  # noqa: E731
         wanted = self._n_to_whiten(moments.n_samples, spectrum)
-        found = whiten_leading(moments, wanted, self.threshold, self.priors)
-        kept = {"n_whitened_": found.rank, "_by": found.extras.get("_by", (None, None))}
-        return found._replace(extras=kept).with_extras(ridge_=selected.get("ridge_", 0.0))
+        directions = whiten_leading(moments, wanted, self.threshold, self.priors)
+        kept = {"n_whitened_": directions.rank, "_by": directions.extras.get("_by", (None, None))}
+        return directions._replace(extras=kept).with_extras(ridge_=selected.get("ridge_", 0.0))
 
     def _needs_class_scatters(self, classes: Array) -> bool:
         return len(classes) <= 2  # the spread of each class sets the threshold
 
     def _add_decision(self, solution: Solution, moments: ClassMoments, rows: Any) -> Solution:
-        found = super()._add_decision(solution, moments, rows)
+        decided = super()._add_decision(solution, moments, rows)
         if self._is_literal or solution.extras["left_out_"] is None:
-            found = add_decision(self, found, moments, rows)
-            kept = {k: v for k, v in found.extras.items() if k != "_within"}
-            return found._replace(extras=kept)
-        found = decide_by_left_out(found, moments)
-        return found.with_extras(threshold_=cut_between(found.extras["_rule"]))
+            decided = add_decision(self, decided, moments, rows)
+            kept = {k: v for k, v in decided.extras.items() if k != "_within"}
+            return decided._replace(extras=kept)
+        decided = decide_by_left_out(decided, moments)
+        return decided.with_extras(threshold_=cut_between(decided.extras["_rule"]))
 
     def _check_blocks_suffice(self) -> None:
         super()._check_blocks_suffice()

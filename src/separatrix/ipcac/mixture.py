@@ -215,11 +215,11 @@ def solve_node(node: Any, two: ClassMoments, least: Array) -> tuple[Array, float
     W = np.zeros(two.n_features)
     if np.sum(np.diff(two.means, axis=0)[0, varying] ** 2) > least.sum():
         inside = two if varying.all() else two.select_columns(varying)
-        found = node._solve(inside, None, {})
-        if found.W.shape[1]:
-            rule = node._add_decision(found, inside, None).extras["_rule"].linear
+        solution = node._solve(inside, None, {})
+        if solution.W.shape[1]:
+            rule = node._add_decision(solution, inside, None).extras["_rule"].linear
             sign, slope = np.sign(rule.coef[0, 0]), abs(rule.coef[0, 0])
-            W[varying] = sign * found.W[:, 0]
+            W[varying] = sign * solution.W[:, 0]
             if slope > 0:
                 return W, float(W[varying] @ inside.mean) - rule.intercept[0] / slope, slope
     return W, float(np.sign(-np.diff(two.counts))[0]), 0.0
@@ -530,16 +530,16 @@ class MixtureIPCAC(ClassifierMixin, SubspaceEstimator):
         self, moments: ClassMoments, rows: LabelledRows, clusters: Clusters, pairs: Array
     ) -> Solution:
         """Classifiers of the rows of two clusters: no directions, only verdicts."""
-        found = []
+        nodes = []
         for i, j in pairs:
             members = np.flatnonzero((clusters.labels == i) | (clusters.labels == j))
             labels = (clusters.labels[members] == j).astype(int)
-            found.append(clone(self.node).fit(rows.X[members], labels))
+            nodes.append(clone(self.node).fit(rows.X[members], labels))
         extras = {
             **_describe(clusters, moments),
             "nodes_": pairs,
             "thresholds_": np.zeros(0),
-            "estimators_": found,
+            "estimators_": nodes,
             "_rule": None,
             "_signs": np.ones(len(pairs)),
             "_slopes": np.ones(len(pairs)),

@@ -52,7 +52,7 @@ class OnlineIPCAC(MomentEstimator, SubspaceClassifier):
     priors : array (n_classes,) or None
         As in `IPCAC`.
     keep_moments : bool or "by class"
-        Keep what is remembered, which `partial_fit`, `forget` and `merge` need.
+        Keep the moments, which `partial_fit`, `forget` and `merge` need.
 
     Attributes
     ----------

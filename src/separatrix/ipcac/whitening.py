@@ -59,7 +59,7 @@ class WithinAxes(NamedTuple):
         return np.linalg.qr(found / np.where(lengths > 0, lengths, 1.0) / self.units[:, None])[0]
 
     def within(self, metric: Metric, W: Array, n_samples: float) -> Array:
-        """The metric along directions, as the scatter of so many rows."""
+        """The metric along directions, as the scatter of this number of rows."""
         W = self.units[:, None] * W
         along = self.axes.T @ W
         inside = along.T @ (along / metric.precisions(self.spectrum.evals)[:, None])
@@ -193,7 +193,7 @@ def decide_by_moments(
     if expect_scores(axes.spectrum, metric, shares, seen).signal == 0 and moments.counts.min() > 1:
         warn_caller(
             "the class means are no farther apart than chance puts them: new rows are expected "
-            "to be told apart no better than by guessing"
+            "to be distinguished no better than by guessing"
         )
     found = expect(axes.spectrum, metric, shares).calibration
     with np.errstate(divide="ignore"):

@@ -28,13 +28,13 @@ def neighbours_by_products(G: Array, codes: Array, n_neighbors: int) -> list[Arr
     >>> neighbours_by_products(np.outer(x, x), np.array([0, 0, 1, 1]), 1)[1].ravel().tolist()
     [2, 2, 3, 2]
     """
-    norms, found = np.diagonal(G), []
+    norms, neighbours = np.diagonal(G), []
     for j in range(int(codes.max()) + 1):
         members = np.flatnonzero(codes == j)
         D = norms[members] - 2 * G[:, members]
         D[members, np.arange(len(members))] = np.finfo(D.dtype).max  # farther than any other
-        found.append(members.astype(np.int32)[smallest_entries(D, n_neighbors).columns])
-    return found
+        neighbours.append(members.astype(np.int32)[smallest_entries(D, n_neighbors).columns])
+    return neighbours
 
 
 def weights_of_pairs(
@@ -79,7 +79,7 @@ class GraphScatters(NamedTuple):
     map : TriangularMap
         To the coordinates X.
     V, A : array (n_samples, n_samples)
-        What stands between Xᵀ and X: `weights_of_pairs`.
+        The matrix between Xᵀ and X: `weights_of_pairs`.
     without : tuple
         Empty, as all rows are taken: see `LDGScatters`.
     """
@@ -94,8 +94,8 @@ class GraphScatters(NamedTuple):
         cls, to_features: TriangularMap, codes: Array, priors: Array, n_neighbors: int
     ) -> GraphScatters:
         """The scatters of the training rows of a map about their k nearest neighbours."""
-        found = neighbours_by_products(to_features.gram.matrix, codes, n_neighbors)
-        return cls(to_features, *weights_of_pairs(found, codes, priors))
+        neighbours = neighbours_by_products(to_features.gram.matrix, codes, n_neighbors)
+        return cls(to_features, *weights_of_pairs(neighbours, codes, priors))
 
     def criterion(self, gamma: float, basis: Array) -> Array:
         """The lower triangle of ``γ A - V``, in column order; the basis is that of the map.

@@ -153,9 +153,9 @@ class KernelLDG(KernelEstimator, LDG):
         if rows.cv is None:  # a splitter may go by the places of the rows
             order = counted[order_by_content(some(counted), of_pairs=of_pairs)]
         mapped = super()._to_features(some(order))
-        found = {**mapped.found, "support_": None if self.n_landmarks is not None else order}
+        attributes = {**mapped.found, "support_": None if self.n_landmarks is not None else order}
         to_features = mapped.map.renumbered(order) if of_pairs else mapped.map
-        return mapped._replace(map=to_features, found=found)
+        return mapped._replace(map=to_features, found=attributes)
 
     def _map_rows(self, rows: LabelledRows, kernel: SettledKernel) -> Mapped:
         """Any orthonormal coordinates do: those of a Cholesky factor where it is safe."""

@@ -208,7 +208,7 @@ class LDG(SubspaceEstimator):
     explained_ratio_ : array (n_components,)
         Share of each in the sum of all positive criteria.
     gamma_, n_neighbors_ : number
-        What was used; ``n_neighbors_`` is None when not local.
+        The values used; ``n_neighbors_`` is None when not local.
     priors_ : array (n_classes,)
     objective_ : array
         Values of the criterion of the gradient solver from its start on; empty for "eigen".

@@ -138,17 +138,17 @@ def sampled_scatters(
     priors : array (n_classes,)
         p.
     """
-    found, control = [], []
+    sampled, control = [], []
     for group in range(queries.groups.max() + 1):
         at = queries.members(group)
         rows = X[at], codes[at], priors, queries.weights[at]
-        found.append(scatters_about(lambda block, j: means(at[block], j), *rows))  # noqa: B023
+        sampled.append(scatters_about(lambda block, j: means(at[block], j), *rows))  # noqa: B023
         control.append(scatters_about(lambda _, j: centres[j], *rows))
     V, A = (
         Estimate.of_groups(sums).controlled(Estimate.of_groups(controls), of_all)
         for sums, controls, of_all in (
-            ([f.V for f in found], [c.V for c in control], total.V),
-            ([f.A for f in found], [c.A for c in control], total.A),
+            ([f.V for f in sampled], [c.V for c in control], total.V),
+            ([f.A for f in sampled], [c.A for c in control], total.A),
         )
     )
     without = [LDGScatters(*pair) for pair in zip(V.without, A.without, strict=True)]

@@ -249,9 +249,9 @@ def sparse_smallest(
         whole[chosen] = some.B
         left_out = sparse_unit(some.sigma * whole - Z.apply(whole), radius)[~chosen]
         search = some._replace(B=whole, settled=some.settled & ~(left_out != 0).any(axis=0))
-    found = search.best(1)
+    best = search.best(1)
     return SparseDirection(
-        found.B[:, 0], float(found.values[0]), search.n_iter, bool(found.settled[0])
+        best.B[:, 0], float(best.values[0]), search.n_iter, bool(best.settled[0])
     )
 
 
@@ -324,18 +324,18 @@ def sparse_directions(
             if Z.project or not i
             else np.linalg.norm(Z.B * np.sqrt(np.clip(Z.rho, 0, None)), 2) ** 2
         )
-        found = sparse_smallest(Z, sparsity, starts, float(worst + raised))
-        if found.value > -1e-9 * worst and Z.Q is not None and Z.outside == 0:
+        direction = sparse_smallest(Z, sparsity, starts, float(worst + raised))
+        if direction.value > -1e-9 * worst and Z.Q is not None and Z.outside == 0:
             # where no row varies the value is zero, smaller than the positive ones to come
             Z = Z._replace(outside=worst)
             singles = single_features(Z)
             continue
-        b = without_traces(found.b)
+        b = without_traces(direction.b)
         if Z.project and i:
             b = without_traces(orthogonal_on_support(Z, b, worst))
         # the direction found becomes the worst there is
-        Z = Z.raised(b, worst if Z.project else worst - found.value)
-        steps, settled = max(steps, found.n_iter), settled and found.converged
+        Z = Z.raised(b, worst if Z.project else worst - direction.value)
+        steps, settled = max(steps, direction.n_iter), settled and direction.converged
         i += 1
     return Z.B, steps, settled
 

@@ -108,7 +108,7 @@ def check_source(sample_domain: ArrayLike | None, rows: LabelledRows) -> Array:
     if len(missing):
         raise ValueError(
             f"the source has no rows of class {rows.classes[missing].tolist()[0]!r}: "
-            "neighbours are sought there, so every class must be among the rows with a "
+            "neighbours are searched there, so every class must be among the rows with a "
             "positive sample_domain"
         )
     return source

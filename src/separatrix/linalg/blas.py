@@ -64,7 +64,7 @@ def map_in_threads(
 ) -> list[Result]:
     """Results of a function of each part, in as many threads as BLAS has, of one BLAS thread each.
 
-    What a part does beside products so runs in parallel, too. Little work, a BLAS of one thread
+    The work of a part outside products so runs in parallel, too. Little work, a BLAS of one thread
     and one that is limited already leave the parts one after the other.
 
     Parameters

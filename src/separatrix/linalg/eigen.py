@@ -76,7 +76,7 @@ def top_eigh(
 
 
 def _lanczos(S: Array | LinearOperator, k: int, tol: float, known: Array) -> tuple[Array, Array]:
-    """The k largest eigenpairs, by ARPACK, of what is orthogonal to known eigenvectors."""
+    """The k largest eigenpairs, by ARPACK, in the space orthogonal to known eigenvectors."""
     # fixed starts: the same matrix gives the same digits in every run
     start = np.random.default_rng(known.shape[1]).standard_normal(len(known)).astype(S.dtype)
     # without this shift known vectors would have zeros, more than what is left may have
@@ -95,7 +95,7 @@ def _lanczos(S: Array | LinearOperator, k: int, tol: float, known: Array) -> tup
 
 
 def _largest_left(S: Array | LinearOperator, V: Array) -> float:
-    """A lower bound of the largest eigenvalue in what is orthogonal to the vectors."""
+    """A lower bound of the largest eigenvalue in the space orthogonal to the vectors."""
     without = lambda Z: Z - V @ (V.T @ Z)  # noqa: E731
     Z = np.random.default_rng(1).standard_normal((len(V), CHECK_BLOCK)).astype(V.dtype)
     blocks = []

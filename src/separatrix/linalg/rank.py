@@ -96,10 +96,10 @@ class RangeAndNull(NamedTuple):
     null: Array
 
 
-def range_and_null(S: Array, *, beside: float = 0.0, eps: float = EPS) -> RangeAndNull:
+def range_and_null(S: Array, *, relative_to: float = 0.0, eps: float = EPS) -> RangeAndNull:
     """Split the space by the rank rule; `evals` are the eigenvalues that belong to the range.
 
-    Where S is used `beside` a matrix with a larger eigenvalue, numerical zero is relative to that.
+    Where S is added to a matrix with a larger eigenvalue, numerical zero is `relative_to` that.
 
     Examples
     --------
@@ -108,12 +108,12 @@ def range_and_null(S: Array, *, beside: float = 0.0, eps: float = EPS) -> RangeA
     ((3, 2), (3, 1))
     """
     evals, V = _descending(*np.linalg.eigh(S))
-    largest = max(beside, float(np.max(evals, initial=0.0)))
+    largest = max(relative_to, float(np.max(evals, initial=0.0)))
     rank = numerical_rank(evals, len(S), largest=largest, eps=eps)
     return RangeAndNull(evals[:rank], V[:, :rank], V[:, rank:])
 
 
-def null_space(S: Array, *, beside: float = 0.0, eps: float = EPS) -> Array:
+def null_space(S: Array, *, relative_to: float = 0.0, eps: float = EPS) -> Array:
     """An orthonormal basis of the null space of a symmetric matrix.
 
     Examples
@@ -121,7 +121,7 @@ def null_space(S: Array, *, beside: float = 0.0, eps: float = EPS) -> Array:
     >>> null_space(np.diag([1.0, 0.0])).shape
     (2, 1)
     """
-    return range_and_null(S, beside=beside, eps=eps).null
+    return range_and_null(S, relative_to=relative_to, eps=eps).null
 
 
 # Generalized eigenproblems -------------------------------------------------------------------
@@ -141,7 +141,7 @@ class CholeskyWhitener(NamedTuple):
 
     @property
     def magnification(self) -> float:
-        """A bound from below on the factor by which `whiten` magnifies errors beside D."""
+        """A lower bound on the factor, apart from D, that `whiten` magnifies errors by."""
         return 1.0 / float(np.abs(np.diagonal(self.L)).min(initial=1.0))
 
     def unwhiten(self, V: Array) -> Array:
@@ -159,7 +159,7 @@ class CholeskyWhitener(NamedTuple):
 def cholesky_whitener(
     B: Array,
     *,
-    beside: Array | float = 0.0,
+    relative_to: Array | float = 0.0,
     least: float = 0.0,
     eps: float = EPS,
     overwrite: bool = False,
@@ -169,9 +169,9 @@ def cholesky_whitener(
     Parameters
     ----------
     B : array (d, d)
-    beside : array (d,) or float
-        Diagonal of another matrix in the same units: what is numerical zero in B beside it counts
-        as zero, entries of the diagonal and directions alike.
+    relative_to : array (d,) or float
+        Diagonal of another matrix in the same units: entries of the diagonal of B, and directions,
+        that are numerical zero relative to it count as zero.
     least : float
         No eigenvalue of B is below it, as where a ridge was added: the condition number is not
         estimated where this bounds it.
@@ -198,17 +198,17 @@ def cholesky_whitener(
     order = len(B)
     diagonal = np.diagonal(B).copy()  # B may be overwritten
     # a feature whose own scatter is dust makes B singular before any factor is tried
-    if order and np.all(diagonal > order * eps * np.asarray(beside)):
+    if order and np.all(diagonal > order * eps * np.asarray(relative_to)):
         scale = np.sqrt(diagonal)
         scaled = np.divide(B, scale, out=B if overwrite else None)
         scaled /= scale[:, None]
         # transposed, the matrix is in the order that LAPACK overwrites without a copy
         norm = lapack.dlange("1", scaled.T)
         L, info = lapack.dpotrf(scaled.T, lower=1, clean=1, overwrite_a=1)
-        relative = order * eps * max(1.0, float(np.max(np.asarray(beside) / diagonal)))
+        relative = order * eps * max(1.0, float(np.max(np.asarray(relative_to) / diagonal)))
         # the sums of columns that the norm is the largest of are √n lengths at most
         known = least > order**0.5 * relative * norm * float(scale.max()) ** 2
-        # 1-norm estimate of the condition number: n² beside the n³ of the factor
+        # 1-norm estimate of the condition number: n², where the factor costs n³
         if info == 0 and (known or lapack.dpocon(L, norm, uplo="L")[0] > relative):
             return CholeskyWhitener(scale, L)
     raise SingularMatrixError(f"matrix of order {order} is singular")

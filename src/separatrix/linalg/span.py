@@ -121,14 +121,14 @@ def quick_span(
     n_first : int, optional
         As to `cholesky_span`.
     """
-    found = cholesky_span(gram, transposed, highest, n_first=n_first)
-    if found is not None:
-        return found
-    found = gram_span(gram, transposed, order=order)
-    size = np.sum(found.coordinates**2, axis=0)
+    span = cholesky_span(gram, transposed, highest, n_first=n_first)
+    if span is not None:
+        return span
+    span = gram_span(gram, transposed, order=order)
+    size = np.sum(span.coordinates**2, axis=0)
     # inner products hold squares: 1e-6 of these is 1e-3 of lengths, six of sixteen digits lost
     similar = np.all(size > MIN_GRAM_RCOND * size.max(initial=0.0))
-    return found if len(size) == highest and similar else None
+    return span if len(size) == highest and similar else None
 
 
 def cholesky_span(
@@ -143,7 +143,7 @@ def cholesky_span(
     highest : int
         The rank the rows must have.
     n_first : int, optional
-        So many rows are factored first: exactly their span has the leading coordinates, and all
+        Rows factored first: exactly their span has the leading coordinates, and all
         other coordinates of these rows are zero. All rows by default.
 
     Examples
@@ -313,7 +313,7 @@ class ThinSVD(NamedTuple):
         """The factorisation with more columns, given as rows (n, n_features).
 
         The rows less their part along U give the new directions, without those that are
-        numerical zero beside the rows. All axes are made orthonormal once more at the end: a small
+        numerical zero relative to the rows. All axes are made orthonormal once more: a small
         remainder still has a part along U, and errors would add up over many updates. The cost is
         ``rows @ U`` and back, a QR of the remainder and an SVD of order rank + n.
 

@@ -31,14 +31,14 @@ class Tridiagonal(NamedTuple):
 
     Attributes
     ----------
-    diagonal, beside : array (n,), (n - 1,)
+    diagonal, off_diagonal : array (n,), (n - 1,)
         The entries of T.
     reflectors, factors : array (n - 1, n - 1), (n - 1,)
         Q, as LAPACK keeps it.
     """
 
     diagonal: Array
-    beside: Array
+    off_diagonal: Array
     reflectors: Array
     factors: Array
 
@@ -46,7 +46,7 @@ class Tridiagonal(NamedTuple):
         """All eigenvalues, descending."""
         if len(self.diagonal) == 0:
             return np.zeros(0)
-        return scipy.linalg.eigvalsh_tridiagonal(self.diagonal, self.beside)[::-1]
+        return scipy.linalg.eigvalsh_tridiagonal(self.diagonal, self.off_diagonal)[::-1]
 
     def leading(self, k: int, evals: Array | None = None) -> tuple[Array, Array]:
         """The k largest eigenvalues, and their eigenvectors; known `evals` save time."""
@@ -71,22 +71,22 @@ class Tridiagonal(NamedTuple):
         if k < MAX_PARTIAL_SHARE * n:  # bisection, the default, takes twice as long
             some = {"select": "i", "select_range": (n - k, n - 1), "lapack_driver": "stemr"}
         try:
-            values, V = scipy.linalg.eigh_tridiagonal(self.diagonal, self.beside, **some)
+            values, V = scipy.linalg.eigh_tridiagonal(self.diagonal, self.off_diagonal, **some)
         except np.linalg.LinAlgError:  # many copies of an eigenvalue: bisection is slow and safe
             some["lapack_driver"] = "stebz"
-            values, V = scipy.linalg.eigh_tridiagonal(self.diagonal, self.beside, **some)
+            values, V = scipy.linalg.eigh_tridiagonal(self.diagonal, self.off_diagonal, **some)
         return values[: -k - 1 : -1], np.asfortranarray(V[:, : -k - 1 : -1])
 
     def _by_inverse_iteration(self, evals: Array) -> tuple[Array, Array] | None:
         """Eigenvectors of T for eigenvalues that are known, or None where T falls into parts."""
         n = len(self.diagonal)
-        size = max(np.abs(self.diagonal).max(), np.abs(self.beside).max(initial=0.0))
-        if np.abs(self.beside).min(initial=size) <= 10 * EPS * size:
+        size = max(np.abs(self.diagonal).max(), np.abs(self.off_diagonal).max(initial=0.0))
+        if np.abs(self.off_diagonal).min(initial=size) <= 10 * EPS * size:
             return None  # LAPACK would have to know the parts
         whole = np.zeros(n, np.int32)
         whole[0] = n  # one part, to which all eigenvalues belong
         V, failed = lapack.dstein(
-            self.diagonal, self.beside, evals[::-1], np.ones(n, np.int32), whole
+            self.diagonal, self.off_diagonal, evals[::-1], np.ones(n, np.int32), whole
         )
         return None if failed else (evals, np.asfortranarray(V[:, ::-1]))
 
@@ -94,7 +94,7 @@ class Tridiagonal(NamedTuple):
 def tridiagonalize(S: Array) -> Tridiagonal:
     """Reduce a symmetric matrix to a tridiagonal one, which has the same eigenvalues.
 
-    Of a matrix in column order no more than the lower triangle is read.
+    Of a matrix in column order only the lower triangle is read.
 
     Examples
     --------
@@ -105,6 +105,6 @@ def tridiagonalize(S: Array) -> Tridiagonal:
         return Tridiagonal(np.zeros(0), np.zeros(0), np.zeros((0, 0)), np.zeros(0))
     S = S.T if S.flags.c_contiguous else S  # in the order of LAPACK, without a copy in another one
     work, _ = lapack.dsytrd_lwork(len(S), lower=1)
-    reduced, diagonal, beside, factors, info = lapack.dsytrd(S, lower=1, lwork=int(work))
+    reduced, diagonal, off_diagonal, factors, info = lapack.dsytrd(S, lower=1, lwork=int(work))
     assert info == 0, f"dsytrd rejected argument {-info}"
-    return Tridiagonal(diagonal, beside, reduced[1:, :-1], factors)
+    return Tridiagonal(diagonal, off_diagonal, reduced[1:, :-1], factors)

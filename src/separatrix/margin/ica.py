@@ -210,23 +210,23 @@ def independent_directions(
     white = rows / deviations
     rng = check_random_state(random_state if ica.random_state is None else ica.random_state)
     start = rng.standard_normal((n_components, axes.shape[1]))
-    found = symmetric_fastica(white, shares, start, ica)
-    if not found.converged:
+    unmixed = symmetric_fastica(white, shares, start, ica)
+    if not unmixed.converged:
         warn_caller(
             f"FastICA did not converge in max_iter={ica.max_iter} steps: its {n_components} "
             "directions depend on random_state. Raise it, ica=FastICA(max_iter=...), or ask for "
             "fewer components: Gaussian noise has no independent directions to find.",
             ConvergenceWarning,
         )
-    squares = (shares[:, None] * (white @ found.W.T) ** 2).T  # they sum to one
+    squares = (shares[:, None] * (white @ unmixed.W.T) ** 2).T  # they sum to one
     largest = np.array([np.bincount(numbers[some], of_rows).max() for of_rows in squares])
     _warn_of_single_rows(largest, *white.shape)
     held_out = np.zeros(n_components)
     for half in (0, 1):
         learn, judge = halves == half, halves != half
-        W = _continue_search(white[learn], _normalize(shares[learn]), found.W, ica)
+        W = _continue_search(white[learn], _normalize(shares[learn]), unmixed.W, ica)
         held_out += negentropy(white[judge] @ W.T, _normalize(shares[judge])) / 2
-    return Components(axes / deviations @ found.W.T, held_out, 1 - largest)
+    return Components(axes / deviations @ unmixed.W.T, held_out, 1 - largest)
 
 
 def _continue_search(rows: Array, shares: Array, W: Array, ica: FastICA) -> Array:
@@ -236,8 +236,8 @@ def _continue_search(rows: Array, shares: Array, W: Array, ica: FastICA) -> Arra
     # rows that were left out must leave no trace: whatever they alone span is taken off
     first = len(evals) - numerical_rank(evals[::-1], len(evals))
     root, V = np.sqrt(evals[first:]), V[:, first:]
-    found = symmetric_fastica(rows @ (V / root), shares, (W @ V) * root, ica, HELD_OUT_STEPS)
-    return found.W @ (V / root).T
+    unmixed = symmetric_fastica(rows @ (V / root), shares, (W @ V) * root, ica, HELD_OUT_STEPS)
+    return unmixed.W @ (V / root).T
 
 
 def _normalize(weights: Array) -> Array:
@@ -305,27 +305,27 @@ def _solve_components(
     find_axes : callable
         From rows and normals to variances and axes of what these leave, by descending variance.
     size : callable
-        What a block of directions is divided by.
+        Divisors of a block of directions.
     """
     Z, lift = estimator._center(rows, moments)
-    found = keep_planes(estimator, Z, rows)
+    planes = keep_planes(estimator, Z, rows)
     ica = FastICA() if estimator.ica is None else estimator.ica
     weighted = Z if rows.weights is None else np.sqrt(rows.weights)[:, None] * Z
-    variances, axes = find_axes(weighted, found.kept.W)
+    variances, axes = find_axes(weighted, planes.kept.W)
     axes = axes[:, : ica.n_components]
-    k = _n_independent(estimator, len(found.kept.margin), axes.shape[1], selected)
+    k = _n_independent(estimator, len(planes.kept.margin), axes.shape[1], selected)
     of_rows = {"weights": rows.weights, "ica": ica, "random_state": estimator.random_state}
     components = independent_directions(Z, axes, k, **of_rows)
     independent = lift(components.W) / size(components.W)
-    kept = found.kept.lift(lift)
+    kept = planes.kept.lift(lift)
     kept = kept.scale(np.broadcast_to(1 / size(kept.W), len(kept.margin)))
     W = np.hstack([kept.W, independent])
     n_kept = estimator._n_wanted(W.shape[1], "hyperplanes and independent directions", selected)
     n_normals = min(len(kept.margin), n_kept)
     shown = kept.take(np.arange(n_normals))
     extras = {
-        **found.extras,
-        **publish_planes(shown, found.every.lift(lift), moments, selected),
+        **planes.extras,
+        **publish_planes(shown, planes.every.lift(lift), moments, selected),
         "n_normals_": n_normals,
         "n_components_": n_kept,
         "class_of_component_": moments.classes[shown.positive],
@@ -348,7 +348,7 @@ def _n_independent(
     """How many independent directions follow the normals; None takes as many as those."""
     if estimator.n_components is None:
         return min(n_normals, available)
-    why = f"{n_normals} hyperplanes and {available} directions beside them"
+    why = f"{n_normals} hyperplanes and {available} directions orthogonal to them"
     return max(estimator._n_wanted(n_normals + available, why, selected) - n_normals, 0)
 
 

@@ -46,7 +46,7 @@ PART_FACTOR = 4
 features then take 10 steps with all rows in the first zone, where 400 rows for a start left 40."""
 
 MIN_WATCHED = 2000
-"""Rows from which a zone is solved among the rows near it: fewer cost no more than to choose."""
+"""Fewest rows for which a zone is solved among the rows near it: choosing them has a cost."""
 
 WATCHED_WIDTH = 10.0
 """Distance from their margin, in units of the last ε, up to which rows are watched. Others do not

@@ -167,9 +167,9 @@ class Planes(NamedTuple):
         """The same hyperplanes in other coordinates, to which `change` takes the normals."""
         W = change(self.W)
         lengths = np.linalg.norm(W, axis=0)
-        found = self._replace(W=W)
+        lifted = self._replace(W=W)
         # ``z·w + b`` keeps its value, so that only the length of w changes b
-        return found.scale(1 / np.where(lengths > 0, lengths, 1.0))
+        return lifted.scale(1 / np.where(lengths > 0, lengths, 1.0))
 
 
 def find_planes(
@@ -193,8 +193,8 @@ def find_planes(
     positive = np.array([problem.positive for problem in problems])
     negative = np.array([problem.negative for problem in problems])
     steps = np.array([plane.n_iter for plane in planes])
-    found = Planes(W, b, np.ones(len(b)), support, accuracy, positive, negative, steps)
-    return found.scale(1 / np.where(lengths > 0, lengths, 1.0))
+    hyperplanes = Planes(W, b, np.ones(len(b)), support, accuracy, positive, negative, steps)
+    return hyperplanes.scale(1 / np.where(lengths > 0, lengths, 1.0))
 
 
 def _find_plane(points: Points, problem: BinaryProblem, find: FindPlane) -> Hyperplane:

@@ -36,7 +36,7 @@ class Points(NamedTuple):
     def remove(self, Q: Array) -> Points:
         """The rows less their parts along the orthonormal columns of Q, in the same memory.
 
-        The inner products lose the same parts, unless so much cancels that digits are lost.
+        The inner products lose the same parts, unless cancellation would lose digits.
         """
         along = self.rows @ Q
         options = {"beta": 1.0, "trans_b": True, "overwrite_c": True}

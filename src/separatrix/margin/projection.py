@@ -259,10 +259,10 @@ class SupportVectorProjection(MarginEstimator):
 
     def _solve(self, moments: ClassMoments, rows: Any, selected: Mapping[str, Any]) -> Solution:
         Z, lift = self._center(rows, moments)
-        found = keep_planes(self, Z, rows)
-        kept = found.kept.lift(lift)
+        planes = keep_planes(self, Z, rows)
+        kept = planes.kept.lift(lift)
         k = len(kept.margin)
-        extras = {**found.extras, "n_components_": k}
-        extras |= publish_planes(kept, found.every.lift(lift), moments, selected)
+        extras = {**planes.extras, "n_components_": k}
+        extras |= publish_planes(kept, planes.every.lift(lift), moments, selected)
         criterion = added_between_scatter(kept.W, moments)
         return Solution(kept.W, criterion, Z.shape[1], extras=extras, n_sided=k)

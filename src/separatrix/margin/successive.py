@@ -137,7 +137,7 @@ class MarginMaximizingDiscriminant(MarginEstimator):
 
     The first direction is the normal of the support vector machine, equation 3 of Pitelis and
     Tefas: minimise ``½‖w‖² + C Σ ξ_i`` subject to ``y_i (w·x_i + b) ≥ 1 - ξ_i`` and ``ξ_i ≥ 0``.
-    It is taken off the rows, ``x - (w·x) w``, the next hyperplane is sought in the rest, and so on
+    It is taken off the rows, ``x - (w·x) w``, the next hyperplane is fitted to the rest, and so on
     (margin maximizing discriminant analysis, MMDA). So there are more directions than classes.
 
     With more than two classes each round finds the hyperplanes of all classes against the rest,
@@ -278,8 +278,8 @@ def _solve_successive(
         whitened = whiten_within(Z, rows, moments, shrinkage, n_dimensions)
         whitener, extras["shrinkage_"] = whitened
     problems = pose_problems(rows, estimator.C, estimator.class_weight)
-    found = successive_directions(Z, problems, soft_margin_hyperplane, whitener)
-    rounds = list(_take_rounds(estimator, found, wanted))
+    directions = successive_directions(Z, problems, soft_margin_hyperplane, whitener)
+    rounds = list(_take_rounds(estimator, directions, wanted))
     W = _collect(estimator, rounds, rank, wanted)
     W = _orthonormal(lift(W)) if W.shape[1] else np.zeros((moments.n_features, 0))
     first, *later = [r.planes.lift(lift) for r in rounds if r is rounds[0] or r.directions.any()]

@@ -1,4 +1,4 @@
-"""Arrays of other libraries (PyTorch, CuPy), where scikit-learn is told to take them as they are.
+"""Arrays of other libraries (PyTorch, CuPy), where scikit-learn is set to take them as they are.
 
 That is the case inside ``sklearn.config_context(array_api_dispatch=True)``. Rows are copied to
 memory, once; results go back to the library, device and dtype of the rows.

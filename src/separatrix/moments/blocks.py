@@ -97,12 +97,12 @@ class Blocks(NamedTuple):
         )
         # threads of this process that run tasks have one BLAS thread each
         with threadpool_limits(1):
-            (found,) = compute(tree)
-        if found is None:
+            (total,) = compute(tree)
+        if total is None:
             raise ValueError("X has no rows: every block is empty")
-        if found.weight == 0:
+        if total.weight == 0:
             raise ValueError("sample_weight must not be zero for all rows")
-        return found
+        return total
 
     def _tree(self, summarize: Any, together: Any) -> Any:
         """The sum of all summaries, delayed."""
@@ -170,14 +170,14 @@ def _fuse(graph: dict[Any, Any], keys: Sequence[Any], wanted: Any) -> dict[Any, 
     inside: set[Any] = set()
     for key in keys:
         own: dict[Any, Any] = {key: graph[key]}
-        found = list(dependencies[key])
-        while found:
-            other = found.pop()
+        summaries = list(dependencies[key])
+        while summaries:
+            other = summaries.pop()
             task = graph[other]
             if isinstance(task, GraphNode) and dependents[other] <= own.keys():
                 # blocks of data frames that were delayed have the key of what they stand for
                 own[other] = Alias(other, task.target) if isinstance(task, Alias) else task
-                found.extend(dependencies[other])
+                summaries.extend(dependencies[other])
         fused[key] = GraphNode.fuse(*own.values(), key=key)
         inside.update(own)
     return {k: task for k, task in graph.items() if k not in inside} | fused
@@ -215,9 +215,9 @@ def _check_block(
     accept_sparse: Any,
 ) -> LabelledRows:
     """The checked rows, labels and weights of a block."""
-    if isinstance(part[0], tuple):  # from one frame; None stands for a part that comes beside it
-        beside = iter(part[1:])
-        part = [next(beside) if value is None else value for value in part[0]]
+    if isinstance(part[0], tuple):  # from one frame; None stands for a part that comes separately
+        separate = iter(part[1:])
+        part = [next(separate) if value is None else value for value in part[0]]
     if not 2 <= len(part) <= 3:
         raise TypeError(f"expected rows and labels, got {type(part).__name__} of {len(part)}")
     X, y, weights = (*part, None)[:3]
@@ -236,7 +236,7 @@ def _check_block(
     labels, codes = encode_labels(column_or_1d(np.asarray(y)), rows.shape[0], classes)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("y contains NaN or infinity")
-    if len(codes):  # three of each: scikit-learn warns where classes are many beside rows
+    if len(codes):  # three of each: scikit-learn warns of many classes in few rows
         check_classification_targets(np.repeat(labels, 3))
     if weights is not None:
         weights = check_weights(np.asarray(weights), rows.shape[0], may_be_zero=True)
@@ -265,11 +265,11 @@ def _check_same_names(own: Array, names: Array, who: str, expected: str) -> None
 def _join_summaries(
     join: Callable[[Sequence[Any]], Any], parts: Sequence[Summed | None]
 ) -> Summed | None:
-    found = [part for part in parts if part is not None]
-    if not found:
+    joined = [part for part in parts if part is not None]
+    if not joined:
         return None
-    first = found[0]
-    for part in found:
+    first = joined[0]
+    for part in joined:
         if part.n_features != first.n_features:
             raise ValueError(
                 f"{part.place} has {part.n_features} features, {first.place} has "
@@ -288,11 +288,11 @@ def _join_summaries(
                 f"{part.place} has labels {part.classes.tolist()[:3]}, {first.place} has "
                 f"{first.classes.tolist()[:3]}: they differ in type"
             )
-    classes = reduce(np.union1d, [part.classes for part in found])
+    classes = reduce(np.union1d, [part.classes for part in joined])
     return first._replace(
-        summary=join([part.summary for part in found]),
+        summary=join([part.summary for part in joined]),
         classes=classes,
-        weight=sum(part.weight for part in found),
+        weight=sum(part.weight for part in joined),
     )
 
 

@@ -194,7 +194,7 @@ class ClassMoments:
         products : array (n_features, n_features)
             Sum over all rows of ``z zᵀ``, z a row less `shift`.
         shift : array (n_features,), optional
-            What was subtracted from the rows, zero by default. Without a shift near the means an
+            Vector subtracted from the rows, zero by default. Without a shift near the means an
             offset costs twice its digits.
         class_products : array (n_classes, n_features, n_features), optional
             In place of `products` these sums by class: the scatter of each class is kept.

@@ -37,8 +37,8 @@ def _delayed_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
     if y is not None:
         remedy = f"as a list of {len(X)} delayed blocks"
         given = _list_given(y, sample_weight)
-        beside = [_split_like_rows(v, name, len(X), remedy=remedy) for v, name in given]
-        parts = list(zip(X, *beside, strict=True))
+        others = [_split_like_rows(v, name, len(X), remedy=remedy) for v, name in given]
+        parts = list(zip(X, *others, strict=True))
     return Blocks(parts, places, None, None, None)
 
 
@@ -51,7 +51,7 @@ def _frame_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
         if _is_frame(v):
             _check_one_column(v, name)
             _check_same_blocks(v.npartitions, name, n_blocks)
-    beside = [
+    others = [
         _split_like_rows(v, name, n_blocks, remedy="as a column of the same frame")
         for v, name in given
         if not _is_frame(v)
@@ -65,7 +65,7 @@ def _frame_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
         enforce_metadata=False,
         align_dataframes=False,
     )
-    parts = zip(tuples.to_delayed(), *beside, strict=True)
+    parts = zip(tuples.to_delayed(), *others, strict=True)
     places = [f"block {i}" for i in range(n_blocks)]
     return Blocks(list(parts), places, None, len(X.columns), list_text_columns(X))
 
@@ -80,7 +80,7 @@ def _array_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
     layers = set(X.__dask_graph__().layers)
     apart = not any(layers & set(v.__dask_graph__().layers) for v, _ in given if _is_array(v))
     rows = X.to_delayed(optimize_graph=apart).ravel().tolist()
-    beside = [
+    others = [
         _split_like_rows(v, name, len(sizes), sizes if known else None, apart) for v, name in given
     ]
     places = [f"block {i}" for i in range(len(sizes))]
@@ -90,7 +90,7 @@ def _array_blocks(X: Any, y: Any, sample_weight: Any) -> Blocks:
             f"{p} (rows {e - n} to {e - 1})" for p, e, n in zip(places, ends, sizes, strict=True)
         ]
     return Blocks(
-        list(zip(rows, *beside, strict=True)),
+        list(zip(rows, *others, strict=True)),
         places,
         int(sum(sizes)) if known else None,
         int(X.shape[1]),

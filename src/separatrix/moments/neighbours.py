@@ -48,11 +48,11 @@ def class_neighbours(
     X : array or sparse matrix (n_samples, n_features)
         Centred rows, or rows near the origin.
     codes : array (n_known,)
-        Class of each row among which neighbours are sought.
+        Class of each row that may be a neighbour.
     n_neighbors : int
         k; a class of fewer rows gives all it has.
     among : array or sparse matrix (n_known, n_features), optional
-        Where neighbours are sought; among X itself by default.
+        Rows that may be neighbours; X itself by default.
     own : array (n_samples,), optional
         Numbers of the rows of X in `among`, where they are some of these.
     weights : array (n_known,), optional
@@ -77,18 +77,18 @@ def class_neighbours(
     order = np.argsort(codes, kind="stable")
     place = np.full(X.shape[0], -1) if own is None else np.argsort(order)[own]
     ends = np.cumsum(counts)
-    found = []
+    neighbours = []
     for members, start in zip(np.split(order, ends[:-1]), ends - counts, strict=True):
         # the place of each row among the members; outside of them where it is none
         nearest = nearest_rows(X, known[members], n_neighbors, place - start)
-        found.append(members.astype(np.int32)[nearest])
-    return found
+        neighbours.append(members.astype(np.int32)[nearest])
+    return neighbours
 
 
 def _count_for_weight(weight: float, codes: Array, weights: Array) -> int:
-    """How many rows of any class, besides the row itself, have this weight for certain."""
+    """How many rows of any class, the row itself excluded, have this weight for certain."""
     lightest = [np.cumsum(np.sort(weights[codes == j])) for j in range(int(codes.max()) + 1)]
-    # one more than the rows before: any so many rows have the weight together
+    # one more than the rows before: any that number of rows have the weight together
     return max(1, *(int(np.searchsorted(sums, weight)) + 1 for sums in lightest))
 
 
@@ -96,7 +96,7 @@ def nearest_rows(X: Any, Y: Any, k: int, own: Array) -> Array:
     """Numbers (n_samples, min(k, n_known)) of the rows of Y nearest to each row of X.
 
     Many distances between dense rows are found in float32, at half the cost. Where two of the
-    k + 1 smallest differ by no more than the error that these can have, the nearest ones are
+    k + 1 smallest differ by at most the error that these can have, the nearest ones are
     compared again in float64, or all of them: the result is that of float64.
 
     Parameters
@@ -145,7 +145,7 @@ class SingleRows(NamedTuple):
             part = (X[block] - centre) / scale
             norms[block] = squared_norms(part)
             rows[block] = part
-        # a product of d terms is off by no more than d u times the lengths, and its terms by 2 u
+        # a product of d terms is off by at most d u times the lengths, and its terms by 2 u
         unit = np.finfo(np.float32).eps / 2
         errors = (X.shape[1] + 4) * unit * (2 * np.sqrt(norms) + 1)
         return cls(rows, norms.astype(np.float32), errors)
@@ -178,7 +178,7 @@ def _settle(near: SmallestEntries, X: Array, Y: Array, k: int, own: Array, error
 
 
 def _slices(n: int, size: int) -> list[slice]:
-    """Slices of at most so many; scikit-learn's function takes as long as a small search."""
+    """Slices of at most `size`; scikit-learn's function takes as long as a small search."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 

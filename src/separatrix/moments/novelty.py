@@ -36,7 +36,7 @@ class PooledMetric(NamedTuple):
     centres : array (n_centres, rank)
         Along the axes, in units of the deviation along each.
     centres_outside : array (n_centres, n_features)
-        What they have in all other directions.
+        Those in all other directions.
     counts : array (n_centres,)
         Rows of each centre.
     axes : array (n_features, rank)

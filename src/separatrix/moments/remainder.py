@@ -24,7 +24,7 @@ MAX_REFACTORED_ENTRIES = 1 << 27
 
 
 class Remainder(NamedTuple):
-    """What is left of moments.
+    """Moments that remain after a part is taken out.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ def subtract_part(whole: ClassMoments, part: ClassMoments) -> Remainder:
     _check_positive(rest, whole)
     # digits lost in the worst direction: log10 of the ratio of scatter before to after
     cancelled = _largest_ratio(whole.within, rest.within, rest.eps)
-    # numerical zero beside the whole is not to be taken for scatter of the remainder
+    # numerical zero relative to the whole is no scatter of the remainder
     lost = max(1.0, whole.trace_within() / max(rest.trace_within(), np.finfo(float).tiny))
     rest = rest._replace(eps=min(rest.eps * lost, 1e-3))
     return Remainder(rest, whole.eps * max(cancelled, 1.0))

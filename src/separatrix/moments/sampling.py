@@ -46,7 +46,7 @@ class Sample(NamedTuple):
         return codes, np.argsort(order) - starts
 
     def smallest(self, most: int | Mapping[Any, int]) -> Sample:
-        """The rows of smallest draws, so many of each class."""
+        """The rows of smallest draws, `most` of each class."""
         codes, ranks = self.ranks()
         if not isinstance(most, Mapping):
             return self.rows(ranks < most)
@@ -91,15 +91,15 @@ def subsample(
     if n_samples < 1:
         raise ValueError(f"n_samples={n_samples} must be at least 1")
     seed = int(check_random_state(random_state).randint(2**31 - 1))
-    found = draw_from_blocks(labelled_blocks(X, y), n_samples, seed)
-    sample, counts = found.summary
+    drawn = draw_from_blocks(labelled_blocks(X, y), n_samples, seed)
+    sample, counts = drawn.summary
     wanted = _allot_rows(np.array(list(counts.values())), n_samples)
     sample = sample.smallest(dict(zip(counts, wanted.tolist(), strict=True)))
     rows = sample.X
-    if found.names is not None and not sp.issparse(rows):
+    if drawn.names is not None and not sp.issparse(rows):
         from pandas import DataFrame
 
-        rows = DataFrame(rows, columns=found.names)
+        rows = DataFrame(rows, columns=drawn.names)
     return rows, sample.labels
 
 
@@ -143,7 +143,7 @@ def _join_samples(
 
 
 def _allot_rows(counts: Array, n_samples: int) -> Array:
-    """Rows to take of each class: its share, rounded, at least one, no more than it has."""
+    """Rows to take of each class: its share, rounded, at least one, at most all."""
     share = counts * min(1.0, n_samples / counts.sum())
     wanted = np.maximum(1, np.floor(share)).astype(int)
     short = max(0, min(n_samples, int(counts.sum())) - int(wanted.sum()))

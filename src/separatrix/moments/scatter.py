@@ -435,7 +435,7 @@ class Stack(NamedTuple):
         return gram
 
     def top_eigh(self, k: int) -> tuple[Array, Array]:
-        """Leading eigenpairs of the inner products, no more than their rank."""
+        """Leading eigenpairs of the inner products, at most as many as their rank."""
         n_rows, n_features = self.shape
         held = n_rows <= MAX_GRAM_ROWS
         evals, U = top_eigh(

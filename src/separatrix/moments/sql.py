@@ -1,6 +1,6 @@
 """Class moments of rows that stay in a database: one ``GROUP BY``, or a few.
 
-Counts, sums and products of features are what a model of moments needs, and every SQL engine can
+A model of moments needs counts, sums and products of features, and every SQL engine can
 add them up. Sums are of differences from a shift: the mean of some rows is subtracted from each
 feature before it is multiplied, so that an offset costs no digits. Nothing is written.
 """
@@ -72,7 +72,7 @@ def summarize(
     where : str, optional
         Condition, in SQL, of the rows that count.
     shift : "sample" or array (n_features,)
-        What is subtracted from each feature before it is multiplied: the mean of the first rows,
+        Numbers subtracted from each feature before it is multiplied: the mean of the first rows,
         or numbers near the means.
     batch : "auto", "rows" or int
         How the work is divided: by features, this many to a block and two blocks to a query; or
@@ -147,7 +147,7 @@ def is_address(source: Any) -> bool:
 
 
 def read_address(text: str) -> Address:
-    """The parts of an address; what follows ``query=`` is the query as it is written.
+    """The parts of an address; the text after ``query=`` is the query as it is written.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def read_address(text: str) -> Address:
 
 
 def _cut(text: str, name: str) -> tuple[str, bool, str]:
-    """What is before ``?name=`` or ``&name=``, whether it is there, and what is after it."""
+    """The text before ``?name=`` or ``&name=``, whether it is there, and the text after it."""
     found = re.search(rf"[?&]{name}=", text)
     return (
         (text, False, "") if found is None else (text[: found.start()], True, text[found.end() :])
@@ -217,7 +217,7 @@ def connect(address: Address) -> Any:
 
 @contextmanager
 def named_errors(engine: str) -> Iterator[None]:
-    """What an engine says against a query, or a connection, is an error of the data."""
+    """Turn an engine's error about a query or a connection into an error of the data."""
     try:
         yield
     except Exception as error:
@@ -327,7 +327,7 @@ class DatabaseTable(NamedTuple):
     connection : DB-API connection
     engine : str
     source : str
-        What stands behind FROM.
+        The text after FROM.
     target : str
     features : list of str
     logical : frozenset of str
@@ -367,7 +367,7 @@ class DatabaseTable(NamedTuple):
         if target in chosen:
             raise ValueError(f"column {target!r} is the target, and a feature: choose one of both")
         if not chosen:
-            raise ValueError(f"there are no features beside {target!r}")
+            raise ValueError(f"there are no features besides {target!r}")
         if not rows:
             raise ValueError("there are no rows")
         return table._replace(features=chosen)._with_numbers()

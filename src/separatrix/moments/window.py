@@ -59,7 +59,7 @@ class SlidingWindow:
     -----
     Each row is summarized once when it comes and less than once for each level of cutting: two or
     three times in all, whatever the size. A total adds four sums. At any time there are at most
-    ``2 N_PARTS`` sums, and ``N_PARTS`` more for each level, besides the rows.
+    ``2 N_PARTS`` sums, and ``N_PARTS`` more for each level, and the rows.
 
     References
     ----------

@@ -15,7 +15,7 @@ from separatrix.plots.axes import get_axes
 def plot_early_decision(
     early: Any, series: ArrayLike, *, reliability: float | None = None, ax: Any = None
 ) -> Any:
-    """Draw a series, the time at which it is decided, and what was expected to follow then.
+    """Draw a series, the time at which it is decided, and the values expected to follow then.
 
     Parameters
     ----------

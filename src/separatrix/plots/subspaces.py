@@ -1,4 +1,4 @@
-"""Subspaces: rows in them, what is decided there, and which features they are made of."""
+"""Subspaces: rows in them, decisions there, and the features that they are made of."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def plot_projection(
         With one direction only, the classes are drawn as histograms along it. A pipeline, such as
         a loaded model, is drawn in the subspace of its method. A comparison has its own rows.
     X : array (n_samples, n_features)
-        Rows; held-out ones show what the training rows cannot. None for a comparison.
+        Rows, better held-out ones: training rows look too well separated. None for a comparison.
     y : array (n_samples,)
         Their labels. None for a comparison.
     method : str, optional
@@ -123,7 +123,7 @@ def plot_regions(
     resolution: int = 200,
     ax: Any = None,
 ) -> Any:
-    """Draw what a classifier of two features decides everywhere around labelled rows.
+    """Draw the decisions of a classifier of two features everywhere around labelled rows.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def plot_loadings(loadings: Any, *, n_features: int = 15, ax: Any = None) -> Any
     Parameters
     ----------
     loadings : Loadings, fitted estimator or pipeline
-        Of a fold of `evaluate.compare`: what a standard deviation of each feature adds. Of an
+        Of a fold of `evaluate.compare`: the change by a standard deviation of each feature. Of an
         estimator the weights of its first three components, scaled to length one; these compare
         features only when all have the same spread. A pipeline, such as a loaded model, is drawn
         by the features that its method sees: behind a scaler all have the same spread.

@@ -1,4 +1,4 @@
-"""How far the class means of two domains are apart, and what a row of the target is worth."""
+"""Distance between the class means of two domains, and the weight of a row of the target."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class DomainDistance(NamedTuple):
 
     @property
     def weight(self) -> float:
-        """What a row of the target counts for, if a row of the source counts for one.
+        """Weight of a row of the target, if a row of the source counts for one.
 
         A class mean of n source rows is off by ``σ² (1/n + relative)``, that of m target rows by
-        ``σ²/m``. Their best average gives a target row the weight ``1 + n relative``, and no more
-        than all source rows of its class could have together were the domains σ apart.
+        ``σ²/m``. Their best average gives a target row the weight ``1 + n relative``, and at most
+        the weight that all source rows of its class have together where domains are σ apart.
         """
         return 1 + self.rows_per_class * min(self.relative, 1.0)
 

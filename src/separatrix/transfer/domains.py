@@ -72,7 +72,7 @@ class PrincipalAxes(NamedTuple):
 
     @classmethod
     def of(cls, rows: Array) -> PrincipalAxes:
-        """Those of centred rows, no more than there are rows or features."""
+        """Those of centred rows, at most as many as rows or features."""
         n_samples, n_features = rows.shape
         if n_samples < n_features:
             _, s, Vt = np.linalg.svd(rows, full_matrices=False)

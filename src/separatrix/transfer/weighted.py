@@ -1,4 +1,4 @@
-"""Few rows of a target beside many of a source: each counts for more, in any estimator."""
+"""Few rows of a target with many of a source: each counts for more, in any estimator."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TargetWeighted(TransformerMixin, ClassifierMixin, BaseEstimator):
     estimator : estimator
         It takes `sample_weight`, or is a pipeline whose last step does.
     weight : "auto" or float
-        What a labelled row of the target counts for. "auto" is ``1 + n τ²/σ²``, with n the rows of
+        Weight of a labelled row of the target. "auto" is ``1 + n τ²/σ²``, with n the rows of
         a class in the source, σ² the variance within classes, and τ² that between the domains'
         means of a class, less what chance adds to it: the weight at which the expected squared
         error of class means is least.
@@ -133,10 +133,10 @@ class TargetWeighted(TransformerMixin, ClassifierMixin, BaseEstimator):
             check_in_memory(X, type(self).__name__)
             check_parameters(self, self._allowed_parameters)
             if sample_domain is None:
-                model, found = self._fit_labelled(X, y, None), (1.0, 0.0)
+                model, weighting = self._fit_labelled(X, y, None), (1.0, 0.0)
             else:
-                model, found = self._fit_domains(X, np.asarray(y), sample_domain)
-            self.estimator_, (self.weight_, self.distance_) = model, found
+                model, weighting = self._fit_domains(X, np.asarray(y), sample_domain)
+            self.estimator_, (self.weight_, self.distance_) = model, weighting
             for name in ("classes_", "n_features_in_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
                 if hasattr(model, name):
