@@ -64,7 +64,7 @@ def test_early_tests_may_have_one_class_or_no_labels(series):
     record = json.loads(run(*options, "none.csv").stdout)
     assert "accuracy" not in record
     assert record["agreement"] > 0.8
-    assert "are decided from" in run("early", "train.csv", "--test", "none.csv").stdout
+    assert "% decided as when complete" in run("early", "train.csv", "--test", "none.csv").stdout
 
 
 def test_a_class_of_one_row_cannot_be_held_out(series):

@@ -65,5 +65,5 @@ def test_formulas_without_values_are_named(tmp_path):
 def test_files_that_are_another_format_are_refused_by_their_first_bytes(tmp_path):
     for form in ("npz", "npy", "parquet", "xlsx"):
         (tmp_path / f"a.{form}").write_bytes(bytes(1000))
-        with pytest.raises(ValueError, match="say what it is"):
+        with pytest.raises(ValueError, match="give its format"):
             read_table(tmp_path / f"a.{form}")
