@@ -31,6 +31,8 @@ NOT_ROTATED = NOT_PERMUTED | {
     "SparseLDG",  # few features are not few after a rotation
     "FisherDiscriminant",  # features have units
     "HeteroscedasticDiscriminant",
+    "TruncatedIPCAC",  # features have units where these suit new rows better
+    "OnlineIPCAC",
 }
 NOT_RENAMED = {"MixtureIPCAC"}  # directions come in the order of the classes
 IN_UNITS_OF_C = {  # what C costs depends on the size and the number of the rows
@@ -57,6 +59,9 @@ UNDECIDED_BY_COPIES = {
     "KernelFisherDiscriminant",  # a ridge counts as so many rows: less beside twice as many
     "KernelIPCAC",
     "MixtureIPCAC",  # its nodes are truncated, and twice the rows whiten more axes
+    "IPCAC",  # twice the rows gain less by having made their own means
+    "TruncatedIPCAC",
+    "OnlineIPCAC",
 }
 
 

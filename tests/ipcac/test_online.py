@@ -475,3 +475,27 @@ def test_a_clone_of_a_waiting_model_is_unfitted():
     X, y = labelled(60, 5, 2)
     model = streamed(OnlineIPCAC(window=20), X, y, 10)
     assert vars(clone(model)) == vars(OnlineIPCAC(window=20))
+
+
+def test_a_stream_of_features_in_any_units_learns_what_is_told_in_small_ones(rng):
+    """A ridge in the units of the noise would hide the other features."""
+    y = np.arange(600) % 3
+    X = rng.standard_normal((600, 4)) + 2.0 * rng.standard_normal((3, 4))[y]
+    X[:, 3] = rng.standard_normal(600)
+    expected = OnlineIPCAC().fit(X, y).score(X, y)
+    X *= [1e-4, 1e-3, 1e-2, 1e5]
+    model = OnlineIPCAC()
+    for batch in (slice(0, 300), slice(300, 600)):
+        model.partial_fit(X[batch], y[batch], classes=range(3))
+    assert expected > 0.8
+    assert abs(model.score(X, y) - expected) < 0.02
+
+
+def test_a_stream_of_truncated_scatter_has_a_decision(rng):
+    """Its directions that are known by their average keep the units of their features."""
+    y = np.arange(600) % 2
+    X = rng.standard_normal((600, 80)) + 0.4 * y[:, None]
+    model = OnlineIPCAC(rank=10)
+    for i in range(0, 600, 100):
+        model.partial_fit(X[i : i + 100], y[i : i + 100], classes=range(2))
+    assert model.score(X, y) > 0.9

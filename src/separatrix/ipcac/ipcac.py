@@ -32,7 +32,7 @@ from separatrix.decision.linear import LinearRule, check_priors
 from separatrix.fisher.directions import fisher_directions, rank_of_means, reduce_to_leading_axes
 from separatrix.ipcac.whitening import (
     WithinAxes,
-    chosen_metric,
+    chosen_axes,
     cut_metric,
     decide_by_moments,
     full_metric,
@@ -121,7 +121,7 @@ def whiten_leading(
     """Directions by the leading axes, as many as are asked for or the ridge that suits new rows.
 
     "auto" takes the covariance within classes along its leading axes, its mean variance in other
-    directions, and the ridge of least expected log-loss.
+    directions, and the ridge and the units of features of least expected log-loss.
     """
     if n_whitened != "auto":
         wanted = n_to_whiten(n_whitened, moments.n_samples)
@@ -132,16 +132,16 @@ def whiten_leading(
             metric = None if axes is None else cut_metric(axes, moments)
             found = with_metric(found, moments, axes, metric)
         return found.with_extras(**extras)
-    axes = within_axes(moments)
     shares = shares_of(moments, check_priors(priors, moments.classes))
-    if axes is None or np.count_nonzero(shares) < 2:
+    chosen = chosen_axes(moments, shares) if np.count_nonzero(shares) >= 2 else None
+    if chosen is None:
         found = partially_whitened_directions(moments, log2_rule(moments.n_samples))
         return found.with_extras(n_whitened_=found.rank, shrinkage_=None)
-    metric, alpha = chosen_metric(axes, shares)
+    axes, metric, judged = chosen
     basis = axes.whitened_means(metric, moments)
     found = whitened_mean_directions(moments.project(basis))
     found = with_metric(found._replace(W=basis @ found.W), moments, axes, metric)
-    return found.with_extras(n_whitened_=axes.axes.shape[1], shrinkage_=alpha)
+    return found.with_extras(n_whitened_=axes.axes.shape[1], shrinkage_=judged.alpha)
 
 
 def with_metric(
@@ -313,7 +313,8 @@ class TruncatedIPCAC(MomentEstimator, SubspaceClassifier):
         a number; at most the rank of the data. 1 is the nearest-mean direction, the rank is
         `IPCAC`. "auto" adds to the covariance within classes the ridge of least log-loss that is
         expected of new rows; of more than 1000 dimensions it takes the 500 leading axes, and the
-        mean variance in all other directions.
+        mean variance in all other directions. Features are in units of their deviations within
+        classes where new rows are expected to be judged better then.
     threshold : "auto", "mahalanobis", "accuracy" or "balanced"
         As in `IPCAC`.
     balance : float in [0, 1) or "auto"

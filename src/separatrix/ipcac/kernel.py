@@ -267,7 +267,7 @@ class KernelIPCAC(KernelEstimator, SubspaceClassifier):
             chosen = self.ridge == "auto" and self.variance is None and "ridge_" not in selected
             shares = shares_of(moments, check_priors(self.priors, moments.classes))
             if chosen and np.count_nonzero(shares) > 1:
-                _, alpha = chosen_metric(axes, shares)
+                alpha = chosen_metric(axes, shares)[1].alpha
                 ridge = alpha / (1 - alpha) * axes.spectrum.unit * axes.spectrum.n_free
             metric = ridge_as_metric(axes, ridge) if ridge > 0 else full_metric(axes, small)
         directions = with_unit_covariance(ridge_directions(small, ridge), small)

@@ -12,8 +12,14 @@ import numpy as np
 
 from separatrix._warnings import warn_caller
 from separatrix.base.solution import Solution
-from separatrix.decision.by_moments import best_ridge_by_moments, expect, expect_scores
+from separatrix.decision.by_moments import (
+    ByMoments,
+    best_ridge_by_moments,
+    expect,
+    expect_scores,
+)
 from separatrix.decision.expected import (
+    LOSS_DIGITS,
     ClassSpreads,
     Metric,
     Spectrum,
@@ -172,10 +178,30 @@ def cut_metric(axes: WithinAxes, moments: ClassMoments) -> Metric:
     return truncated_metric(spectrum, n_axes)
 
 
-def chosen_metric(axes: WithinAxes, shares: Array) -> tuple[Metric, float]:
-    """The ridge of least expected log-loss of new rows, and its α."""
-    alpha = best_ridge_by_moments(axes.spectrum, shares).alpha
-    return ridge_metric(axes.spectrum, alpha), alpha
+def chosen_metric(axes: WithinAxes, shares: Array) -> tuple[Metric, ByMoments]:
+    """The ridge of least expected log-loss of new rows."""
+    found = best_ridge_by_moments(axes.spectrum, shares)
+    return ridge_metric(axes.spectrum, found.alpha), found
+
+
+def chosen_axes(
+    moments: ClassMoments, shares: Array
+) -> tuple[WithinAxes, Metric, ByMoments] | None:
+    """Axes and the ridge on them, in the units of features that suit new rows better.
+
+    These are the units that features come in, or their deviations within classes: a ridge hides
+    what is told in small units, and deviations make as much of features that hold only noise.
+    Where a part of the scatter is known by its average only, features keep their units.
+    """
+    best = None
+    for in_units in (False,) if moments.is_truncated else (False, True):
+        axes = within_axes(moments, in_units=in_units)
+        if axes is None:
+            continue
+        metric, found = chosen_metric(axes, shares)
+        if best is None or found.log_loss < best[2].log_loss - 10.0**-LOSS_DIGITS:
+            best = axes, metric, found
+    return best
 
 
 # The decision ---------------------------------------------------------------------------------
