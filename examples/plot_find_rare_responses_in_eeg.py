@@ -29,8 +29,8 @@ print(f"{len(X)} epochs of {X.shape[1]} channels and {X.shape[2]} values, {rare.
 # 480 training epochs: the covariance is hardly known, and must be shrunk or whitened in part.
 
 methods = {
-    "Fisher": FisherDiscriminant(),
-    "Fisher, shrunk": FisherDiscriminant(shrinkage="auto"),
+    "Fisher": FisherDiscriminant(shrinkage=None),
+    "Fisher, shrunk": FisherDiscriminant(),
     "truncated IPCAC": TruncatedIPCAC(),
 }
 scores = {name: np.empty(len(X)) for name in methods}
@@ -47,7 +47,7 @@ print(f"best possible: {eeg.auc:.3f}")
 #
 # Weights cancel noise; the pattern shows what changes with the score, channel by channel.
 
-model = FisherDiscriminant(shrinkage="auto").fit(X, rare)
+model = FisherDiscriminant().fit(X, rare)
 pictures = {
     "the wave": eeg.pattern,
     "weights": model.components_[0].reshape(X.shape[1:]),
