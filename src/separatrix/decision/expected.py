@@ -27,6 +27,10 @@ PRIOR_ROWS = 0.1
 """Weight of the prior in rows: normal for the offsets, and the logarithm of the slope. It matters
 where classes are separable: the slope is then one, and the offsets stay small."""
 
+LEAST_PRIOR = 1e-12
+"""Weight of the prior at least: it alone says what offsets sum to, so that without its digits the
+matrix of Newton's steps is singular."""
+
 MIN_SLOPE = 1e-6
 """Smallest slope, for distances with a median of one: probabilities are then the priors."""
 
@@ -394,7 +398,7 @@ def calibrate(
     halves = -0.5 / unit * distances
     if n_rows is None:
         n_rows = len(used) if weights is None else float(weights[used].sum())
-    at, prior = np.arange(len(used)), PRIOR_ROWS / n_rows
+    at, prior = np.arange(len(used)), max(PRIOR_ROWS / n_rows, LEAST_PRIOR)
 
     def loss(parameters: Array) -> tuple[float, Array, Array]:
         offsets = parameters[1:]
