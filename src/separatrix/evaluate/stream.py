@@ -115,7 +115,7 @@ def prequential(
     >>> digits = datasets.load("digits")
     >>> records = prequential(OnlineIPCAC(), digits.data, digits.target, batch_size=100)
     >>> len(records), records[-1]["seen"], round(records[-1]["error"], 2)
-    (17, 1700, 0.08)
+    (17, 1700, 0.09)
     """
     if not hasattr(estimator, "partial_fit") or not hasattr(estimator, "predict"):
         raise TypeError(
