@@ -190,7 +190,7 @@ def chosen_axes(
     """Axes and the ridge on them, in the units of features that suit new rows better.
 
     These are the units that features come in, or their deviations within classes: a ridge hides
-    what is told in small units, and deviations make as much of features that hold only noise.
+    differences in small units, and deviations make as much of features that hold only noise.
     Where a part of the scatter is known by its average only, features keep their units.
     """
     best = None
