@@ -98,3 +98,8 @@ def test_rows_and_labels_that_are_new_are_named(bare_table):
     assert "1 of 20 rows are unlike all rows that the model has learned" in found.stderr
     record = json.loads(found.stdout)
     assert record["unlike"] == [5]
+
+
+def test_a_choice_that_was_not_made_is_not_shown(bare_table):
+    run("fit", "flowers.csv", "-m", "KernelIPCAC", "-o", "b.model", "-q")
+    assert "Chosen: by=rows left out" in run("info", "b.model").stdout

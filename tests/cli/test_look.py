@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import flowers, run
+from tests.cli.running import flowers, refused, run
 from tests.cli.test_sources import SOURCES
 from tests.cli.test_sources import table as plain_table
 
@@ -59,3 +59,9 @@ def test_every_source_is_looked_at(source):
     found = json.loads(run("look", *data, "--json").stdout)
     assert sorted(found["classes"].values()) in ([12, 12, 24], [50, 50, 50])
     assert found["n_features"] in (3, 4)
+
+
+def test_a_line_that_is_too_short_is_no_gap(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("a,b,kind\n1,2,x\n2,3,x\n3,9\n4,5,y\n5,6,y\n")
+    assert "line 4 has 2 values" in refused("look", "t.csv")

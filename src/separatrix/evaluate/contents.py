@@ -132,7 +132,8 @@ def describe_contents(model: Any) -> ModelContents:
 
 def _list_choices(method: Any) -> dict[str, Any]:
     """The settings that data chose, and whether rows left out or moments chose them."""
-    found = {n.rstrip("_"): getattr(method, n) for n in CHOICES if hasattr(method, n)}
+    values = {name: getattr(method, name, None) for name in CHOICES}
+    found = {name.rstrip("_"): value for name, value in values.items() if value is not None}
     if getattr(method, "left_out_", None) is not None:
         moments = getattr(method, "shrinkage", None) == "moments"
         found["by"] = "moments" if moments else "rows left out"

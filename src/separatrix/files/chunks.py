@@ -293,7 +293,7 @@ def _read_lines(file: Any, part: SourcePart, reading: Reading, n_rows: int | Non
         target = reading.find_target([name for name in names if name not in left_out])
         frame = parse_lines(content, names, target, reading, sep,
                             lines_before=lines_before, n_rows=n_rows)  # fmt: skip
-        if begin is not None and target in names and len(frame) and frame[names[-1]].isna().any():
+        if begin is not None and len(frame) and frame[names[-1]].isna().any():
             content.seek(begin)
             check_line_lengths(content, len(names), sep, lines_before=lines_before)
     except UnicodeError:
