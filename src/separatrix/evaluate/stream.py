@@ -114,8 +114,8 @@ def prequential(
     >>> from separatrix.evaluate import prequential
     >>> digits = datasets.load("digits")
     >>> records = prequential(OnlineIPCAC(), digits.data, digits.target, batch_size=100)
-    >>> len(records), records[-1]["seen"], round(records[-1]["error"], 2)
-    (17, 1700, 0.09)
+    >>> len(records), records[-1]["seen"], records[-1]["error"] < 0.1
+    (17, 1700, True)
     """
     if not hasattr(estimator, "partial_fit") or not hasattr(estimator, "predict"):
         raise TypeError(
