@@ -173,16 +173,16 @@ def test_sparse_blocks_are_errors_where_sparse_rows_are():
 def test_threads_do_not_meet(monkeypatch):
     X, y = labelled(300, 4, n_classes=6, seed=6)
     order = np.argsort(y, kind="stable")  # threads summarize different classes
-    summary = IPCAC._summarize
+    summary = FisherDiscriminant._summarize
 
     def slow(self, *args):
         time.sleep(0.005)  # for another thread to come between
         return summary(self, *args)
 
-    whole = IPCAC().fit(X, y)
-    monkeypatch.setattr(IPCAC, "_summarize", slow)
+    whole = FisherDiscriminant(shrinkage=None).fit(X, y)
+    monkeypatch.setattr(FisherDiscriminant, "_summarize", slow)
     with dask.config.set(scheduler="threads", num_workers=8):
-        model = IPCAC().fit(array(X[order], 10), y[order])
+        model = FisherDiscriminant(shrinkage=None).fit(array(X[order], 10), y[order])
     assert_same_model(model, whole, X)
 
 
