@@ -35,8 +35,8 @@ DATA = {
 every_data = pytest.mark.parametrize(("X", "y"), DATA.values(), ids=DATA)
 
 
-def assert_equal_decisions(a, b, X, rtol=1e-9):
-    """The same classes, directions and decisions, to nine digits of the largest of them."""
+def assert_equal_decisions(a, b, X, rtol=1e-8):
+    """The same classes, directions and decisions, to eight digits: offsets come from a search."""
     assert_array_equal(a.classes_, b.classes_)
     for found, expected in (
         (a.components_, b.components_),

@@ -170,8 +170,8 @@ def test_scaled_models_merge_to_the_scaled_model_of_all_rows(model):
     assert_equal_decisions_of_pipelines(merged, whole, X)
 
 
-def assert_equal_decisions_of_pipelines(a, b, X, rtol=1e-9):
-    """To nine digits of the largest decision."""
+def assert_equal_decisions_of_pipelines(a, b, X, rtol=1e-8):
+    """To eight digits of the largest decision: offsets come from a search."""
     found, expected = a.decision_function(X), b.decision_function(X)
     assert_allclose(found, expected, rtol=0, atol=rtol * np.abs(expected).max())
     assert_array_equal(a.predict(X), b.predict(X))

@@ -53,7 +53,7 @@ from tests.cli.running import (
             "a.xls does not name a format that is written: end it",
         ),
         ("predict wine.model wine -o a.arff", "end it with one of .csv, .tsv"),
-        ("predict graph.model wine --proba", "gives no probabilities"),
+        ("predict plane.model wine --proba", "gives no probabilities"),
         (
             "compare flowers.csv --id plant --methods raw,LGD",
             "no method 'LGD': did you mean 'LDG'?",
@@ -78,8 +78,8 @@ from tests.cli.running import (
 def test_a_mistake_is_told_with_a_remedy(arguments, message, table):
     if ".model" in arguments:
         run("fit", "wine", "-o", "wine.model", "-q")
-    if "graph.model" in arguments:
-        run("fit", "wine", "-m", "DDAGClassifier", "-o", "graph.model", "-q")
+    if "plane.model" in arguments:
+        run("fit", "wine", "-m", "LinearSVM", "-o", "plane.model", "-q")
     Path("one.csv").write_text("a,b,kind\n1,2,x\n2,3,x\n")
     Path("gaps.csv").write_text("a,b,kind\n1,,x\n2,3,y\n,,x\n1,2,y\n")
     Path("nolabel.csv").write_text("a,b,kind\n1,2,x\n2,3,y\n1,1,\n1,2,y\n")
