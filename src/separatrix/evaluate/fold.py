@@ -339,7 +339,7 @@ def set_seeds(estimator: Any, seed: int) -> Any:
 
 def auto_values(model: Any) -> dict[str, Any]:
     """The values that a fitted model chose for parameters that are "auto"."""
-    # ridge_ is absolute and the parameter a share, threshold_ is a number and the parameter a rule,
+    # ridge_ is absolute and the parameter a share; threshold_ is a number, the parameter a rule;
     # rank_ is that of the data; with "auto" the others also decide by the scores of new rows
     others = ("ridge", "threshold", "rank", "n_whitened", "shrinkage")
     params = {n: v for n, v in model.get_params(deep=False).items() if n not in others}
